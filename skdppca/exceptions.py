@@ -1,0 +1,34 @@
+"""Errors and warnings, each with its remedy in the message."""
+
+__all__ = [
+    "BudgetExceeded",
+    "LedgerError",
+    "NotReleasedError",
+    "SealedAccountantError",
+    "SeededNoiseWarning",
+    "UnknownEventError",
+]
+
+
+class BudgetExceeded(RuntimeError):
+    """A charge was refused because the budget does not cover it; nothing was released."""
+
+
+class LedgerError(RuntimeError):
+    """A ledger file is missing, damaged, foreign, or cannot be written; nothing was released."""
+
+
+class SealedAccountantError(RuntimeError):
+    """An in-memory accountant was asked to charge outside the process that made it."""
+
+
+class UnknownEventError(ValueError):
+    """A privacy event is of no known kind, so its cost is unknown and the release refused."""
+
+
+class NotReleasedError(AttributeError):
+    """A fitted attribute that this method does not release, with the reason and the way to it."""
+
+
+class SeededNoiseWarning(UserWarning):
+    """The noise came from a seed: the release can be repeated by others and is not private."""

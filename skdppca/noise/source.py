@@ -1,0 +1,105 @@
+"""Where random words come from: the operating system, or a seed."""
+
+import os
+
+import numpy as np
+
+from .discrete import rounded_gaussian, uniform_labels
+
+__all__ = ["NoiseSource"]
+
+
+class NoiseSource:
+    """Independent uniform 64-bit words, and the exact samplers that consume them.
+
+    Without a seed every word comes from the operating system's cryptographic generator. No
+    generator state lives in the process, so a fork, a copy or a pickle cannot repeat noise. With
+    a seed the words come from numpy's PCG64; all that follows is the same code, but anyone who
+    knows the seed can subtract the noise, so such a source is not private. The global state of
+    ``numpy.random`` is neither read nor changed.
+
+    Parameters
+    ----------
+    seed : int, array-like of int, numpy.random.SeedSequence or None, default=None
+        None draws from ``os.urandom``; anything else seeds a PCG64 generator.
+
+    Attributes
+    ----------
+    is_private : bool
+        True if the words come from the operating system.
+
+    Examples
+    --------
+    >>> from skdppca.noise import NoiseSource
+    >>> NoiseSource().is_private
+    True
+    >>> NoiseSource(0).rounded_gaussian(100.0, 5)
+    array([-109,   61,  174,  213,  -49])
+    """
+
+    def __init__(self, seed: object = None) -> None:
+        self._generator = None if seed is None else _seeded(seed)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the words come from the operating system and not from a seed."""
+        return self._generator is None
+
+    def words(self, n: int) -> np.ndarray:
+        """Draw independent uniform words.
+
+        Parameters
+        ----------
+        n : int
+            Number of words.
+
+        Returns
+        -------
+        words : ndarray of shape (n,), dtype uint64
+            Possibly read-only.
+        """
+        if self._generator is None:
+            return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+        return self._generator.random_raw(n)
+
+    def rounded_gaussian(self, sd: float | np.ndarray, size: int | tuple[int, ...]) -> np.ndarray:
+        """Draw ``round(N(0, sd**2))``; see `skdppca.noise.rounded_gaussian`.
+
+        Parameters
+        ----------
+        sd : float or array-like broadcastable to `size`
+            Standard deviation in grid units, in (0, 2**33], taken exactly as the float64 it is.
+        size : int or tuple of int
+            Shape of the result.
+
+        Returns
+        -------
+        noise : ndarray of shape `size`, dtype int64
+        """
+        return rounded_gaussian(self.words, sd, size)
+
+    def labels(self, n: int, parts: int) -> np.ndarray:
+        """Draw independent labels, each exactly uniform over ``range(parts)``.
+
+        Parameters
+        ----------
+        n : int
+            Number of labels.
+        parts : int
+            Number of values, from 1 to 2**63.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), dtype int64
+        """
+        return uniform_labels(self.words, n, parts)
+
+
+def _seeded(seed: object) -> np.random.PCG64:
+    try:
+        return np.random.PCG64(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"seed={seed!r} cannot seed a generator; give a non-negative integer, or None for "
+            "secure noise"
+        ) from error

@@ -1,0 +1,220 @@
+"""The data as records, read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from ._blocks import Block, DenseGroups, DenseRows, LargeGroup, SparseRows
+
+# The declared domain: the rounding errors of the sums are bounded for at most so many rows.
+MAX_ROWS = 2**30
+
+# A block stays in the cache of one core.
+BLOCK_ENTRIES = 2**16
+MIN_BLOCK_ROWS = 128
+
+# So many rows (or twice the features, if more) are summed in plain floating point; the sums of
+# such spans are then added with compensation. It sets the rounding error that a release carries.
+SPAN_ROWS = 4096
+
+
+class Records:
+    """Records of `X`: its rows, or its groups of rows.
+
+    The number of records is private: there is no ``len``. Mechanisms may read `private_n` and
+    must treat it as they treat the rows.
+
+    Parameters
+    ----------
+    X : ndarray, memmap or CSR array of shape (n_rows, n_features)
+        Any real dtype and memory order. It is cast to float64 block by block and never written.
+    groups : ndarray of int of shape (n_rows,), optional
+        The group of every row, as integers from 0. Rows of a group keep their order.
+    scale : ndarray of shape (n_features,), optional
+        Public; every feature is divided by it.
+    n_jobs : int, optional
+        Threads that share the blocks.
+    densify : bool
+        Give sparse rows as dense blocks, so that a centre is subtracted from every row exactly.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray | sparse.csr_array,
+        groups: np.ndarray | None = None,
+        scale: np.ndarray | None = None,
+        n_jobs: int | None = None,
+        densify: bool = False,
+    ) -> None:
+        self._X = X
+        self._groups = groups
+        self._scale = scale
+        self._n_jobs = n_jobs
+        self._densify = densify or groups is not None
+        self.n_features = X.shape[1]
+        if groups is not None:
+            self._order = np.argsort(groups, kind="stable")
+            self._sizes = np.bincount(groups)
+
+    @property
+    def private_n(self) -> int:
+        """The exact number of records, for mechanisms only."""
+        return self._X.shape[0] if self._groups is None else len(self._sizes)
+
+    @property
+    def private_sizes(self) -> np.ndarray:
+        """The exact number of rows of every record, for mechanisms only."""
+        return np.ones(self.private_n, np.intp) if self._groups is None else self._sizes
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether a centre is subtracted in the products rather than from every row."""
+        return sparse.issparse(self._X) and not self._densify
+
+    def densified(self) -> Records:
+        """The same records with every block dense."""
+        return Records(self._X, self._groups, self._scale, self._n_jobs, densify=True)
+
+    @property
+    def span_rows(self) -> int:
+        """How many rows are summed without compensation; public."""
+        return max(SPAN_ROWS, 2 * self.n_features)
+
+    def map(self, f: Callable[[Block], np.ndarray]) -> np.ndarray:
+        """One number a record: ``f(block)`` of every block, in the order of the records."""
+        out = np.empty(self.private_n)
+
+        def work(spans: list[slice]) -> None:
+            for where, block in self._blocks(spans):
+                out[where] = f(block)
+
+        self._share(work)
+        return out
+
+    def fold(
+        self,
+        f: Callable[[np.ndarray, Block, np.ndarray | None], None],
+        shape: tuple[int, ...],
+        weights: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Sum over records: ``f(out, block, weights of the block)`` adds a block into ``out``."""
+
+        def work(spans: list[slice]) -> _CompensatedSum:
+            total = _CompensatedSum(shape)
+            for span in spans:
+                part = np.zeros(shape, order="F")
+                for where, block in self._blocks([span]):
+                    f(part, block, None if weights is None else weights[where])
+                total.add(part)
+            return total
+
+        first, *others = self._share(work)
+        for other in others:
+            first.add(other.total)
+            first.add(other.correction)
+        return first.result()
+
+    def _share(self, work: Callable[[list[slice]], object]) -> list:
+        """Run `work` on shares of all spans, a thread each."""
+        spans = self._spans()
+        jobs = min(effective_n_jobs(self._n_jobs), len(spans))
+        if jobs <= 1:
+            return [work(spans)]
+        with threadpool_limits(limits=1, user_api="blas"):
+            shares = (delayed(work)(spans[i::jobs]) for i in range(jobs))
+            return Parallel(n_jobs=jobs, backend="threading")(shares)
+
+    def _spans(self) -> list[slice]:
+        """Slices of records (not rows) of about `span_rows` rows each."""
+        n, rows = self.private_n, self.span_rows
+        if self._groups is None:
+            edges = np.arange(0, n, rows)
+        else:
+            stops = np.cumsum(self._sizes)
+            edges = np.unique(np.searchsorted(stops, np.arange(0, stops[-1], rows), "right"))
+        return [slice(int(a), int(b)) for a, b in zip(edges, [*edges[1:], n], strict=True)]
+
+    def _blocks(self, spans: list[slice]) -> Iterator[tuple[slice, Block]]:
+        rows = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
+        if self._groups is not None:
+            yield from self._group_blocks(spans, rows)
+        elif self.is_sparse:
+            for span in spans:
+                yield span, SparseRows(self._sparse_rows(span))
+        else:
+            scratch, cast = self._scratch(rows), self._scratch(rows)
+            for span in spans:
+                for start in range(span.start, span.stop, rows):
+                    where = slice(start, min(start + rows, span.stop))
+                    yield where, DenseRows(self._dense_rows(where, cast), scratch)
+
+    def _group_blocks(self, spans: list[slice], rows: int) -> Iterator[tuple[slice, Block]]:
+        stops = np.cumsum(self._sizes)
+        scratch, cast = self._scratch(rows), self._scratch(rows)
+
+        def gather(start: int, stop: int) -> np.ndarray:
+            return self._dense_rows(self._order[start:stop], cast)
+
+        def parts(start: int, stop: int) -> Iterator[DenseRows]:
+            for a in range(start, stop, rows):
+                yield DenseRows(gather(a, min(a + rows, stop)), scratch)
+
+        for span in spans:
+            first = span.start
+            while first < span.stop:
+                start = int(stops[first] - self._sizes[first])
+                last = int(np.searchsorted(stops[: span.stop], start + rows, "right"))
+                if last > first:
+                    sizes = self._sizes[first:last]
+                    block = DenseGroups(gather(start, int(stops[last - 1])), sizes, scratch)
+                else:
+                    last, stop = first + 1, int(stops[first])
+                    block = LargeGroup(lambda a=start, b=stop: parts(a, b), stop - start)
+                yield slice(first, last), block
+                first = last
+
+    def _scratch(self, rows: int) -> np.ndarray:
+        return np.empty((rows, self.n_features + 1))
+
+    def _dense_rows(self, where: slice | np.ndarray, cast: np.ndarray) -> np.ndarray:
+        """The rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
+        rows = self._X[where]
+        if sparse.issparse(rows):
+            rows = rows.toarray()
+        if self._scale is None and rows.dtype == np.float64 and rows.flags.c_contiguous:
+            return np.asarray(rows)
+        out = cast.ravel()[: rows.size].reshape(rows.shape)
+        out[...] = rows
+        if self._scale is not None:
+            with np.errstate(over="ignore"):
+                out /= self._scale
+        return out
+
+    def _sparse_rows(self, where: slice) -> sparse.csr_array:
+        rows = sparse.csr_array(self._X[where], dtype=np.float64)
+        if self._scale is None:
+            return rows
+        data = rows.data / self._scale[rows.indices]
+        return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
+
+
+class _CompensatedSum:
+    """A sum of arrays whose rounding error does not grow with their number (Neumaier)."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.total = np.zeros(shape, order="F")
+        self.correction = np.zeros(shape, order="F")
+
+    def add(self, part: np.ndarray) -> None:
+        total = self.total + part
+        rounded = total - self.total
+        self.correction += (self.total - (total - rounded)) + (part - rounded)
+        self.total = total
+
+    def result(self) -> np.ndarray:
+        return self.total + self.correction

@@ -1,0 +1,168 @@
+"""Records: the same numbers whatever the container, the block, the order or the neighbours."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.records import Records, _records
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(5000, 7)) * RNG.lognormal(size=(5000, 1))
+CENTRE = RNG.normal(size=7)
+
+CONTAINERS = {
+    "float64": X,
+    "float32": X.astype(np.float32),
+    "fortran": np.asfortranarray(X),
+    "strided": np.repeat(X, 2, axis=1)[:, ::2],
+    "integer": np.rint(10 * X).astype(np.int32),
+    "csr": sparse.csr_array(X * (np.abs(X) > 1)),
+    "csr_float32": sparse.csr_array(X.astype(np.float32) * (np.abs(X) > 1)),
+}
+
+
+def dense(container):
+    rows = container.toarray() if sparse.issparse(container) else np.asarray(container)
+    return rows.astype(np.float64)
+
+
+def distances(records, centre=CENTRE):
+    return records.map(lambda block: block.distances(centre))
+
+
+def gram(records, centre=CENTRE, constant=0.5, weights=None):
+    size = records.n_features + (constant != 0)
+    upper = records.fold(
+        lambda out, block, w: block.add_gram(out, w, centre, constant), (size, size), weights
+    )
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("centre", [None, CENTRE])
+def test_distances_equal_numpys(name, centre):
+    rows = dense(CONTAINERS[name]) - (0 if centre is None else centre)
+    np.testing.assert_allclose(
+        distances(Records(CONTAINERS[name]), centre), np.linalg.norm(rows, axis=1), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("centre", [None, CENTRE])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gram_equals_numpys(name, centre, weighted):
+    rows = dense(CONTAINERS[name])
+    weights = RNG.uniform(size=len(rows)) if weighted else None
+    centred = rows - (0 if centre is None else centre)
+    if weighted:
+        centred = centred * weights[:, None]
+    augmented = np.hstack([centred, np.full((len(rows), 1), 0.5)])
+    found = gram(Records(CONTAINERS[name]), centre, weights=weights)
+    np.testing.assert_allclose(found, augmented.T @ augmented, rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_moment_equals_numpys(name):
+    rows = dense(CONTAINERS[name])
+    weights = RNG.uniform(size=len(rows))
+    weights[::7] = 0.0
+    found = Records(CONTAINERS[name]).fold(
+        lambda out, block, w: block.add_moment(out, w, CENTRE), (7,), weights
+    )
+    np.testing.assert_allclose(found, weights @ (rows - CENTRE), rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 7, 16, 33, 100])
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_a_distance_is_a_bitwise_function_of_its_record(n_features, kind):
+    rows = RNG.normal(size=(1500, n_features))
+    centre = RNG.normal(size=n_features)
+    whole = distances(Records(kind(rows)), centre)
+    for order in (slice(1, None), slice(777, 778), RNG.permutation(len(rows))):
+        assert np.array_equal(distances(Records(kind(rows[order])), centre), whole[order])
+
+
+@pytest.mark.parametrize("largest", [3, 400])
+def test_a_groups_norm_is_a_bitwise_function_of_its_rows(monkeypatch, largest):
+    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
+    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", 64)
+    sizes = RNG.integers(1, largest, size=30)
+    groups = np.repeat(np.arange(30), sizes)
+    rows = RNG.normal(size=(len(groups), 7))
+
+    def norms(records):
+        return records.map(lambda block: block.gram_norms(CENTRE, 0.5))
+
+    whole = norms(Records(rows, groups))
+    later = norms(Records(rows[groups >= 3], groups[groups >= 3] - 3))
+    assert np.array_equal(later, whole[3:])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
+    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
+    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", 64)
+    groups = RNG.permutation(np.r_[np.repeat(0, 900), RNG.integers(1, 60, size=4100)])
+    groups = np.unique(groups, return_inverse=True)[1]
+    weights = RNG.uniform(size=groups.max() + 1)
+    rows = np.hstack([X - CENTRE, np.full((len(X), 1), 0.5)]) * weights[groups][:, None]
+    records = Records(kind(X), groups)
+    np.testing.assert_allclose(gram(records, weights=weights), rows.T @ rows, rtol=1e-9, atol=1e-6)
+    norms = records.map(lambda block: block.gram_norms(CENTRE, 0.0))
+    one = X[groups == 5] - CENTRE
+    assert norms[5] ** 2 == pytest.approx(np.linalg.norm(one.T @ one))
+    means = distances(records)
+    assert means[5] == pytest.approx(np.linalg.norm(one.mean(axis=0)))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_threads_do_not_change_the_sum(n_jobs):
+    rows = RNG.normal(size=(30000, 5))
+    found = gram(Records(rows, n_jobs=n_jobs), CENTRE[:5])
+    np.testing.assert_allclose(found, gram(Records(rows), CENTRE[:5]), rtol=1e-13, atol=1e-9)
+
+
+def test_a_sum_keeps_its_digits_over_many_blocks(monkeypatch):
+    monkeypatch.setattr(_records, "SPAN_ROWS", 128)
+    rows = np.full((200_000, 1), 0.1)
+    exact = 200_000 * 0.1**2
+    assert abs(gram(Records(rows), None, 0.0)[0, 0] - exact) < 1e-13 * exact
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300, 1.7e308])
+def test_extreme_rows_neither_overflow_nor_poison_the_sum(scale):
+    rows = np.vstack([np.eye(7), np.full((1, 7), scale), np.full((1, 7), -scale)])
+    records = Records(rows)
+    lengths = distances(records, np.full(7, 1e200))
+    weights = np.minimum(1, 1 / lengths)
+    assert np.isfinite(gram(records, np.full(7, 1e200), weights=weights)).all()
+
+
+def test_the_callers_rows_are_never_written():
+    rows = X.copy()
+    rows.flags.writeable = False
+    gram(Records(rows), weights=RNG.uniform(size=len(rows)))
+    assert np.array_equal(rows, X)
+
+
+def test_a_scale_divides_every_feature():
+    scale = RNG.uniform(1, 2, size=7)
+    for kind in (np.asarray, sparse.csr_array):
+        found = gram(Records(kind(X), scale=scale))
+        np.testing.assert_allclose(found, gram(Records(X / scale)), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_memory_stays_within_blocks(dtype):
+    rows = np.ones((200_000, 20), dtype=dtype)
+    records = Records(rows)
+    tracemalloc.start()
+    gram(records, np.ones(20))
+    distances(records, np.ones(20))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6e6  # the rows as float64 are 32e6, the distances 1.6e6
