@@ -1,0 +1,271 @@
+"""What all private PCAs share: parameters, and a `fit` that charges before it computes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from .._sklearn import Interval, StrOptions, fit_context
+from ..exceptions import NotReleasedError, SeededNoiseWarning
+from ..linalg import fix_signs
+from ..mechanisms.base import Mechanism, Public, Spender
+from ..noise import NoiseSource
+from ..privacy import (
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyAccountant,
+    PrivacyEvent,
+    PrivacyLedger,
+    PrivacyReport,
+    Receipt,
+    Spending,
+    mu_of,
+)
+from ..records import Records
+from ._fitted import FittedPCA
+from ._validation import check_groups, check_rows, check_vector
+
+__all__ = ["BasePrivatePCA", "Release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a mechanism hands over: all of it private outputs or computed from them.
+
+    Parameters
+    ----------
+    components : ndarray of shape (k, d)
+        Orthonormal rows.
+    centre : ndarray of shape (d,)
+        In units of the scaled features.
+    explained_variance : ndarray of shape (k,)
+    total_variance, noise_variance : float
+    n_samples : float
+        The number of records: exact where it is public, noisy elsewhere.
+    n_rows : float
+        What the variances were divided by, plus 1.
+    spender : Spender
+        The queries that were answered.
+    details : dict
+        For the report.
+    """
+
+    components: np.ndarray
+    centre: np.ndarray
+    explained_variance: np.ndarray
+    total_variance: float
+    noise_variance: float
+    n_samples: float
+    n_rows: float
+    spender: Spender
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
+    """Base of the private PCAs: an estimator adds its parameters and `_mechanism`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            StrOptions({"auto", "mle"}),
+            None,
+        ],
+        "epsilon": [Interval(Real, 0, None, closed="right")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "adjacency": [StrOptions({"add-remove", "replace-one"})],
+        "unit": [str],
+        "norm_bound": [Interval(Real, 0, None, closed="neither"), None],
+        "clip": [StrOptions({"auto", "spherical"})],
+        "center": ["boolean"],
+        "mean": ["array-like", None],
+        "scale": ["array-like", None],
+        "whiten": ["boolean"],
+        "accountant": [PrivacyAccountant, PrivacyLedger, None],
+        "random_state": [
+            Interval(Integral, 0, None, closed="left"),
+            np.random.RandomState,
+            None,
+        ],
+        "n_jobs": [Integral, None],
+    }
+
+    # So that metadata routing brings the groups to `fit`.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+
+    # Attributes that a method does not release: name -> why, and how to get it.
+    _not_released: ClassVar[dict[str, str]] = {}
+
+    @abstractmethod
+    def _mechanism(self, public: Public) -> Mechanism:
+        """The mechanism, built from parameters and public facts alone."""
+
+    def _event(self) -> PrivacyEvent:
+        """Cost of one fit."""
+        if math.isinf(self.epsilon):
+            return NonPrivateEvent()
+        return GaussianEvent(mu_of(float(self.epsilon), float(self.delta)))
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> BasePrivatePCA:
+        """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
+
+        The accountant, if there is one, is charged before anything is computed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Finite real numbers. Never written to.
+        y : None
+            Ignored.
+        groups : array-like of shape (n_rows,), optional
+            Whose row it is; required exactly when `unit` is not "row".
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Invalid parameters or data; nothing was charged.
+        BudgetExceeded
+            The accountant's budget does not cover this fit; nothing was released.
+        """
+        # 1. validate
+        X = check_rows(self, X)
+        labels = check_groups(groups, X.shape[0], self.unit)
+        d = X.shape[1]
+        scale = None if self.scale is None else check_vector(self.scale, d, "scale", positive=True)
+        if self.mean is not None:
+            check_vector(self.mean, d, "mean")
+        self._check_parameters(d)
+        records = Records(X, labels, scale, self.n_jobs)
+        # 2. build the mechanism from public facts
+        public = Public(
+            n_features=d,
+            adjacency=self.adjacency,
+            unit=self.unit,
+            is_sparse=sparse.issparse(X),
+            n_records=self._public_count(records),
+        )
+        mechanism = self._mechanism(public)
+        noise = self._noise()
+        # 3. charge
+        receipt = self._charge(mechanism.event, noise)
+        # 4. compute
+        release = mechanism(records, noise)
+        self._store(release, mechanism, noise, receipt)
+        self._cast_fitted(np.float32 if X.dtype == np.float32 else np.float64)
+        return self
+
+    def _check_parameters(self, n_features: int) -> None:
+        if isinstance(self.n_components, Integral) and self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds n_features={n_features}; "
+                f"choose at most {n_features}"
+            )
+        if self.random_state is np.random.mtrand._rand:
+            raise ValueError(
+                "random_state is numpy's global random state, which any code can seed or read; "
+                "use None for secure noise, or an int of your own"
+            )
+        if math.isinf(self.epsilon) and self.accountant is not None:
+            raise ValueError(
+                "epsilon=inf has no cost that an accountant could charge; choose a finite "
+                "epsilon, or accountant=None to compute a PCA that is not private"
+            )
+
+    def _public_count(self, records: Records) -> int | None:
+        """The number of records, where the notion of neighbours makes it public."""
+        if self.adjacency == "replace-one" or math.isinf(self.epsilon):
+            return records.private_n
+        return None
+
+    def _noise(self) -> NoiseSource:
+        if self.random_state is None or math.isinf(self.epsilon):
+            return NoiseSource()
+        warnings.warn(
+            "random_state is set: whoever knows or guesses it can subtract the noise, so this "
+            "release is not private. Use random_state=None on data that must be protected.",
+            SeededNoiseWarning,
+            stacklevel=4,
+        )
+        if isinstance(self.random_state, np.random.RandomState):
+            return NoiseSource(self.random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
+        return NoiseSource(int(self.random_state))
+
+    def _charge(self, event: PrivacyEvent, noise: NoiseSource) -> Receipt | None:
+        if self.accountant is None:
+            return None
+        return self.accountant.charge(
+            event,
+            adjacency=self.adjacency,
+            unit=self.unit,
+            label=type(self).__name__,
+            seeded=not noise.is_private,
+        )
+
+    def _store(
+        self, release: Release, mechanism: Mechanism, noise: NoiseSource, receipt: Receipt | None
+    ) -> None:
+        self.components_ = fix_signs(release.components)
+        self.n_components_ = len(self.components_)
+        self.mean_ = release.centre * self._scales(self.n_features_in_)
+        self.n_samples_ = release.n_samples
+        self.explained_variance_ = release.explained_variance
+        total = release.total_variance
+        self.explained_variance_ratio_ = release.explained_variance / (total if total > 0 else 1.0)
+        self.singular_values_ = np.sqrt(release.explained_variance * max(release.n_rows - 1, 1.0))
+        self.noise_variance_ = release.noise_variance
+        not_private = []
+        if math.isinf(self.epsilon):
+            not_private.append("epsilon=inf: no noise and no clipping")
+        elif not noise.is_private:
+            not_private.append("random_state: the noise can be repeated by whoever knows the seed")
+        self.privacy_ = PrivacyReport(
+            method=type(self).__name__,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            adjacency=self.adjacency,
+            unit=self.unit,
+            event=mechanism.event,
+            not_private=tuple(not_private),
+            spendings=tuple(
+                Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd)
+                for q in release.spender.queries
+            ),
+            receipt=receipt,
+            details=release.details,
+        )
+
+    def _cast_fitted(self, dtype: type) -> None:
+        """The input's precision; everything was computed in float64."""
+        for name in (
+            "components_",
+            "mean_",
+            "explained_variance_",
+            "explained_variance_ratio_",
+            "singular_values_",
+        ):
+            setattr(self, name, getattr(self, name).astype(dtype, copy=False))
+
+    def __getattr__(self, name: str) -> Any:
+        why = type(self)._not_released.get(name)
+        if why is not None and "privacy_" in vars(self):
+            raise NotReleasedError(f"{type(self).__name__} does not release {name}: {why}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

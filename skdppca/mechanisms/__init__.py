@@ -1,0 +1,1 @@
+"""Frozen mechanisms: each states its cost before it sees data."""

@@ -1,0 +1,149 @@
+"""How to clip the records for their Gram matrix: rows, groups, or all rows to one norm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..noise import NoiseSource
+from ..records import MAX_ROWS, Records
+from .base import Public, Spender
+from .radius import COUNT_SLACK, GRID_STEPS, excess_records, private_radius
+from .sensitivity import bounded_sum
+
+__all__ = ["Clipping", "clip_groups", "clip_rows"]
+
+# Shares of mu^2: of the clipping norm; of the largest size of a group, and of the number of rows.
+RADIUS_SHARE = 0.03
+SIZE_SHARE, ROWS_SHARE = 0.01, 0.02
+
+# Of the median distance, from which scaled rows get their total variance back: as much as keeps
+# the noise of its counts below a tenth of the records, within these bounds.
+MIN_MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.10
+
+# Weight of the noise in the number of clipped records (METHODS 3).
+NOISE_WEIGHT = 8.0
+
+# Every row is augmented with this share of the radius: enough for the last row of the Gram matrix
+# to correct the mean, and it adds less than 2 % to the sensitivity.
+AUGMENTATION = 1 / 8
+
+# Groups are never all clipped to one norm: at least these shares stay inside, so that the search
+# does not run off on the noise of its counts.
+MAX_EXCESS, SAFE_EXCESS = 0.9, 0.5
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What a record is clipped to.
+
+    Parameters
+    ----------
+    radius : float
+        Rows: every ``y = min(1, radius / ||x - c||) (x - c)``. Groups: the augmented Gram matrix
+        of the group is scaled to a Frobenius norm of at most ``radius^2 + constant^2``.
+    constant : float
+        The entry t that every row is augmented with; 0 for none.
+    norms : ndarray or None
+        Of the records, private: distances of rows, roots of the Gram norms of (augmented) groups.
+        None without clipping.
+    median : float or None
+        Set if every row is scaled to norm `radius`, up or down: their private median distance.
+    n_rows : float or None
+        The private number of rows in all groups; None for rows.
+    """
+
+    radius: float
+    constant: float
+    norms: np.ndarray | None = None
+    median: float | None = None
+    n_rows: float | None = None
+
+
+def clip_rows(
+    records: Records,
+    centre: np.ndarray | None,
+    n: float,
+    norm_bound: float | None,
+    spherical: bool,
+    augment: bool,
+    spender: Spender,
+    public: Public,
+    noise: NoiseSource,
+) -> Clipping:
+    """A clipping norm that leaves out more rows the more the noise dominates, up to all of them.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (d,) or None
+    n : float
+        The (noisy) number of rows.
+    norm_bound : float or None
+        Public; it saves the search.
+    spherical : bool
+        Scale every row to norm 1, whatever the noise.
+    augment : bool
+        Whether the mean is to be corrected.
+    """
+    d = records.n_features
+    norms = records.map(lambda block: block.distances(centre))
+    t = AUGMENTATION if augment else 0.0
+    mu_radius = spender.share(RADIUS_SHARE)
+    excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)
+    too_few_inside = excess >= n - COUNT_SLACK / mu_radius
+    if spherical or (norm_bound is None and too_few_inside):
+        precise = 10 * math.sqrt(GRID_STEPS) / n
+        least, most = spender.share(MIN_MEDIAN_SHARE), spender.share(MAX_MEDIAN_SHARE)
+        mu_median = min(max(precise, least), most)
+        median = private_radius(norms, n / 2, "median distance", spender, mu_median, public, noise)
+        return Clipping(1.0, t, norms, median)
+    radius = norm_bound or private_radius(
+        norms, excess, "clipping norm", spender, mu_radius, public, noise
+    )
+    return Clipping(radius, t * radius, norms)
+
+
+def clip_groups(
+    records: Records,
+    centre: np.ndarray | None,
+    n: float,
+    norm_bound: float | None,
+    augment: bool,
+    spender: Spender,
+    public: Public,
+    noise: NoiseSource,
+) -> Clipping:
+    """The number of rows, and a bound on the groups' Gram matrices; see `clip_rows`."""
+    d = records.n_features
+    # 1. how many rows: the sum of the groups' sizes, none counted beyond a private bound
+    sizes = records.private_sizes
+    mu_size = spender.share(SIZE_SHARE)
+    excess = _capped(excess_records(n, 1, mu_size, mu_size, NOISE_WEIGHT), n, mu_size)
+    largest = private_radius(sizes, excess, "rows of a group", spender, mu_size, public, noise)
+    bound = math.ceil(min(largest, MAX_ROWS))
+    mu_rows = spender.share(ROWS_SHARE)
+    query = spender.take("number of rows", mu_rows, bounded_sum(bound, public.adjacency))
+    n_rows = max(n, float(query.release(np.minimum(sizes, bound).sum(), noise)))
+    # 2. the clipping norm
+    mu_radius = spender.share(RADIUS_SHARE)
+    excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)
+    radius = norm_bound or private_radius(
+        lambda: records.map(lambda block: block.gram_norms(centre, 0.0)),
+        _capped(excess, n, mu_radius),
+        "clipping norm",
+        spender,
+        mu_radius,
+        public,
+        noise,
+    )
+    # a typical group's rows together weigh as much as one row would
+    t = AUGMENTATION * radius / math.sqrt(n_rows / n) if augment else 0.0
+    norms = records.map(lambda block: block.gram_norms(centre, t))
+    return Clipping(radius, t, norms, n_rows=n_rows)
+
+
+def _capped(excess: float, n: float, mu_radius: float) -> float:
+    most = min(MAX_EXCESS * n, n - COUNT_SLACK / mu_radius)
+    return min(excess, max(most, SAFE_EXCESS * n))

@@ -1,0 +1,110 @@
+"""One Gaussian release of a sum, on a grid that betrays no low bits (METHODS 12)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..linalg import symmetric_from_upper
+from ..noise import NoiseSource
+from ..records import MAX_ROWS
+
+__all__ = ["GaussianQuery", "summation_error"]
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def summation_error(terms: float, span_rows: int, inner: int) -> float:
+    """Bound on the rounding error, in Frobenius norm, of any sum over blocks of records.
+
+    Parameters
+    ----------
+    terms : float
+        Largest norm of what one record adds (of its parts, where they are added one by one).
+    span_rows : int
+        Rows that are summed in plain floating point before a compensated sum takes over.
+    inner : int
+        Length of the inner products within one record.
+
+    Notes
+    -----
+    Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 4: whatever the order,
+    n terms are summed with an error of at most ``n u`` times the sum of their absolute values,
+    and with Neumaier's correction of about ``2 u``. `MAX_ROWS` records of norm `terms` are
+    assumed, because the true number is private.
+    """
+    return (span_rows + 2 * inner + 16) * UNIT_ROUNDOFF * MAX_ROWS * terms
+
+
+@dataclass(frozen=True)
+class GaussianQuery:
+    """A sum over records and the Gaussian noise that makes it `mu`-GDP.
+
+    Parameters
+    ----------
+    name : str
+        What is released.
+    mu : float
+        The cost: ``noise_sd = widened_sensitivity / mu``. Infinite: no noise, no privacy.
+    sensitivity : float
+        Of the exact sum, in Frobenius norm.
+    size : int
+        Entries of the vector, or rows of the symmetric matrix.
+    symmetric : bool
+        The sum is a symmetric matrix: noise of sd ``noise_sd`` on the diagonal and
+        ``noise_sd / sqrt(2)`` off it, the Gaussian mechanism in the Frobenius isometry.
+    norm_error : float
+        Relative error of the norms by which records were clipped.
+    rounding : float
+        Bound on the rounding error of the floating-point sum (0 for exact integers).
+    """
+
+    name: str
+    mu: float
+    sensitivity: float
+    size: int = 1
+    symmetric: bool = False
+    norm_error: float = 0.0
+    rounding: float = 0.0
+
+    @property
+    def grid(self) -> float:
+        """Spacing of the released values, a power of two; 1 for counts, unless noise is huge."""
+        finest = max(2.0**-30 * self.sensitivity, 2.0**-32 * self.sensitivity / self.mu)
+        grid = 2.0 ** math.ceil(math.log2(finest))
+        return grid if self.rounding else max(1.0, grid)
+
+    @property
+    def widened_sensitivity(self) -> float:
+        """Sensitivity of the sum as computed and rounded to the grid."""
+        if math.isinf(self.mu) or (not self.rounding and self.grid == 1.0):
+            return self.sensitivity
+        entries = self.size**2 if self.symmetric else self.size
+        to_grid = self.grid * math.sqrt(entries)
+        return self.sensitivity * (1 + self.norm_error) + 2 * self.rounding + to_grid
+
+    @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the noise, rounded up."""
+        if math.isinf(self.mu):
+            return 0.0
+        return math.nextafter(self.widened_sensitivity / self.mu, math.inf)
+
+    def release(self, total: np.ndarray | float, noise: NoiseSource) -> np.ndarray:
+        """``round(total / grid) + round(N(0, (noise_sd / grid)^2))``, in units of the sum.
+
+        A symmetric `total` is read from its upper triangle only.
+        """
+        total = np.asarray(total, dtype=np.float64)
+        upper = np.triu_indices(self.size) if self.symmetric else ...
+        total = total[upper]
+        if not math.isinf(self.mu):
+            sd: float | np.ndarray = self.noise_sd / self.grid
+            if self.symmetric:
+                off_diagonal = math.nextafter(sd / math.sqrt(2), math.inf)
+                sd = np.where(upper[0] == upper[1], sd, off_diagonal)
+            steps = np.rint(total / self.grid).astype(np.int64)
+            total = self.grid * (steps + noise.rounded_gaussian(sd, total.shape))
+        return symmetric_from_upper(total, self.size) if self.symmetric else total

@@ -1,0 +1,79 @@
+"""Noisy counts, and a clipping radius found with them (METHODS 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..noise import NoiseSource
+from .base import Public, Spender
+from .sensitivity import count
+
+__all__ = ["GRID_STEPS", "excess_records", "noisy_count", "private_radius"]
+
+# The public grid of radii, 2^-40 .. 2^40 in quarter powers: 9 halvings find one of 321.
+GRID = 2.0 ** np.arange(-40, 40.125, 0.25)
+GRID_STEPS = 9
+
+# Clip at least this share of the records, so that the largest ones do not set the noise.
+MIN_EXCESS = 0.03
+
+# Clip at least so many records, over mu of the search: 3.3 sd of the noise of one step. With less,
+# a step far above all records is too often taken for one that clips some, and the search runs off.
+COUNT_SLACK = 10.0
+
+
+def noisy_count(n: int, spender: Spender, mu: float, public: Public, noise: NoiseSource) -> float:
+    """The number of records: exact if it is public, else a Gaussian count of at least 1."""
+    if public.n_records is not None:
+        return float(public.n_records)
+    query = spender.take("number of records", mu, count(public.adjacency))
+    return max(1.0, float(query.release(n, noise)))
+
+
+def excess_records(n: float, dim: int, mu: float, mu_radius: float, weight: float) -> float:
+    """How many records to clip: more when the noise dominates, a vanishing share as n grows.
+
+    Parameters
+    ----------
+    n : float
+        The noisy number of records.
+    dim : int
+        Free entries of the sum that the radius serves.
+    mu, mu_radius : float
+        Budgets of that sum and of the search.
+    weight : float
+        Of the noise against the clipping bias.
+    """
+    if math.isinf(mu):
+        return 0.0
+    return max(MIN_EXCESS * n, weight * math.sqrt(dim) / mu, COUNT_SLACK / mu_radius)
+
+
+def private_radius(
+    norms: np.ndarray | Callable[[], np.ndarray],
+    excess: float,
+    name: str,
+    spender: Spender,
+    mu: float,
+    public: Public,
+    noise: NoiseSource,
+) -> float:
+    """A radius that about `excess` of the records exceed: binary search with noisy counts.
+
+    Costs `mu` in all. Infinite without noise.
+    """
+    if math.isinf(mu):
+        return math.inf
+    norms = norms() if callable(norms) else norms
+    low, high = -1, len(GRID) - 1  # the radius lies in GRID[low + 1 : high + 1]
+    while high - low > 1:
+        middle = (low + high) // 2
+        query = spender.take(name, mu / math.sqrt(GRID_STEPS), count(public.adjacency))
+        if query.release(np.count_nonzero(norms > GRID[middle]), noise) <= excess:
+            high = middle
+        else:
+            low = middle
+    return float(GRID[high])

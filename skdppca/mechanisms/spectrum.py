@@ -1,0 +1,101 @@
+"""What a noisy spectrum says of the true one; all of it post-processing (METHODS 5 and 7)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+__all__ = ["NoisySpectrum", "elliptical_variances"]
+
+
+@dataclass(frozen=True)
+class NoisySpectrum:
+    """Eigenvalues of a symmetric matrix plus symmetric Gaussian noise.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        From large to small.
+    noise_sd : float
+        Of the diagonal; off it the noise has sd ``noise_sd / sqrt(2)``.
+
+    Notes
+    -----
+    Spiked Wigner model, an approximation for large d: noise of off-diagonal sd tau spreads the
+    bulk over ``centre +- 2 tau sqrt(d)``; an eigenvalue seen at l above it was at
+    ``theta = (l + sqrt(l^2 - 4 tau^2 d)) / 2`` (both from the centre), and its eigenvector's
+    expected squared alignment with the noise-free one is ``1 - tau^2 d / theta^2``.
+    """
+
+    values: np.ndarray
+    noise_sd: float
+
+    @property
+    def centre(self) -> float:
+        """Centre of the bulk: the median eigenvalue."""
+        return float(np.median(self.values))
+
+    @property
+    def half_width(self) -> float:
+        """Half the width that noise alone gives the bulk."""
+        return math.sqrt(2 * len(self.values)) * self.noise_sd
+
+    @property
+    def edge(self) -> float:
+        """Where the noise-only spectrum ends."""
+        return self.centre + self.half_width if self.noise_sd else 0.0
+
+    @cached_property
+    def _signal(self) -> np.ndarray:
+        """Theta, counted from the centre; half the distance inside the bulk."""
+        offset = self.values - self.centre
+        root = np.sqrt(np.maximum(offset**2 - self.half_width**2, 0.0))
+        return (offset + np.sign(offset) * root) / 2
+
+    @property
+    def debiased(self) -> np.ndarray:
+        """The eigenvalues without what the noise added, at least `noise_sd`."""
+        if not self.noise_sd:
+            return np.maximum(self.values, 0.0)
+        return np.maximum(self.centre + self._signal, self.noise_sd)
+
+    @property
+    def alignments(self) -> np.ndarray:
+        """Expected squared cosine between each eigenvector and the noise-free one."""
+        if not self.noise_sd:
+            return np.ones_like(self.values)
+        above = self.values > self.edge
+        ratio = self.half_width / 2 / np.where(above, self._signal, np.inf)
+        return np.where(above, 1 - ratio**2, 0.0)
+
+
+def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.ndarray:
+    """Variances, summing to 1, of an elliptical law whose sign covariance has these eigenvalues.
+
+    The sign covariance of an elliptical law has the eigenvectors of the covariance, and the
+    eigenvalues ``phi_l = E[v_l z_l^2 / sum_j v_j z_j^2]``, z standard normal; they are flatter
+    than the variances v. The fixed point ``v <- v phi~ / phi(v)`` inverts that.
+
+    Parameters
+    ----------
+    sign_values : ndarray of shape (d,)
+        Positive.
+    """
+    target = sign_values / sign_values.sum()
+    log_t, step = np.linspace(-35.0, 35.0, 281, retstep=True)
+    t = len(target) * np.exp(log_t)
+    variances = target.copy()
+    for _ in range(iterations):
+        terms = 2 * variances[:, None] * t
+        # int v (1 + 2 v t)^-1 prod_j (1 + 2 v_j t)^(-1/2) dt, dt = t d(log t)
+        common = np.exp(-0.5 * np.log1p(terms).sum(axis=0)) * t * step
+        phi = variances * ((1 / (1 + terms)) @ common)
+        new = variances * target / phi
+        new /= new.sum()
+        if np.allclose(new, variances, rtol=1e-9, atol=0.0):
+            return new
+        variances = new
+    return variances

@@ -1,0 +1,44 @@
+"""What was spent: events, their price, and the accountants that grant them.
+
+Knows nothing of PCA or scikit-learn.
+"""
+
+from .accountant import BaseAccountant, PrivacyAccountant, PrivacyCost
+from .chain import Receipt
+from .events import (
+    ApproximateEvent,
+    ComposedEvent,
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyEvent,
+    PureEvent,
+    event_from_dict,
+)
+from .gdp import compose_mu, delta_of, epsilon_of, mu_of
+from .ledger import PrivacyLedger
+from .pricing import compose, epsilon_of_event, is_affordable
+from .report import PrivacyReport, Spending
+
+__all__ = [
+    "ApproximateEvent",
+    "BaseAccountant",
+    "ComposedEvent",
+    "GaussianEvent",
+    "NonPrivateEvent",
+    "PrivacyAccountant",
+    "PrivacyCost",
+    "PrivacyEvent",
+    "PrivacyLedger",
+    "PrivacyReport",
+    "PureEvent",
+    "Receipt",
+    "Spending",
+    "compose",
+    "compose_mu",
+    "delta_of",
+    "epsilon_of",
+    "epsilon_of_event",
+    "event_from_dict",
+    "is_affordable",
+    "mu_of",
+]

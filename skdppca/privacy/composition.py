@@ -1,0 +1,129 @@
+"""The running total of what was spent, kept exactly, and its price."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from .floats import float_up, last_float, root_up
+from .gdp import epsilon_of, mu_of
+from .pld import pld_epsilon
+
+__all__ = ["Composition"]
+
+_BISECTIONS = 12  # of `room` where every trial takes a loss distribution
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The total cost of any number of releases.
+
+    The sums are rational numbers, so the order of the releases cannot change the total.
+
+    Parameters
+    ----------
+    square : Fraction
+        Sum of the squared Gaussian-DP parameters.
+    failure : Fraction
+        Sum of the probabilities with which Gaussian steps may fail.
+    steps : tuple of (float, float)
+        The (epsilon, delta) of every step that is not Gaussian.
+    private : bool
+        False once anything was released without a guarantee.
+
+    Examples
+    --------
+    >>> total = Composition().gaussian(3.0).gaussian(4.0)
+    >>> total.mu
+    5.0
+    >>> total.fits(epsilon=1.0, delta=1e-6)
+    False
+    """
+
+    square: Fraction = Fraction(0)
+    failure: Fraction = Fraction(0)
+    steps: tuple[tuple[float, float], ...] = ()
+    private: bool = True
+
+    def gaussian(self, mu: float, failure: float = 0.0) -> Composition:
+        """Add a Gaussian release that may fail."""
+        square, failure = Fraction(mu) ** 2, Fraction(failure)
+        return replace(self, square=self.square + square, failure=self.failure + failure)
+
+    def step(self, epsilon: float, delta: float) -> Composition:
+        """Add an (epsilon, delta) release."""
+        return replace(self, steps=(*self.steps, (epsilon, delta)))
+
+    def broken(self) -> Composition:
+        """Add a release without any guarantee."""
+        return replace(self, private=False)
+
+    @property
+    def mu(self) -> float:
+        """Gaussian-DP parameter of the Gaussian part, rounded up."""
+        return root_up(self.square)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest epsilon that can be proven at `delta`, rounded up."""
+        sum_epsilon, failure = self._sums()
+        if not self.private or failure > delta:
+            return math.inf
+        gaussian = epsilon_of(self.mu, delta, failure)
+        if gaussian == math.inf:
+            return math.inf
+        basic = float_up(sum_epsilon + Fraction(gaussian))
+        return min(basic, self._pld(delta)) if self._mixed else basic
+
+    def fits(self, epsilon: float, delta: float) -> bool:
+        """Return whether the total is (epsilon, delta)-private. Doubt means no."""
+        sum_epsilon, failure = self._sums()
+        if not self.private or failure > delta:
+            return False
+        left = Fraction(epsilon) - sum_epsilon
+        if left >= 0:
+            # Rounded down, like everything that is granted.
+            mu = mu_of(max(-float_up(-left), 0.0), delta, failure)
+            if self.square <= Fraction(mu) ** 2:
+                return True
+        return self._mixed and self._pld(delta) <= epsilon
+
+    def room(self, epsilon: float, delta: float) -> float:
+        """Return the largest epsilon, at `delta`, of one more release that the budget grants.
+
+        The release is a Gaussian one (``mu_of(epsilon, delta)``), a pure one if ``delta=0``. Where
+        a loss distribution is needed the answer is at most ``epsilon / 4096`` too small.
+        """
+
+        def grants(request: float) -> bool:
+            if delta == 0:
+                return self.step(request, 0.0).fits(epsilon, delta)
+            return self.gaussian(mu_of(request, delta)).fits(epsilon, delta)
+
+        if grants(epsilon):
+            return epsilon
+        if not grants(0.0):
+            return 0.0
+        if self.steps and delta > 0:
+            low, high = 0.0, epsilon
+            for _ in range(_BISECTIONS):
+                middle = (low + high) / 2
+                low, high = (middle, high) if grants(middle) else (low, middle)
+            return low
+        if delta == 0:
+            return last_float(grants, float(Fraction(epsilon) - self._sums()[0]))
+        left = Fraction(mu_of(epsilon, delta, self.failure)) ** 2 - self.square
+        return last_float(grants, epsilon_of(root_up(left), delta))
+
+    @property
+    def _mixed(self) -> bool:
+        """Whether a loss distribution could beat the plain sum."""
+        return len(self.steps) + (self.square > 0) > 1
+
+    def _sums(self) -> tuple[Fraction, Fraction]:
+        epsilons = sum((Fraction(epsilon) for epsilon, _ in self.steps), Fraction(0))
+        return epsilons, self.failure + sum(Fraction(delta) for _, delta in self.steps)
+
+    def _pld(self, delta: float) -> float:
+        return pld_epsilon(self.mu, Counter(self.steps), float_up(self.failure), delta)

@@ -1,0 +1,243 @@
+"""What a release costs: frozen records that any accountant can add up, store and price.
+
+An event states its cost for one pair of neighbours and knows nothing of adjacency: the mechanism
+that declares it has already put the right sensitivity into `mu` or `epsilon`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from ..exceptions import UnknownEventError
+from .composition import Composition
+from .floats import number
+
+__all__ = [
+    "ApproximateEvent",
+    "ComposedEvent",
+    "GaussianEvent",
+    "NonPrivateEvent",
+    "PrivacyEvent",
+    "PureEvent",
+    "add_event",
+    "event_from_dict",
+    "known_event",
+]
+
+
+class PrivacyEvent:
+    """Base of all events. Accountants price the classes of this module and refuse all others."""
+
+    kind: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as JSON-able values, its kind under the key "type"."""
+        return {"type": self.kind} | {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def _add_to(self, total: Composition) -> Composition:
+        raise NotImplementedError
+
+    def _check(self, name: str, limit: float | None = None) -> None:
+        limits = () if limit is None else (limit,)
+        object.__setattr__(self, name, number(name, getattr(self, name), *limits))
+
+
+@dataclass(frozen=True)
+class GaussianEvent(PrivacyEvent):
+    """A release that is mu-GDP, such as one Gaussian mechanism or any number of them.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over noise sd; of a composition, the root of the sum of squares. Finite: what
+        has no noise is a `NonPrivateEvent`.
+    failure : float, default=0
+        Probability with which the promise may fail; it adds to delta.
+
+    Examples
+    --------
+    >>> GaussianEvent(0.5).to_dict()
+    {'type': 'gaussian', 'mu': 0.5, 'failure': 0.0}
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    mu: float
+    failure: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check("mu")
+        self._check("failure", 1.0)
+
+    def _add_to(self, total: Composition) -> Composition:
+        return total.gaussian(self.mu, self.failure)
+
+
+@dataclass(frozen=True)
+class PureEvent(PrivacyEvent):
+    """A release that is epsilon-DP with delta 0: Laplace noise, an exponential mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite, at least 0.
+
+    Examples
+    --------
+    >>> PureEvent(0.5)
+    PureEvent(epsilon=0.5)
+    """
+
+    kind: ClassVar[str] = "pure"
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check("epsilon")
+
+    def _add_to(self, total: Composition) -> Composition:
+        return total.step(self.epsilon, 0.0)
+
+
+@dataclass(frozen=True)
+class ApproximateEvent(PrivacyEvent):
+    """A release of which only (epsilon, delta)-DP is known.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite, at least 0.
+    delta : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> ApproximateEvent(0.5, 1e-7)
+    ApproximateEvent(epsilon=0.5, delta=1e-07)
+    """
+
+    kind: ClassVar[str] = "approximate"
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        self._check("epsilon")
+        self._check("delta", 1.0)
+
+    def _add_to(self, total: Composition) -> Composition:
+        return total.step(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
+class NonPrivateEvent(PrivacyEvent):
+    """A release without noise: no budget affords it and every accountant refuses it.
+
+    Examples
+    --------
+    >>> NonPrivateEvent().to_dict()
+    {'type': 'non-private'}
+    """
+
+    kind: ClassVar[str] = "non-private"
+
+    def _add_to(self, total: Composition) -> Composition:
+        return total.broken()
+
+
+@dataclass(frozen=True)
+class ComposedEvent(PrivacyEvent):
+    """Several releases about the same records, each of which may depend on the ones before.
+
+    Repetition is written out, so a count can be neither forgotten nor applied twice.
+
+    Parameters
+    ----------
+    events : tuple of PrivacyEvent
+        At least one; composed events among them are flattened.
+
+    Examples
+    --------
+    >>> ComposedEvent((GaussianEvent(0.5), PureEvent(0.1))).to_dict()["events"][1]
+    {'type': 'pure', 'epsilon': 0.1}
+    """
+
+    kind: ClassVar[str] = "composed"
+    events: tuple[PrivacyEvent, ...]
+
+    def __post_init__(self) -> None:
+        flat: list[PrivacyEvent] = []
+        for event in self.events:
+            flat.extend(event.events if isinstance(event, ComposedEvent) else [known_event(event)])
+        if not flat:
+            raise ValueError("events=() composes nothing; pass at least one event")
+        object.__setattr__(self, "events", tuple(flat))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as JSON-able values, its kind under the key "type"."""
+        return {"type": self.kind, "events": [event.to_dict() for event in self.events]}
+
+    def _add_to(self, total: Composition) -> Composition:
+        for event in self.events:
+            total = event._add_to(total)
+        return total
+
+
+_KINDS = {
+    cls.kind: cls
+    for cls in (GaussianEvent, PureEvent, ApproximateEvent, NonPrivateEvent, ComposedEvent)
+}
+
+
+def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
+    """Return the event that `to_dict` wrote, or refuse what it cannot have written.
+
+    Parameters
+    ----------
+    record : mapping
+        As `PrivacyEvent.to_dict` returns it.
+
+    Returns
+    -------
+    PrivacyEvent
+
+    Raises
+    ------
+    UnknownEventError
+        If the type is unknown, a key is missing or extra, or a value is not a cost.
+
+    Examples
+    --------
+    >>> event_from_dict({"type": "pure", "epsilon": 0.1})
+    PureEvent(epsilon=0.1)
+    """
+    kind = record.get("type") if isinstance(record, Mapping) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise UnknownEventError(
+            f"{record!r} is no known privacy event, so its cost is unknown; "
+            f"its type must be one of {', '.join(_KINDS)} (a newer skdppca may know more)"
+        )
+    cls, values = _KINDS[kind], {key: record[key] for key in record if key != "type"}
+    names = {field.name for field in fields(cls)}
+    if set(values) != names:
+        raise UnknownEventError(f"{record!r} must have exactly the keys type, {', '.join(names)}")
+    try:
+        if cls is ComposedEvent:
+            values["events"] = [event_from_dict(event) for event in values["events"]]
+        return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise UnknownEventError(f"{record!r} is not the cost of a release: {error}") from error
+
+
+def known_event(event: Any) -> PrivacyEvent:
+    """Return `event` if it is of a known kind, or refuse it."""
+    if type(event) not in _KINDS.values():
+        raise UnknownEventError(
+            f"{event!r} is no privacy event that can be priced; "
+            "declare one of the classes of skdppca.privacy"
+        )
+    return event
+
+
+def add_event(total: Composition, event: PrivacyEvent) -> Composition:
+    """Return `total` with one more event, or refuse an event of no known kind."""
+    return known_event(event)._add_to(total)

@@ -1,0 +1,241 @@
+"""Gaussian differential privacy: (epsilon, delta) <-> mu, exact and rounded to the private side.
+
+A Gaussian mechanism with sensitivity D and noise sd s is mu-GDP with ``mu = D / s``. It is
+(epsilon, delta)-private exactly when (Balle and Wang 2018; Dong, Roth and Su 2022)
+
+    delta(mu, epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) <= delta.
+
+The inverses are decided to the last bit: a float solve gives a start, two Newton steps in mpmath
+polish it, and the neighbouring float64 numbers are then told apart with 30 correct digits.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+import mpmath
+from scipy.special import log_ndtr
+
+from .floats import float_up, last_float, number, root_up
+
+__all__ = ["compose_mu", "delta_of", "epsilon_of", "mu_of"]
+
+_CORRECT_DIGITS = 30  # of every delta that decides a rounding; float64 has 17
+_HUGE = 1e100  # beyond it nothing is private and nothing is worth computing: rounded, not refused
+
+
+class _Local(threading.local):
+    """mpmath keeps its precision in the context: threads that shared one would change it."""
+
+    def __init__(self) -> None:
+        self.mp = mpmath.mp.clone()
+        self.mp.dps = _CORRECT_DIGITS
+
+
+_LOCAL = _Local()
+
+
+def delta_of(mu: float, epsilon: float) -> float:
+    """Return the smallest delta for which mu-GDP implies (epsilon, delta)-DP, rounded up.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP parameter, at least 0; infinity means no privacy.
+    epsilon : float
+        At least 0; infinity is satisfied by everything.
+
+    Returns
+    -------
+    float
+        A float64 in [0, 1], never below the exact value.
+
+    Examples
+    --------
+    >>> round(delta_of(1.0, 1.0), 6)
+    0.126937
+    """
+    mu, epsilon = number("mu", mu, math.inf), number("epsilon", epsilon, math.inf)
+    if mu == 0 or epsilon == math.inf:
+        return 0.0
+    if mu == math.inf:
+        return 1.0
+    return min(float_up(_delta(mu, epsilon)[0]), 1.0)
+
+
+def mu_of(epsilon: float, delta: float, failure: float = 0.0) -> float:
+    """Return the largest float64 mu for which mu-GDP implies (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        At least 0; infinity gives infinity (no privacy).
+    delta : float
+        In [0, 1).
+    failure : float, default=0
+        The part of `delta` that is spent elsewhere (on steps that may fail), at most `delta`.
+        It is subtracted exactly, so ``GaussianEvent(mu_of(epsilon, delta, f), f)`` always fits.
+
+    Returns
+    -------
+    float
+        Exact to the last bit: the next float64 would break the promise.
+
+    Examples
+    --------
+    The exact noise multiplier ``1 / mu``:
+
+    >>> round(1 / mu_of(0.5, 1e-5), 3)
+    7.032
+    """
+    return _mu_of(number("epsilon", epsilon, math.inf), _target(delta, failure))
+
+
+@lru_cache(maxsize=4096)
+def _mu_of(epsilon: float, target: Fraction) -> float:
+    if epsilon == math.inf:
+        return math.inf
+    if target == 0:
+        return 0.0
+    goal = _goal(target)
+    start = last_float(lambda mu: mu == 0 or _log_delta(mu, epsilon) <= _log(target), 1.0)
+    start = _newton(lambda mu: (goal - _delta(mu, epsilon)[0]) / _density(mu, epsilon), start)
+    return last_float(lambda mu: mu == 0 or _delta(mu, epsilon)[0] <= goal, start)
+
+
+def epsilon_of(mu: float, delta: float, failure: float = 0.0) -> float:
+    """Return the smallest float64 epsilon for which mu-GDP implies (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP parameter, at least 0; infinity gives infinity.
+    delta : float
+        In [0, 1). With ``delta=0`` no epsilon is enough, unless ``mu=0``.
+    failure : float, default=0
+        The part of `delta` that is spent elsewhere, as in `mu_of`.
+
+    Returns
+    -------
+    float
+        Exact to the last bit, and 0.0 where ``delta(mu, 0) <= delta``.
+
+    Examples
+    --------
+    >>> round(epsilon_of(1.0, 1e-6), 4)
+    4.8866
+    """
+    return _epsilon_of(number("mu", mu, math.inf), _target(delta, failure))
+
+
+@lru_cache(maxsize=4096)
+def _epsilon_of(mu: float, target: Fraction) -> float:
+    if mu == 0:
+        return 0.0
+    if mu == math.inf or target == 0:
+        return math.inf
+    goal = _goal(target)
+    if _delta(mu, 0.0)[0] <= goal:
+        return 0.0
+
+    def short(epsilon: float) -> bool:
+        return _delta(mu, epsilon)[0] > goal
+
+    def step(epsilon: float) -> mpmath.mpf:
+        delta, lower = _delta(mu, epsilon)
+        return (delta - goal) / lower
+
+    start = last_float(lambda e: e == 0 or _log_delta(mu, e) > _log(target), 1.0)
+    return math.nextafter(last_float(short, _newton(step, start)), math.inf)
+
+
+def compose_mu(mus: Iterable[float]) -> float:
+    """Return mu of an adaptive composition, ``sqrt(sum mu^2)``, rounded up.
+
+    Parameters
+    ----------
+    mus : iterable of float
+        Gaussian-DP parameters, at least 0.
+
+    Returns
+    -------
+    float
+        The smallest float64 that is not below the exact root; `mu` itself for a single `mu`.
+
+    Examples
+    --------
+    >>> compose_mu([3.0, 4.0])
+    5.0
+    """
+    mus = [number("mu", mu, math.inf) for mu in mus]
+    return math.inf if math.inf in mus else root_up(sum(Fraction(mu) ** 2 for mu in mus))
+
+
+def _target(delta: float, failure: float) -> Fraction:
+    """Return what is left of `delta` for the Gaussian part, exactly."""
+    delta = number("delta", delta, math.nextafter(1, 0))
+    if not isinstance(failure, Fraction):  # sums of failures come as exact fractions
+        failure = Fraction(number("failure", failure))
+    if failure > delta:
+        raise ValueError(f"failure={float(failure)} exceeds delta={delta}; raise delta")
+    return Fraction(delta) - failure
+
+
+def _goal(target: Fraction) -> mpmath.mpf:
+    """Return `target`, a ratio with a power of two below, as the mpf that equals it."""
+    with _LOCAL.mp.workprec(max(target.numerator.bit_length(), 1)):
+        return _LOCAL.mp.mpf(target.numerator) / target.denominator
+
+
+def _log(target: Fraction) -> float:
+    return math.log(float(target))
+
+
+def _log_delta(mu: float, epsilon: float) -> float:
+    """Return log delta(mu, epsilon) in float64, good enough for a start."""
+    upper = float(log_ndtr(mu / 2 - epsilon / mu))
+    lower = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    share = -math.expm1(min(lower - upper, 0.0))
+    return upper + math.log(share) if share > 0 else -math.inf
+
+
+def _delta(mu: float, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Return delta(mu, epsilon), rounded up in its 30th digit, and the term it subtracts."""
+    mp = _LOCAL.mp
+    epsilon = min(epsilon, _HUGE)
+    if mu > _HUGE:
+        return mp.one, mp.one
+    if epsilon / mu > _HUGE:
+        return mp.mpf(10) ** -400, mp.one
+    digits = _CORRECT_DIGITS + 20
+    while True:
+        # The tails' relative error grows with the square of their argument.
+        with mp.workdps(digits + 2 * int(mp.log10(1 + abs(mu) + epsilon / mp.mpf(mu)))):
+            half, shift, root2 = mp.mpf(mu) / 2, epsilon / mp.mpf(mu), mp.sqrt(2)
+            upper = mp.erfc((shift - half) / root2) / 2
+            lower = mp.exp(epsilon) * mp.erfc((shift + half) / root2) / 2
+            delta = upper - lower
+            if delta > upper * mp.mpf(10) ** (_CORRECT_DIGITS - digits):
+                return delta * (1 + mp.mpf(10) ** -_CORRECT_DIGITS), lower
+        digits *= 2
+
+
+def _density(mu: float, epsilon: float) -> mpmath.mpf:
+    """Return the derivative of delta in mu, phi(mu/2 - epsilon/mu)."""
+    mp = _LOCAL.mp
+    return mp.npdf(mp.mpf(mu) / 2 - epsilon / mp.mpf(mu))
+
+
+def _newton(step: Callable[[float], mpmath.mpf], start: float) -> float:
+    """Follow Newton steps from a start that is already good; fall back on the start."""
+    x = _LOCAL.mp.mpf(start)
+    for _ in range(4):
+        move = step(x)
+        if not abs(move) < x / 2:
+            return start
+        x += move
+        if abs(move) <= x * 1e-12:
+            break
+    return float(x)

@@ -1,0 +1,284 @@
+"""A budget that lives in an SQLite file, for all processes and for years.
+
+One table, ``chain``: row 0 holds the budget, every other row a receipt. A charge is one exclusive
+transaction (verify, check the budget, insert, commit), and only after its commit is noise drawn:
+a crash can waste budget, never release unpaid. Rows cannot be changed; what is done to the file
+behind our back is found by the hash chain, by the objects that remember how far they have seen it,
+and by the receipts.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import LedgerError
+from .accountant import LOCK, BaseAccountant, Receipt
+from .chain import Chain, Terms
+
+__all__ = ["PrivacyLedger"]
+
+_APPLICATION = 0x736B6470  # "skdp"
+_VERSION = 1
+_BUSY_SECONDS = 60
+_TABLE = (
+    "CREATE TABLE chain (row INTEGER PRIMARY KEY, body TEXT NOT NULL, head TEXT NOT NULL)",
+    "CREATE TRIGGER no_update BEFORE UPDATE ON chain"
+    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "CREATE TRIGGER no_delete BEFORE DELETE ON chain"
+    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "CREATE TRIGGER no_replace BEFORE INSERT ON chain"
+    " WHEN NEW.row IS NOT (SELECT COALESCE(MAX(row), -1) + 1 FROM chain)"
+    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+)
+_RESTORE = "put the ledger itself back (an older copy would not know the latest charges)"
+_ROLLED_BACK = "it is gone, so rows were removed or an older copy was put back"
+_SWAPPED = "it is not what was seen before, so another file or an older copy was put here"
+_REMEDIES = {
+    "SQLITE_NOTADB": f"it is no ledger, or damaged: check the path, or {_RESTORE}",
+    "SQLITE_CORRUPT": f"it is damaged: {_RESTORE}",
+    "SQLITE_READONLY": "make the file and its folder writable for this user",
+    "SQLITE_FULL": "free disk space and fit again",
+    "SQLITE_IOERR": "check that the disk has space and works, then fit again",
+    "SQLITE_BUSY": f"another process held it for {_BUSY_SECONDS} s: end that process, fit again",
+    "SQLITE_CANTOPEN": "make the file and its folder readable and writable for this user",
+    "SQLITE_PERM": "make the file and its folder readable and writable for this user",
+}
+
+
+class PrivacyLedger(BaseAccountant):
+    """A budget in an SQLite file, shared by any number of processes.
+
+    The file is made once, by `PrivacyLedger.create`; ``PrivacyLedger(path)`` only opens it. Budget
+    and notion live in the file, so a file that is missing, foreign, damaged or rolled back is an
+    error and never a fresh budget. Everything that the file cannot do is a `LedgerError`, before
+    anything is released.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An existing ledger, on a local disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from skdppca.privacy import GaussianEvent, PrivacyLedger, mu_of
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/study.ledger"
+    >>> ledger = PrivacyLedger.create(path, epsilon=1.0, delta=1e-6, unit="patient")
+    >>> event = GaussianEvent(mu_of(0.5, 1e-6))
+    >>> receipt = ledger.charge(event, adjacency="add-remove", unit="patient")
+    >>> round(PrivacyLedger(path).remaining.epsilon, 3)
+    0.841
+    >>> PrivacyLedger(path).verify(receipt)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = _absolute(path)
+        self._verified: Chain | None = None
+        self._seen: tuple[int, str] | None = None
+        self._current()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        epsilon: float,
+        delta: float,
+        *,
+        adjacency: str = "add-remove",
+        unit: str = "row",
+    ) -> PrivacyLedger:
+        """Make a new ledger file and open it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where nothing lies yet.
+        epsilon, delta : float
+            The budget: ``epsilon`` positive and finite, ``delta`` in [0, 1).
+        adjacency : {"add-remove", "replace-one"}, default="add-remove"
+            What neighbouring data sets differ by.
+        unit : str, default="row"
+            What a record is: a row, or all rows of the group of this name.
+
+        Returns
+        -------
+        PrivacyLedger
+        """
+        chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
+        path = _absolute(path)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        except FileExistsError as error:
+            raise LedgerError(
+                f"{path}: already exists, and a ledger is never replaced; "
+                "open it with PrivacyLedger(path), or choose another path"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise LedgerError(
+                f"{path}: cannot be created ({error}); choose a folder that you can write to"
+            ) from error
+        try:
+            with _transaction(path, "BEGIN EXCLUSIVE") as db:
+                db.execute(f"PRAGMA application_id={_APPLICATION}")
+                db.execute(f"PRAGMA user_version={_VERSION}")
+                for statement in _TABLE:
+                    db.execute(statement)
+                _insert(db, chain)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(path)  # ours, and nobody can have charged it
+            raise
+        return cls(path)
+
+    @property
+    def path(self) -> str:
+        """The file, as an absolute path."""
+        return self._path
+
+    @property
+    def _terms(self) -> Terms:
+        return self._verified.terms
+
+    def _current(self) -> Chain:
+        with LOCK, _transaction(self._path, "BEGIN") as db:
+            return self._remember(self._read(db, self._verified))
+
+    def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
+        with _transaction(self._path, "BEGIN IMMEDIATE") as db:
+            chain = grant(self._remember(self._read(db, self._verified)))
+            _insert(db, chain)
+        return self._remember(chain)
+
+    def verify(self, *receipts: Receipt | Mapping[str, Any]) -> None:
+        """Check the whole file anew, and that every given receipt, or its `to_dict`, is in it.
+
+        Raises
+        ------
+        LedgerError
+            If the file is damaged, altered or rolled back, or lacks a receipt.
+        """
+        with LOCK, _transaction(self._path, "BEGIN") as db:
+            for (finding,) in db.execute("PRAGMA quick_check"):
+                if finding != "ok":
+                    raise self._error(f"it is damaged ({finding})")
+            chain = self._remember(self._read(db, Chain(self._terms)))
+        wrong = chain.lacks(receipts)
+        if wrong is not None:
+            raise self._error(wrong)
+
+    def _remember(self, chain: Chain) -> Chain:
+        self._verified = chain
+        self._seen = (len(chain.receipts), chain.head())
+        return chain
+
+    def _read(self, db: sqlite3.Connection, chain: Chain | None) -> Chain:
+        """Return `chain` (the file's beginning if None) with the rows that follow it, verified."""
+        self._check_form(db)
+        row = len(chain.receipts) if chain else 0
+        rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (row,))
+        try:
+            first = rows.fetchone()
+            if chain is None and first is not None:
+                chain = Chain(Terms.from_body(first[1]))
+            if chain is None or first is None:
+                raise ValueError(_ROLLED_BACK)
+            if first != (row, chain.last_body, chain.head()):
+                raise ValueError(_SWAPPED)
+            for row, body, head in rows:  # noqa: B007 (the error names the row)
+                chain = chain.followed(body, head)
+            if self._seen is not None:
+                row, head = self._seen
+                if row > len(chain.receipts):
+                    raise ValueError(_ROLLED_BACK)
+                if chain.head(row) != head:
+                    raise ValueError(_SWAPPED)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise self._error(f"row {row}: {error}") from error
+        return chain
+
+    def _check_form(self, db: sqlite3.Connection) -> None:
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        size = os.path.getsize(self._path)  # nobody can change it between two of our reads
+        if size == 0:
+            raise self._error("it is empty")
+        if application != _APPLICATION:
+            raise self._error("it is no skdppca ledger")
+        if version > _VERSION:
+            raise LedgerError(
+                f"{self._path}: written by a newer skdppca (schema {version}, this one knows "
+                f"{_VERSION}); upgrade skdppca"
+            )
+        form = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        if version != _VERSION or sorted(sql for (sql,) in form) != sorted(_TABLE):
+            raise self._error("its tables were altered")
+        # SQLite itself reads the missing end of a last page as zeros.
+        (page_size,) = db.execute("PRAGMA page_size").fetchone()
+        (page_count,) = db.execute("PRAGMA page_count").fetchone()
+        if size != page_size * page_count:
+            raise self._error("it was cut short")
+
+    def _error(self, reason: str) -> LedgerError:
+        return LedgerError(f"{self._path}: {reason}; check the path, or {_RESTORE}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._path, self._terms, *self._seen)
+
+    def __repr__(self) -> str:
+        return f"PrivacyLedger({self._path!r}, {self._describe()})"
+
+
+def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
+    """Return the ledger that was pickled. The file is opened by the first use that needs it.
+
+    A fitted estimator must load, and transform, where the file is out of reach.
+    """
+    ledger = PrivacyLedger.__new__(PrivacyLedger)
+    ledger._path, ledger._verified, ledger._seen = path, Chain(terms), (row, head)
+    return ledger
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return os.path.abspath(os.fsdecode(path))
+
+
+def _insert(db: sqlite3.Connection, chain: Chain) -> None:
+    row = (len(chain.receipts), chain.last_body, chain.head())
+    db.execute("INSERT INTO chain (row, body, head) VALUES (?, ?, ?)", row)
+
+
+@contextmanager
+def _transaction(path: str, begin: str) -> Iterator[sqlite3.Connection]:
+    """Open the file (never create it), run one transaction, commit; on any error roll back.
+
+    A connection lives for one transaction, so no fork or pickle ever shares one.
+    """
+    if not os.path.isfile(path):
+        raise LedgerError(
+            f"{path}: there is no such file; if the ledger was moved or deleted, {_RESTORE}; "
+            "a new budget is made by PrivacyLedger.create(path, ...) only"
+        )
+    try:
+        uri = Path(path).as_uri() + "?mode=rw"
+        with closing(
+            sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        ) as db:
+            # A copy of a write-ahead-log file can lack everything since the last checkpoint.
+            if db.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
+                raise sqlite3.OperationalError("its journal mode was changed and is in use")
+            db.execute("PRAGMA synchronous=EXTRA")
+            db.execute(begin)
+            yield db
+            db.execute("COMMIT")
+    except (sqlite3.Error, OSError) as error:
+        name = getattr(error, "sqlite_errorname", "")
+        remedy = next((_REMEDIES[key] for key in _REMEDIES if name.startswith(key)), _RESTORE)
+        raise LedgerError(f"{path}: {error}; {remedy}; nothing was released") from error
