@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, StrOptions, fit_context
+from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from ..exceptions import NotReleasedError, SeededNoiseWarning
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Public, Spender
@@ -31,7 +31,7 @@ from ..privacy import (
 )
 from ..records import Records
 from ._fitted import FittedPCA
-from ._validation import check_groups, check_rows, check_vector
+from ._validation import check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
 
@@ -75,7 +75,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
             StrOptions({"auto", "mle"}),
             None,
         ],
@@ -145,8 +145,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         labels = check_groups(groups, X.shape[0], self.unit)
         d = X.shape[1]
         scale = None if self.scale is None else check_vector(self.scale, d, "scale", positive=True)
-        if self.mean is not None:
-            check_vector(self.mean, d, "mean")
+        mean = None if self.mean is None else check_vector(self.mean, d, "mean")
+        check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
         records = Records(X, labels, scale, self.n_jobs)
         # 2. build the mechanism from public facts

@@ -69,6 +69,8 @@ class DPGaussMechanism:
         scatter, shift = gram.about_mean(n_rows)
         if self._augments and clipping.median is None:
             centre = centre + shift
+        if not gram.query.noise_sd and not np.isfinite(scatter).all():
+            raise ValueError("X holds values too large to be squared; scale it down")
         values, vectors = decreasing_eigh(scatter)
         # 5. eigenvalues without the noise's share, and as many components as they support
         spectrum = NoisySpectrum(values, gram.query.noise_sd)
@@ -137,9 +139,13 @@ class DPGaussMechanism:
         if wanted == "auto":
             return max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
         if wanted == "mle":
-            return max(1, int(infer_dimension(variances, max(2, round(n_rows)))))
-        explained = np.cumsum(variances) / variances.sum()
-        return min(d, int(np.searchsorted(explained, wanted, side="right")) + 1)
+            # Minka's formula takes logarithms of differences: equal variances are told apart.
+            apart = variances * (1 - 1e-9 * np.arange(d) / d)
+            apart = apart[apart > 0]
+            return max(1, int(infer_dimension(apart, max(2, round(n_rows))))) if len(apart) else 1
+        explained = np.cumsum(variances)
+        enough = np.searchsorted(explained, wanted * explained[-1], side="right")
+        return min(d, int(enough) + 1)
 
 
 def _variances(spectrum: NoisySpectrum, n_rows: float, median: float | None) -> np.ndarray:

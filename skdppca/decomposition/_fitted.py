@@ -98,7 +98,8 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         elif len(self.components_) == self.n_features_in_:
             precision = linalg.pinvh((self.components_.T * variances) @ self.components_)
         else:
-            inverse = np.divide(1, variances, out=np.zeros_like(variances), where=variances > 0)
+            least = variances.max(initial=0.0) * len(variances) * np.finfo(variances.dtype).eps
+            inverse = np.divide(1, variances, out=np.zeros_like(variances), where=variances > least)
             precision = (self.components_.T * inverse) @ self.components_
         return precision / np.outer(*[self._scales(self.n_features_in_)] * 2)
 

@@ -1,11 +1,12 @@
 """Checks of the data before anything is charged. They say "valid" and nothing more.
 
-An error message that quotes a value, a shape or a row would release it.
+An error message, or a warning, that quotes a value, a shape or a row would release it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,26 @@ from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS
 
-__all__ = ["check_groups", "check_rows", "check_vector"]
+__all__ = ["check_groups", "check_reach", "check_rows", "check_vector"]
+
+# scikit-learn's messages, each with what may be said instead: all of it, or our words for it.
+SAFE_MESSAGES = {
+    r"Input (X|sparse).*(NaN|infinity)[\s\S]*": None,
+    r"Found array with dim \d+[\s\S]*": None,
+    r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
+    r"Feature names are only supported[\s\S]*": None,
+    r"Complex data not supported": None,
+    r".*0 sample\(s\)": "Found array with 0 sample(s) while a minimum of 1 is required.",
+    r".*0 feature\(s\)": "X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+    r"Expected 2D array, got 1D array": "Expected 2D array, got 1D array. Reshape your data.",
+    r"Expected 2D array, got scalar": "Expected 2D array, got scalar array. Reshape your data.",
+    r"Expected a 2-dimensional": "Expected a 2-dimensional container. Reshape your data.",
+    r".*(string|bytes)": "X holds text or strings; encode them as numbers.",
+    r"setting an array element|.*inhomogeneous": "X has rows that are not of the same length.",
+}
+
+# A public number beyond this could not be squared.
+LARGEST = 1e100
 
 
 def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
@@ -23,10 +43,13 @@ def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
     Raises
     ------
     ValueError, TypeError
-        With scikit-learn's text, less what it quotes of the data.
+        With scikit-learn's text where that quotes nothing of the data.
     """
+    if getattr(X, "ndim", 0) == 2 and X.shape[1] == 0:
+        raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     try:
-        X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", copy=False)
     except (ValueError, TypeError) as error:
         raise type(error)(_without_data(str(error))) from None
     if X.dtype.kind not in "fiub":
@@ -54,35 +77,64 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
         )
     if groups is None:
         return None
-    labels = np.asarray(groups)
+    try:
+        labels = np.asarray(groups)
+    except (ValueError, TypeError):
+        labels = np.empty(())
     if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError("groups must be one-dimensional, with one label for every row of X")
-    missing = labels != labels if labels.dtype.kind in "fcO" else np.zeros(len(labels), bool)
-    if labels.dtype == object:
-        missing = missing | np.array([label is None for label in labels], bool)
-    if np.any(missing):
+    is_object = labels.dtype == object
+    if any(map(_is_missing, labels)) if is_object else np.any(labels != labels):
         raise ValueError("groups has missing labels; give every row the label of its record")
-    if labels.dtype == object:
-        numbers: dict[Any, int] = {}
-        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.intp)
-    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    if not is_object:
+        return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    if not all(isinstance(label, Hashable) for label in labels):
+        raise ValueError("groups must hold numbers or strings, one a row")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.intp)
 
 
 def check_vector(value: Any, n_features: int, name: str, positive: bool = False) -> np.ndarray:
     """A public vector with one finite entry a feature."""
-    vector = np.asarray(value, dtype=np.float64)
-    if vector.shape != (n_features,) or not np.isfinite(vector).all():
-        raise ValueError(
-            f"{name} must hold {n_features} finite numbers, one a feature; got shape {vector.shape}"
-        )
+    try:
+        vector = np.asarray(value)
+        valid = vector.dtype.kind in "fiub" and vector.shape == (n_features,)
+    except (ValueError, TypeError):
+        valid = False
+    if not valid or not np.isfinite(vector).all():
+        raise ValueError(f"{name} must hold {n_features} finite numbers, one a feature")
     if positive and not (vector > 0).all():
         raise ValueError(f"{name} must be positive; set it to 1 for features to leave as they are")
-    return vector
+    return vector.astype(np.float64)
+
+
+def check_reach(
+    mean: np.ndarray | None, scale: np.ndarray | None, norm_bound: float | None
+) -> None:
+    """Refuse public numbers that are so large, or so small, that they could not be squared."""
+    if norm_bound is not None and not 1 / LARGEST <= norm_bound <= LARGEST:
+        raise ValueError(
+            f"norm_bound={norm_bound} is out of range; choose units in which it lies between "
+            f"{1 / LARGEST} and {LARGEST}"
+        )
+    with np.errstate(over="ignore"):
+        reach = 0.0 if mean is None else np.abs(mean / (1.0 if scale is None else scale)).max()
+    if reach > LARGEST:
+        raise ValueError(f"mean / scale exceeds {LARGEST}; choose units in which it does not")
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, NaT, or a label that does not know whether it equals itself."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return not isinstance(label, list | dict | set | np.ndarray)
 
 
 def _without_data(message: str) -> str:
-    """scikit-learn's message without numbers of rows, values and arrays."""
-    message = re.sub(r"could not convert string to float:.*", "X holds text", message, flags=re.S)
-    message = re.sub(r"array=.*?(?=Reshape your data|\Z)", "", message, flags=re.S)
-    message = re.sub(r"shape=\(\d+", "shape=(", message)
-    return re.sub(r"(?<=Found array with )\d+(?= sample)", "0", message)
+    """scikit-learn's message if it is harmless, and ours if not."""
+    for pattern, ours in SAFE_MESSAGES.items():
+        found = re.match(pattern, message)
+        if found:
+            return ours or found.group()
+    return "X cannot be read as a table of real numbers; give an array of them."

@@ -163,9 +163,9 @@ class BaseAccountant(ABC):
     def remaining(self) -> PrivacyCost:
         """What is left: the largest epsilon, at the accountant's delta, of one more Gaussian fit.
 
-        (Of one more pure release for a budget with ``delta=0``.) Budgets add up in squares: after
-        half of epsilon was spent, more than half is left. Once events were charged that are not
-        Gaussian, the answer may be too small by up to ``epsilon / 4096``.
+        (Of one more pure release where ``delta=0``.) Budgets add up in squares: after half of
+        epsilon was spent, more than half is left. Once other than Gaussian events were charged, the
+        answer may be too small by up to ``epsilon / 4096``.
         """
         return PrivacyCost(self._current().total.room(self.epsilon, self.delta), self.delta)
 
@@ -264,7 +264,7 @@ class PrivacyAccountant(BaseAccountant):
         return self._chain.terms
 
     def _current(self) -> Chain:
-        if self._sealed:
+        if self._home != _here():
             raise SealedAccountantError(
                 "this PrivacyAccountant was made in another process, which alone knows what was "
                 "spent; for fits in several processes use PrivacyLedger.create(path, ...) once and "
@@ -276,16 +276,12 @@ class PrivacyAccountant(BaseAccountant):
         self._chain = grant(self._current())
         return self._chain
 
-    @property
-    def _sealed(self) -> bool:
-        return self._home != _here()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _live_or_sealed, (self._terms,)
 
     def __repr__(self) -> str:
         text = f"PrivacyAccountant({self._describe()})"
-        return f"<sealed {text}, made in another process>" if self._sealed else text
+        return text if self._home == _here() else f"<sealed {text}, made in another process>"
 
 
 _LIVE: weakref.WeakValueDictionary[str, PrivacyAccountant] = weakref.WeakValueDictionary()

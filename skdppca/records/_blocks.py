@@ -62,8 +62,7 @@ class DenseRows:
     def _centred(self, centre: np.ndarray | None) -> np.ndarray:
         if centre is None:
             return self.rows
-        with np.errstate(over="ignore"):
-            return np.subtract(self.rows, centre, out=self.scratch[:, : self.rows.shape[1]])
+        return np.subtract(self.rows, centre, out=self.scratch[:, : self.rows.shape[1]])
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         return row_norms(self._centred(centre))
@@ -81,8 +80,7 @@ class DenseRows:
         if weights is None:
             out[:, :d] = rows
         else:
-            with np.errstate(invalid="ignore"):
-                np.multiply(rows, weights[:, None], out=out[:, :d])
+            np.multiply(rows, weights[:, None], out=out[:, :d])
             if not weights.all():
                 out[weights == 0, :d] = 0.0  # inf * 0
         if constant:
@@ -135,7 +133,8 @@ class SparseRows:
     def _weighted(self, weights: np.ndarray | None) -> tuple[sparse.csr_array, np.ndarray]:
         if weights is None:
             return self.rows, np.ones(self.rows.shape[0])
-        data = self.rows.data * np.repeat(weights, np.diff(self.rows.indptr))
+        spread = np.repeat(weights, np.diff(self.rows.indptr))
+        data = np.where(spread == 0, 0.0, self.rows.data * spread)
         return sparse.csr_array((data, self.rows.indices, self.rows.indptr), self.rows.shape), (
             weights
         )
@@ -179,8 +178,7 @@ class DenseGroups:
 
     def _means(self) -> np.ndarray:
         starts = np.cumsum(self.sizes) - self.sizes
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.add.reduceat(self.rows, starts, axis=0) / self.sizes[:, None]
+        return np.add.reduceat(self.rows, starts, axis=0) / self.sizes[:, None]
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         means = self._means()
@@ -208,8 +206,7 @@ class DenseGroups:
         rows = self._rows._weighted(None, centre, constant)
         if weights is not None:
             spread = np.repeat(weights, self.sizes)
-            with np.errstate(invalid="ignore"):
-                rows *= spread[:, None]
+            rows *= spread[:, None]
             rows[spread == 0] = 0.0  # inf * 0
         add_upper_gram(out, rows)
 
@@ -222,8 +219,7 @@ class LargeGroup:
         self.size = size
 
     def _mean(self) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return sum(part.rows.sum(axis=0) for part in self.parts())[None, :] / self.size
+        return sum(part.rows.sum(axis=0) for part in self.parts())[None, :] / self.size
 
     def _gram(self, centre: np.ndarray | None, constant: float, size: int) -> np.ndarray:
         gram = np.zeros((size, size), order="F")
@@ -238,8 +234,7 @@ class LargeGroup:
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         size = next(self.parts()).rows.shape[1] + (constant != 0)
         upper = self._gram(centre, constant, size)
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = 2 * np.einsum("ij,ij->", upper, upper) - (np.diag(upper) ** 2).sum()
+        square = 2 * np.einsum("ij,ij->", upper, upper) - (np.diag(upper) ** 2).sum()
         return np.sqrt(_safe_root(np.array([square])))
 
     def add_moment(
@@ -262,8 +257,7 @@ class LargeGroup:
 
 def row_norms(rows: np.ndarray) -> np.ndarray:
     """Euclidean norm of every row, the same bits wherever the row stands."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _safe_root(np.einsum("ij,ij->i", rows, rows))
+    return _safe_root(np.einsum("ij,ij->i", rows, rows))
 
 
 def _safe_root(squares: np.ndarray) -> np.ndarray:
@@ -273,16 +267,14 @@ def _safe_root(squares: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(pattern: sparse.csr_array, data: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        squares = sparse.csr_array((data * data, pattern.indices, pattern.indptr), pattern.shape)
+    squares = sparse.csr_array((data * data, pattern.indices, pattern.indptr), pattern.shape)
     return squares @ np.ones(pattern.shape[1])
 
 
 def _gram_square(rows: np.ndarray) -> float:
     """Squared Frobenius norm of ``rows.T @ rows``, from the smaller of the two Gram matrices."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
-        return float(np.einsum("ij,ij->", gram, gram))
+    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return float(np.einsum("ij,ij->", gram, gram))
 
 
 def add_upper_gram(out: np.ndarray, rows: np.ndarray) -> None:

@@ -120,13 +120,21 @@ class Records:
         return first.result()
 
     def _share(self, work: Callable[[list[slice]], object]) -> list:
-        """Run `work` on shares of all spans, a thread each."""
+        """Run `work` on shares of all spans, a thread each.
+
+        Rows that overflow get weight 0; a warning would tell of them.
+        """
+
+        def quietly(spans: list[slice]) -> object:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return work(spans)
+
         spans = self._spans()
         jobs = min(effective_n_jobs(self._n_jobs), len(spans))
         if jobs <= 1:
-            return [work(spans)]
+            return [quietly(spans)]
         with threadpool_limits(limits=1, user_api="blas"):
-            shares = (delayed(work)(spans[i::jobs]) for i in range(jobs))
+            shares = (delayed(quietly)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)
 
     def _spans(self) -> list[slice]:
@@ -191,16 +199,15 @@ class Records:
         out = cast.ravel()[: rows.size].reshape(rows.shape)
         out[...] = rows
         if self._scale is not None:
-            with np.errstate(over="ignore"):
-                out /= self._scale
+            out /= self._scale
         return out
 
     def _sparse_rows(self, where: slice) -> sparse.csr_array:
-        rows = sparse.csr_array(self._X[where], dtype=np.float64)
-        if self._scale is None:
-            return rows
-        data = rows.data / self._scale[rows.indices]
-        return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
+        rows = sparse.csr_array(self._X[where], dtype=np.float64, copy=True)
+        rows.sum_duplicates()  # an entry that is stored in parts has the norm of its sum
+        if self._scale is not None:
+            rows.data /= self._scale[rows.indices]
+        return rows
 
 
 class _CompensatedSum:

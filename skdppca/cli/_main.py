@@ -1,0 +1,176 @@
+"""The commands and their options, and the one line that every error is told in."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from .. import __version__
+from ..exceptions import BudgetExceeded, LedgerError
+from ._fit import METHODS, demo, fit
+from ._ledger import create, show, verify
+from ._report import report
+
+__all__ = ["main"]
+
+# Errors that a user can mend. Their messages hold parameters and paths, never data.
+ANTICIPATED = (ValueError, TypeError, OSError, ImportError, BudgetExceeded, LedgerError)
+
+ADJACENCIES = ("add-remove", "replace-one")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 2 after an error, which is one line on stderr.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has left; flushing the rest at exit would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ANTICIPATED as error:
+        return _fail("; ".join(line.strip() for line in str(error).splitlines()))
+    except MemoryError:
+        # numpy's message has the shape of the data, so the number of rows.
+        return _fail("out of memory; give the data as .npy, which is read piece by piece")
+    except KeyboardInterrupt:
+        return _fail("interrupted; what a ledger was charged stays charged", status=130)
+    return 0
+
+
+def _fail(message: str, status: int = 2) -> int:
+    print(f"skdppca: error: {message}", file=sys.stderr)
+    return status
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells an error in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"skdppca: error: {message}; see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="skdppca", description="Differentially private PCA.")
+    parser.add_argument("--version", action="version", version=f"skdppca {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_demo(commands)
+    _add_fit(commands)
+    _add_ledger(commands)
+    words = commands.add_parser("report", help="say in words what a fit released")
+    words.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
+    words.set_defaults(run=report)
+    return parser
+
+
+def _add_demo(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser("demo", help="a private PCA of scikit-learn's digits")
+    command.add_argument("--epsilon", type=float, default=1.0)
+    command.add_argument("--delta", type=float, default=1e-6)
+    _add_output(command, default=Path("demo"))
+    command.set_defaults(run=demo)
+
+
+def _add_fit(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser("fit", help="release private components of a table")
+    command.add_argument("data", type=Path, metavar="DATA", help=".csv, .parquet, .npy or .npz")
+    command.add_argument("--method", choices=sorted(METHODS), default="gauss")
+    command.add_argument(
+        "-k",
+        "--components",
+        type=_components,
+        default="auto",
+        metavar="K",
+        help="a number, a share of the variance, auto (above the noise; default) or mle",
+    )
+    command.add_argument("--epsilon", type=float, required=True, help="privacy budget of this fit")
+    command.add_argument("--delta", type=float, required=True, help="well below 1 / records")
+    command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
+    command.add_argument(
+        "--norm-bound", type=float, metavar="R", help="public bound on the rows' norms"
+    )
+    command.add_argument(
+        "--no-center", dest="center", action="store_false", help="do not subtract the mean"
+    )
+    command.add_argument(
+        "--groups", metavar="COLUMN", help="whose row it is: protects all rows of one at once"
+    )
+    command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
+    command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
+    command.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of a .csv has the names (default: yes, if none is a number)",
+    )
+    _add_output(command)
+    command.set_defaults(run=fit)
+
+
+def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -> None:
+    command.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=default,
+        required=default is None,
+        help="where the results go" + (f" (default: {default})" if default else ""),
+    )
+    command.add_argument("--force", action="store_true", help="replace earlier results in DIR")
+
+
+def _add_ledger(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser("ledger", help="a file that holds a budget and its charges")
+    actions = command.add_subparsers(required=True, metavar="ACTION")
+    creation = actions.add_parser("create", help="open an account with a total budget")
+    creation.add_argument("--epsilon", type=float, required=True)
+    creation.add_argument("--delta", type=float, required=True)
+    creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
+    creation.add_argument("--unit", default="row", help="what is protected (default: row)")
+    creation.set_defaults(run=create)
+    listing = actions.add_parser("show", help="list charges, and what is left")
+    listing.set_defaults(run=show)
+    check = actions.add_parser("verify", help="check the chain of charges, and receipts with it")
+    check.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="REPORT",
+        help="report.json whose charge must be in the ledger",
+    )
+    check.set_defaults(run=verify)
+    for action in (creation, listing, check):
+        action.add_argument("file", type=Path, metavar="FILE")
+
+
+def _components(text: str) -> int | float | str:
+    if text in ("auto", "mle"):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if number >= 1 and number.is_integer():
+        return int(number)
+    if 0 < number < 1:
+        return number
+    raise argparse.ArgumentTypeError(
+        f"{text} is not a number of components; give an integer of at least 1, a share of the "
+        "variance between 0 and 1, auto or mle"
+    )

@@ -1,0 +1,39 @@
+"""A progress bar on a terminal, moved by public steps only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["progress"]
+
+
+@contextmanager
+def progress(steps: int) -> Iterator[Callable[[str], None]]:
+    """Give a function that announces the next of `steps` steps.
+
+    The bar never moves within a step: how far a pass has come would tell the number of rows.
+    Without a terminal, or without rich, there is no bar.
+    """
+    bar = _bar() if sys.stderr.isatty() else None
+    if bar is None:
+        yield lambda name: None
+        return
+    with bar:
+        task = bar.add_task("", total=steps)
+        done = iter(range(steps))
+        yield lambda name: bar.update(task, description=name, completed=next(done))
+
+
+def _bar() -> Progress | None:
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    return Progress(console=Console(stderr=True), transient=True)

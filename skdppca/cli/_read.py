@@ -1,0 +1,228 @@
+"""Tables from files, with errors that name columns and never quote a cell or count rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read"]
+
+# Columns that an error lists.
+MAX_LISTED = 8
+
+
+def read(path: Path, groups: str | None = None, header: bool | None = None) -> tuple[Any, Any]:
+    """Rows to fit on, and the group of every row.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.csv`` or ``.parquet`` table, a ``.npy`` array (mapped, not loaded), or a ``.npz`` with
+        one array or one sparse matrix.
+    groups : str, optional
+        The column that says whose row it is; it is no feature.
+    header : bool, optional
+        Whether the first line of a ``.csv`` holds the columns' names. None believes so, unless
+        one of them is a number.
+
+    Returns
+    -------
+    X : DataFrame, ndarray, memmap or sparse matrix
+    groups : ndarray or None
+
+    Raises
+    ------
+    ValueError, OSError
+        With the remedy.
+    """
+    kind = path.suffix.lower()
+    labels = None
+    if kind in (".csv", ".parquet"):
+        X, labels = _split(path, _frame(path, header), groups)
+    elif kind not in (".npy", ".npz"):
+        raise ValueError(f"{path} is of no known kind; give a .csv, .parquet, .npy or .npz file")
+    elif groups is not None:
+        raise ValueError(
+            f"--groups {groups} needs a table with named columns, and {path.name} has none; "
+            "give a .csv or .parquet file"
+        )
+    else:
+        X = _array(path) if kind == ".npy" else _archive(path)
+    _check_finite(path, X)
+    return X, labels
+
+
+def _frame(path: Path, header: bool | None) -> pd.DataFrame:
+    pandas = _pandas(path)
+    if path.suffix.lower() == ".parquet":
+        with _reading(path, "a table that Parquet can read"):
+            frame = pandas.read_parquet(path)
+        frame.columns = [str(name) for name in frame.columns]
+        _check_names(path, list(frame.columns))
+        return frame
+    table = "a table in UTF-8 with a comma between cells and as many cells in every line"
+    with _reading(path, table), warnings.catch_warnings():
+        # A line that is longer than the first would be cut with a warning.
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        first = pandas.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
+        frame = pandas.read_csv(
+            path, header=None if header is False else 0, index_col=False, low_memory=False
+        )
+    if header is False:
+        frame.columns = [f"x{i}" for i in range(frame.shape[1])]
+    else:
+        _check_header(path, first, header)
+    return frame
+
+
+def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
+    """Refuse what may be a record, and never quote it."""
+    if header is None and any(_is_number(name) for name in first.dropna()):
+        raise ValueError(
+            f"{path.name} has numbers in its first line, which may be a record and not the "
+            "columns' names; pass --header if they are names, or --no-header"
+        )
+    unnamed = np.flatnonzero(first.isna())
+    if len(unnamed):
+        raise ValueError(
+            f"{path.name} has no name for column {unnamed[0] + 1}; name it, or leave it out if it "
+            "is only an index (pandas: to_csv(index=False))"
+        )
+    _check_names(path, list(first))
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"{path.name} has two columns {twice[0]!r}; give every one its own name")
+
+
+def _split(
+    path: Path, frame: pd.DataFrame, groups: str | None
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Features as floating-point columns, and the column of the groups."""
+    if groups is not None and groups not in frame.columns:
+        raise ValueError(
+            f"--groups {groups}: {path.name} has no such column; it has {_listed(frame.columns)}"
+        )
+    _check_size(path, frame)
+    # Nothing is numeric: then the first line may have been a record, so its cells are not quoted.
+    numeric = [getattr(dtype, "kind", "O") in "biuf" for dtype in frame.dtypes]
+    if not any(numeric):
+        raise ValueError(f"{path.name} has no numeric column; encode its columns as numbers")
+    text = [
+        name
+        for name, good in zip(frame.columns, numeric, strict=True)
+        if not good and name != groups
+    ]
+    if text:
+        raise ValueError(
+            f"{path.name}: not numeric: {_listed(text)}; drop such columns or encode them as "
+            "numbers, by rules that do not look at the data"
+        )
+    missing = [name for name in frame.columns if frame[name].isna().any()]
+    if missing:
+        raise ValueError(
+            f"{path.name}: missing values in {_listed(missing)}; drop such columns or rows, or "
+            "fill in public constants (a mean of the same data would void the guarantee)"
+        )
+    labels = None if groups is None else frame[groups].to_numpy()
+    features = frame.drop(columns=[] if groups is None else [groups])
+    single = all(str(dtype).lower() == "float32" for dtype in features.dtypes)
+    return features.astype(np.float32 if single else np.float64), labels
+
+
+def _array(path: Path) -> np.ndarray:
+    with _reading(path, "an array that numpy.save wrote"):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return _check_table(path, array)
+
+
+def _archive(path: Path) -> Any:
+    what = "an archive that numpy.savez or scipy.sparse.save_npz wrote"
+    with _reading(path, what), np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        if "format" in names:
+            array = sparse.load_npz(path)
+        else:
+            array = archive[names[0]] if len(names) == 1 else None
+    if array is None:
+        raise ValueError(f"{path.name} holds {_listed(names)}; save the one array to fit on alone")
+    return _check_table(path, array)
+
+
+def _check_table(path: Path, array: Any) -> Any:
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{path.name} is not a table of real numbers; it needs two axes (rows, features) and "
+            f"a numeric dtype, and has {array.ndim} and {array.dtype.kind!r}"
+        )
+    return array
+
+
+def _check_size(path: Path, X: Any) -> None:
+    if 0 in X.shape:
+        raise ValueError(f"{path.name} is empty; give at least one row and one feature")
+
+
+def _check_finite(path: Path, X: Any) -> None:
+    _check_size(path, X)
+    try:
+        assert_all_finite(X)
+    except ValueError:
+        raise ValueError(
+            f"{path.name} has missing or infinite values; drop such rows, or fill in public "
+            "constants (a mean of the same data would void the guarantee)"
+        ) from None
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Replace what a reader says of a bad file: it may quote a cell or the number of a line."""
+    try:
+        yield
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            remedy = "check the path and its permissions"
+            raise OSError(f"{path}: {error.strerror}; {remedy}") from None
+        raise ValueError(f"{path} is not {what}; save it anew") from None
+
+
+def _pandas(path: Path) -> ModuleType:
+    try:
+        import pandas
+
+        if path.suffix.lower() == ".parquet":
+            import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{path.suffix} files need pandas and pyarrow, which are not all installed; "
+            "pip install 'skdppca[cli]'"
+        ) from error
+    return pandas
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _listed(names: Any) -> str:
+    shown = ", ".join(repr(str(name)) for name in list(names)[:MAX_LISTED])
+    return shown + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")

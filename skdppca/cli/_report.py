@@ -1,0 +1,75 @@
+"""``skdppca report``, and reports read back from their files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from ..privacy import PrivacyReport, Receipt, Spending, event_from_dict
+from ._write import REPORT
+
+__all__ = ["advice", "read_report", "report"]
+
+
+def report(options: argparse.Namespace) -> None:
+    """Print in words what is in a directory."""
+    path = options.directory / REPORT if options.directory.is_dir() else options.directory
+    found = read_report(path)
+    alignments = found.details["alignments"]
+    lost = sum(alignment <= 0 for alignment in alignments)
+    print(found)
+    print(f"{len(alignments)} components, {lost} of them lost in the noise")
+    if found.receipt is not None:
+        print(f"To check the charge: skdppca ledger verify FILE --report {path}")
+    print(advice(found))
+
+
+def advice(report: PrivacyReport) -> str:
+    """What may be done with the files of a release."""
+    if not report.private:
+        return "Nothing in these files is protected: treat them as you treat the data themselves."
+    alone = "" if report.receipt else "No ledger adds this up with other releases of these data.\n"
+    return (
+        f"{alone}These files are private as stated; rows transformed with the components are not."
+    )
+
+
+def read_report(path: Path) -> PrivacyReport:
+    """The report in a file that `PrivacyReport.to_json` wrote.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is none.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return _report(content)
+    except OSError as error:
+        raise OSError(
+            f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(
+            f"{path} is not a report of skdppca, or was changed; fit again to get one"
+        ) from None
+
+
+def _report(content: dict[str, Any]) -> PrivacyReport:
+    report = PrivacyReport(
+        method=content["method"],
+        epsilon=float(content["epsilon"]),
+        delta=float(content["delta"]),
+        adjacency=content["adjacency"],
+        unit=content["unit"],
+        event=event_from_dict(content["event"]),
+        not_private=tuple(content["not_private"]),
+        spendings=tuple(Spending(**spending) for spending in content["spendings"]),
+        receipt=None if content["receipt"] is None else Receipt.from_dict(content["receipt"]),
+        details=content["details"],
+    )
+    if report.private != content["private"] or "alignments" not in report.details:
+        raise ValueError("it contradicts itself, or lacks what `report` says")
+    return report

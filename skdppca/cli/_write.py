@@ -1,0 +1,95 @@
+"""The files that a fit leaves: all of them made of its released attributes alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .. import plotting
+from ..decomposition import BasePrivatePCA
+from ._page import page
+
+__all__ = ["REPORT", "SCREE", "write"]
+
+ARRAYS, TABLE, REPORT, PAGE = "components.npz", "components.csv", "report.json", "report.html"
+SCREE, IMAGES = "scree.png", "components.png"
+
+DOTS_PER_INCH = 150
+
+
+def write(
+    pca: BasePrivatePCA,
+    out: Path,
+    names: Sequence[str] | None = None,
+    shape: tuple[int, int] | None = None,
+) -> list[str]:
+    """Write a release, what matters most first.
+
+    Parameters
+    ----------
+    pca : fitted private PCA
+    out : Path
+        A directory; files of an earlier release in it are replaced or removed.
+    names : sequence of str, optional
+        Of the features; by default those that `pca` has seen, or x0, x1, ...
+    shape : (int, int), optional
+        Of a row as an image; then the components are drawn as images, too.
+
+    Returns
+    -------
+    list of str
+        The names of the files. There are no pictures without matplotlib.
+    """
+    if names is None:
+        names = getattr(pca, "feature_names_in_", [f"x{i}" for i in range(pca.n_features_in_)])
+    for name in (ARRAYS, TABLE, REPORT, PAGE, SCREE, IMAGES):
+        (out / name).unlink(missing_ok=True)
+    _write_arrays(pca, out / ARRAYS, names)
+    _write_table(pca, out / TABLE, names)
+    (out / REPORT).write_text(pca.privacy_.to_json() + "\n", encoding="utf-8")
+    pictures = _pictures(pca, shape)
+    for name, picture in pictures.items():
+        (out / name).write_bytes(picture)
+    (out / PAGE).write_text(page(pca, names, pictures), encoding="utf-8")
+    return [ARRAYS, TABLE, REPORT, PAGE, *pictures]
+
+
+def _write_arrays(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
+    np.savez(
+        path,
+        components=pca.components_,
+        mean=pca.mean_,
+        explained_variance=pca.explained_variance_,
+        explained_variance_ratio=pca.explained_variance_ratio_,
+        singular_values=pca.singular_values_,
+        noise_variance=pca.noise_variance_,
+        n_samples=pca.n_samples_,
+        feature_names=np.array(names, dtype=str),
+    )
+
+
+def _write_table(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
+    """A line a feature: its name, its mean, and its entry in every component."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(["feature", "mean", *(f"pc{i + 1}" for i in range(pca.n_components_))])
+        for name, mean, entries in zip(names, pca.mean_, pca.components_.T, strict=True):
+            lines.writerow([name, float(mean), *map(float, entries)])
+
+
+def _pictures(pca: BasePrivatePCA, shape: tuple[int, int] | None) -> dict[str, bytes]:
+    try:
+        figures = {SCREE: plotting.scree(pca).figure}
+    except ImportError:
+        return {}
+    if shape is not None:
+        figures[IMAGES] = plotting.components_image(pca, shape)
+    pictures = {}
+    for name, figure in figures.items():
+        figure.savefig(buffer := io.BytesIO(), format="png", dpi=DOTS_PER_INCH)
+        pictures[name] = buffer.getvalue()
+    return pictures

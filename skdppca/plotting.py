@@ -1,0 +1,278 @@
+"""Pictures of what a fit released, drawn from its private attributes alone."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["components_image", "scree"]
+
+# Error bars reach so many standard deviations: 95 % of a normal law.
+BAR_SDS = 1.96
+
+# Left-out components that are shown beside the kept ones.
+MAX_LEFT_OUT = 12
+
+# Image components a row, and in all.
+IMAGES_A_ROW = 5
+MAX_IMAGES = 25
+
+SIGNAL, NOISE, LEFT_OUT, WARNING = "#1f5fa8", "#7a7a7a", "#a8a8a8", "#b3261e"
+
+
+def scree(pca: Any, ax: Axes | None = None) -> Axes:
+    r"""Plot the variance of every component with its privacy error bar, and the noise floor.
+
+    Parameters
+    ----------
+    pca : fitted private PCA
+        Only its released attributes are read, so the picture is as private as they are.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. By default in a new figure, which is ``ax.figure`` of the result and which
+        pyplot knows nothing of.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    **Error bars** (1.96 standard deviations) hold the noise that was added for privacy, not the
+    sampling of the rows and not the bias of clipping. A component of variance `v` far above the
+    noise is seen at :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`, the
+    noise has standard deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it, and
+    `l` fluctuates by :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the
+    component's alignment [1]_. Undoing the shift divides by :math:`dl / d\theta = a`, and the
+    noisy count scales all variances alike, so the variance has the sd
+
+    .. math:: \sqrt{\frac{s^2}{(n - 1)^2 a} + \left(v \, \mathrm{sd}(n) / n\right)^2}.
+
+    The first term is about the noise's own sd over n for a spike well above the floor, and grows
+    without bound towards it. This is an approximation for many features and well separated
+    variances.
+
+    **The noise floor** is the smallest variance whose direction the noise does not drown,
+    :math:`\theta = \tau \sqrt d` from the spectrum's centre: there `a` is 0. It is drawn in the
+    units of the debiased variances; the spectrum as it was seen, before debiasing, ends at
+    ``privacy_.details["noise_edge"]``.
+
+    If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical"), the same holds
+    for shares `p` of the total variance, whose sign covariance has the eigenvalues
+    :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order; floor and bars are divided by that
+    slope. The total is known up to a factor of about :math:`\sqrt 2` only, common to all
+    components, which the bars leave out.
+
+    References
+    ----------
+    .. [1] M. Capitaine, C. Donati-Martin, D. Féral. The largest eigenvalues of finite rank
+       deformation of large Wigner matrices: convergence and nonuniversality of the fluctuations.
+       Annals of Probability 37(1), 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.plotting import scree
+    >>> ax = scree(DPGauss(n_components="auto").fit(load_digits().data))
+    >>> ax.get_xlabel()
+    'Component'
+    """
+    check_is_fitted(pca)
+    if ax is None:
+        ax = _figure(6.4, 4.0).subplots()
+    variances = np.asarray(pca.explained_variance_, dtype=float)
+    number = np.arange(1, len(variances) + 1)
+    above = _alignments(pca) > 0
+    crowded = len(variances) > 25
+    style = {"linestyle": "none", "marker": "o", "markersize": 4 if crowded else 6.5, "zorder": 3}
+
+    handles = []
+    if above.any():
+        bars = BAR_SDS * _standard_errors(pca)[above]
+        heights = {"yerr": [np.minimum(bars, variances[above]), bars]} if bars.any() else {}
+        handles += [
+            ax.errorbar(
+                number[above],
+                variances[above],
+                color=SIGNAL,
+                elinewidth=1.2,
+                capsize=0 if crowded else 3,
+                label="component, with its 95 % privacy error bar" if heights else "component",
+                **heights,
+                **style,
+            )
+        ]
+    if not above.all():
+        handles += ax.plot(
+            number[~above],
+            variances[~above],
+            color=NOISE,
+            markerfacecolor="white",
+            label="kept, but lost in the noise",
+            **style,
+        )
+    left_out = _left_out(pca)
+    positions = number[-1] + 1 + np.arange(len(left_out))
+    if len(left_out):
+        handles += ax.plot(positions, left_out, ".", color=LEFT_OUT, markersize=5, label="left out")
+    floor = _noise_floor(pca)
+    if floor > 0:
+        dashes = {"color": WARNING, "linewidth": 1.1, "linestyle": (0, (5, 3))}
+        handles.append(ax.axhline(floor, label="noise floor", **dashes))
+    ax.legend(handles=handles, frameon=False)
+    _dress(ax, pca, number[-1] + len(left_out))
+    return ax
+
+
+def components_image(
+    pca: Any, shape: tuple[int, int], axes: np.ndarray | list[Axes] | None = None
+) -> Figure:
+    """Show components of image data as images, on one scale that is symmetric about 0.
+
+    Parameters
+    ----------
+    pca : fitted private PCA
+    shape : (int, int)
+        Height and width of an image; their product is the number of features.
+    axes : array of matplotlib.axes.Axes, optional
+        Where to draw, an image each. By default in a new figure, at most 25.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.plotting import components_image
+    >>> pca = DPGauss(n_components=4).fit(load_digits().data)
+    >>> len(components_image(pca, (8, 8)).axes)
+    4
+    """
+    check_is_fitted(pca)
+    if math.prod(shape) != pca.n_features_in_:
+        raise ValueError(
+            f"shape={shape!r} has {math.prod(shape)} pixels, but there are "
+            f"{pca.n_features_in_} features; give the height and width of the images"
+        )
+    count = min(len(pca.components_), MAX_IMAGES)
+    if axes is None:
+        columns = min(count, IMAGES_A_ROW)
+        rows = math.ceil(count / columns)
+        figure = _figure(1.5 * columns, 1.8 * rows)
+        axes = figure.subplots(rows, columns, squeeze=False)
+    axes = np.asarray(axes, dtype=object).ravel()
+    alignments = _alignments(pca)
+    largest = np.abs(pca.components_[:count]).max()
+    for i, ax in enumerate(axes):
+        if i >= count:
+            ax.remove()
+            continue
+        image = pca.components_[i].reshape(shape)
+        ax.imshow(image, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
+        ax.set_title(
+            f"{i + 1}: {pca.explained_variance_ratio_[i]:.0%}",
+            fontsize=9,
+            color="black" if alignments[i] > 0 else NOISE,
+        )
+        ax.set(xticks=[], yticks=[])
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+    return axes[0].figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure of its own: no window, no pyplot state, any backend."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed; pip install 'skdppca[plot]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _alignments(pca: Any) -> np.ndarray:
+    return np.asarray(pca.privacy_.details["alignments"], dtype=float)
+
+
+def _left_out(pca: Any) -> np.ndarray:
+    kept = len(pca.explained_variance_)
+    spectrum = np.asarray(pca.privacy_.details["spectrum"], dtype=float)
+    return spectrum[kept : kept + min(kept + 4, MAX_LEFT_OUT)]
+
+
+def _shares(pca: Any) -> np.ndarray | None:
+    """The shares of the total variance, if rows were scaled to norm 1."""
+    details = pca.privacy_.details
+    if details["clip"] != "spherical":
+        return None
+    return np.asarray(details["spectrum"], dtype=float) / np.sum(details["spectrum"])
+
+
+def _noise_sd(pca: Any) -> float:
+    """The Gram matrix's noise over what the variances were divided by."""
+    divisor = pca.singular_values_[0] ** 2 / pca.explained_variance_[0]
+    return float(pca.privacy_.details["noise_sd"] / divisor)
+
+
+def _standard_errors(pca: Any) -> np.ndarray:
+    """The sd of every variance, as the notes of `scree` derive it; 0 where there is no signal."""
+    alignments, shares = _alignments(pca), _shares(pca)
+    if not pca.privacy_.details["noise_sd"]:
+        return np.zeros_like(alignments)
+    errors = _noise_sd(pca) / np.sqrt(np.where(alignments > 0, alignments, np.inf))
+    if shares is not None:
+        slope = (1 - 2 * shares[: len(errors)]) ** 2 + 2 * (shares @ shares)
+        return np.sum(pca.privacy_.details["spectrum"]) * errors / slope
+    counts = [query for query in pca.privacy_.spendings if query.name == "number of records"]
+    count_sd = counts[0].noise_sd if counts else 0.0
+    relative = np.where(alignments > 0, count_sd / pca.n_samples_, 0.0)
+    return np.hypot(errors, relative * pca.explained_variance_)
+
+
+def _noise_floor(pca: Any) -> float:
+    """The variance that is seen at the noise edge: half the half-width from the centre."""
+    details, shares = pca.privacy_.details, _shares(pca)
+    if not details["noise_sd"]:
+        return 0.0
+    half_width = math.sqrt(2 * pca.n_features_in_) * _noise_sd(pca)
+    floor = float(details["noise_edge"]) - half_width / 2
+    if shares is None:
+        return floor
+    return float(np.sum(details["spectrum"])) * floor / (1 + 2 * float(shares @ shares))
+
+
+def _dress(ax: Axes, pca: Any, last: int) -> None:
+    """Labels, limits and the guarantee."""
+    from matplotlib.ticker import MaxNLocator
+
+    report = pca.privacy_
+    scaled = "scaled " if getattr(pca, "scale", None) is not None else ""
+    model = "" if _shares(pca) is None else " under an elliptical model\n"
+    ax.set_xlabel("Component")
+    ax.set_ylabel(f"Variance{model or ' '}(squared units of the {scaled}features)")
+    if report.private:
+        ax.set_title(
+            f"{report.method}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
+            f"for every {report.unit} ({report.adjacency})",
+            fontsize="medium",
+            loc="left",
+        )
+    else:
+        reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
+        ax.set_title(
+            f"{report.method}: NOT PRIVATE ({reason})", fontsize="medium", loc="left", color=WARNING
+        )
+    ax.set_xlim(0.4, last + 0.6)
+    ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    ax.spines[["top", "right"]].set_visible(False)

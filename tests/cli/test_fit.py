@@ -1,0 +1,192 @@
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+
+from skdppca import PrivacyLedger
+from skdppca.cli import _fit, _write
+
+from .conftest import NAMES, is_one_line_error
+
+FILES = {"components.npz", "components.csv", "report.json", "report.html", "scree.png"}
+
+
+@pytest.fixture
+def fit(run, table, budget, tmp_path):
+    """Fit the table into ``out``."""
+    return lambda *more: run("fit", table, *budget, "--out", tmp_path / "out", *more)
+
+
+def charges(ledger):
+    return len(PrivacyLedger(ledger).receipts)
+
+
+def test_a_fit_writes_all_files_and_says_so(fit, tmp_path):
+    result = fit("-k", 2)
+    assert result.status == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    assert all(name in result.out for name in FILES)
+    assert "differentially private" in result.out
+    assert result.err == ""
+
+
+def test_the_arrays_are_the_fitted_attributes(run, table, rows, tmp_path):
+    run("fit", table, "-k", 2, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
+    exact = PCA(2).fit(rows)
+    with np.load(tmp_path / "out" / "components.npz") as arrays:
+        assert np.allclose(np.abs(arrays["components"]), np.abs(exact.components_))
+        assert np.allclose(arrays["mean"], exact.mean_)
+        assert np.allclose(arrays["explained_variance"], exact.explained_variance_)
+        assert tuple(arrays["feature_names"]) == NAMES
+
+
+def test_the_csv_says_the_same_as_the_arrays(fit, tmp_path):
+    fit("-k", 2)
+    lines = list(csv.reader((tmp_path / "out" / "components.csv").open()))
+    assert lines[0] == ["feature", "mean", "pc1", "pc2"]
+    assert [line[0] for line in lines[1:]] == list(NAMES)
+    with np.load(tmp_path / "out" / "components.npz") as arrays:
+        expected = np.column_stack([arrays["mean"], arrays["components"].T])
+    assert np.array_equal(np.array([line[1:] for line in lines[1:]], float), expected)
+
+
+def test_the_report_carries_the_ledgers_row_and_head(fit, ledger, tmp_path):
+    assert fit("--ledger", ledger).status == 0
+    written = json.loads((tmp_path / "out" / "report.json").read_text())["receipt"]
+    (receipt,) = PrivacyLedger(ledger).receipts
+    assert (written["row"], written["head"]) == (1, receipt.head)
+    assert receipt.head in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_page_is_one_file_that_loads_nothing(fit, tmp_path):
+    fit("-k", 2)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "data:image/png;base64," in page
+    assert "http" not in page and "<script" not in page and "<link" not in page
+    assert "the transformed rows are not" in page
+
+
+def test_the_page_escapes_names(run, table, budget, tmp_path):
+    table.write_text(table.read_text().replace("age", "<b>"))
+    run("fit", table, *budget, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "&lt;b&gt;" in page and "<b>" not in page
+
+
+def test_a_directory_in_use_is_refused_before_the_charge(fit, ledger, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").touch()
+    result = fit("--ledger", ledger)
+    assert is_one_line_error(result)
+    assert "--force" in result.err
+    assert charges(ledger) == 0
+
+
+def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("thesis.tex", "components.csv", "components.png"):
+        (tmp_path / "out" / name).touch()
+    assert fit("--force").status == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"thesis.tex"}
+    assert (tmp_path / "out" / "components.csv").read_text()
+
+
+def test_a_directory_that_cannot_be_made_is_found_before_the_charge(
+    run, table, budget, ledger, tmp_path
+):
+    result = run("fit", table, *budget, "--ledger", ledger, "--out", table / "out")
+    assert is_one_line_error(result)
+    assert charges(ledger) == 0
+
+
+def test_a_fit_over_budget_is_one_line_and_leaves_nothing(fit, ledger, tmp_path):
+    result = fit("--ledger", ledger, "--epsilon", 3)
+    assert is_one_line_error(result)
+    assert "budget" in result.err
+    assert charges(ledger) == 0
+    assert not any((tmp_path / "out").iterdir())
+
+
+def test_a_ledger_of_other_neighbours_is_refused(fit, ledger):
+    result = fit("--ledger", ledger, "--adjacency", "replace-one")
+    assert is_one_line_error(result)
+    assert "adjacency" in result.err
+
+
+def test_a_missing_ledger_is_never_made_anew(fit, tmp_path):
+    assert is_one_line_error(fit("--ledger", tmp_path / "gone.ledger"))
+    assert not (tmp_path / "gone.ledger").exists()
+
+
+def test_groups_become_the_unit(run, rows, budget, tmp_path):
+    frame = pd.DataFrame(rows, columns=NAMES).assign(patient=np.arange(len(rows)) // 2)
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet", *budget, "--groups", "patient")
+    assert run("fit", *data, "--out", tmp_path / "a").status == 0
+    report = json.loads((tmp_path / "a" / "report.json").read_text())
+    assert report["unit"] == "patient"
+    with np.load(tmp_path / "a" / "components.npz") as arrays:
+        assert tuple(arrays["feature_names"]) == NAMES
+    assert run("fit", *data, "--unit", "person", "--out", tmp_path / "b").status == 0
+    assert json.loads((tmp_path / "b" / "report.json").read_text())["unit"] == "person"
+
+
+@pytest.mark.parametrize("options", [("--unit", "patient"), ("--groups", "row")])
+def test_a_unit_needs_groups_and_a_name(fit, options):
+    assert is_one_line_error(fit(*options))
+
+
+def test_invalid_parameters_are_refused_before_the_charge(fit, ledger):
+    result = fit("--ledger", ledger, "-k", 9)
+    assert is_one_line_error(result)
+    assert "choose at most 4" in result.err
+    assert charges(ledger) == 0
+
+
+def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = fit()
+    assert result.status == 0
+    assert "skdppca[plot]" in result.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES - {"scree.png"}
+
+
+def test_a_full_disk_after_the_charge_is_told(fit, ledger, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_write, "_write_table", full)
+    result = fit("--ledger", ledger)
+    assert is_one_line_error(result)
+    assert "was charged (row 1)" in result.err
+
+
+def test_no_bar_and_no_rich_without_a_terminal(fit, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    assert fit().err == ""
+
+
+def test_on_a_terminal_a_bar_tells_the_steps(fit, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert fit().status == 0
+    assert "writing" in sys.stderr.getvalue()
+
+
+def test_the_demo_shows_the_digits(run, tmp_path):
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.status == 0
+    assert "These data are public" in result.out
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == FILES | {"components.png"}
+
+
+def test_every_method_is_a_private_pca():
+    assert all(issubclass(method, _fit.BasePrivatePCA) for method in _fit.METHODS.values())

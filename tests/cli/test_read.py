@@ -1,0 +1,136 @@
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from skdppca.cli._read import read
+
+from .conftest import NAMES, is_one_line_error
+
+# A cell that must not be seen in any message.
+SECRET = "s3cret"
+
+
+def test_all_formats_give_the_same_rows(tmp_path, rows, table):
+    frame = pd.DataFrame(rows, columns=NAMES)
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.save(tmp_path / "t.npy", rows)
+    np.savez(tmp_path / "dense.npz", rows=rows)
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csc_array(rows))
+    for name in ("table.csv", "t.parquet", "t.npy", "dense.npz", "sparse.npz"):
+        X, groups = read(tmp_path / name)
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        assert groups is None
+        assert np.array_equal(X, rows), name
+
+
+def test_an_npy_file_is_mapped_and_not_loaded(tmp_path, rows):
+    np.save(tmp_path / "t.npy", rows)
+    assert isinstance(read(tmp_path / "t.npy")[0], np.memmap)
+
+
+def test_the_groups_column_is_no_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("a,who,b\n1,x,2\n3,y,4\n")
+    X, groups = read(tmp_path / "t.csv", groups="who")
+    assert list(X.columns) == ["a", "b"]
+    assert list(groups) == ["x", "y"]
+
+
+def test_columns_of_mixed_number_types_become_floats(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], "Int64")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    X, _ = read(tmp_path / "t.parquet")
+    assert set(X.dtypes) == {np.dtype(float)}
+
+
+def test_single_precision_stays(tmp_path):
+    pd.DataFrame({"a": np.ones(2, np.float32)}).to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet")[0].dtypes.iloc[0] == np.float32
+
+
+def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",")
+    with pytest.raises(ValueError, match="--no-header"):
+        read(tmp_path / "t.csv")
+    X, _ = read(tmp_path / "t.csv", header=False)
+    assert X.shape == rows.shape
+    assert list(X.columns) == ["x0", "x1", "x2", "x3"]
+    X, _ = read(tmp_path / "t.csv", header=True)
+    assert len(X) == len(rows) - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
+        (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
+        (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
+        ("a,b\n1,\n2,3\n", "missing values in 'b'"),
+        ("a,b\n1,inf\n2,3\n", "missing or infinite"),
+        (f"a,b\n1,2\n3,4,{SECRET}\n", "as many cells in every line"),
+        (f"a,b\n1,2,{SECRET}\n", "as many cells in every line"),
+        (",a\n0,1\n1,2\n", "no name for column 1"),
+        ("a,a\n1,2\n", "two columns 'a'"),
+        ("a,b\n", "give at least one row"),
+        ("", "is not a table"),
+    ],
+)
+def test_a_bad_csv_is_told_by_columns_and_never_by_cells(run, tmp_path, ledger, budget, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    result = run("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "o")
+    assert is_one_line_error(result)
+    assert says in result.err
+    assert SECRET not in result.err
+    assert "spent: epsilon 0 " in run("ledger", "show", ledger).out
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "says"),
+    [
+        ("t.npy", lambda path: np.save(path, np.ones(5)), "two axes"),
+        ("t.npy", lambda path: np.save(path, np.ones((5, 2), complex)), "real numbers"),
+        ("t.npy", lambda path: np.save(path, np.array([[SECRET]], object)), "numpy.save"),
+        ("t.npy", lambda path: np.save(path, np.full((5, 2), np.nan)), "missing or infinite"),
+        ("t.npy", lambda path: path.write_text(SECRET), "numpy.save"),
+        ("t.npz", lambda path: np.savez(path, a=np.ones(1), b=np.ones(1)), "holds 'a', 'b'"),
+        ("t.npz", lambda path: path.write_text(SECRET), "numpy.savez"),
+        ("t.parquet", lambda path: path.write_text(SECRET), "Parquet"),
+        ("t.csv", lambda path: path.write_bytes(b"a,b\n1,\xff\n"), "UTF-8"),
+        ("t.txt", lambda path: path.write_text(SECRET), ".parquet"),
+        ("t.csv", lambda path: None, "check the path"),
+    ],
+)
+def test_a_bad_file_is_one_line_with_a_remedy(run, tmp_path, budget, name, write, says):
+    write(tmp_path / name)
+    result = run("fit", tmp_path / name, *budget, "--out", tmp_path / "out")
+    assert is_one_line_error(result)
+    assert says in result.err
+    assert SECRET not in result.err
+
+
+def test_an_unknown_groups_column_lists_the_columns(table):
+    with pytest.raises(ValueError, match="'age', 'height', 'weight', 'pulse'"):
+        read(table, groups="patient")
+
+
+def test_groups_need_named_columns(tmp_path, rows):
+    np.save(tmp_path / "t.npy", rows)
+    with pytest.raises(ValueError, match=r"\.csv or \.parquet"):
+        read(tmp_path / "t.npy", groups="patient")
+
+
+def test_without_pandas_the_error_names_the_extra(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"skdppca\[cli\]"):
+        read(table)
+
+
+def test_reading_warns_of_nothing(tmp_path):
+    lines = ["a,who"] + [f"{i},{i if i % 2 else 'x'}" for i in range(5000)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path / "t.csv", groups="who")

@@ -1,0 +1,71 @@
+import os
+import pickle
+import shutil
+import tempfile
+
+import pytest
+
+from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger
+
+
+@pytest.fixture
+def in_child():
+    """Run a function in a forked child; return what it returned or the exception it raised."""
+
+    def start(work):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                try:
+                    result = work()
+                except BaseException as error:
+                    result = error
+                with os.fdopen(writer, "wb") as pipe:
+                    pickle.dump(result, pipe)
+            finally:
+                os._exit(0)
+        os.close(writer)
+
+        def result():
+            with os.fdopen(reader, "rb") as pipe:
+                answer = pickle.load(pipe)
+            os.waitpid(child, 0)
+            return answer
+
+        return result
+
+    return start
+
+
+@pytest.fixture
+def folder():
+    """A folder that other users can enter, in memory where there is such a file system."""
+    memory = "/dev/shm"
+    path = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else None)
+    os.chmod(path, 0o755)
+    yield path
+    os.chmod(path, 0o755)
+    shutil.rmtree(path)
+
+
+@pytest.fixture(params=["memory", "ledger"])
+def make(request, folder):
+    """Return a maker of accountants, in memory or in a file: one interface, one set of claims."""
+    names = iter(range(100))
+
+    def make(epsilon=1.0, delta=1e-6, **notion):
+        if request.param == "memory":
+            return PrivacyAccountant(epsilon, delta, **notion)
+        return PrivacyLedger.create(f"{folder}/{next(names)}.ledger", epsilon, delta, **notion)
+
+    return make
+
+
+@pytest.fixture
+def ledger(folder):
+    """A ledger with three charges."""
+    ledger = PrivacyLedger.create(f"{folder}/study.ledger", 1.0, 1e-6)
+    for _ in range(3):
+        ledger.charge(GaussianEvent(1e-4), adjacency="add-remove", unit="row")
+    return ledger

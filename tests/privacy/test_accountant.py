@@ -1,0 +1,257 @@
+import copy
+import math
+import pickle
+import threading
+
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from skdppca.exceptions import BudgetExceeded, UnknownEventError
+from skdppca.privacy import (
+    ApproximateEvent,
+    ComposedEvent,
+    GaussianEvent,
+    NonPrivateEvent,
+    PureEvent,
+    composition,
+    mu_of,
+)
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+NOTION = {"adjacency": "add-remove", "unit": "row"}
+WHOLE = GaussianEvent(mu_of(**BUDGET))
+SMALL = GaussianEvent(0.01)
+
+
+def test_a_fresh_budget_is_whole(make):
+    accountant = make()
+    assert accountant.spent == (0.0, 0.0)
+    assert accountant.remaining == (1.0, 1e-6)
+    assert accountant.receipts == ()
+    assert (accountant.epsilon, accountant.delta) == (1.0, 1e-6)
+    assert (accountant.adjacency, accountant.unit) == ("add-remove", "row")
+
+
+def test_a_budget_grants_its_own_mu_once(make):
+    accountant = make()
+    accountant.charge(WHOLE, **NOTION)
+    with pytest.raises(BudgetExceeded):
+        accountant.charge(WHOLE, **NOTION)
+    assert len(accountant.receipts) == 1
+    assert accountant.spent.epsilon <= 1.0
+    assert accountant.remaining == (0.0, 1e-6)
+
+
+def test_nothing_larger_than_the_budget_is_granted(make):
+    accountant = make()
+    with pytest.raises(BudgetExceeded):
+        accountant.charge(GaussianEvent(math.nextafter(WHOLE.mu, 1)), **NOTION)
+    assert accountant.spent == (0.0, 0.0)
+
+
+def test_what_remains_is_granted_and_nothing_more(make):
+    accountant = make()
+    accountant.charge(GaussianEvent(mu_of(0.5, 1e-6)), **NOTION)
+    left = accountant.remaining.epsilon
+    with pytest.raises(BudgetExceeded):
+        accountant.charge(GaussianEvent(mu_of(left * (1 + 1e-12), 1e-6)), **NOTION)
+    accountant.charge(GaussianEvent(mu_of(left, 1e-6)), **NOTION)
+    assert accountant.spent.epsilon <= 1.0
+
+
+def test_four_halves_of_mu_are_a_whole(make):
+    accountant = make()
+    for _ in range(4):
+        accountant.charge(GaussianEvent(WHOLE.mu / 2), **NOTION)
+    with pytest.raises(BudgetExceeded):
+        accountant.charge(GaussianEvent(1e-7), **NOTION)
+
+
+def test_a_failure_is_spent_from_delta(make):
+    accountant = make()
+    event = GaussianEvent(mu_of(1.0, 1e-6, failure=1e-7), failure=1e-7)
+    accountant.charge(event, **NOTION)
+    with pytest.raises(BudgetExceeded):
+        accountant.charge(GaussianEvent(0.0, failure=1e-9), **NOTION)
+
+
+def test_a_pure_budget_grants_pure_events_only(make):
+    accountant = make(1.0, 0.0)
+    for event in (SMALL, ApproximateEvent(0.1, 1e-12), GaussianEvent(0.0, 1e-12)):
+        with pytest.raises(BudgetExceeded):
+            accountant.charge(event, **NOTION)
+    accountant.charge(PureEvent(0.75), **NOTION)
+    assert accountant.spent == (0.75, 0.0)
+    assert accountant.remaining == (0.25, 0.0)
+    accountant.charge(PureEvent(0.25), **NOTION)
+    assert accountant.remaining == (0.0, 0.0)
+
+
+def test_mixtures_are_charged_and_what_remains_of_them_is_granted(make):
+    accountant = make()
+    accountant.charge(ComposedEvent((PureEvent(0.1), SMALL)), **NOTION)
+    accountant.charge(ApproximateEvent(0.1, 1e-7), **NOTION)
+    left = accountant.remaining.epsilon
+    assert 0.7 < left < 0.9
+    accountant.charge(GaussianEvent(mu_of(left, 1e-6)), **NOTION)
+    assert accountant.spent.epsilon <= 1.0
+
+
+def test_what_remains_of_a_mixture_takes_a_bounded_number_of_prices(make, monkeypatch):
+    # A search without an explicit bracket has taken dp-accounting's calibration 48 seconds.
+    accountant = make()
+    for event in (PureEvent(0.3), PureEvent(0.3), SMALL):
+        accountant.charge(event, **NOTION)
+    prices = []
+    monkeypatch.setattr(composition, "pld_epsilon", lambda *args: prices.append(args) or math.inf)
+    assert accountant.remaining.epsilon >= 0
+    assert len(prices) <= 14
+
+
+@pytest.mark.parametrize("event", [NonPrivateEvent(), ComposedEvent((SMALL, NonPrivateEvent()))])
+def test_what_is_not_private_is_refused(make, event):
+    accountant = make(1e6, 0.5)
+    with pytest.raises(ValueError, match="choose a finite epsilon, or accountant=None"):
+        accountant.charge(event, **NOTION)
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize("event", [None, 0.1, {"type": "gaussian", "mu": 0.1, "failure": 0.0}])
+def test_what_is_no_event_is_refused(make, event):
+    accountant = make()
+    with pytest.raises(UnknownEventError):
+        accountant.charge(event, **NOTION)
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize(
+    "other", [{"adjacency": "replace-one"}, {"unit": "patient"}, {"adjacency": None}]
+)
+def test_a_charge_about_other_neighbours_is_refused(make, other):
+    accountant = make()
+    asked = NOTION | other
+    with pytest.raises(ValueError) as refusal:
+        accountant.charge(SMALL, **asked)
+    for name, value in (*NOTION.items(), *asked.items()):
+        assert f"{name}={value!r}" in str(refusal.value)
+    assert "fit with the accountant's adjacency and unit" in str(refusal.value)
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize("text", [None, 1, b"fit"])
+def test_a_label_that_is_no_text_is_refused_before_anything_is_charged(make, text):
+    accountant = make()
+    with pytest.raises(TypeError, match="label="):
+        accountant.charge(SMALL, label=text, **NOTION)
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [
+        (0.0, 1e-6),
+        (-1.0, 1e-6),
+        (math.inf, 1e-6),
+        (math.nan, 1e-6),
+        (1.0, -1e-9),
+        (1.0, 1.0),
+        (1.0, 1.5),
+        (1.0, math.nan),
+    ],
+)
+def test_budgets_that_promise_nothing_are_refused(make, epsilon, delta):
+    with pytest.raises(ValueError, match=r"epsilon=|delta="):
+        make(epsilon, delta)
+
+
+@pytest.mark.parametrize("bad", [True, "1", None])
+def test_budgets_that_are_no_numbers_are_refused(make, bad):
+    with pytest.raises(TypeError, match="epsilon="):
+        make(bad, 1e-6)
+    with pytest.raises(TypeError, match="delta="):
+        make(1.0, bad)
+
+
+@pytest.mark.parametrize(
+    "notion", [{"adjacency": "add"}, {"adjacency": None}, {"unit": ""}, {"unit": 3}]
+)
+def test_unknown_notions_are_refused(make, notion):
+    with pytest.raises(ValueError, match=next(iter(notion))):
+        make(**notion)
+
+
+def test_a_budget_cannot_be_changed(make):
+    accountant = make()
+    for name in ("epsilon", "delta", "adjacency", "unit", "receipts", "spent", "remaining"):
+        with pytest.raises(AttributeError):
+            setattr(accountant, name, 100.0)
+
+
+def test_over_budget_says_what_happened(make):
+    accountant = make()
+    accountant.charge(GaussianEvent(mu_of(0.5, 1e-6)), **NOTION)
+    with pytest.raises(BudgetExceeded) as refusal:
+        accountant.charge(GaussianEvent(mu_of(0.9, 1e-6)), **NOTION)
+    first, spent, request, budget, remedy = str(refusal.value).splitlines()
+    assert "refused" in first and 'error_score="raise"' in first
+    assert spent == "spent before: epsilon=0.5 at delta=1e-06 in 1 charges"
+    assert request.startswith("this request: epsilon=0.9 at delta=1e-06")
+    assert budget == "budget: epsilon=1, delta=1e-06"
+    assert remedy.startswith(f"remedy: ask for at most epsilon={accountant.remaining.epsilon!r}")
+
+
+def test_over_budget_is_a_runtime_error_that_pickles_with_its_message(make):
+    accountant = make()
+    with pytest.raises(RuntimeError) as refusal:
+        accountant.charge(GaussianEvent(9.0), **NOTION)
+    copied = pickle.loads(pickle.dumps(refusal.value))
+    assert type(copied) is BudgetExceeded
+    assert str(copied) == str(refusal.value)
+
+
+def test_there_is_no_refund(make):
+    accountant = make()
+    assert not any("refund" in name or "reset" in name for name in dir(accountant))
+
+
+def test_copies_and_clones_are_the_accountant_itself(make):
+    class Estimator(BaseEstimator):
+        def __init__(self, accountant=None):
+            self.accountant = accountant
+
+    accountant = make()
+    assert copy.copy(accountant) is accountant
+    assert copy.deepcopy([accountant])[0] is accountant
+    assert clone(Estimator(accountant)).accountant is accountant
+    assert clone(clone(Estimator(accountant))).accountant is accountant
+
+
+def test_accountants_are_equal_only_to_themselves(make):
+    first, second = make(), make()
+    assert first == first and first != second
+    assert len({first, second}) == 2
+
+
+def test_repr_names_the_budget(make):
+    assert "epsilon=1.0, delta=1e-06, adjacency='add-remove', unit='row'" in repr(make())
+
+
+def test_threads_share_one_budget(make):
+    accountant = make()
+    # Room for 40 and a half.
+    share = GaussianEvent(WHOLE.mu / math.sqrt(40.5))
+    granted = []
+
+    def work():
+        for _ in range(15):
+            try:
+                granted.append(accountant.charge(share, **NOTION).row)
+            except BudgetExceeded:
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(granted) == list(range(1, 41))

@@ -1,0 +1,150 @@
+import json
+import math
+import os
+import pickle
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skdppca.exceptions import BudgetExceeded, LedgerError
+from skdppca.privacy import GaussianEvent, PrivacyLedger, mu_of
+
+NOTION = {"adjacency": "add-remove", "unit": "row"}
+SMALL = GaussianEvent(1e-4)
+
+
+def sql(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        return [db.execute(statement).fetchall() for statement in statements]
+
+
+def test_a_ledger_is_an_sqlite_file_with_the_budget_in_it(ledger):
+    assert ledger.path.endswith("study.ledger") and os.path.isabs(ledger.path)
+    body = sql(ledger.path, "SELECT body FROM chain WHERE row = 0")[0][0][0]
+    assert json.loads(body) == {
+        "accountant": ledger.id,
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "adjacency": "add-remove",
+        "unit": "row",
+    }
+
+
+def test_opening_finds_budget_notion_and_charges(folder):
+    path = f"{folder}/study.ledger"
+    made = PrivacyLedger.create(path, 2.0, 1e-7, adjacency="replace-one", unit="patient")
+    receipt = made.charge(SMALL, adjacency="replace-one", unit="patient", label="first")
+    opened = PrivacyLedger(path)
+    assert (opened.epsilon, opened.delta, opened.id) == (2.0, 1e-7, made.id)
+    assert (opened.adjacency, opened.unit) == ("replace-one", "patient")
+    assert opened.receipts == (receipt,)
+    assert opened.spent == made.spent and opened.remaining == made.remaining
+
+
+def test_two_objects_spend_one_budget(ledger):
+    other = PrivacyLedger(ledger.path)
+    other.charge(GaussianEvent(mu_of(0.99, 1e-6)), **NOTION)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(GaussianEvent(mu_of(0.99, 1e-6)), **NOTION)
+    assert ledger.receipts == other.receipts
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "what?mode=memory", "a#b", "100%41", "größe-日本", "a&b=c;d", ":memory:", "'\""]
+)
+def test_any_file_name_works(folder, name):
+    PrivacyLedger.create(f"{folder}/{name}", 1.0, 1e-6).charge(SMALL, **NOTION)
+    assert len(PrivacyLedger(Path(folder) / name).receipts) == 1
+    assert os.listdir(folder) == [name]
+
+
+def test_a_relative_path_stays_where_it_was(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    ledger = PrivacyLedger.create("study.ledger", 1.0, 1e-6)
+    monkeypatch.chdir("/")
+    ledger.charge(SMALL, **NOTION)
+    assert ledger.path == f"{folder}/study.ledger"
+
+
+def test_create_never_replaces_a_file(ledger):
+    with pytest.raises(LedgerError, match="never replaced; open it with PrivacyLedger"):
+        PrivacyLedger.create(ledger.path, 100.0, 1e-6)
+    assert PrivacyLedger(ledger.path).epsilon == 1.0
+
+
+@pytest.mark.parametrize("budget", [(0.0, 1e-6), (math.inf, 1e-6), (1.0, 1.0), (1.0, -1.0)])
+def test_a_refused_budget_leaves_no_file(folder, budget):
+    with pytest.raises(ValueError):
+        PrivacyLedger.create(f"{folder}/study.ledger", *budget)
+    assert os.listdir(folder) == []
+
+
+def test_create_where_nothing_can_be_written_says_so(folder):
+    for path in (f"{folder}/missing/study.ledger", f"{folder}/nul\0l"):
+        with pytest.raises(LedgerError, match="choose a folder that you can write to"):
+            PrivacyLedger.create(path, 1.0, 1e-6)
+
+
+def test_charges_sync_the_disk_without_a_write_ahead_log(ledger, monkeypatch):
+    # A trace of what SQLite is told: the safest settings, before the transaction begins.
+    told = []
+    connect = sqlite3.connect
+
+    def traced(*args, **kwargs):
+        db = connect(*args, **kwargs)
+        db.set_trace_callback(told.append)
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    ledger.charge(SMALL, **NOTION)
+    begin = told.index("BEGIN IMMEDIATE")
+    assert {"PRAGMA journal_mode=DELETE", "PRAGMA synchronous=EXTRA"} <= set(told[:begin])
+    assert told[-1] == "COMMIT" and told[-2].startswith("INSERT")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM chain WHERE row = 3",
+        "UPDATE chain SET body = '{}'",
+        "REPLACE INTO chain VALUES (3, '{}', '')",
+        "INSERT INTO chain VALUES (9, '{}', '')",
+        "INSERT INTO chain VALUES (-1, '{}', '')",
+    ],
+)
+def test_the_file_itself_is_append_only(ledger, statement):
+    with pytest.raises(sqlite3.Error, match="append-only"):
+        sql(ledger.path, statement)
+    ledger.verify()
+
+
+def test_a_write_ahead_log_is_undone_before_the_next_charge(ledger):
+    sql(ledger.path, "PRAGMA journal_mode=WAL")
+    ledger.charge(SMALL, **NOTION)
+    assert sql(ledger.path, "PRAGMA journal_mode") == [[("delete",)]]
+    assert len(PrivacyLedger(ledger.path).receipts) == 4
+
+
+def test_a_pickled_ledger_charges_the_same_file(ledger):
+    copied = pickle.loads(pickle.dumps(ledger))
+    assert copied is not ledger
+    copied.charge(SMALL, **NOTION)
+    assert (copied.id, copied.path, repr(copied)) == (ledger.id, ledger.path, repr(ledger))
+    assert ledger.receipts == copied.receipts and len(ledger.receipts) == 4
+
+
+def test_a_pickled_ledger_loads_where_the_file_is_out_of_reach(ledger):
+    token = pickle.dumps(ledger)
+    os.unlink(ledger.path)
+    copied = pickle.loads(token)
+    assert (copied.epsilon, copied.unit) == (1.0, "row")
+    assert pickle.loads(pickle.dumps(copied)).id == ledger.id
+    with pytest.raises(LedgerError, match="there is no such file"):
+        copied.charge(SMALL, **NOTION)
+
+
+def test_a_fork_charges_the_same_file(ledger, in_child):
+    assert in_child(lambda: ledger.charge(SMALL, **NOTION).row)() == 4
+    assert ledger.charge(SMALL, **NOTION).row == 5

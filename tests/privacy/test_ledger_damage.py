@@ -1,0 +1,263 @@
+import os
+import pickle
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skdppca.exceptions import LedgerError
+from skdppca.privacy import GaussianEvent, PrivacyLedger
+
+NOTION = {"adjacency": "add-remove", "unit": "row"}
+SMALL = GaussianEvent(1e-4)
+
+
+def sql(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        return [db.execute(statement).fetchall() for statement in statements]
+
+
+def triggers(path):
+    return sql(path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")[0]
+
+
+def without_triggers(path, statement):
+    """Change the rows as someone would who knows SQLite."""
+    kept = triggers(path)
+    drop = [f"DROP TRIGGER {name}" for name, _ in kept]
+    sql(path, *drop, statement, *[text for _, text in kept])
+
+
+# What may have happened to the file, and what the error says.
+
+
+def deleted(path):
+    os.unlink(path)
+
+
+def replaced_by_a_folder(path):
+    os.unlink(path)
+    os.mkdir(path)
+
+
+def emptied(path):
+    os.truncate(path, 0)
+
+
+def overwritten_by_text(path):
+    Path(path).write_text("row,cost\n1,0.1\n" * 1000)
+
+
+def overwritten_by_zeros(path):
+    Path(path).write_bytes(bytes(os.path.getsize(path)))
+
+
+def replaced_by_another_database(path):
+    os.unlink(path)
+    sql(path, "CREATE TABLE notes (text)", "PRAGMA application_id=252006674")
+
+
+def replaced_by_a_database_of_the_same_form(path):
+    statements = sql(path, "SELECT sql FROM sqlite_master")[0]
+    os.unlink(path)
+    sql(path, *[text for (text,) in statements])
+
+
+def stripped_of_its_application(path):
+    sql(path, "PRAGMA application_id=0")
+
+
+def written_by_a_newer_version(path):
+    sql(path, "PRAGMA user_version=2")
+
+
+def written_by_no_version(path):
+    sql(path, "PRAGMA user_version=0")
+
+
+def robbed_of_a_trigger(path):
+    sql(path, "DROP TRIGGER no_delete")
+
+
+def given_a_trigger(path):
+    sql(path, "CREATE TRIGGER forget AFTER INSERT ON chain BEGIN SELECT 1; END")
+
+
+def robbed_of_its_table(path):
+    sql(path, "DROP TABLE chain")
+
+
+def robbed_of_a_middle_row(path):
+    without_triggers(path, "DELETE FROM chain WHERE row = 2")
+
+
+def robbed_of_its_budget(path):
+    without_triggers(path, "DELETE FROM chain WHERE row = 0")
+
+
+def robbed_of_all_rows(path):
+    without_triggers(path, "DELETE FROM chain")
+
+
+def given_a_larger_budget(path):
+    without_triggers(path, "UPDATE chain SET body = replace(body, '1.0', '9.0') WHERE row = 0")
+
+
+def given_an_infinite_budget(path):
+    without_triggers(path, "UPDATE chain SET body = replace(body, '1.0', 'Infinity') WHERE row = 0")
+
+
+def given_a_cheaper_last_charge(path):
+    cheaper = "replace(body, '0.0001', '0.00001')"
+    without_triggers(path, f"UPDATE chain SET body = {cheaper} WHERE row = 3")
+
+
+def given_an_unknown_event(path):
+    without_triggers(path, "UPDATE chain SET body = replace(body, 'gaussian', 'free')")
+
+
+def given_bytes_for_text(path):
+    without_triggers(path, "UPDATE chain SET body = CAST(x'fffe' AS TEXT) WHERE row = 3")
+
+
+def given_deep_nonsense(path):
+    without_triggers(path, f"UPDATE chain SET body = '{'[' * 100_000}' WHERE row = 3")
+
+
+FOUND_BY_ALL = [
+    (deleted, "there is no such file"),
+    (replaced_by_a_folder, "there is no such file"),
+    (emptied, "it is empty"),
+    (overwritten_by_text, "file is not a database"),
+    (overwritten_by_zeros, "file is not a database"),
+    (replaced_by_another_database, "it is no skdppca ledger"),
+    (replaced_by_a_database_of_the_same_form, "it is no skdppca ledger"),
+    (stripped_of_its_application, "it is no skdppca ledger"),
+    (written_by_a_newer_version, "upgrade skdppca"),
+    (written_by_no_version, "its tables were altered"),
+    (robbed_of_a_trigger, "its tables were altered"),
+    (given_a_trigger, "its tables were altered"),
+    (robbed_of_its_table, "its tables were altered"),
+    (robbed_of_all_rows, "row 0: |row 3: it is gone"),
+]
+FOUND_ON_OPENING = [
+    (robbed_of_a_middle_row, "row 3: its hash does not match"),
+    (robbed_of_its_budget, "row 0: "),
+    (given_a_larger_budget, "row 0: |row 1: "),
+    (given_an_infinite_budget, "row 0: "),
+    (given_a_cheaper_last_charge, "row 3: its hash does not match"),
+    (given_an_unknown_event, "row 1: .*no known privacy event"),
+    (given_bytes_for_text, "Could not decode"),
+    (given_deep_nonsense, "row 3: "),
+]
+
+
+def named(cases):
+    return [pytest.param(*case, id=case[0].__name__) for case in cases]
+
+
+@pytest.mark.parametrize(("damage", "reason"), named(FOUND_BY_ALL + FOUND_ON_OPENING))
+def test_a_damaged_file_does_not_open(ledger, damage, reason):
+    token = pickle.dumps(ledger)
+    damage(ledger.path)
+    with pytest.raises(LedgerError, match=reason) as error:
+        PrivacyLedger(ledger.path)
+    assert str(error.value).startswith(f"{ledger.path}: ")
+    # What was pickled before opens the file as freshly.
+    with pytest.raises(LedgerError):
+        pickle.loads(token).charge(SMALL, **NOTION)
+
+
+@pytest.mark.parametrize(("damage", "reason"), named(FOUND_BY_ALL))
+def test_a_damaged_file_is_not_charged(ledger, damage, reason):
+    damage(ledger.path)
+    for use in (
+        lambda: ledger.charge(SMALL, **NOTION),
+        lambda: ledger.spent,
+        lambda: ledger.remaining,
+        lambda: ledger.receipts,
+        lambda: ledger.verify(),
+    ):
+        with pytest.raises(LedgerError, match=reason):
+            use()
+    assert repr(ledger).startswith("PrivacyLedger(")
+
+
+@pytest.mark.parametrize(("damage", "reason"), named(FOUND_ON_OPENING))
+def test_a_damaged_file_is_not_verified(ledger, damage, reason):
+    damage(ledger.path)
+    with pytest.raises(LedgerError):
+        ledger.verify()
+
+
+def test_a_damaged_file_is_never_recreated(ledger):
+    os.unlink(ledger.path)
+    with pytest.raises(LedgerError):
+        ledger.charge(SMALL, **NOTION)
+    with pytest.raises(LedgerError):
+        PrivacyLedger(ledger.path)
+    assert not os.path.exists(ledger.path)
+
+
+def test_a_truncated_file_is_found_wherever_it_was_cut(ledger):
+    whole = Path(ledger.path).read_bytes()
+    for size in [*range(0, 600, 50), *range(600, len(whole), 512), len(whole) - 1]:
+        Path(ledger.path).write_bytes(whole[:size])
+        with pytest.raises(LedgerError):
+            PrivacyLedger(ledger.path)
+        with pytest.raises(LedgerError):
+            ledger.charge(SMALL, **NOTION)
+    Path(ledger.path).write_bytes(whole)
+    ledger.verify()
+
+
+@pytest.mark.parametrize("again", [0, 1, 2, 3])
+def test_a_restored_copy_is_found_even_if_it_was_charged_again(ledger, again):
+    shutil.copy(ledger.path, f"{ledger.path}.copy")
+    for _ in range(2):
+        receipt = ledger.charge(SMALL, **NOTION)
+    token = pickle.dumps(ledger)
+    os.replace(f"{ledger.path}.copy", ledger.path)
+    fresh = PrivacyLedger(ledger.path)  # nothing is wrong with the copy itself
+    for _ in range(again):
+        fresh.charge(SMALL, **NOTION)
+    for known in (ledger, pickle.loads(token)):
+        with pytest.raises(LedgerError, match="older copy"):
+            known.charge(SMALL, **NOTION)
+        with pytest.raises(LedgerError, match="older copy"):
+            known.verify()
+    with pytest.raises(LedgerError, match=r"missing|differs"):
+        fresh.verify(receipt)
+
+
+def test_removed_last_rows_are_found(ledger):
+    receipt, token = ledger.receipts[-1], pickle.dumps(ledger)
+    without_triggers(ledger.path, "DELETE FROM chain WHERE row = 3")
+    for known in (ledger, pickle.loads(token)):
+        with pytest.raises(LedgerError, match="older copy"):
+            known.charge(SMALL, **NOTION)
+    with pytest.raises(LedgerError, match="row 3 of the receipt is missing"):
+        PrivacyLedger(ledger.path).verify(receipt)
+
+
+def test_another_ledger_in_its_place_is_found(ledger, folder):
+    token, receipt = pickle.dumps(ledger), ledger.receipts[0]
+    other = PrivacyLedger.create(f"{folder}/other.ledger", 100.0, 1e-6)
+    for _ in range(5):
+        other.charge(SMALL, **NOTION)
+    os.replace(other.path, ledger.path)
+    for known in (ledger, pickle.loads(token)):
+        with pytest.raises(LedgerError, match="another file"):
+            known.charge(SMALL, **NOTION)
+    with pytest.raises(LedgerError, match="of accountant"):
+        PrivacyLedger(ledger.path).verify(receipt)
+
+
+def test_a_changed_charge_is_found_by_verify_though_it_was_seen_before(ledger):
+    without_triggers(
+        ledger.path, "UPDATE chain SET body = replace(body, '0.0001', '0.00001') WHERE row = 2"
+    )
+    with pytest.raises(LedgerError, match="row 2: its hash does not match"):
+        ledger.verify()

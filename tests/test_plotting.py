@@ -1,0 +1,143 @@
+import io
+import math
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from skdppca import DPGauss, plotting
+from skdppca.plotting import components_image, scree
+
+matplotlib = pytest.importorskip("matplotlib")
+
+DIGITS = load_digits().data
+MEAN = DIGITS.mean(axis=0)
+
+# No row of the digits is farther from the mean: nothing is clipped.
+BOUND = 60.0
+
+
+def fitted(n_components=5, epsilon=3.0, random_state=0, **parameters):
+    pca = DPGauss(
+        n_components,
+        epsilon=epsilon,
+        norm_bound=BOUND,
+        mean=MEAN,
+        random_state=random_state,
+        **parameters,
+    )
+    return pca.fit(DIGITS)
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 30, 64])
+def test_every_number_of_components_is_drawn(n_components):
+    ax = scree(fitted(n_components))
+    ax.figure.savefig(io.BytesIO())
+    assert ax.get_xlim()[1] > n_components
+
+
+def test_the_title_is_the_guarantee():
+    title = scree(fitted(random_state=None)).get_title(loc="left")
+    assert title == r"DPGauss: $\varepsilon$ = 3, $\delta$ = 1e-06 for every row (add-remove)"
+
+
+@pytest.mark.parametrize("parameters", [{"epsilon": math.inf}, {"random_state": 0}])
+def test_a_release_that_is_not_private_is_called_so(parameters):
+    assert "NOT PRIVATE" in scree(fitted(**parameters)).get_title(loc="left")
+
+
+def test_the_axes_name_their_units():
+    ax = scree(fitted())
+    assert ax.get_xlabel() == "Component"
+    assert ax.get_ylabel() == "Variance (squared units of the features)"
+    scaled = DPGauss(2, scale=np.full(64, 16.0), random_state=0, epsilon=3.0).fit(DIGITS)
+    assert "scaled features" in scree(scaled).get_ylabel()
+
+
+def test_components_in_the_noise_are_hollow():
+    pca = fitted(n_components=64)
+    lost = np.asarray(pca.privacy_.details["alignments"]) <= 0
+    assert 0 < lost.sum() < 64
+    ax = scree(pca)
+    (hollow,) = [line for line in ax.lines if line.get_label() == "kept, but lost in the noise"]
+    assert hollow.get_markerfacecolor() == "white"
+    assert np.array_equal(hollow.get_ydata(), pca.explained_variance_[lost])
+
+
+def test_the_floor_separates_the_components_that_the_noise_drowns():
+    pca = fitted(n_components=64)
+    floor = plotting._noise_floor(pca)
+    above = np.asarray(pca.privacy_.details["alignments"]) > 0
+    assert np.array_equal(pca.explained_variance_ > floor, above)
+
+
+def test_without_noise_there_are_no_bars_and_no_floor():
+    assert labels(scree(fitted(epsilon=math.inf))) == ["component", "left out"]
+
+
+@pytest.mark.parametrize("clip", ["auto", "spherical"])
+def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
+    # 40 seeds. The sd of 40 normal values is within (0.6, 1.5) of the true one with probability
+    # .9999, for each of three components; the rest of the interval is for the approximation.
+    fits = [fitted(3, epsilon=4.0, random_state=seed, clip=clip) for seed in range(40)]
+    values = np.array([pca.explained_variance_ for pca in fits])
+    errors = np.array([plotting._standard_errors(pca) for pca in fits])
+    if clip == "spherical":  # the total is common to all components, and left out of the bars
+        totals = np.array([[pca.privacy_.details["spectrum"].sum()] for pca in fits])
+        values, errors = values / totals, errors / totals
+    ratio = values.std(axis=0) / errors.mean(axis=0)
+    assert np.all((ratio > 0.6) & (ratio < 1.5))
+
+
+def test_the_error_bars_hold_the_variances_without_noise():
+    # A variance is outside its bar with probability .05: of 40, mean 2, and P(more than 7) < .001
+    # for each of three components.
+    exact = np.linalg.eigvalsh(np.cov(DIGITS.T))[::-1][:3]
+    outside = np.zeros(3)
+    for seed in range(40):
+        pca = fitted(3, epsilon=4.0, random_state=seed)
+        bars = plotting.BAR_SDS * plotting._standard_errors(pca)
+        outside += np.abs(pca.explained_variance_ - exact) > bars
+    assert outside.max() <= 7
+
+
+def test_a_bar_doubles_where_the_alignment_is_a_quarter():
+    pca = fitted(2, adjacency="replace-one")
+    pca.privacy_.details["alignments"] = np.array([1.0, 0.25])
+    errors = plotting._standard_errors(pca)
+    assert errors[1] == pytest.approx(2 * errors[0])
+
+
+def test_drawing_goes_into_given_axes():
+    ax = plotting._figure(4, 3).subplots()
+    assert scree(fitted(), ax=ax) is ax
+
+
+def test_pyplot_is_never_touched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    scree(fitted()).figure.savefig(io.BytesIO(), format="png")
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"skdppca\[plot\]"):
+        scree(fitted())
+
+
+def test_components_are_images_on_one_symmetric_scale():
+    pca = fitted(n_components=7)
+    images = [ax.images[0] for ax in components_image(pca, (8, 8)).axes]
+    largest = np.abs(pca.components_).max()
+    assert len(images) == 7
+    assert all(image.get_clim() == (-largest, largest) for image in images)
+    assert np.array_equal(images[2].get_array(), pca.components_[2].reshape(8, 8))
+
+
+def test_images_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="64 features; give the height and width"):
+        components_image(fitted(), (8, 9))
