@@ -16,6 +16,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "benchmarks/*.rst"]
 autosummary_generate = True
+doctest_test_doctest_blocks = ""  # docstrings are run by pytest, in their modules
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 autodoc_typehints = "none"

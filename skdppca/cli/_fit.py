@@ -124,13 +124,13 @@ def _save(pca: BasePrivatePCA, out: Path, *picture: Any) -> list[str]:
 
 
 def _summary(pca: BasePrivatePCA) -> str:
-    about = "exactly" if pca.adjacency == "replace-one" else "about"
+    exact = pca.adjacency == "replace-one" or math.isinf(pca.epsilon)
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
     lost = int(np.sum(np.asarray(pca.privacy_.details["alignments"]) <= 0))
     drowned = f"; {lost} of them lost in the noise" if lost else ""
     return (
         f"{pca.n_components_} components of {pca.n_features_in_} features{drowned}; "
-        f"records, each a {unit}: {about} {pca.n_samples_:.0f}"
+        f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
     )
 
 

@@ -204,19 +204,19 @@ class DPGauss(BasePrivatePCA):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         The private mean.
-    explained_variance_ : ndarray of shape (n_components_,)
+    explained_variance_ : ndarray of shape (n_components,)
         Variances without the noise's share, at least the noise's standard deviation over n.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-    singular_values_ : ndarray of shape (n_components_,)
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+    singular_values_ : ndarray of shape (n_components,)
     noise_variance_ : float
         Mean of the variances left out.
     n_components_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         If the columns of X have names.
     n_samples_ : float
         The number of records; noisy under add-remove.

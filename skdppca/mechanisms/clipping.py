@@ -21,7 +21,7 @@ SIZE_SHARE, ROWS_SHARE = 0.01, 0.02
 
 # Of the median distance, from which scaled rows get their total variance back: as much as keeps
 # the noise of its counts below a tenth of the records, within these bounds.
-MIN_MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.10
+MIN_MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.04
 
 # Weight of the noise in the number of clipped records (METHODS 3).
 NOISE_WEIGHT = 8.0
