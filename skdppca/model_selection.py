@@ -13,6 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, GridSearchCV, ParameterG
 from sklearn.pipeline import Pipeline
 
 from .decomposition import BasePrivatePCA
+from .decomposition._validation import number_groups
 from .exceptions import SeededNoiseWarning
 from .mechanisms.base import Public
 from .noise import NoiseSource
@@ -26,7 +27,8 @@ class RecordKFold(BaseCrossValidator):
 
     With scikit-learn's splitters one record more moves hundreds of others between the folds, and
     the guarantee of a search under "add-remove" breaks. Here a record comes or goes alone. The
-    folds differ in size, and may be empty if there are few records.
+    folds differ in size, and with few records one may be empty, which fails: have many more records
+    than folds.
 
     Parameters
     ----------
@@ -96,8 +98,8 @@ class RecordKFold(BaseCrossValidator):
         if groups is None:
             labels = noise.labels(n_rows, self.n_splits)
         else:
-            records, numbers = np.unique(np.asarray(groups), return_inverse=True)
-            labels = noise.labels(len(records), self.n_splits)[numbers.reshape(-1)]
+            records = number_groups(groups, n_rows)
+            labels = noise.labels(1 + records.max(initial=-1), self.n_splits)[records]
         for fold in range(self.n_splits):
             yield np.flatnonzero(labels != fold), np.flatnonzero(labels == fold)
 
@@ -158,21 +160,23 @@ def price(search: GridSearchCV, n_features: int) -> Price:
             f"search is a {type(search).__name__}, whose fits are not known before it runs; "
             "use GridSearchCV"
         )
-    events = []
+    if hasattr(search.cv, "__next__"):
+        raise TypeError("search.cv is an iterator, which can be read once only; pass list(cv)")
+    events, fits_each = [], []
     for parameters in ParameterGrid(search.param_grid):
         estimators = _private_steps(clone(search.estimator).set_params(**parameters))
-        publics = [
-            Public(n_features, estimator.adjacency, estimator.unit) for estimator in estimators
-        ]
+        publics = [Public(n_features, step.adjacency, step.unit) for step in estimators]
         fits = zip(estimators, publics, strict=True)
-        events.append(compose(estimator._mechanism(public).event for estimator, public in fits))
+        delta = min((step.delta for step in estimators), default=0.0)
+        events.append(compose(step._mechanism(public).event for step, public in fits))
+        fits_each.append(len(estimators))
     n_splits = check_cv(search.cv).get_n_splits()
-    n_steps = len(_private_steps(search.estimator))
+    n_fits = n_splits * sum(fits_each)
     total = [event for event in events for _ in range(n_splits)]
     if search.refit:
-        delta = min(estimator.delta for estimator in _private_steps(search.estimator))
+        n_fits += max(fits_each)
         total.append(max(events, key=lambda event: epsilon_of_event(event, delta)))
-    return Price(n_steps * len(total), compose(total))
+    return Price(n_fits, compose(total))
 
 
 def _private_steps(estimator: Any) -> list[BasePrivatePCA]:

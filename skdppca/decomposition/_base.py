@@ -35,6 +35,9 @@ from ._validation import check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
 
+# Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
+LEAST_MU = 2.0**-26
+
 
 @dataclass(frozen=True)
 class Release:
@@ -158,6 +161,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             n_records=self._public_count(records),
         )
         mechanism = self._mechanism(public)
+        self._check_noise(mechanism.event, d)
         noise = self._noise()
         # 3. charge
         receipt = self._charge(mechanism.event, noise)
@@ -182,6 +186,13 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 "epsilon=inf has no cost that an accountant could charge; choose a finite "
                 "epsilon, or accountant=None to compute a PCA that is not private"
+            )
+
+    def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
+        if isinstance(event, GaussianEvent) and event.mu < LEAST_MU * (n_features + 1):
+            raise ValueError(
+                f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
+                f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
 
     def _public_count(self, records: Records) -> int | None:
@@ -248,15 +259,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         )
 
     def _cast_fitted(self, dtype: type) -> None:
-        """The input's precision; everything was computed in float64."""
-        for name in (
-            "components_",
-            "mean_",
-            "explained_variance_",
-            "explained_variance_ratio_",
-            "singular_values_",
-        ):
-            setattr(self, name, getattr(self, name).astype(dtype, copy=False))
+        """The input's precision if it holds the release, which was computed in float64."""
+        names = ("components_", "mean_", "explained_variance_", "explained_variance_ratio_")
+        released = {name: getattr(self, name) for name in (*names, "singular_values_")}
+        if max(np.abs(values).max() for values in released.values()) < np.finfo(dtype).max:
+            for name, values in released.items():
+                setattr(self, name, values.astype(dtype, copy=False))
 
     def __getattr__(self, name: str) -> Any:
         why = type(self)._not_released.get(name)

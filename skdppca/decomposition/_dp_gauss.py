@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._sklearn import infer_dimension
+from .._sklearn import assess_dimension
 from ..linalg import decreasing_eigh
 from ..mechanisms.base import Public, Spender
 from ..mechanisms.centre import rough_centre
@@ -139,13 +139,17 @@ class DPGaussMechanism:
         if wanted == "auto":
             return max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
         if wanted == "mle":
-            # Minka's formula takes logarithms of differences: equal variances are told apart.
-            apart = variances * (1 - 1e-9 * np.arange(d) / d)
-            apart = apart[apart > 0]
-            return max(1, int(infer_dimension(apart, max(2, round(n_rows))))) if len(apart) else 1
+            return _minka_rank(variances, max(2, round(n_rows)))
         explained = np.cumsum(variances)
         enough = np.searchsorted(explained, wanted * explained[-1], side="right")
         return min(d, int(enough) + 1)
+
+
+def _minka_rank(variances: np.ndarray, n: int) -> int:
+    """The rank of highest evidence, among those whose variances are told apart from the next."""
+    ties = np.flatnonzero(np.diff(variances) > -1e-9 * variances[1:])
+    most = int(ties[0]) if len(ties) else len(variances) - 1
+    return max(range(1, most + 1), key=lambda rank: assess_dimension(variances, rank, n), default=1)
 
 
 def _variances(spectrum: NoisySpectrum, n_rows: float, median: float | None) -> np.ndarray:

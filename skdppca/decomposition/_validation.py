@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS
 
-__all__ = ["check_groups", "check_reach", "check_rows", "check_vector"]
+__all__ = ["check_groups", "check_reach", "check_rows", "check_vector", "number_groups"]
 
 # scikit-learn's messages, each with what may be said instead: all of it, or our words for it.
 SAFE_MESSAGES = {
@@ -33,8 +33,8 @@ SAFE_MESSAGES = {
     r"setting an array element|.*inhomogeneous": "X has rows that are not of the same length.",
 }
 
-# A public number beyond this could not be squared.
-LARGEST = 1e100
+# The fourth power of a public number beyond this would overflow.
+LARGEST = 1e60
 
 
 def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
@@ -77,8 +77,13 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
         )
     if groups is None:
         return None
+    return number_groups(groups, n_rows)
+
+
+def number_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Integers from 0 for the labels, one a row. Labels that differ stay apart: 1 is not "1"."""
     try:
-        labels = np.asarray(groups)
+        labels = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
     except (ValueError, TypeError):
         labels = np.empty(())
     if labels.ndim != 1 or len(labels) != n_rows:
@@ -111,7 +116,7 @@ def check_vector(value: Any, n_features: int, name: str, positive: bool = False)
 def check_reach(
     mean: np.ndarray | None, scale: np.ndarray | None, norm_bound: float | None
 ) -> None:
-    """Refuse public numbers that are so large, or so small, that they could not be squared."""
+    """Refuse public numbers that are so large, or so small, that they would overflow."""
     if norm_bound is not None and not 1 / LARGEST <= norm_bound <= LARGEST:
         raise ValueError(
             f"norm_bound={norm_bound} is out of range; choose units in which it lies between "

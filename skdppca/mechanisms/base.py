@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 from ..noise import NoiseSource
@@ -76,10 +77,11 @@ class Spender:
         """The mu that is not spent yet, rounded down."""
         if math.isinf(self.mu):
             return math.inf
-        spent = math.fsum(q.mu**2 for q in self.queries)
-        if not spent:
+        if not self.queries:
             return self.mu
-        return math.sqrt(max(0.0, self.mu**2 - spent)) * (1 - 1e-15)
+        left = Fraction(self.mu) ** 2 - sum(Fraction(query.mu) ** 2 for query in self.queries)
+        root = math.sqrt(max(left, 0))
+        return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
 
     def take(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
         """Spend `mu` on a query; see `GaussianQuery` for the parameters."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..noise import NoiseSource
-from ..records import Records
+from ..records import CANCELLATION, Records
 from .base import Public, Spender
 from .gaussian import summation_error
 from .radius import excess_records, private_radius
@@ -28,15 +28,12 @@ NOISE_WEIGHT = 1.0
 # A further round pays only if it brings the radius below this share of the last one.
 SHRINKAGE = 0.8
 
-# Relative error of a clipped norm: of plain sums of d squares, and of sparse distances, whose
-# cancellation is guarded at 1e-7.
-SPARSE_NORM_ERROR = 1e-8
-
 
 def norm_error(records: Records) -> float:
     """Bound on the relative error of a record's norm, and so of its norm after clipping."""
     exact_rows = (2 * records.n_features + 16) * 2.0**-53
-    return exact_rows + (SPARSE_NORM_ERROR if records.is_sparse else 0.0)
+    # Sparse distances are differences of terms that may be so much larger.
+    return exact_rows * 2 / CANCELLATION if records.is_sparse else exact_rows
 
 
 def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:

@@ -81,7 +81,11 @@ def release_gram(
         weights = clip_weights(norms, reach)
     size = records.n_features + (constant != 0)
     shift = np.zeros(records.n_features) if centre is None else centre
-    precise, terms = precise_records(records, shift, radius)
+    if clipping.median is not None and centre is not None:
+        # Weights grow without bound near the centre: no cancellation may be left to the products.
+        precise, terms = records.densified(), radius
+    else:
+        precise, terms = precise_records(records, shift, radius)
     query = spender.rest(
         "Gram matrix",
         psd_sum(bound, public.adjacency),

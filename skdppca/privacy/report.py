@@ -110,8 +110,8 @@ class PrivacyReport:
         """The guarantee in one sentence."""
         if not self.private:
             return "NOT PRIVATE: " + "; ".join(self.not_private) + "."
-        who = "one row" if self.unit == "row" else f"all rows of one {self.unit}"
-        change = "is added or removed" if self.adjacency == "add-remove" else "is exchanged"
+        who = "one row is" if self.unit == "row" else f"all rows of one {self.unit} are"
+        change = "added or removed" if self.adjacency == "add-remove" else "exchanged"
         return (
             f"({self.epsilon:g}, {self.delta:g})-differentially private: whether {who} {change} "
             f"changes the probability of any outcome by a factor of at most "

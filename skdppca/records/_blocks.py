@@ -21,6 +21,9 @@ NEAREST = 2.0**-450
 # A squared distance below this share of the terms it is the difference of is computed anew.
 CANCELLATION = 1e-7
 
+# Below the buffer of einsum (8192), within which every row is summed in the same order.
+NORM_COLUMNS = 4096
+
 # Sparse rows that are made dense at a time.
 DENSE_ENTRIES = 2**20
 
@@ -257,7 +260,11 @@ class LargeGroup:
 
 def row_norms(rows: np.ndarray) -> np.ndarray:
     """Euclidean norm of every row, the same bits wherever the row stands."""
-    return _safe_root(np.einsum("ij,ij->i", rows, rows))
+    squares = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], NORM_COLUMNS):
+        part = rows[:, start : start + NORM_COLUMNS]
+        squares += np.einsum("ij,ij->i", part, part)
+    return _safe_root(squares)
 
 
 def _safe_root(squares: np.ndarray) -> np.ndarray:

@@ -126,14 +126,16 @@ class Records:
         """
 
         def quietly(spans: list[slice]) -> object:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 return work(spans)
 
         spans = self._spans()
-        jobs = min(effective_n_jobs(self._n_jobs), len(spans))
+        jobs = effective_n_jobs(self._n_jobs)
         if jobs <= 1:
             return [quietly(spans)]
+        # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
         with threadpool_limits(limits=1, user_api="blas"):
+            jobs = min(jobs, len(spans))
             shares = (delayed(quietly)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)
 
@@ -193,7 +195,8 @@ class Records:
         """The rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
         rows = self._X[where]
         if sparse.issparse(rows):
-            rows = rows.toarray()
+            # In float64 before entries that are stored in parts are summed.
+            rows = sparse.csr_array(rows, dtype=np.float64).toarray()
         if self._scale is None and rows.dtype == np.float64 and rows.flags.c_contiguous:
             return np.asarray(rows)
         out = cast.ravel()[: rows.size].reshape(rows.shape)
