@@ -39,11 +39,11 @@ def test_labels_are_uniform():
 
 
 def test_one_more_record_moves_no_other():
-    for n in (100, 101):
-        with pytest.warns(SeededNoiseWarning):
-            found = labels(RecordKFold(4, random_state=1).split(np.zeros((n, 1))), n)
-        first = found[:100] if n == 100 else first
-    assert np.array_equal(first, found[:100])
+    with pytest.warns(SeededNoiseWarning):
+        few, more = (
+            labels(RecordKFold(4, random_state=1).split(np.zeros((n, 1))), n) for n in (100, 101)
+        )
+    assert np.array_equal(few, more[:100])
 
 
 def test_a_group_falls_into_one_fold():

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._sklearn import assess_dimension
 from ..linalg import decreasing_eigh
 from ..mechanisms.base import Public, Spender
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import Clipping, clip_groups, clip_rows
 from ..mechanisms.gram import NoisyGram, release_gram
 from ..mechanisms.radius import noisy_count
-from ..mechanisms.spectrum import NoisySpectrum, elliptical_variances
+from ..mechanisms.spectrum import NoisySpectrum, minka_rank, scaled_variances
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..records import Records
@@ -74,7 +73,10 @@ class DPGaussMechanism:
         values, vectors = decreasing_eigh(scatter)
         # 5. eigenvalues without the noise's share, and as many components as they support
         spectrum = NoisySpectrum(values, gram.query.noise_sd)
-        variances = _variances(spectrum, n_rows, clipping.median)
+        if clipping.median is None:
+            variances = spectrum.debiased / max(n_rows - 1, 1.0)
+        else:
+            variances = scaled_variances(spectrum, clipping.median)
         k = self._count_components(spectrum, variances, n_rows)
         rank = d if spectrum.noise_sd else min(d, int(n_rows))
         rest = variances[k:rank]
@@ -136,30 +138,14 @@ class DPGaussMechanism:
             return d if spectrum.noise_sd else min(d, int(n_rows))
         if isinstance(wanted, Integral):
             return int(wanted)
+        signal = max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
         if wanted == "auto":
-            return max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
+            return signal
         if wanted == "mle":
-            return _minka_rank(variances, max(2, round(n_rows)))
+            return minka_rank(variances, max(2, round(n_rows)), signal)
         explained = np.cumsum(variances)
         enough = np.searchsorted(explained, wanted * explained[-1], side="right")
         return min(d, int(enough) + 1)
-
-
-def _minka_rank(variances: np.ndarray, n: int) -> int:
-    """The rank of highest evidence, among those whose variances are told apart from the next."""
-    ties = np.flatnonzero(np.diff(variances) > -1e-9 * variances[1:])
-    most = int(ties[0]) if len(ties) else len(variances) - 1
-    return max(range(1, most + 1), key=lambda rank: assess_dimension(variances, rank, n), default=1)
-
-
-def _variances(spectrum: NoisySpectrum, n_rows: float, median: float | None) -> np.ndarray:
-    """Variances from the debiased spectrum; of scaled rows, under an elliptical model."""
-    if median is None:
-        return spectrum.debiased / max(n_rows - 1, 1.0)
-    signs = spectrum.debiased
-    bulk = np.abs(spectrum.values - spectrum.centre) <= spectrum.half_width
-    signs = np.where(bulk, signs[bulk].mean() if bulk.any() else 0.0, signs)
-    return median**2 * np.sort(elliptical_variances(signs))[::-1]
 
 
 class DPGauss(BasePrivatePCA):

@@ -8,7 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["NoisySpectrum", "elliptical_variances"]
+from .._sklearn import assess_dimension
+
+__all__ = ["NoisySpectrum", "elliptical_variances", "minka_rank", "scaled_variances"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +101,25 @@ def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.n
             return new
         variances = new
     return variances
+
+
+def scaled_variances(spectrum: NoisySpectrum, median: float) -> np.ndarray:
+    """Variances behind the spectrum of rows that were scaled to norm 1, under an elliptical model.
+
+    What cannot be told from the bulk is pooled; `median` is of the distances before scaling.
+    """
+    signs = spectrum.debiased
+    bulk = np.abs(spectrum.values - spectrum.centre) <= spectrum.half_width
+    signs = np.where(bulk, signs[bulk].mean() if bulk.any() else 0.0, signs)
+    return median**2 * np.sort(elliptical_variances(signs))[::-1]
+
+
+def minka_rank(variances: np.ndarray, n: int, most: int) -> int:
+    """The rank of highest evidence, at most `most` (Minka, NIPS 2000).
+
+    The formula knows the sampling error of variances but not our noise, so it may only choose
+    among what stands above the noise; it tells each variance from the next, so equal ones end it.
+    """
+    ties = np.flatnonzero(np.diff(variances) > -1e-9 * variances[1:])
+    most = min(most, int(ties[0]) if len(ties) else len(variances) - 1)
+    return max(range(1, most + 1), key=lambda rank: assess_dimension(variances, rank, n), default=1)

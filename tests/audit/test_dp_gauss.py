@@ -90,7 +90,7 @@ def gram_statistic(seen, adjacency):
 def test_gram_matrix_holds_its_mu(released_gram, adjacency, mu, parameters):
     mechanism = build(mu, adjacency, **parameters)
     bound = bound_of(mechanism, adjacency, gram_statistic(released_gram, adjacency))
-    assert 0.6 * mu < bound <= mu
+    assert 0.5 * mu < bound <= mu  # below half of mu it would show nothing
 
 
 @pytest.mark.parametrize("mu", [2.0, 3.0])
