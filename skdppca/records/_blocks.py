@@ -171,7 +171,24 @@ class SparseRows:
             out[d, d] += constant**2 * len(weights)
 
 
-class DenseGroups:
+class _Groups:
+    """A group counts by its mean row where a row would count by itself."""
+
+    def _means(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def distances(self, centre: np.ndarray | None) -> np.ndarray:
+        means = self._means()
+        return row_norms(means if centre is None else means - centre)
+
+    def add_moment(
+        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
+    ) -> None:
+        means = self._means()
+        DenseRows(means, np.empty_like(means)).add_moment(out, weights, centre)
+
+
+class DenseGroups(_Groups):
     """Consecutive rows of one group are a record; no group is cut by a block."""
 
     def __init__(self, rows: np.ndarray, sizes: np.ndarray, scratch: np.ndarray) -> None:
@@ -183,21 +200,11 @@ class DenseGroups:
         starts = np.cumsum(self.sizes) - self.sizes
         return np.add.reduceat(self.rows, starts, axis=0) / self.sizes[:, None]
 
-    def distances(self, centre: np.ndarray | None) -> np.ndarray:
-        means = self._means()
-        return row_norms(means if centre is None else means - centre)
-
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         rows = self._rows._weighted(None, centre, constant)
         stops = np.cumsum(self.sizes)
         squares = [_gram_square(rows[b - m : b]) for b, m in zip(stops, self.sizes, strict=True)]
         return np.sqrt(_safe_root(np.array(squares)))
-
-    def add_moment(
-        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
-    ) -> None:
-        means = self._means()
-        DenseRows(means, np.empty_like(means)).add_moment(out, weights, centre)
 
     def add_gram(
         self,
@@ -214,14 +221,14 @@ class DenseGroups:
         add_upper_gram(out, rows)
 
 
-class LargeGroup:
+class LargeGroup(_Groups):
     """One group of more rows than a block holds, read part by part."""
 
     def __init__(self, parts: Callable[[], Iterator[DenseRows]], size: int) -> None:
         self.parts = parts
         self.size = size
 
-    def _mean(self) -> np.ndarray:
+    def _means(self) -> np.ndarray:
         return sum(part.rows.sum(axis=0) for part in self.parts())[None, :] / self.size
 
     def _gram(self, centre: np.ndarray | None, constant: float, size: int) -> np.ndarray:
@@ -230,21 +237,11 @@ class LargeGroup:
             part.add_gram(gram, None, centre, constant)
         return gram
 
-    def distances(self, centre: np.ndarray | None) -> np.ndarray:
-        mean = self._mean()
-        return row_norms(mean if centre is None else mean - centre)
-
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         size = next(self.parts()).rows.shape[1] + (constant != 0)
         upper = self._gram(centre, constant, size)
         square = 2 * np.einsum("ij,ij->", upper, upper) - (np.diag(upper) ** 2).sum()
         return np.sqrt(_safe_root(np.array([square])))
-
-    def add_moment(
-        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
-    ) -> None:
-        mean = self._mean()
-        DenseRows(mean, np.empty_like(mean)).add_moment(out, weights, centre)
 
     def add_gram(
         self,
