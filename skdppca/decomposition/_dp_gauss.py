@@ -50,15 +50,14 @@ class DPGaussMechanism:
         # 1. n: how many records
         n = noisy_count(records.private_n, spender, spender.share(COUNT_SHARE), self.public, noise)
         # 2. c: a rough centre
-        if self.mean is not None:
-            centre = self.mean
-        elif self.center:
-            centre = rough_centre(records, n, self.norm_bound, spender, self.public, noise)
-        else:
-            centre = np.zeros(d)
+        centre, distances = np.zeros(d) if self.mean is None else self.mean, None
+        if self._augments:
+            centre, distances = rough_centre(
+                records, n, self.norm_bound, spender, self.public, noise
+            )
         # 3. R: the clipping norm around it
         around = centre if centre.any() else None
-        clipping = self._clip(records, around, n, spender, noise)
+        clipping = self._clip(records, around, distances, n, spender, noise)
         # 4. the noisy Gram matrix, about the mean that its own last row gives
         gram = release_gram(records, around, clipping, spender, self.public, noise)
         if clipping.n_rows is None:
@@ -107,6 +106,7 @@ class DPGaussMechanism:
         self,
         records: Records,
         centre: np.ndarray | None,
+        distances: np.ndarray | None,
         n: float,
         spender: Spender,
         noise: NoiseSource,
@@ -119,7 +119,7 @@ class DPGaussMechanism:
         paid = (spender, self.public, noise)
         if grouped:
             return clip_groups(*told, self._augments, *paid)
-        return clip_rows(*told, self.clip == "spherical", self._augments, *paid)
+        return clip_rows(*told, distances, self.clip == "spherical", self._augments, *paid)
 
     def _count(self, gram: NoisyGram, n: float, spender: Spender) -> float:
         """The number of rows: two counts of them, averaged by inverse variance."""

@@ -51,7 +51,7 @@ def rough_centre(
     spender: Spender,
     public: Public,
     noise: NoiseSource,
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray | None]:
     """At most three clipped noisy means of the records' (mean) rows, each around the last.
 
     The rounds stop when the centre does not move by more than its noise, or when the radius no
@@ -63,12 +63,18 @@ def rough_centre(
         The (noisy) number of records.
     norm_bound : float or None
         Public bound on the rows' norms: then one round, and no search.
+
+    Returns
+    -------
+    centre : ndarray of shape (d,)
+    distances : ndarray or None
+        The records' distances from it, private, if the last round has computed them.
     """
     d = records.n_features
     centre = np.zeros(d)
     if math.isinf(spender.mu):
         total = records.fold(lambda out, block, w: block.add_moment(out, w, None), (d,))
-        return total / n
+        return total / n, None
     mu, mu_radius = spender.share(MEAN_SHARE), spender.share(RADIUS_SHARE)
     excess = excess_records(n, d, mu, mu_radius, NOISE_WEIGHT)
     last_radius = math.inf
@@ -82,7 +88,7 @@ def rough_centre(
             distances, excess, "radius of the centre", spender, mu_radius, public, noise
         )
         if radius >= SHRINKAGE * last_radius:
-            break
+            return centre, distances
         # 2. the clipped mean around it
         weights = clip_weights(distances, radius)
         precise, terms = precise_records(records, centre, radius)
@@ -104,7 +110,7 @@ def rough_centre(
         last_radius = radius
         if length**2 <= d * (query.noise_sd / n) ** 2:
             break
-    return centre
+    return centre, None
 
 
 def clip_weights(distances: np.ndarray, radius: float) -> np.ndarray:

@@ -67,6 +67,7 @@ def clip_rows(
     centre: np.ndarray | None,
     n: float,
     norm_bound: float | None,
+    distances: np.ndarray | None,
     spherical: bool,
     augment: bool,
     spender: Spender,
@@ -82,13 +83,15 @@ def clip_rows(
         The (noisy) number of rows.
     norm_bound : float or None
         Public; it saves the search.
+    distances : ndarray or None
+        Of the rows from the centre, if they are known already.
     spherical : bool
         Scale every row to norm 1, whatever the noise.
     augment : bool
         Whether the mean is to be corrected.
     """
     d = records.n_features
-    norms = records.map(lambda block: block.distances(centre))
+    norms = records.map(lambda b: b.distances(centre)) if distances is None else distances
     t = AUGMENTATION if augment else 0.0
     mu_radius = spender.share(RADIUS_SHARE)
     excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)

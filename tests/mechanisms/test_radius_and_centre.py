@@ -59,8 +59,10 @@ def test_count_is_exact_only_where_it_is_public():
 def test_centre_is_found_however_far(kind, offset):
     rows = RNG.normal(size=(20_000, 5)) + offset
     records = Records(kind(rows))
-    centre = rough_centre(records, 20_000, None, Spender(1.0), PUBLIC, NoiseSource(0))
+    centre, distances = rough_centre(records, 20_000, None, Spender(1.0), PUBLIC, NoiseSource(0))
     assert np.linalg.norm(centre - offset) < 0.25
+    if distances is not None:
+        np.testing.assert_allclose(distances, np.linalg.norm(rows - centre, axis=1), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -79,7 +81,7 @@ def test_noise_alone_does_not_move_the_centre():
 def test_far_sparse_centres_do_not_cancel():
     rows = sparse.csr_array(RNG.normal(size=(3000, 5)) + 1e6)
     spender = Spender(5.0)
-    centre = rough_centre(Records(rows), 3000, None, spender, PUBLIC, NoiseSource(0))
+    centre, _ = rough_centre(Records(rows), 3000, None, spender, PUBLIC, NoiseSource(0))
     exact = rows.toarray().mean(axis=0)
     assert np.linalg.norm(centre - exact) < 1.0
     for query in spender.queries:
