@@ -104,7 +104,7 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
                 color=SIGNAL,
                 elinewidth=1.2,
                 capsize=0 if crowded else 3,
-                label="component, with its 95 % privacy error bar" if heights else "component",
+                label="component; bar: 95 % of the privacy noise alone" if heights else "component",
                 **heights,
                 **style,
             )

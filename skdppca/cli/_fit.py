@@ -128,8 +128,9 @@ def _summary(pca: BasePrivatePCA) -> str:
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
     lost = int(np.sum(np.asarray(pca.privacy_.details["alignments"]) <= 0))
     drowned = f"; {lost} of them lost in the noise" if lost else ""
+    several = "s" if pca.n_components_ > 1 else ""
     return (
-        f"{pca.n_components_} components of {pca.n_features_in_} features{drowned}; "
+        f"{pca.n_components_} component{several} of {pca.n_features_in_} features{drowned}; "
         f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
     )
 

@@ -17,9 +17,15 @@ from ..records import MAX_ROWS
 
 __all__ = ["check_groups", "check_reach", "check_rows", "check_vector", "number_groups"]
 
+CONSTANTS = (
+    "Fill in public constants, or drop the column for all; an imputer that is fitted on the same "
+    "data voids the guarantee."
+)
+
 # scikit-learn's messages, each with what may be said instead: all of it, or our words for it.
 SAFE_MESSAGES = {
-    r"Input (X|sparse).*(NaN|infinity)[\s\S]*": None,
+    r".*contains NaN": "Input X contains NaN. " + CONSTANTS,
+    r".*contains infinity": "Input X contains infinity or a value too large. " + CONSTANTS,
     r"Found array with dim \d+[\s\S]*": None,
     r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
     r"Feature names are only supported[\s\S]*": None,
@@ -72,8 +78,8 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
         given = "were not given" if groups is None else "were given"
         raise ValueError(
             f"unit={unit!r}, but groups {given}: pass fit(X, groups=...) together with "
-            "unit='patient' (or whatever a group stands for), or neither. In a Pipeline or a "
-            "search, enable_metadata_routing=True is needed for groups to arrive."
+            "unit='patient' (or whatever a group stands for), or neither. In a Pipeline pass "
+            "fit(X, <step>__groups=...); a search needs set_config(enable_metadata_routing=True)."
         )
     if groups is None:
         return None

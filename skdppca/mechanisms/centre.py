@@ -10,17 +10,15 @@ from ..noise import NoiseSource
 from ..records import CANCELLATION, Records
 from .base import Public, Spender
 from .gaussian import summation_error
-from .radius import excess_records, private_radius
+from .radius import excess_records, is_hopeless, private_radius, search_mu
 from .sensitivity import ball_sum
 
 __all__ = ["clip_weights", "norm_error", "precise_records", "rough_centre", "shrink_to_signal"]
 
-ROUNDS = 3
-
 # Shares of mu^2, of one round's radius and mean. They and the next two were tuned on synthetic
 # spectra, not on the data of the benchmarks.
-RADIUS_SHARE = 0.02
-MEAN_SHARE = 0.05
+RADIUS_SHARE, MAX_RADIUS_SHARE = 0.02, 0.05
+MEAN_SHARES = (0.05, 0.06, 0.08)  # of at most three rounds: only data far away need the last
 
 # Weight of the noise in the number of clipped records: a centre errs less by noise than by bias.
 NOISE_WEIGHT = 1.0
@@ -75,12 +73,13 @@ def rough_centre(
     if math.isinf(spender.mu):
         total = records.fold(lambda out, block, w: block.add_moment(out, w, None), (d,))
         return total / n, None
-    mu, mu_radius = spender.share(MEAN_SHARE), spender.share(RADIUS_SHARE)
-    excess = excess_records(n, d, mu, mu_radius, NOISE_WEIGHT)
+    mu_radius = search_mu(n, spender, RADIUS_SHARE, MAX_RADIUS_SHARE)
     last_radius = math.inf
-    for _ in range(ROUNDS if norm_bound is None else 1):
+    for share in MEAN_SHARES if norm_bound is None else MEAN_SHARES[-1:]:
+        mu = spender.share(share)
+        excess = min(excess_records(n, d, mu, mu_radius, NOISE_WEIGHT), n / 2)
         # 1. the radius of the records around the centre so far
-        if norm_bound is None and excess >= n:
+        if norm_bound is None and is_hopeless(n, mu_radius):
             break
         around = centre if centre.any() else None
         distances = records.map(lambda block, c=around: block.distances(c))

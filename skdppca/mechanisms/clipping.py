@@ -10,18 +10,17 @@ import numpy as np
 from ..noise import NoiseSource
 from ..records import MAX_ROWS, Records
 from .base import Public, Spender
-from .radius import COUNT_SLACK, GRID_STEPS, excess_records, private_radius
+from .radius import COUNT_SLACK, excess_records, private_radius, search_mu
 from .sensitivity import bounded_sum
 
 __all__ = ["Clipping", "clip_groups", "clip_rows"]
 
-# Shares of mu^2: of the clipping norm; of the largest size of a group, and of the number of rows.
-RADIUS_SHARE = 0.03
-SIZE_SHARE, ROWS_SHARE = 0.01, 0.02
-
-# Of the median distance, from which scaled rows get their total variance back: as much as keeps
-# the noise of its counts below a tenth of the records, within these bounds.
-MIN_MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.04
+# Shares of mu^2, least and largest where a search takes what it needs: of the clipping norm, the
+# median distance, the largest size of a group; and of the number of rows.
+RADIUS_SHARE, MAX_RADIUS_SHARE = 0.03, 0.06
+MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.04
+SIZE_SHARE, MAX_SIZE_SHARE = 0.01, 0.04
+ROWS_SHARE = 0.02
 
 # Weight of the noise in the number of clipped records (METHODS 3).
 NOISE_WEIGHT = 8.0
@@ -29,10 +28,6 @@ NOISE_WEIGHT = 8.0
 # Every row is augmented with this share of the radius: enough for the last row of the Gram matrix
 # to correct the mean, and it adds less than 2 % to the sensitivity.
 AUGMENTATION = 1 / 8
-
-# Groups are never all clipped to one norm: at least these shares stay inside, so that the search
-# does not run off on the noise of its counts.
-MAX_EXCESS, SAFE_EXCESS = 0.9, 0.5
 
 
 @dataclass(frozen=True)
@@ -97,9 +92,7 @@ def clip_rows(
     excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)
     too_few_inside = excess >= n - COUNT_SLACK / mu_radius
     if spherical or (norm_bound is None and too_few_inside):
-        precise = 10 * math.sqrt(GRID_STEPS) / n
-        least, most = spender.share(MIN_MEDIAN_SHARE), spender.share(MAX_MEDIAN_SHARE)
-        mu_median = min(max(precise, least), most)
+        mu_median = search_mu(n, spender, MEDIAN_SHARE, MAX_MEDIAN_SHARE)
         median = private_radius(norms, n / 2, "median distance", spender, mu_median, public, noise)
         return Clipping(1.0, t, norms, median)
     radius = norm_bound or private_radius(
@@ -122,19 +115,19 @@ def clip_groups(
     d = records.n_features
     # 1. how many rows: the sum of the groups' sizes, none counted beyond a private bound
     sizes = records.private_sizes
-    mu_size = spender.share(SIZE_SHARE)
-    excess = _capped(excess_records(n, 1, mu_size, mu_size, NOISE_WEIGHT), n, mu_size)
+    mu_size = search_mu(n, spender, SIZE_SHARE, MAX_SIZE_SHARE)
+    excess = min(excess_records(n, 1, mu_size, mu_size, NOISE_WEIGHT), n / 2)
     largest = private_radius(sizes, excess, "rows of a group", spender, mu_size, public, noise)
     bound = math.ceil(min(largest, MAX_ROWS))
     mu_rows = spender.share(ROWS_SHARE)
     query = spender.take("number of rows", mu_rows, bounded_sum(bound, public.adjacency))
     n_rows = max(n, float(query.release(np.minimum(sizes, bound).sum(), noise)))
     # 2. the clipping norm
-    mu_radius = spender.share(RADIUS_SHARE)
+    mu_radius = search_mu(n, spender, RADIUS_SHARE, MAX_RADIUS_SHARE)
     excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)
     radius = norm_bound or private_radius(
         lambda: records.map(lambda block: block.gram_norms(centre, 0.0)),
-        _capped(excess, n, mu_radius),
+        min(excess, n / 2),
         "clipping norm",
         spender,
         mu_radius,
@@ -145,8 +138,3 @@ def clip_groups(
     t = AUGMENTATION * radius / math.sqrt(n_rows / n) if augment else 0.0
     norms = records.map(lambda block: block.gram_norms(centre, t))
     return Clipping(radius, t, norms, n_rows=n_rows)
-
-
-def _capped(excess: float, n: float, mu_radius: float) -> float:
-    most = min(MAX_EXCESS * n, n - COUNT_SLACK / mu_radius)
-    return min(excess, max(most, SAFE_EXCESS * n))

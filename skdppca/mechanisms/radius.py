@@ -11,7 +11,14 @@ from ..noise import NoiseSource
 from .base import Public, Spender
 from .sensitivity import count
 
-__all__ = ["GRID_STEPS", "excess_records", "noisy_count", "private_radius"]
+__all__ = [
+    "COUNT_SLACK",
+    "excess_records",
+    "is_hopeless",
+    "noisy_count",
+    "private_radius",
+    "search_mu",
+]
 
 # The public grid of radii, 2^-40 .. 2^40 in quarter powers: 9 halvings find one of 321.
 GRID = 2.0 ** np.arange(-40, 40.125, 0.25)
@@ -23,6 +30,9 @@ MIN_EXCESS = 0.03
 # Clip at least so many records, over mu of the search: 3.3 sd of the noise of one step. With less,
 # a step far above all records is too often taken for one that clips some, and the search runs off.
 COUNT_SLACK = 10.0
+
+# Records over the sd of one step that a search should have: 3 sd on either side of the median.
+CERTAINTY = 6.0
 
 
 def noisy_count(n: int, spender: Spender, mu: float, public: Public, noise: NoiseSource) -> float:
@@ -50,6 +60,25 @@ def excess_records(n: float, dim: int, mu: float, mu_radius: float, weight: floa
     if math.isinf(mu):
         return 0.0
     return max(MIN_EXCESS * n, weight * math.sqrt(dim) / mu, COUNT_SLACK / mu_radius)
+
+
+def search_mu(n: float, spender: Spender, least: float, most: float) -> float:
+    """What a search among n records is worth: its steps' noise below a sixth of the records.
+
+    Parameters
+    ----------
+    least, most : float
+        Shares of mu^2 between which it stays.
+    """
+    if math.isinf(spender.mu):
+        return math.inf
+    precise = CERTAINTY * math.sqrt(GRID_STEPS) / n
+    return min(max(precise, spender.share(least)), spender.share(most))
+
+
+def is_hopeless(n: float, mu_radius: float) -> bool:
+    """Whether the noise of a step is a quarter of the records or more: it would run off."""
+    return n * mu_radius < 4 * math.sqrt(GRID_STEPS)
 
 
 def private_radius(

@@ -134,7 +134,7 @@ class BaseAccountant(ABC):
             raise ValueError(
                 f"this accountant counts adjacency={self.adjacency!r}, unit={self.unit!r}, and the "
                 f"charge is for adjacency={adjacency!r}, unit={unit!r}: such costs do not add up; "
-                "fit with the accountant's adjacency and unit, or with another accountant"
+                "fit with the accountant's adjacency and unit, or make another accountant for these"
             )
         if not add_event(Composition(), event).private:
             raise ValueError(

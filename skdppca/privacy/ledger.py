@@ -264,7 +264,7 @@ def _transaction(path: str, begin: str) -> Iterator[sqlite3.Connection]:
     if not os.path.isfile(path):
         raise LedgerError(
             f"{path}: there is no such file; if the ledger was moved or deleted, {_RESTORE}; "
-            "a new budget is made by PrivacyLedger.create(path, ...) only"
+            "a new budget is made once, by PrivacyLedger.create(path, ...) or skdppca ledger create"
         )
     try:
         uri = Path(path).as_uri() + "?mode=rw"

@@ -123,6 +123,8 @@ class PrivacyReport:
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
+        if self.private:
+            lines.append("  holds if nothing before this fit was fitted on the same data")
         if self.receipt is not None:
             lines.append(f"  charged as row {self.receipt.row}, head {self.receipt.head[:12]}")
         return "\n".join(lines)
