@@ -1,0 +1,210 @@
+"""Many repeats of "draw data, fit, judge", as the figures of papers need them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from .datasets import Draw
+from .exceptions import SeededNoiseWarning
+from .metrics import sin_theta, zeta_squared
+from .privacy import BaseAccountant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["run_trials"]
+
+SECONDS = "fit_seconds"
+
+Metric = Callable[[Any, Draw], float]
+
+
+def run_trials(
+    estimator: Any,
+    sampler: Callable[..., Any],
+    n_trials: int = 50,
+    *,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Draw data, fit, judge; and again. For synthetic or public data: nothing of it is private.
+
+    Parameters
+    ----------
+    estimator : estimator or dict of str to estimator
+        Cloned for every trial. All of a dict are judged on the same draw.
+    sampler : callable
+        ``sampler(random_state=generator)`` gives ``(X, groups, components, covariance)``, as the
+        functions of `skdppca.datasets` do; groups is None where every row is a record.
+    n_trials : int, default=50
+    n_jobs : int or None, default=None
+        Processes. The values do not depend on it, but `fit_seconds` does.
+    random_state : int or None, default=None
+        For the draws, and for the noise of the estimators that have a seed.
+    metrics : dict of str to callable, optional
+        ``metric(fitted_estimator, draw)`` gives a number; a draw has the fields `X`, `groups`,
+        `components` and `covariance`. By default `zeta_squared` against the covariance and
+        `sin_theta`, of the largest angle, against the components.
+    progress : bool, default=True
+        Show a bar on a terminal, if rich is installed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `trial`, `estimator`, `metric`, `value`: a row for every metric, and one for the
+        metric "fit_seconds", of every estimator in every trial.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    ValueError, TypeError
+        Invalid parameters, a draw that is no such tuple, or an estimator that has an accountant.
+    Exception
+        What a fit raises, as it is.
+
+    Notes
+    -----
+    **Draws and noise are independent**, and so are all trials: one ``SeedSequence`` is spawned
+    for every trial, and that again for its draw and for every estimator. The first trials are the
+    same whatever `n_trials` is.
+
+    **Noise.** An estimator with ``random_state=None`` keeps its secure noise, which no seed
+    repeats. Where an estimator has a seed, its value does not matter: each trial puts a stream of
+    its own in its place. One seed for all trials would add the same noise to all of them, and
+    their spread would not show it.
+
+    **Accountants** are refused: synthetic data cost nothing, and in other processes an accountant
+    is sealed.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from skdppca import DPGauss
+    >>> from skdppca.datasets import make_gaussian
+    >>> from skdppca.trials import run_trials
+    >>> sampler = partial(make_gaussian, 500, 10, [10, 5], 0.5)
+    >>> frame = run_trials(DPGauss(2), sampler, n_trials=3, random_state=0)
+    >>> frame.columns.tolist(), len(frame)
+    (['trial', 'estimator', 'metric', 'value'], 9)
+    """
+    pandas = _pandas()
+    if not isinstance(n_trials, Integral) or n_trials < 1:
+        raise ValueError(f"n_trials={n_trials!r} must be a whole number of at least 1")
+    if not callable(sampler):
+        raise TypeError("sampler must be a callable, as functools.partial(make_gaussian, ...) is")
+    if not isinstance(estimator, Mapping):
+        estimator = {type(estimator).__name__: estimator}
+    if not estimator:
+        raise ValueError("estimator is an empty dict; give at least one")
+    for name, one in estimator.items():
+        _refuse_accountants(name, one)
+    metrics = DEFAULT_METRICS if metrics is None else metrics
+    if SECONDS in metrics:
+        raise ValueError(f"metrics has {SECONDS!r}, which is measured anyway; choose another name")
+    trials = np.random.SeedSequence(random_state).spawn(n_trials)
+    # Processes, not threads: warnings are silenced for a whole process.
+    results = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator")(
+        delayed(_trial)(dict(estimator), sampler, dict(metrics), trial) for trial in trials
+    )
+    rows = [
+        (number, *judged)
+        for number, result in enumerate(_watched(results, n_trials, progress))
+        for judged in result
+    ]
+    return pandas.DataFrame(rows, columns=["trial", "estimator", "metric", "value"])
+
+
+def _trial(
+    estimators: dict[str, Any],
+    sampler: Callable[..., Any],
+    metrics: dict[str, Metric],
+    sequence: np.random.SeedSequence,
+) -> list[tuple[str, str, float]]:
+    data, *noises = sequence.spawn(1 + len(estimators))
+    draw = _draw(sampler, np.random.default_rng(data))
+    groups = {} if draw.groups is None else {"groups": draw.groups}
+    judged = []
+    for (name, estimator), noise in zip(estimators.items(), noises, strict=True):
+        own = clone(estimator)
+        seeded = _seed(own, noise)
+        with warnings.catch_warnings():
+            if seeded:
+                warnings.simplefilter("ignore", SeededNoiseWarning)
+            start = perf_counter()
+            own.fit(draw.X, **groups)
+            seconds = perf_counter() - start
+        judged += [(name, metric, float(judge(own, draw))) for metric, judge in metrics.items()]
+        judged.append((name, SECONDS, seconds))
+    return judged
+
+
+def _draw(sampler: Callable[..., Any], generator: np.random.Generator) -> Draw:
+    draw = sampler(random_state=generator)
+    if not isinstance(draw, tuple) or len(draw) != len(Draw._fields):
+        raise ValueError(f"sampler must return the tuple ({', '.join(Draw._fields)})")
+    return Draw(*draw)
+
+
+def _seed(estimator: Any, sequence: np.random.SeedSequence) -> bool:
+    """Replace every seed in the estimator by a stream of its own; say whether there was one."""
+    seeded = sorted(
+        name
+        for name, value in estimator.get_params().items()
+        if name.split("__")[-1] == "random_state" and value is not None
+    )
+    streams = map(np.random.MT19937, sequence.spawn(len(seeded)))
+    estimator.set_params(**dict(zip(seeded, map(np.random.RandomState, streams), strict=True)))
+    return bool(seeded)
+
+
+def _refuse_accountants(name: str, estimator: Any) -> None:
+    if any(isinstance(value, BaseAccountant) for value in estimator.get_params().values()):
+        raise ValueError(
+            f"the estimator {name!r} has an accountant, but trials are for data that cost nothing; "
+            "set accountant=None"
+        )
+
+
+def _zeta_squared(fitted: Any, draw: Draw) -> float:
+    return zeta_squared(fitted, draw.covariance)
+
+
+def _sin_theta(fitted: Any, draw: Draw) -> float:
+    return sin_theta(fitted, draw.components)
+
+
+DEFAULT_METRICS: dict[str, Metric] = {"zeta_squared": _zeta_squared, "sin_theta": _sin_theta}
+
+
+def _watched(results: Iterable[Any], n_trials: int, progress: bool) -> Iterable[Any]:
+    """The results, with a bar that counts them on a terminal."""
+    if not progress or not sys.stderr.isatty():
+        return results
+    try:
+        from rich.console import Console
+        from rich.progress import track
+    except ImportError:
+        return results
+    return track(results, "trials", total=n_trials, console=Console(stderr=True), transient=True)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "trials need pandas, which is not installed; pip install 'skdppca[cli]'"
+        ) from error
+    return pandas
