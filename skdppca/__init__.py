@@ -1,7 +1,14 @@
 """Differentially private PCA that behaves like `sklearn.decomposition.PCA`."""
 
-from .decomposition import DPGauss
+from .decomposition import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from .privacy import PrivacyAccountant, PrivacyLedger
 
-__all__ = ["DPGauss", "PrivacyAccountant", "PrivacyLedger"]
+__all__ = [
+    "KDPPCA",
+    "DPGauss",
+    "KDPOjas",
+    "PrivacyAccountant",
+    "PrivacyLedger",
+    "ResidualGauss",
+]
 __version__ = "0.1.0.dev0"

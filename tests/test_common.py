@@ -29,12 +29,12 @@ from sklearn.utils.estimator_checks import (
     check_transformer_get_feature_names_out_pandas,
 )
 
-from skdppca import PrivacyAccountant, PrivacyLedger
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.decomposition import _base
 from skdppca.exceptions import NotReleasedError
 from skdppca.noise import NoiseSource
 
-from .estimators import on_all_estimators
+from .estimators import ESTIMATORS, on_all_estimators
 
 CONFIGURATIONS = [{}, {"whiten": True}, {"n_components": 2}, {"adjacency": "replace-one"}]
 on_all_configurations = pytest.mark.parametrize("parameters", CONFIGURATIONS, ids=str)
@@ -67,6 +67,18 @@ IRIS = FRAME.to_numpy()
 GROUPS = {"row": None, "flower": np.arange(len(IRIS)) // 3}
 
 
+# With every configuration once, and with every accountant once: they know nothing of each other.
+CONFIGURATIONS_AND_ACCOUNTANTS = [
+    *[(configuration, "no accountant") for configuration in CONFIGURATIONS],
+    ({}, "memory"),
+    ({"adjacency": "replace-one"}, "ledger"),
+]
+
+# Draws of the noise: many for what all share (`fit`, and the fitted methods), fewer for the slow.
+SALTS = {DPGauss: 20}
+FEWER_SALTS = 5
+
+
 @pytest.fixture(params=["no accountant", "memory", "ledger"])
 def new_accountant(request, tmp_path):
     """A function of the adjacency; the budget covers all the fits of scikit-learn's checks."""
@@ -89,7 +101,9 @@ def assert_passes_all_checks(estimator):
 
 
 @on_all_estimators
-@on_all_configurations
+@pytest.mark.parametrize(
+    ("parameters", "new_accountant"), CONFIGURATIONS_AND_ACCOUNTANTS, indirect=["new_accountant"]
+)
 def test_scikit_learns_checks_pass(factory, parameters, new_accountant):
     accountant = new_accountant(parameters.get("adjacency", "add-remove"))
     assert_passes_all_checks(factory(**parameters, accountant=accountant))
@@ -108,8 +122,14 @@ def salted(salt):
     return SaltedNoiseSource
 
 
-@on_all_estimators
-@pytest.mark.parametrize("salt", range(20))
+@pytest.mark.parametrize(
+    ("factory", "salt"),
+    [
+        (factory, salt)
+        for _, factory in ESTIMATORS
+        for salt in range(SALTS.get(factory, FEWER_SALTS))
+    ],
+)
 def test_scikit_learns_checks_pass_whatever_the_noise(factory, salt, monkeypatch):
     # The checks fix random_state, and would see the same noise every time.
     monkeypatch.setattr(_base, "NoiseSource", salted(salt))

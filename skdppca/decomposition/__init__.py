@@ -1,6 +1,20 @@
 """Estimators: one method a file."""
 
 from ._base import BasePrivatePCA
+from ._deflation import Deflation
 from ._dp_gauss import DPGauss
+from ._kdpojas import KDPOjas
+from ._kdppca import KDPPCA
+from ._oracles import Oracle, PowerOracle
+from ._residual_gauss import ResidualGauss
 
-__all__ = ["BasePrivatePCA", "DPGauss"]
+__all__ = [
+    "KDPPCA",
+    "BasePrivatePCA",
+    "DPGauss",
+    "Deflation",
+    "KDPOjas",
+    "Oracle",
+    "PowerOracle",
+    "ResidualGauss",
+]

@@ -38,6 +38,15 @@ __all__ = ["BasePrivatePCA", "Release"]
 # Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-26
 
+# Released arrays that get the input's precision.
+FLOAT_ATTRIBUTES = (
+    "components_",
+    "mean_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+)
+
 
 @dataclass(frozen=True)
 class Release:
@@ -49,8 +58,9 @@ class Release:
         Orthonormal rows.
     centre : ndarray of shape (d,)
         In units of the scaled features.
-    explained_variance : ndarray of shape (k,)
-    total_variance, noise_variance : float
+    explained_variance : ndarray of shape (k,) or None
+        None if no variances are released.
+    total_variance, noise_variance : float or None
     n_samples : float
         The number of records: exact where it is public, noisy elsewhere.
     n_rows : float
@@ -63,9 +73,9 @@ class Release:
 
     components: np.ndarray
     centre: np.ndarray
-    explained_variance: np.ndarray
-    total_variance: float
-    noise_variance: float
+    explained_variance: np.ndarray | None
+    total_variance: float | None
+    noise_variance: float | None
     n_samples: float
     n_rows: float
     spender: Spender
@@ -189,11 +199,21 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             )
 
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
-        if isinstance(event, GaussianEvent) and event.mu < LEAST_MU * (n_features + 1):
+        if isinstance(event, GaussianEvent) and event.mu < self._least_mu(n_features):
             raise ValueError(
                 f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
+
+    def _least_mu(self, n_features: int) -> float:
+        """The mu of a fit below which the noise of some query leaves the grid."""
+        return LEAST_MU * (n_features + 1)
+
+    def _public_mean(self, n_features: int) -> np.ndarray | None:
+        """The public mean, in units of the scaled features."""
+        if self.mean is None:
+            return None
+        return np.asarray(self.mean, dtype=np.float64) / self._scales(n_features)
 
     def _public_count(self, records: Records) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
@@ -202,17 +222,23 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return None
 
     def _noise(self) -> NoiseSource:
-        if self.random_state is None or math.isinf(self.epsilon):
+        if self.random_state is None:
             return NoiseSource()
-        warnings.warn(
-            "random_state is set: whoever knows or guesses it can subtract the noise, so this "
-            "release is not private. Use random_state=None on data that must be protected.",
-            SeededNoiseWarning,
-            stacklevel=4,
-        )
+        if not math.isinf(self.epsilon):
+            warnings.warn(
+                "random_state is set: whoever knows or guesses it can subtract the noise, so this "
+                "release is not private. Use random_state=None on data that must be protected.",
+                SeededNoiseWarning,
+                stacklevel=4,
+            )
         if isinstance(self.random_state, np.random.RandomState):
             return NoiseSource(self.random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
         return NoiseSource(int(self.random_state))
+
+    @property
+    def _accounted_unit(self) -> str:
+        """What one of neighbouring data sets has more of, for the accountant and the report."""
+        return self.unit
 
     def _charge(self, event: PrivacyEvent, noise: NoiseSource) -> Receipt | None:
         if self.accountant is None:
@@ -220,7 +246,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return self.accountant.charge(
             event,
             adjacency=self.adjacency,
-            unit=self.unit,
+            unit=self._accounted_unit,
             label=type(self).__name__,
             seeded=not noise.is_private,
         )
@@ -232,11 +258,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         self.n_components_ = len(self.components_)
         self.mean_ = release.centre * self._scales(self.n_features_in_)
         self.n_samples_ = release.n_samples
-        self.explained_variance_ = release.explained_variance
-        total = release.total_variance
-        self.explained_variance_ratio_ = release.explained_variance / (total if total > 0 else 1.0)
-        self.singular_values_ = np.sqrt(release.explained_variance * max(release.n_rows - 1, 1.0))
-        self.noise_variance_ = release.noise_variance
+        self._store_variances(release)
         not_private = []
         if math.isinf(self.epsilon):
             not_private.append("epsilon=inf: no noise and no clipping")
@@ -247,21 +269,32 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             adjacency=self.adjacency,
-            unit=self.unit,
+            unit=self._accounted_unit,
             event=mechanism.event,
             not_private=tuple(not_private),
             spendings=tuple(
-                Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd)
+                Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part)
                 for q in release.spender.queries
             ),
             receipt=receipt,
             details=release.details,
         )
 
+    def _store_variances(self, release: Release) -> None:
+        names = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
+        for name in (*names, "noise_variance_"):
+            vars(self).pop(name, None)  # of an earlier fit
+        if release.explained_variance is None:
+            return
+        self.explained_variance_ = release.explained_variance
+        total = release.total_variance
+        self.explained_variance_ratio_ = release.explained_variance / (total if total > 0 else 1.0)
+        self.singular_values_ = np.sqrt(release.explained_variance * max(release.n_rows - 1, 1.0))
+        self.noise_variance_ = release.noise_variance
+
     def _cast_fitted(self, dtype: type) -> None:
         """The input's precision if it holds the release, which was computed in float64."""
-        names = ("components_", "mean_", "explained_variance_", "explained_variance_ratio_")
-        released = {name: getattr(self, name) for name in (*names, "singular_values_")}
+        released = {k: v for k, v in vars(self).items() if k in FLOAT_ATTRIBUTES}
         if max(np.abs(values).max() for values in released.values()) < np.finfo(dtype).max:
             for name, values in released.items():
                 setattr(self, name, values.astype(dtype, copy=False))

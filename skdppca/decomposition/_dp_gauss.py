@@ -275,9 +275,6 @@ class DPGauss(BasePrivatePCA):
         self.n_jobs = n_jobs
 
     def _mechanism(self, public: Public) -> DPGaussMechanism:
-        mean = self.mean
-        if mean is not None:
-            mean = np.asarray(mean, dtype=np.float64) / self._scales(public.n_features)
         if self.clip == "spherical" and public.grouped:
             raise ValueError(
                 f"clip='spherical' scales single rows, but unit={self.unit!r}; use clip='auto'"
@@ -289,5 +286,5 @@ class DPGauss(BasePrivatePCA):
             norm_bound=None if self.norm_bound is None else float(self.norm_bound),
             clip=self.clip,
             center=self.center,
-            mean=mean,
+            mean=self._public_mean(public.n_features),
         )

@@ -62,34 +62,72 @@ class Spender:
     ----------
     mu : float
         The whole budget; infinite means no noise.
+    part : str
+        Which disjoint part of the records it pays for; empty for all of them.
     """
 
-    def __init__(self, mu: float) -> None:
+    def __init__(self, mu: float, part: str = "") -> None:
         self.mu = mu
-        self.queries: list[GaussianQuery] = []
+        self.part = part
+        self._own: list[GaussianQuery] = []
+        self._handed_on: list[Spender] = []
+        self._spent = Fraction(0)
 
     def share(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the whole budget's."""
         return self.mu * math.sqrt(fraction)
 
     @property
+    def queries(self) -> list[GaussianQuery]:
+        """All that was asked, by those that this budget was handed on to as well."""
+        return [*self._own, *(query for other in self._handed_on for query in other.queries)]
+
+    @property
     def left(self) -> float:
-        """The mu that is not spent yet, rounded down."""
-        if math.isinf(self.mu):
-            return math.inf
-        if not self.queries:
+        """The mu that is neither spent nor handed on, rounded down."""
+        if math.isinf(self.mu) or not self._spent:
             return self.mu
-        left = Fraction(self.mu) ** 2 - sum(Fraction(query.mu) ** 2 for query in self.queries)
-        root = math.sqrt(max(left, 0))
+        left = max(Fraction(self.mu) ** 2 - self._spent, Fraction(0))
+        root = math.sqrt(left)
         return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
+
+    def _spend(self, what: str, mu: float) -> float:
+        left = self.left
+        if not 0 < mu <= left * (1 + 1e-12):
+            raise RuntimeError(f"{what}: mu={mu} exceeds what is left of the mechanism's budget")
+        if math.isinf(left):
+            return left
+        self._spent += Fraction(min(mu, left)) ** 2
+        return min(mu, left)
 
     def take(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
         """Spend `mu` on a query; see `GaussianQuery` for the parameters."""
-        if not 0 < mu <= self.left * (1 + 1e-12):
-            raise RuntimeError(f"{name}: mu={mu} exceeds what is left of the mechanism's budget")
-        self.queries.append(GaussianQuery(name, min(mu, self.left), sensitivity, **query))
-        return self.queries[-1]
+        mu = self._spend(name, mu)
+        self._own.append(GaussianQuery(name, mu, sensitivity, part=self.part, **query))
+        return self._own[-1]
 
     def rest(self, name: str, sensitivity: float, **query: Any) -> GaussianQuery:
         """Spend all that is left on a query."""
         return self.take(name, self.left, sensitivity, **query)
+
+    def split(self, n_parts: int) -> list[Spender]:
+        """A spender for each of so many disjoint parts of the records, with all that is left.
+
+        Proof of parallel composition. The parts are drawn record by record, without looking at
+        the data (`Records.assign`). Fix the draws: neighbouring data sets then differ in one part
+        only, so all that is asked of the other parts has the same law given the answers before,
+        and the whole is as private as what is asked of that part, at most `left`-GDP. The law
+        over the draws is the same for both data sets, and a mixture of pairs that are mu-GDP with
+        common weights is mu-GDP, for the draws could be released too.
+        """
+        left = self._spend("parts", self.left)
+        inside = f"{self.part}, " if self.part else ""
+        parts = [Spender(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
+        self._handed_on.extend(parts)
+        return parts
+
+    def portion(self, mu: float) -> Spender:
+        """Hand so much on, for a step that asks several queries of the same records."""
+        portion = Spender(self._spend("a portion", mu), self.part)
+        self._handed_on.append(portion)
+        return portion

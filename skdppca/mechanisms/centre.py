@@ -131,4 +131,4 @@ def precise_records(records: Records, centre: np.ndarray, radius: float) -> tupl
     terms = radius + 2 * float(np.linalg.norm(centre))
     if summation_error(terms**2, records.span_rows, records.n_features) <= 0.01 * radius**2:
         return records, terms
-    return records.densified(), radius
+    return records.explicit(), radius

@@ -13,7 +13,7 @@ from .base import Public, Spender
 from .radius import COUNT_SLACK, excess_records, private_radius, search_mu
 from .sensitivity import bounded_sum
 
-__all__ = ["Clipping", "clip_groups", "clip_rows"]
+__all__ = ["Clipping", "clip_groups", "clip_rows", "count_rows"]
 
 # Shares of mu^2, least and largest where a search takes what it needs: of the clipping norm, the
 # median distance, the largest size of a group; and of the number of rows.
@@ -113,15 +113,10 @@ def clip_groups(
 ) -> Clipping:
     """The number of rows, and a bound on the groups' Gram matrices; see `clip_rows`."""
     d = records.n_features
-    # 1. how many rows: the sum of the groups' sizes, none counted beyond a private bound
-    sizes = records.private_sizes
+    # 1. how many rows
     mu_size = search_mu(n, spender, SIZE_SHARE, MAX_SIZE_SHARE)
-    excess = min(excess_records(n, 1, mu_size, mu_size, NOISE_WEIGHT), n / 2)
-    largest = private_radius(sizes, excess, "rows of a group", spender, mu_size, public, noise)
-    bound = math.ceil(min(largest, MAX_ROWS))
     mu_rows = spender.share(ROWS_SHARE)
-    query = spender.take("number of rows", mu_rows, bounded_sum(bound, public.adjacency))
-    n_rows = max(n, float(query.release(np.minimum(sizes, bound).sum(), noise)))
+    n_rows = count_rows(records, n, mu_size, mu_rows, spender, public, noise)
     # 2. the clipping norm
     mu_radius = search_mu(n, spender, RADIUS_SHARE, MAX_RADIUS_SHARE)
     excess = excess_records(n, d * (d + 1) // 2, spender.left, mu_radius, NOISE_WEIGHT)
@@ -138,3 +133,23 @@ def clip_groups(
     t = AUGMENTATION * radius / math.sqrt(n_rows / n) if augment else 0.0
     norms = records.map(lambda block: block.gram_norms(centre, t))
     return Clipping(radius, t, norms, n_rows=n_rows)
+
+
+def count_rows(
+    records: Records,
+    n: float,
+    mu_size: float,
+    mu_rows: float,
+    spender: Spender,
+    public: Public,
+    noise: NoiseSource,
+) -> float:
+    """The sum of the groups' sizes, none counted beyond a private bound; at least n."""
+    sizes = records.private_sizes
+    if math.isinf(mu_rows):
+        return float(sizes.sum())
+    excess = min(excess_records(n, 1, mu_size, mu_size, NOISE_WEIGHT), n / 2)
+    largest = private_radius(sizes, excess, "rows of a group", spender, mu_size, public, noise)
+    bound = math.ceil(min(largest, MAX_ROWS))
+    query = spender.take("number of rows", mu_rows, bounded_sum(bound, public.adjacency))
+    return max(n, float(query.release(np.minimum(sizes, bound).sum(), noise)))

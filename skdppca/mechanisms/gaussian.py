@@ -59,6 +59,8 @@ class GaussianQuery:
         Relative error of the norms by which records were clipped.
     rounding : float
         Bound on the rounding error of the floating-point sum (0 for exact integers).
+    part : str
+        Which of several disjoint parts of the records was asked; empty for all of them.
     """
 
     name: str
@@ -68,6 +70,7 @@ class GaussianQuery:
     symmetric: bool = False
     norm_error: float = 0.0
     rounding: float = 0.0
+    part: str = ""
 
     @property
     def grid(self) -> float:

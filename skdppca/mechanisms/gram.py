@@ -83,7 +83,7 @@ def release_gram(
     shift = np.zeros(records.n_features) if centre is None else centre
     if clipping.median is not None and centre is not None:
         # Weights grow without bound near the centre: no cancellation may be left to the products.
-        precise, terms = records.densified(), radius
+        precise, terms = records.explicit(), radius
     else:
         precise, terms = precise_records(records, shift, radius)
     query = spender.rest(

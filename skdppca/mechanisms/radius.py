@@ -89,20 +89,25 @@ def private_radius(
     mu: float,
     public: Public,
     noise: NoiseSource,
+    grid: np.ndarray = GRID,
+    sensitivity: float = 1.0,
 ) -> float:
     """A radius that about `excess` of the records exceed: binary search with noisy counts.
 
-    Costs `mu` in all. Infinite without noise.
+    Costs `mu` in all. Infinite without noise. Other `norms` than one a record come with the
+    `sensitivity` of counting them.
     """
     if math.isinf(mu):
         return math.inf
     norms = norms() if callable(norms) else norms
-    low, high = -1, len(GRID) - 1  # the radius lies in GRID[low + 1 : high + 1]
+    low, high = -1, len(grid) - 1  # the radius lies in grid[low + 1 : high + 1]
+    steps = math.ceil(math.log2(len(grid)))
     while high - low > 1:
         middle = (low + high) // 2
-        query = spender.take(name, mu / math.sqrt(GRID_STEPS), count(public.adjacency))
-        if query.release(np.count_nonzero(norms > GRID[middle]), noise) <= excess:
+        moved = sensitivity * count(public.adjacency)
+        query = spender.take(name, mu / math.sqrt(steps), moved)
+        if query.release(np.count_nonzero(norms > grid[middle]), noise) <= excess:
             high = middle
         else:
             low = middle
-    return float(GRID[high])
+    return float(grid[high])

@@ -65,6 +65,13 @@ class NoisySpectrum:
         return np.maximum(self.centre + self._signal, self.noise_sd)
 
     @property
+    def pooled(self) -> np.ndarray:
+        """`debiased`, with what cannot be told from the bulk at its mean."""
+        bulk = np.abs(self.values - self.centre) <= self.half_width
+        debiased = self.debiased
+        return np.where(bulk, debiased[bulk].mean() if bulk.any() else 0.0, debiased)
+
+    @property
     def alignments(self) -> np.ndarray:
         """Expected squared cosine between each eigenvector and the noise-free one."""
         if not self.noise_sd:
@@ -108,10 +115,7 @@ def scaled_variances(spectrum: NoisySpectrum, median: float) -> np.ndarray:
 
     What cannot be told from the bulk is pooled; `median` is of the distances before scaling.
     """
-    signs = spectrum.debiased
-    bulk = np.abs(spectrum.values - spectrum.centre) <= spectrum.half_width
-    signs = np.where(bulk, signs[bulk].mean() if bulk.any() else 0.0, signs)
-    return median**2 * np.sort(elliptical_variances(signs))[::-1]
+    return median**2 * np.sort(elliptical_variances(spectrum.pooled))[::-1]
 
 
 def minka_rank(variances: np.ndarray, n: int, most: int) -> int:

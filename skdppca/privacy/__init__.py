@@ -12,6 +12,7 @@ from .events import (
     NonPrivateEvent,
     PrivacyEvent,
     PureEvent,
+    SelectionEvent,
     event_from_dict,
 )
 from .gdp import compose_mu, delta_of, epsilon_of, mu_of
@@ -32,6 +33,7 @@ __all__ = [
     "PrivacyReport",
     "PureEvent",
     "Receipt",
+    "SelectionEvent",
     "Spending",
     "compose",
     "compose_mu",

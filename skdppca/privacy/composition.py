@@ -10,10 +10,11 @@ from fractions import Fraction
 from .floats import float_up, last_float, root_up
 from .gdp import epsilon_of, mu_of
 from .pld import pld_epsilon
+from .selection import rdp_epsilon
 
 __all__ = ["Composition"]
 
-_BISECTIONS = 12  # of `room` where every trial takes a loss distribution
+_BISECTIONS = 12  # of `room` where every trial takes a numerical price
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Composition:
     failure : Fraction
         Sum of the probabilities with which Gaussian steps may fail.
     steps : tuple of (float, float)
-        The (epsilon, delta) of every step that is not Gaussian.
+        The (epsilon, delta) of every step that is neither Gaussian nor a selection.
+    selections : tuple of (float, float)
+        The mu of one run, and the expected number of runs, of every private selection.
     private : bool
         False once anything was released without a guarantee.
 
@@ -45,6 +48,7 @@ class Composition:
     square: Fraction = Fraction(0)
     failure: Fraction = Fraction(0)
     steps: tuple[tuple[float, float], ...] = ()
+    selections: tuple[tuple[float, float], ...] = ()
     private: bool = True
 
     def gaussian(self, mu: float, failure: float = 0.0) -> Composition:
@@ -56,6 +60,10 @@ class Composition:
         """Add an (epsilon, delta) release."""
         return replace(self, steps=(*self.steps, (epsilon, delta)))
 
+    def selection(self, mu: float, mean_runs: float) -> Composition:
+        """Add the best of a random number of Gaussian releases."""
+        return replace(self, selections=(*self.selections, (mu, mean_runs)))
+
     def broken(self) -> Composition:
         """Add a release without any guarantee."""
         return replace(self, private=False)
@@ -66,11 +74,26 @@ class Composition:
         return root_up(self.square)
 
     def epsilon(self, delta: float) -> float:
-        """Return the smallest epsilon that can be proven at `delta`, rounded up."""
+        """Return the smallest epsilon that can be proven at `delta`, rounded up.
+
+        With selections: the epsilon of the selections and the Gaussian releases, by their Renyi
+        divergences, at what the steps leave of `delta`, plus the epsilons of the steps.
+
+        Proof. A step is a post-processing of a randomised response b that is drawn for it alone,
+        whatever came before: with probability 1 - delta_i the odds of b move by at most
+        e^epsilon_i (Kairouz, Oh and Viswanath 2015, Theorem 3.1). Given all b, what is left is an
+        adaptive composition of selections and Gaussian releases: ``P_b(S) <= e^r Q_b(S) + d`` at
+        its own (r, d). Averaged over b that is
+        ``P(S) <= e^(r + sum epsilon_i) Q(S) + d + sum delta_i``.
+        """
         sum_epsilon, failure = self._sums()
         if not self.private or failure > delta:
             return math.inf
-        gaussian = epsilon_of(self.mu, delta, failure)
+        if self.selections:
+            left = -float_up(failure - Fraction(delta))
+            gaussian = rdp_epsilon(self.mu, Counter(self.selections), left)
+        else:
+            gaussian = epsilon_of(self.mu, delta, failure)
         if gaussian == math.inf:
             return math.inf
         basic = float_up(sum_epsilon + Fraction(gaussian))
@@ -78,6 +101,8 @@ class Composition:
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Return whether the total is (epsilon, delta)-private. Doubt means no."""
+        if self.selections:
+            return self.epsilon(delta) <= epsilon
         sum_epsilon, failure = self._sums()
         if not self.private or failure > delta:
             return False
@@ -93,7 +118,7 @@ class Composition:
         """Return the largest epsilon, at `delta`, of one more release that the budget grants.
 
         The release is a Gaussian one (``mu_of(epsilon, delta)``), a pure one if ``delta=0``. Where
-        a loss distribution is needed the answer is at most ``epsilon / 4096`` too small.
+        other than Gaussian releases were made the answer is at most ``epsilon / 4096`` too small.
         """
 
         def grants(request: float) -> bool:
@@ -105,7 +130,7 @@ class Composition:
             return epsilon
         if not grants(0.0):
             return 0.0
-        if self.steps and delta > 0:
+        if (self.steps or self.selections) and delta > 0:
             low, high = 0.0, epsilon
             for _ in range(_BISECTIONS):
                 middle = (low + high) / 2
@@ -119,6 +144,8 @@ class Composition:
     @property
     def _mixed(self) -> bool:
         """Whether a loss distribution could beat the plain sum."""
+        if self.selections:
+            return False
         return len(self.steps) + (self.square > 0) > 1
 
     def _sums(self) -> tuple[Fraction, Fraction]:

@@ -21,10 +21,13 @@ __all__ = [
     "NonPrivateEvent",
     "PrivacyEvent",
     "PureEvent",
+    "SelectionEvent",
     "add_event",
     "event_from_dict",
     "known_event",
 ]
+
+MOST_RUNS = 1e6  # as a mean: more than anybody runs, and far from where floats would matter
 
 
 class PrivacyEvent:
@@ -129,6 +132,41 @@ class ApproximateEvent(PrivacyEvent):
 
 
 @dataclass(frozen=True)
+class SelectionEvent(PrivacyEvent):
+    """The best of a random number of runs of a Gaussian mechanism; nothing else is released.
+
+    The number of runs K follows the logarithmic distribution (the truncated negative binomial
+    with eta = 0; Papernot and Steinke 2022) and stays secret. What a run outputs, and the private
+    score that the best has the largest of, are mu-GDP together, and may not fail.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP parameter of one run, its score included.
+    mean_runs : float
+        E[K], from 1 to 1e6.
+
+    Examples
+    --------
+    >>> SelectionEvent(0.1, mean_runs=10.0).to_dict()
+    {'type': 'selection', 'mu': 0.1, 'mean_runs': 10.0}
+    """
+
+    kind: ClassVar[str] = "selection"
+    mu: float
+    mean_runs: float
+
+    def __post_init__(self) -> None:
+        self._check("mu")
+        self._check("mean_runs", MOST_RUNS)
+        if self.mean_runs < 1:
+            raise ValueError(f"mean_runs={self.mean_runs!r} is out of range; it must be at least 1")
+
+    def _add_to(self, total: Composition) -> Composition:
+        return total.selection(self.mu, self.mean_runs)
+
+
+@dataclass(frozen=True)
 class NonPrivateEvent(PrivacyEvent):
     """A release without noise: no budget affords it and every accountant refuses it.
 
@@ -184,7 +222,14 @@ class ComposedEvent(PrivacyEvent):
 
 _KINDS = {
     cls.kind: cls
-    for cls in (GaussianEvent, PureEvent, ApproximateEvent, NonPrivateEvent, ComposedEvent)
+    for cls in (
+        GaussianEvent,
+        PureEvent,
+        ApproximateEvent,
+        SelectionEvent,
+        NonPrivateEvent,
+        ComposedEvent,
+    )
 }
 
 

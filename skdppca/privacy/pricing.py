@@ -14,6 +14,7 @@ from .events import (
     NonPrivateEvent,
     PrivacyEvent,
     PureEvent,
+    SelectionEvent,
     add_event,
 )
 from .floats import float_up, number
@@ -46,7 +47,10 @@ def compose(events: Iterable[PrivacyEvent]) -> PrivacyEvent:
     if not total.private or total.mu == math.inf:
         return NonPrivateEvent()
     gaussian = GaussianEvent(total.mu, float_up(min(total.failure, Fraction(1))))
-    steps = [ApproximateEvent(*step) if step[1] else PureEvent(step[0]) for step in total.steps]
+    steps: list[PrivacyEvent] = [
+        ApproximateEvent(*step) if step[1] else PureEvent(step[0]) for step in total.steps
+    ]
+    steps += [SelectionEvent(*selection) for selection in total.selections]
     if not steps:
         return gaussian
     parts = [gaussian, *steps] if gaussian.mu or gaussian.failure else steps
@@ -59,8 +63,10 @@ def epsilon_of_event(event: PrivacyEvent, delta: float) -> float:
     Parameters
     ----------
     event : PrivacyEvent
-        What was released. Gaussian events are priced exactly, a single other event by what it
-        declares, mixtures by dp-accounting or by the sum of epsilons, whichever is lower.
+        What was released. Gaussian events are priced exactly, a single pure or approximate event
+        by what it declares, mixtures by dp-accounting or by the sum of epsilons, whichever is
+        lower. Selections and Gaussian events are priced together by dp-accounting, and other
+        events with them by the sum of epsilons.
     delta : float
         In [0, 1).
 

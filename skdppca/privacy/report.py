@@ -28,12 +28,15 @@ class Spending:
         How far one record can move the answer.
     noise_sd : float
         Standard deviation of the noise that was added.
+    part : str
+        Which of several disjoint parts of the records was asked; empty for all of them.
     """
 
     name: str
     mu: float
     sensitivity: float
     noise_sd: float
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,20 @@ class PrivacyReport:
         return not self.not_private
 
     def costs(self) -> list[tuple[str, int, float]]:
-        """Per question: its name, how often it was asked, and its share of the budget."""
+        """Per question: its name, how often it was asked, and its share of the budget.
+
+        Of a question that was asked of disjoint parts of the records, no record pays more than
+        what the dearest part cost, and what was asked of all records besides.
+        """
         total = getattr(self.event, "mu", math.inf)
-        shares: dict[str, list[float]] = {}
+        asked: dict[str, dict[str, list[float]]] = {}
         for spending in self.spendings:
             share = 0.0 if math.isinf(total) else (spending.mu / total) ** 2
-            shares.setdefault(spending.name, []).append(share)
-        return [(name, len(parts), math.fsum(parts)) for name, parts in shares.items()]
+            asked.setdefault(spending.name, {}).setdefault(spending.part, []).append(share)
+        return [
+            (name, sum(map(len, parts.values())), max(_with_whole(parts)))
+            for name, parts in asked.items()
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON-able values; infinity as the string "inf"."""
@@ -123,6 +133,8 @@ class PrivacyReport:
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
+        if any(spending.part for spending in self.spendings):
+            lines.append("  records were split: each is in one part only, and pays for that alone")
         if self.private:
             lines.append("  holds if nothing before this fit was fitted on the same data")
         if self.receipt is not None:
@@ -147,6 +159,19 @@ class PrivacyReport:
             f"<th>questions</th><th>share of the budget</th></tr></thead><tbody>{rows}"
             f"</tbody></table>{receipt}</div>"
         )
+
+
+def _with_whole(parts: dict[str, list[float]]) -> list[float]:
+    """What every part costs, with all that it is a part of ("1 of 2" of "1 of 2, 3 of 4")."""
+    return [
+        math.fsum(
+            share
+            for whole, shares in parts.items()
+            if not whole or f"{part}, ".startswith(f"{whole}, ")
+            for share in shares
+        )
+        for part in parts
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ._blocks import Block, DenseGroups, DenseRows, LargeGroup, SparseRows
+from ..noise import NoiseSource
+from ._block import Block
+from ._dense import DenseRows, ExplicitRows
+from ._groups import DenseGroups, LargeGroup
+from ._sparse import SparseRows
 
 # The declared domain: the rounding errors of the sums are bounded for at most so many rows.
 MAX_ROWS = 2**30
 
 # A block stays in the cache of one core.
-BLOCK_ENTRIES = 2**16
+BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
 
 # So many rows (or twice the features, if more) are summed in plain floating point; the sums of
@@ -39,8 +44,9 @@ class Records:
         Public; every feature is divided by it.
     n_jobs : int, optional
         Threads that share the blocks.
-    densify : bool
-        Give sparse rows as dense blocks, so that a centre is subtracted from every row exactly.
+    explicit : bool
+        Leave nothing to products: sparse rows are given as dense blocks, so that a centre is
+        subtracted from every row exactly, and residuals are formed record by record.
     """
 
     def __init__(
@@ -49,49 +55,98 @@ class Records:
         groups: np.ndarray | None = None,
         scale: np.ndarray | None = None,
         n_jobs: int | None = None,
-        densify: bool = False,
+        explicit: bool = False,
     ) -> None:
         self._X = X
-        self._groups = groups
         self._scale = scale
         self._n_jobs = n_jobs
-        self._densify = densify or groups is not None
+        self._explicit = explicit or groups is not None
         self.n_features = X.shape[1]
+        # Rows in the order of the records, and rows per record; None: as they stand, one each.
+        self._order = self._sizes = None
         if groups is not None:
-            self._order = np.argsort(groups, kind="stable")
             self._sizes = np.bincount(groups)
+            if np.any(groups[1:] < groups[:-1]):
+                self._order = np.argsort(groups, kind="stable")
 
     @property
     def private_n(self) -> int:
         """The exact number of records, for mechanisms only."""
-        return self._X.shape[0] if self._groups is None else len(self._sizes)
+        if self._sizes is not None:
+            return len(self._sizes)
+        return self._X.shape[0] if self._order is None else len(self._order)
 
     @property
     def private_sizes(self) -> np.ndarray:
         """The exact number of rows of every record, for mechanisms only."""
-        return np.ones(self.private_n, np.intp) if self._groups is None else self._sizes
+        return np.ones(self.private_n, np.intp) if self._sizes is None else self._sizes
 
     @property
     def is_sparse(self) -> bool:
         """Whether a centre is subtracted in the products rather than from every row."""
-        return sparse.issparse(self._X) and not self._densify
+        return sparse.issparse(self._X) and not self._explicit
 
-    def densified(self) -> Records:
-        """The same records with every block dense."""
-        return Records(self._X, self._groups, self._scale, self._n_jobs, densify=True)
+    @property
+    def is_explicit(self) -> bool:
+        """Whether residuals are formed record by record."""
+        return self._explicit
+
+    def explicit(self) -> Records:
+        """The same records with nothing left to products."""
+        records = copy.copy(self)
+        records._explicit = True
+        return records
+
+    def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[Records]:
+        """Disjoint parts: every record draws its own, part i with probability ``shares[i] / sum``.
+
+        The draw looks neither at the data nor at the other records, so under both notions of
+        neighbours one record changes one part, and no other record changes its part.
+        """
+        labels = noise.labels(self.private_n, sum(shares))
+        part = np.searchsorted(np.cumsum(shares), labels, side="right")
+        return [self._subset(part == i) for i in range(len(shares))]
+
+    def _subset(self, keep: np.ndarray) -> Records:
+        records = copy.copy(self)
+        if self._sizes is None:
+            rows = keep
+        else:
+            rows = np.repeat(keep, self._sizes)
+            records._sizes = self._sizes[keep]
+        records._order = np.flatnonzero(rows) if self._order is None else self._order[rows]
+        return records
+
+    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
+        """The same records with the products of their rows with so many directions as features."""
+        rows = copy.copy(self)
+        rows._order = rows._sizes = None
+        out = np.empty((self._X.shape[0], len(directions)))
+
+        def work(spans: list[slice]) -> None:
+            for where, block in rows._blocks(spans):
+                out[where] = block.scores(directions, centre)
+
+        rows._share(work)
+        records = copy.copy(self)
+        records._X, records._scale, records.n_features = out, None, len(directions)
+        return records
 
     @property
     def span_rows(self) -> int:
         """How many rows are summed without compensation; public."""
         return max(SPAN_ROWS, 2 * self.n_features)
 
-    def map(self, f: Callable[[Block], np.ndarray]) -> np.ndarray:
-        """One number a record: ``f(block)`` of every block, in the order of the records."""
-        out = np.empty(self.private_n)
+    def map(self, f: Callable[..., np.ndarray], *given: np.ndarray, width: int = 0) -> np.ndarray:
+        """``f(block, *(x[block] for x in given))`` of every block, in the order of the records.
+
+        One number a record, or a row of `width` numbers.
+        """
+        out = np.empty((self.private_n, width) if width else self.private_n)
 
         def work(spans: list[slice]) -> None:
             for where, block in self._blocks(spans):
-                out[where] = f(block)
+                out[where] = f(block, *(numbers[where] for numbers in given))
 
         self._share(work)
         return out
@@ -135,14 +190,16 @@ class Records:
             return [quietly(spans)]
         # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
         with threadpool_limits(limits=1, user_api="blas"):
-            jobs = min(jobs, len(spans))
+            jobs = max(1, min(jobs, len(spans)))
             shares = (delayed(quietly)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)
 
     def _spans(self) -> list[slice]:
         """Slices of records (not rows) of about `span_rows` rows each."""
         n, rows = self.private_n, self.span_rows
-        if self._groups is None:
+        if not n:
+            return []
+        if self._sizes is None:
             edges = np.arange(0, n, rows)
         else:
             stops = np.cumsum(self._sizes)
@@ -151,24 +208,25 @@ class Records:
 
     def _blocks(self, spans: list[slice]) -> Iterator[tuple[slice, Block]]:
         rows = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
-        if self._groups is not None:
+        if self._sizes is not None:
             yield from self._group_blocks(spans, rows)
         elif self.is_sparse:
             for span in spans:
                 yield span, SparseRows(self._sparse_rows(span))
         else:
             scratch, cast = self._scratch(rows), self._scratch(rows)
+            kind = ExplicitRows if self._explicit else DenseRows
             for span in spans:
                 for start in range(span.start, span.stop, rows):
                     where = slice(start, min(start + rows, span.stop))
-                    yield where, DenseRows(self._dense_rows(where, cast), scratch)
+                    yield where, kind(self._dense_rows(where, cast), scratch)
 
     def _group_blocks(self, spans: list[slice], rows: int) -> Iterator[tuple[slice, Block]]:
         stops = np.cumsum(self._sizes)
         scratch, cast = self._scratch(rows), self._scratch(rows)
 
         def gather(start: int, stop: int) -> np.ndarray:
-            return self._dense_rows(self._order[start:stop], cast)
+            return self._dense_rows(slice(start, stop), cast)
 
         def parts(start: int, stop: int) -> Iterator[DenseRows]:
             for a in range(start, stop, rows):
@@ -191,12 +249,14 @@ class Records:
     def _scratch(self, rows: int) -> np.ndarray:
         return np.empty((rows, self.n_features + 1))
 
-    def _dense_rows(self, where: slice | np.ndarray, cast: np.ndarray) -> np.ndarray:
+    def _rows(self, where: slice) -> np.ndarray | sparse.csr_array:
+        return self._X[where if self._order is None else self._order[where]]
+
+    def _dense_rows(self, where: slice, cast: np.ndarray) -> np.ndarray:
         """The rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
-        rows = self._X[where]
+        rows = self._rows(where)
         if sparse.issparse(rows):
-            # In float64 before entries that are stored in parts are summed.
-            rows = sparse.csr_array(rows, dtype=np.float64).toarray()
+            rows = _canonical(rows).toarray()
         if self._scale is None and rows.dtype == np.float64 and rows.flags.c_contiguous:
             return np.asarray(rows)
         out = cast.ravel()[: rows.size].reshape(rows.shape)
@@ -206,11 +266,24 @@ class Records:
         return out
 
     def _sparse_rows(self, where: slice) -> sparse.csr_array:
-        rows = sparse.csr_array(self._X[where], dtype=np.float64, copy=True)
-        rows.sum_duplicates()  # an entry that is stored in parts has the norm of its sum
+        rows = _canonical(self._rows(where))
         if self._scale is not None:
             rows.data /= self._scale[rows.indices]
         return rows
+
+
+def _canonical(rows: sparse.csr_array) -> sparse.csr_array:
+    """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
+
+    Without the flag scipy would sort the rows only if one of them needs it, so that one row
+    decided in which order another's parts are added.
+    """
+    parts = (rows.data.astype(np.float64), rows.indices.copy(), rows.indptr.copy())
+    copied = sparse.csr_array(parts, shape=rows.shape)
+    if not copied.has_canonical_format:
+        copied.has_sorted_indices = False
+        copied.sum_duplicates()
+    return copied
 
 
 class _CompensatedSum:

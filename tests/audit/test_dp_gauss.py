@@ -16,12 +16,11 @@ from skdppca import DPGauss
 from skdppca.decomposition import _dp_gauss
 from skdppca.decomposition._dp_gauss import DPGaussMechanism
 from skdppca.mechanisms import gram
-from skdppca.mechanisms.base import Public
 from skdppca.mechanisms.gaussian import GaussianQuery
 from skdppca.noise import NoiseSource
-from skdppca.privacy import GaussianEvent
 from skdppca.records import Records
 
+from .audit import build as build_any
 from .audit import collect, mu_lower_bound
 
 ALPHA = 1e-4
@@ -37,9 +36,8 @@ NEIGHBOURS = {
 
 
 def build(mu: float, adjacency: str, **parameters: object) -> DPGaussMechanism:
-    public = Public(2, adjacency, n_records=21 if adjacency == "replace-one" else None)
-    mechanism = DPGauss(adjacency=adjacency, **parameters)._mechanism(public)
-    return replace(mechanism, event=GaussianEvent(mu))
+    n_records = 21 if adjacency == "replace-one" else None
+    return build_any(DPGauss(adjacency=adjacency, **parameters), mu, n_records)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Folds that no record can move, searches that charge every fit, and their price beforehand."""
+"""Searches that charge every fit, and the price of a search beforehand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -15,52 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
-from skdppca.model_selection import RecordKFold, price
-from skdppca.privacy import GaussianEvent, mu_of
+from skdppca.exceptions import BudgetExceeded
+from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
+from skdppca.privacy import GaussianEvent, is_affordable, mu_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRID = {"n_components": [1, 2, 3]}
-
-
-def labels(folds, n):
-    out = np.empty(n, int)
-    for fold, (train, test) in enumerate(folds):
-        assert np.array_equal(np.sort(np.r_[train, test]), np.arange(n))
-        out[test] = fold
-    return out
-
-
-def test_labels_are_uniform():
-    # error 1e-6, fixed seed
-    with pytest.warns(SeededNoiseWarning):
-        found = labels(RecordKFold(5, random_state=0).split(np.zeros((20_000, 1))), 20_000)
-    assert chisquare(np.bincount(found)).pvalue > 1e-6
-
-
-def test_one_more_record_moves_no_other():
-    with pytest.warns(SeededNoiseWarning):
-        few, more = (
-            labels(RecordKFold(4, random_state=1).split(np.zeros((n, 1))), n) for n in (100, 101)
-        )
-    assert np.array_equal(few, more[:100])
-
-
-def test_a_group_falls_into_one_fold():
-    groups = np.repeat(np.arange(50), 3)
-    found = labels(RecordKFold(3).split(np.zeros((150, 1)), groups=groups), 150)
-    assert all(len(set(found[groups == g])) == 1 for g in range(50))
-
-
-def test_labels_are_drawn_anew():
-    folds = RecordKFold(3)
-    rows = np.zeros((200, 1))
-    assert not np.array_equal(labels(folds.split(rows), 200), labels(folds.split(rows), 200))
-
-
-def test_one_fold_is_refused():
-    with pytest.raises(ValueError, match="n_splits=1"):
-        RecordKFold(1)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -127,3 +86,10 @@ def test_price_refuses_what_it_cannot_count():
 def test_price_of_other_steps_is_nothing():
     search = GridSearchCV(make_pipeline(Normalizer(), DPGauss(), KMeans()), {}, cv=2)
     assert price(search, 4).n_fits == 3
+
+
+def test_price_of_a_private_search_is_its_budget_and_tells_no_number_of_fits():
+    found = price(PrivateSearchCV(DPGauss(), GRID, epsilon=0.7), 4)
+    assert found.n_fits is None
+    assert is_affordable(found.event, 0.7, 1e-6)
+    assert found.epsilon(1e-6) == pytest.approx(0.7, rel=1e-6)

@@ -1,0 +1,130 @@
+"""How an iterative method divides its budget, or its records, among its steps (METHODS 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..noise import NoiseSource
+from .base import Spender
+from .block_mean import BlockMean, Gradient
+
+__all__ = ["Step", "combine", "geometric", "orthonormal_start", "predict", "steps"]
+
+# What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
+Step = Callable[[np.ndarray, np.ndarray], Gradient]
+
+# Records are divided by draws of so many faces.
+FACES = 100
+
+# Steps over which shares grow at most: no step may get so little that its noise leaves the grid.
+MOST_GROWTH = 20
+
+# Directions of W that the new span has lost say nothing about it.
+LOST = 0.3
+
+
+def steps(
+    mean: BlockMean,
+    sampling: str,
+    n_steps: int,
+    ratio: float,
+    range_share: float,
+    spender: Spender,
+    noise: NoiseSource,
+) -> Iterator[Step]:
+    """So many private steps, which spend all that `spender` has left.
+
+    Parameters
+    ----------
+    sampling : {"reuse", "split"}
+        Every step sees all records, and their costs add up; or every step sees its own disjoint
+        random parts, one for the radius and one for the mean, at the full cost each.
+    ratio : float
+        "reuse": each mean costs so many times the last one's square.
+    range_share : float
+        Share of the budget ("reuse") or of the records ("split") for the radii.
+    """
+    if sampling == "split":
+        ranged = min(max(round(FACES * range_share), 1), FACES - 1)
+        ranged = 0 if mean.norm_bound is not None else ranged
+        parts = mean.assign((ranged, FACES - ranged) * n_steps, spender, noise)
+        for (others, theirs), (means, mine) in zip(parts[::2], parts[1::2], strict=True):
+            yield lambda w, c, m=means, o=others, p=(mine, theirs): m.ranged_by(o, w, c, p, noise)
+        return
+    if mean.norm_bound is not None:
+        range_share = 0.0
+    whole = spender.left
+    mu_radius = whole * math.sqrt(range_share / n_steps)
+    for weight in geometric(ratio, n_steps):
+        mu = whole * math.sqrt((1 - range_share) * weight)
+        yield lambda w, c, mu=mu: mean(w, c, spender, mu_radius, mu, noise)
+
+
+def geometric(ratio: float, n_steps: int) -> np.ndarray:
+    """Shares that add up to 1, each `ratio` times the one before; of many the first are equal."""
+    weights = ratio ** np.maximum(np.arange(1.0 - n_steps, 1.0), -MOST_GROWTH)
+    return weights / weights.sum()
+
+
+def orthonormal_start(
+    width: int, n_features: int, removed: np.ndarray | None, noise: NoiseSource
+) -> np.ndarray:
+    """Random orthonormal rows, orthogonal to what is removed; drawn without any data."""
+    rows = noise.rounded_gaussian(2.0**30, (width, n_features)) * 2.0**-30
+    if removed is not None:
+        for _ in range(2):  # once leaves rounding errors where little is left
+            rows -= (rows @ removed.T) @ removed
+    return np.linalg.qr(rows.T)[0].T
+
+
+def predict(gradient: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The span of a gradient, and what the mean matrix does within it.
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (p, d)
+        About ``A W``, as rows.
+    directions : ndarray of shape (p, d)
+        W as rows.
+
+    Returns
+    -------
+    basis : ndarray of shape (p, d)
+        Orthonormal rows Q.
+    core : ndarray of shape (p, p)
+        Symmetric M, so that ``A`` is about ``Q^T M Q`` and the next prediction ``M Q``.
+    """
+    basis, triangle = np.linalg.qr(gradient.T)
+    left, values, right = np.linalg.svd(basis.T @ directions.T)
+    kept = values > LOST
+    inverse = (right[kept].T / values[kept]) @ left[:, kept].T
+    core = triangle @ inverse
+    return basis.T, (core + core.T) / 2
+
+
+def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[np.ndarray, float]:
+    """A prediction and a noisy answer, weighted by inverse variance.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (p, d)
+    variance : float
+        Of every entry, at least; infinite if it predicts nothing.
+    answer : Gradient
+
+    Returns
+    -------
+    estimate : ndarray of shape (p, d)
+    variance : float
+    """
+    noise = answer.noise_sd**2
+    miss = answer.mean - prediction
+    # The answer tells how wrong the prediction was: James & Stein's estimate, where that is more.
+    variance = max(variance, float(np.mean(miss**2)) - noise)
+    if not noise or math.isinf(variance):
+        return answer.mean, noise
+    weight = variance / (variance + noise)
+    return prediction + weight * miss, weight * noise

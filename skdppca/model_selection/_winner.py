@@ -1,0 +1,84 @@
+"""What a search does with its winner; nothing here is private, or charged."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..decomposition import BasePrivatePCA
+from ._candidates import Candidates
+
+__all__ = ["WinnerMixin", "assemble"]
+
+
+def _maps_back(search: Any) -> bool:
+    """Whether every step of the winner has an inverse."""
+    return hasattr(getattr(search, "best_estimator_", search.estimator), "inverse_transform")
+
+
+class WinnerMixin(TransformerMixin):
+    """Methods of a search that are its winner's."""
+
+    def transform(self, X: Any) -> Any:
+        """Transform rows by the winner; the map is private, **the rows are not**.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    @available_if(_maps_back)
+    def inverse_transform(self, X: Any) -> Any:
+        """Map scores back to rows by the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the winner's output columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+
+def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: BasePrivatePCA) -> Any:
+    """The winner in a copy of the pipeline. Steps behind it see a row of zeros, not the data."""
+    if not candidates.name:
+        return winner
+    pipeline = clone(candidates.estimator)
+    fitted = dict(before) | {candidates.name: winner}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row = winner.transform(np.zeros((1, winner.n_features_in_)))
+        for name, step in candidates.after:
+            fitted[name] = clone(step)
+            row = fitted[name].fit_transform(row)
+    pipeline.steps = [(name, fitted.get(name, step)) for name, step in pipeline.steps]
+    return pipeline

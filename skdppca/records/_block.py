@@ -1,0 +1,84 @@
+"""What can be computed on one block of records.
+
+Every number here that belongs to one record (a distance, a mean, a Gram norm, a residual) is a
+bitwise function of that record alone: it does not change when other records come, go or move. That
+rules BLAS out for them, which rounds a row differently at different places of a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["Block", "Residual"]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """``A_i W - C`` of every record, ``A_i`` the Gram matrix of its rows less the centre.
+
+    All of it is public or was released.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (p, d)
+        The columns of W.
+    prediction : ndarray of shape (p, d)
+        The columns of C.
+    centre : ndarray of shape (d,) or None
+    removed : ndarray of shape (q, d) or None
+        Orthonormal rows: every row of a record is projected off them first. The directions and the
+        prediction must be orthogonal to them.
+    core : ndarray of shape (p, p) or None
+        ``prediction = core @ directions``, if it is that: then it costs no products of its own.
+    """
+
+    directions: np.ndarray
+    prediction: np.ndarray
+    centre: np.ndarray | None = None
+    removed: np.ndarray | None = None
+    core: np.ndarray | None = None
+
+
+class Block(Protocol):
+    """A block of records, with one weight a record in the sums."""
+
+    def distances(self, centre: np.ndarray | None) -> np.ndarray:
+        """Distance of every record's (mean) row from the centre."""
+
+    def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
+        """Root of the Frobenius norm of every record's Gram matrix."""
+
+    def spreads(self, centre: np.ndarray | None) -> np.ndarray:
+        """Root of the summed squared distances of every record's rows from the centre."""
+
+    def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
+        """Frobenius norm of every record's residual, and then what `add_residuals` can reuse.
+
+        `known` is what `squares` said of these records, if they are not explicit.
+        """
+
+    def add_moment(
+        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
+    ) -> None:
+        """Add the weighted sum of the records' (mean) rows less the centre."""
+
+    def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
+        """Add the weighted sum of the records' residuals, of shape (p, d).
+
+        `weighted` has a weight a record, and then what `residual_norms` handed on, times that.
+        """
+
+    def add_gram(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        constant: float,
+    ) -> None:
+        """Add the Gram matrix (its upper triangle) of weighted rows ``[weight (x - c), constant]``.
+
+        ``out`` has one row and column more than there are features if ``constant`` is not 0.
+        """

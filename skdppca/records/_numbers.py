@@ -1,0 +1,55 @@
+"""Numbers that belong to one row: the same bits wherever the row stands."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+__all__ = ["CANCELLATION", "add_upper_gram", "row_dots", "row_norms", "row_squares", "safe_root"]
+
+# A record this far from the centre, or this near to it, would over- or underflow when squared.
+FARTHEST = 2.0**450
+NEAREST = 2.0**-450
+
+# A square below this share of the terms it is the difference of is computed anew.
+CANCELLATION = 1e-7
+
+# Below the buffer of einsum (8192), within which every row is summed in the same order.
+EINSUM_COLUMNS = 4096
+
+
+def row_squares(rows: np.ndarray) -> np.ndarray:
+    """Squared Euclidean norm of every row."""
+    squares = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        part = rows[:, start : start + EINSUM_COLUMNS]
+        squares += np.einsum("ij,ij->i", part, part)
+    return squares
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """Euclidean norm of every row."""
+    return safe_root(row_squares(rows))
+
+
+def row_dots(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Inner product of every row with a contiguous vector."""
+    dots = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        stop = start + EINSUM_COLUMNS
+        dots += np.einsum("ij,j->i", rows[:, start:stop], vector[start:stop])
+    return dots
+
+
+def safe_root(squares: np.ndarray) -> np.ndarray:
+    """Square roots; infinity for what overflows or is not a number, 0 for what underflows."""
+    roots = np.sqrt(squares, out=np.full_like(squares, np.inf), where=squares < FARTHEST**2)
+    roots[squares < NEAREST**2] = 0.0
+    return roots
+
+
+def add_upper_gram(out: np.ndarray, rows: np.ndarray) -> None:
+    """``out += rows.T @ rows`` in the upper triangle of a Fortran-ordered ``out``."""
+    result = dsyrk(1.0, rows.T, beta=1.0, c=out, overwrite_c=1)
+    if result is not out and not np.shares_memory(result, out):
+        raise AssertionError("out must be a Fortran-ordered float64 array")

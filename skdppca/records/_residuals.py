@@ -1,0 +1,91 @@
+"""Two ways to the residuals ``A_i W - C`` of a block: by products, and record by record."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from ._block import Residual
+from ._numbers import CANCELLATION, NEAREST, row_squares, safe_root
+
+__all__ = ["ExplicitResiduals", "ProductResiduals"]
+
+# Rows whose residuals are formed one by one at a time, in entries.
+DENSE_ENTRIES = 2**20
+
+
+class ExplicitResiduals(ABC):
+    """Residuals are formed record by record, so that nothing cancels in their norms or sums."""
+
+    @abstractmethod
+    def columns(self, residual: Residual) -> Iterator[np.ndarray]:
+        """Column after column of all residuals, each of shape (number of records, d)."""
+
+    def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
+        norms = safe_root(sum(row_squares(column) for column in self.columns(residual)))
+        return norms[:, None]
+
+    def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
+        weights = weighted[:, 0]
+        for row, column in zip(out, self.columns(residual), strict=True):
+            column[weights == 0] = 0.0  # inf * 0
+            row += weights @ column
+
+
+class ProductResiduals(ABC):
+    """Residuals ``y s^T - C`` of rows y less the centre and scores ``s = W^T y``, never formed.
+
+    The scores are bitwise functions of the row; they are handed from the norms to the sums, so
+    that both speak of one residual.
+    """
+
+    @abstractmethod
+    def squares(self, residual: Residual) -> np.ndarray:
+        """Of every row, ``||y||^2`` and a bound on the squared terms that it came from."""
+
+    @abstractmethod
+    def products(self, vectors: np.ndarray, residual: Residual) -> np.ndarray:
+        """Products of the rows y with a few vectors, each row's by itself."""
+
+    @abstractmethod
+    def some_rows(self, which: np.ndarray, residual: Residual) -> np.ndarray:
+        """A few of the rows y, dense."""
+
+    @abstractmethod
+    def add_products(
+        self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
+    ) -> None:
+        """Add ``sum s y^T`` over the rows that are kept, of which these are the scores."""
+
+    def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
+        """By the expanded square, and from the residual itself wherever that cancels."""
+        squares, terms = (self.squares(residual) if known is None else known).T
+        scores = self.products(residual.directions, residual)
+        lengths = row_squares(scores)
+        if not residual.prediction.any():
+            crossed = np.zeros_like(scores)
+        elif residual.core is None:
+            crossed = self.products(residual.prediction, residual)
+        else:
+            crossed = np.einsum("ij,kj->ik", scores, residual.core)
+        # ||y||^2 ||s||^2 - 2 <C^T y, s> + ||C||^2
+        constant = float(row_squares(residual.prediction).sum())
+        found = squares * lengths - 2 * np.einsum("ij,ij->i", crossed, scores) + constant
+        norms = safe_root(found)
+        lost = ~(found >= CANCELLATION * (terms * lengths + constant))
+        lost |= (lengths < NEAREST**2) & (squares > 1)  # a long row whose scores underflow
+        near = np.flatnonzero(lost)
+        entries = near.size * residual.directions.shape[1]
+        for some in np.array_split(near, 1 + entries // DENSE_ENTRIES):
+            rows = self.some_rows(some, residual)
+            columns = zip(scores[some].T, residual.prediction, strict=True)
+            norms[some] = safe_root(sum(row_squares(rows * s[:, None] - c) for s, c in columns))
+        return np.column_stack([norms, scores])
+
+    def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
+        weights, scores = weighted[:, 0], weighted[:, 1:]
+        kept = weights != 0  # inf * 0
+        self.add_products(out, scores[kept], kept, residual)
+        out -= weights.sum() * residual.prediction

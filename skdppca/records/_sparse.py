@@ -1,0 +1,113 @@
+"""Blocks of sparse rows, every row a record; most of what is done never makes them dense."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ._block import Residual
+from ._dense import DenseRows
+from ._numbers import CANCELLATION, row_dots, safe_root
+from ._residuals import DENSE_ENTRIES, ProductResiduals
+
+__all__ = ["SparseRows"]
+
+
+class SparseRows(ProductResiduals):
+    """Every row a record; the centre is subtracted in the products, never from the rows."""
+
+    def __init__(self, rows: sparse.csr_array) -> None:
+        self.rows = rows
+
+    def distances(self, centre: np.ndarray | None) -> np.ndarray:
+        squares = self._squares()
+        if centre is None:
+            return safe_root(squares)
+        length = float(np.einsum("i,i->", centre, centre))
+        cross = self.rows @ centre
+        distances = squares - 2 * cross + length
+        near = np.flatnonzero(~(distances > CANCELLATION * (squares + length)))
+        roots = safe_root(distances)
+        for some in np.array_split(near, 1 + near.size * len(centre) // DENSE_ENTRIES):
+            roots[some] = self._dense(some).distances(centre)
+        return roots
+
+    def _squares(self) -> np.ndarray:
+        """Squared norm of every row, before the centre is subtracted."""
+        squares = sparse.csr_array(
+            (self.rows.data**2, self.rows.indices, self.rows.indptr), self.rows.shape
+        )
+        return squares @ np.ones(self.rows.shape[1])
+
+    def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
+        return self.distances(centre)
+
+    def spreads(self, centre: np.ndarray | None) -> np.ndarray:
+        return self.distances(centre)
+
+    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+        """Products of every row less the centre with the directions."""
+        products = self.rows @ directions.T
+        return products if centre is None else products - row_dots(directions, centre)
+
+    def squares(self, residual: Residual) -> np.ndarray:
+        squares = self._squares()
+        if residual.centre is None:
+            return np.column_stack([squares, squares])
+        reach = np.sqrt(squares) + np.linalg.norm(residual.centre)
+        return np.column_stack([self.distances(residual.centre) ** 2, reach**2])
+
+    def products(self, vectors: np.ndarray, residual: Residual) -> np.ndarray:
+        return self.scores(vectors, residual.centre)
+
+    def some_rows(self, which: np.ndarray, residual: Residual) -> np.ndarray:
+        return self._dense(which).projected(residual)
+
+    def add_products(
+        self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
+    ) -> None:
+        rows = self.rows if kept.all() else self.rows[kept]
+        out += (rows.T @ scores).T
+        if residual.centre is not None:
+            out -= np.outer(scores.sum(axis=0), residual.centre)
+
+    def _dense(self, which: np.ndarray) -> DenseRows:
+        rows = self.rows[which].toarray()
+        return DenseRows(rows, np.empty_like(rows))
+
+    def _weighted(self, weights: np.ndarray | None) -> tuple[sparse.csr_array, np.ndarray]:
+        if weights is None:
+            return self.rows, np.ones(self.rows.shape[0])
+        spread = np.repeat(weights, np.diff(self.rows.indptr))
+        data = np.where(spread == 0, 0.0, self.rows.data * spread)
+        return sparse.csr_array((data, self.rows.indices, self.rows.indptr), self.rows.shape), (
+            weights
+        )
+
+    def add_moment(
+        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
+    ) -> None:
+        rows, weights = self._weighted(weights)
+        out += rows.T @ np.ones(rows.shape[0])
+        if centre is not None:
+            out -= weights.sum() * centre
+
+    def add_gram(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        constant: float,
+    ) -> None:
+        rows, weights = self._weighted(weights)
+        d = rows.shape[1]
+        out[:d, :d] += (rows.T @ rows).toarray()
+        if centre is not None:
+            cross = np.outer(rows.T @ weights, centre)
+            out[:d, :d] += (weights @ weights) * np.outer(centre, centre) - cross - cross.T
+        if constant:
+            moment = rows.T @ np.ones(len(weights))
+            if centre is not None:
+                moment -= weights.sum() * centre
+            out[:d, d] += constant * moment
+            out[d, d] += constant**2 * len(weights)

@@ -1,0 +1,155 @@
+"""What the noise that is drawn costs is what the accountant is charged: no more, and no less.
+
+The cost is computed anew from what reaches the sampler: the standard deviation of the noise that a
+query draws, over how far one record can move the query.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from itertools import groupby
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca import KDPPCA, DPGauss, KDPOjas, PrivacyAccountant, ResidualGauss
+from skdppca.mechanisms.gaussian import GaussianQuery
+from skdppca.mechanisms.radius import GRID_STEPS
+from skdppca.noise import NoiseSource
+from skdppca.privacy import mu_of
+
+from ..parts import dearest
+
+RNG = np.random.default_rng(0)
+N, D = 60, 5
+ROWS = RNG.normal(size=(N, D)) * [5, 3, 1, 1, 1] + 2.0
+GROUPS = np.arange(N) // 2
+
+DEFLATION = {"strategy": "deflation", "n_iter": 2}
+SPLIT = {"sampling": "split"}
+CASES = {
+    "DPGauss": (DPGauss, {}),
+    "DPGauss spherical": (DPGauss, {"clip": "spherical"}),
+    "KDPPCA": (KDPPCA, {}),
+    "KDPPCA split": (KDPPCA, SPLIT),
+    "KDPPCA deflation": (KDPPCA, DEFLATION),
+    "KDPPCA deflation split": (KDPPCA, {**DEFLATION, **SPLIT}),
+    "KDPPCA slow": (KDPPCA, {"learning_rate": 0.5, "range_share": 0.4, "n_iter": 3}),
+    "KDPOjas": (KDPOjas, {}),
+    "ResidualGauss": (ResidualGauss, {}),
+    "ResidualGauss long": (ResidualGauss, {"n_iter": 7, "learning_rate": 2.0}),
+}
+SETTINGS = {
+    "default": {},
+    "no centre": {"center": False},
+    "mean": {"mean": np.full(D, 2.0)},
+    "norm bound": {"norm_bound": 10.0},
+    "groups": {"unit": "person"},
+    "groups, norm bound": {"unit": "person", "norm_bound": 10.0},
+    "no variances": {"variance_share": 0.0},
+    "large budget": {"epsilon": 50.0},
+    "CSR": {"center": False},
+}
+
+Drawn = namedtuple("Drawn", ["name", "part", "cost"])
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The squared mu of every query, from the noise that its answer drew."""
+    seen, asked = [], []
+    release, sample = GaussianQuery.release, NoiseSource.rounded_gaussian
+
+    def releasing(query, total, noise):
+        asked.append(query)
+        answer = release(query, total, noise)
+        asked.pop()
+        return answer
+
+    def sampling(noise, sd, size):
+        if asked:  # and no random start
+            seen.append(Drawn(asked[-1].name, asked[-1].part, cost_of(asked[-1], sd)))
+        return sample(noise, sd, size)
+
+    monkeypatch.setattr(GaussianQuery, "release", releasing)
+    monkeypatch.setattr(NoiseSource, "rounded_gaussian", sampling)
+    return seen
+
+
+def cost_of(query, steps):
+    """(Sensitivity / sd)^2; off the diagonal of a symmetric matrix an entry counts twice."""
+    sd = np.array(steps * query.grid)
+    if query.symmetric:
+        rows, columns = np.triu_indices(query.size)
+        sd = np.where(rows == columns, sd, np.sqrt(2) * sd)
+    return (query.widened_sensitivity / sd.min()) ** 2
+
+
+def can(case, setting):
+    """DPGauss has no query for variances, and scales single rows only to norm 1."""
+    estimator, parameters = CASES[case]
+    if "variance_share" in SETTINGS[setting]:
+        return estimator is not DPGauss
+    return "clip" not in parameters or "unit" not in SETTINGS[setting]
+
+
+on_all = pytest.mark.parametrize(
+    ("case", "setting"),
+    [(case, setting) for case in CASES for setting in SETTINGS if can(case, setting)],
+)
+
+
+def fit(case, setting, adjacency):
+    estimator, parameters = CASES[case]
+    given = {"adjacency": adjacency, "delta": 1e-5, **parameters, **SETTINGS[setting]}
+    unit = given.get("unit", "row")
+    accountant = PrivacyAccountant(100.0, 1e-5, adjacency=adjacency, unit=unit)
+    pca = estimator(2, accountant=accountant, random_state=0, **given)
+    rows = sparse.csr_array(ROWS) if setting == "CSR" else ROWS
+    return pca.fit(rows, groups=None if unit == "row" else GROUPS)
+
+
+def left_by_searches(drawn):
+    """What binary searches leave that end a step early: they pay for the longest way."""
+    for (_, part), steps in groupby(drawn, key=lambda one: (one.name, one.part)):
+        steps = list(steps)
+        if len(steps) == GRID_STEPS - 1:
+            yield part, steps[0].cost
+
+
+@on_all
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_noise_costs_what_was_charged(drawn, case, setting, adjacency):
+    pca = fit(case, setting, adjacency)
+    charged = mu_of(pca.epsilon, pca.delta) ** 2
+    assert pca.privacy_.event.mu**2 == pytest.approx(charged, rel=1e-12)
+    costs = [(one.part, one.cost) for one in drawn]
+    assert dearest(costs) <= charged
+    assert dearest([*costs, *left_by_searches(drawn)]) >= 0.999 * charged
+
+
+@on_all
+def test_the_report_lists_the_noise_that_was_drawn(drawn, case, setting):
+    spendings = fit(case, setting, "add-remove").privacy_.spendings
+
+    def listed(ones, cost):
+        return sorted((one.name, one.part, round(math.log(cost(one)), 9)) for one in ones)
+
+    assert listed(drawn, lambda one: one.cost) == listed(spendings, lambda one: one.mu**2)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_accountant_is_charged_once(case):
+    pca = fit(case, "default", "add-remove")
+    assert len(pca.accountant.receipts) == 1
+    assert pca.accountant.spent.epsilon == pytest.approx(pca.epsilon, rel=1e-6)
+
+
+def test_noise_too_small_would_be_seen(drawn, monkeypatch):
+    honest = GaussianQuery.noise_sd.fget
+    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda query: 0.999 * honest(query)))
+    charged = fit("KDPPCA", "default", "add-remove").privacy_.event.mu ** 2
+    costs = [(one.part, one.cost) for one in drawn]
+    assert dearest([*costs, *left_by_searches(drawn)]) > charged

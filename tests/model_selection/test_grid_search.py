@@ -1,0 +1,82 @@
+"""Searches over the iterative methods: every fit is charged, wherever it runs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from skdppca import KDPPCA, KDPOjas, PrivacyAccountant, PrivacyLedger, ResidualGauss
+from skdppca.exceptions import SealedAccountantError
+from skdppca.model_selection import RecordKFold, price
+
+X = np.random.default_rng(0).normal(size=(120, 4)) * [4, 2, 1, 1]
+GRID = {"learning_rate": ["auto", 3.0], "n_iter": [2, 3]}
+N_FITS = 2 * 4 + 1
+
+on_all = pytest.mark.parametrize("factory", [KDPPCA, KDPOjas, ResidualGauss])
+on_both_jobs = pytest.mark.parametrize("n_jobs", [1, 2])
+
+
+def search_with(accountant, factory, piped=False, **parameters):
+    estimator, grid = factory(2, epsilon=0.5, accountant=accountant), GRID
+    if piped:
+        step = factory.__name__.lower()
+        estimator = make_pipeline(Normalizer(), estimator)
+        grid = {f"{step}__{name}": values for name, values in GRID.items()}
+    return GridSearchCV(estimator, grid, cv=RecordKFold(2), **parameters)
+
+
+@on_all
+@on_both_jobs
+@pytest.mark.parametrize("piped", [False, True], ids=["alone", "in a pipeline"])
+def test_a_ledger_is_charged_for_every_fit(factory, n_jobs, piped, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 100.0, 1e-5)
+    search = search_with(ledger, factory, piped, n_jobs=n_jobs, error_score="raise")
+    expected = price(search, X.shape[1])
+    search.fit(X)
+    assert len(ledger.receipts) == expected.n_fits == N_FITS
+    paid = math.fsum(receipt.event.mu**2 for receipt in ledger.receipts)
+    assert expected.event.mu == pytest.approx(math.sqrt(paid), rel=1e-12)
+    assert {receipt.label for receipt in ledger.receipts} == {factory.__name__}
+
+
+@on_all
+def test_the_winner_is_one_of_the_grid_and_fitted_on_all(factory):
+    accountant = PrivacyAccountant(100.0, 1e-5)
+    search = search_with(accountant, factory, error_score="raise").fit(X)
+    assert len(accountant.receipts) == N_FITS
+    winner = search.best_estimator_
+    assert {name: winner.get_params()[name] for name in GRID} == search.best_params_
+    assert winner.privacy_.receipt == accountant.receipts[-1]
+
+
+@on_all
+def test_the_scores_that_it_chooses_by_are_finite(factory):
+    search = search_with(None, factory, error_score="raise").fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("factory", "piped", "error_score", "error", "message"),
+    [
+        (KDPPCA, False, "raise", SealedAccountantError, "use PrivacyLedger"),
+        (KDPOjas, True, "raise", SealedAccountantError, "use PrivacyLedger"),
+        (ResidualGauss, True, math.nan, ValueError, f"All the {N_FITS - 1} fits failed"),
+    ],
+)
+def test_an_accountant_in_memory_is_no_accountant_for_other_processes(
+    factory, piped, error_score, error, message
+):
+    accountant = PrivacyAccountant(100.0, 1e-5)
+    search = search_with(accountant, factory, piped, n_jobs=2, error_score=error_score)
+    with warnings.catch_warnings(), pytest.raises(error, match=message):
+        warnings.simplefilter("ignore")
+        search.fit(X)
+    assert accountant.receipts == ()
+    assert not hasattr(search, "best_estimator_")

@@ -1,0 +1,68 @@
+"""What the tests of bad input share: data full of secrets, and the claim that none is told."""
+
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+from skdppca import PrivacyAccountant, PrivacyLedger
+from skdppca.exceptions import SeededNoiseWarning
+
+# No error may show any of these: a value (nor as 1.23456789e+05), a text, the number of rows.
+VALUE = 123456.789
+TEXT = "swordfish"
+N_ROWS = 31337
+SECRETS = [TEXT, "23456", str(N_ROWS), str(N_ROWS - 1), str(N_ROWS + 1)]
+
+D = 3
+
+
+def rows():
+    X = np.ones((N_ROWS, D))
+    X[[0, 5, -1], 1] = VALUE  # numpy's text of a long array shows its ends
+    return X
+
+
+def labels(*last, dtype=object):
+    """As many labels as rows, the last ones given."""
+    many = np.arange(N_ROWS).astype(dtype)
+    many[len(many) - len(last) :] = last
+    return many
+
+
+def in_memory(folder, unit="row"):
+    return PrivacyAccountant(10.0, 1e-5, unit=unit)
+
+
+def in_a_file(folder, unit="row"):
+    return PrivacyLedger.create(folder / "ledger", 10.0, 1e-5, unit=unit)
+
+
+on_both_accountants = pytest.mark.parametrize(
+    "new_accountant", [in_memory, in_a_file], ids=["memory", "ledger"]
+)
+
+
+def refused(estimator, X, message, groups=None):
+    """Assert a clear error for nothing; return all that was shown."""
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        with pytest.raises((ValueError, TypeError, OverflowError), match=message) as caught:
+            estimator.fit(X, groups=groups)
+    assert estimator.accountant is None or estimator.accountant.receipts == ()
+    assert not hasattr(estimator, "components_")
+    error = "".join(traceback.format_exception(caught.value))
+    return error + "".join(str(warning.message) for warning in shown)
+
+
+def assert_tells_nothing(text):
+    for secret in SECRETS:
+        assert secret not in text
+
+
+def assert_fits_in_silence(estimator, X, groups=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        estimator.fit(X, groups=groups)

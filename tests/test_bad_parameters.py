@@ -1,0 +1,157 @@
+"""Bad parameters are an error that names the remedy, and cost nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca import PrivacyAccountant
+
+from .estimators import ESTIMATORS, has, on_all_estimators, on_estimators, takes
+from .refusals import (
+    assert_fits_in_silence,
+    assert_tells_nothing,
+    labels,
+    on_both_accountants,
+    refused,
+    rows,
+)
+
+# Parameters, and what the error says.
+BAD_PARAMETERS = [
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": -1.0}, "epsilon"),
+    ({"epsilon": math.nan}, "epsilon"),
+    ({"epsilon": "1"}, "epsilon"),
+    ({"epsilon": None}, "epsilon"),
+    ({"epsilon": math.inf}, "epsilon=inf .*finite epsilon"),
+    ({"delta": 0}, "delta"),
+    ({"delta": 1}, "delta"),
+    ({"delta": -1e-6}, "delta"),
+    ({"delta": 2}, "delta"),
+    ({"delta": math.nan}, "delta"),
+    ({"n_components": 4}, "n_components=4 exceeds n_features=3; choose at most 3"),
+    ({"n_components": np.int64(4)}, "n_components=4 exceeds n_features=3; choose at most 3"),
+    ({"n_components": 0}, "n_components"),
+    ({"n_components": -1}, "n_components"),
+    ({"n_components": 1.0}, "n_components"),
+    ({"n_components": 1.5}, "n_components"),
+    ({"n_components": math.nan}, "n_components"),
+    ({"n_components": "all"}, "n_components"),
+    ({"adjacency": "remove"}, "adjacency"),
+    ({"unit": 3}, "unit"),
+    ({"norm_bound": 0}, "norm_bound"),
+    ({"norm_bound": -1.0}, "norm_bound"),
+    ({"norm_bound": math.inf}, "norm_bound"),
+    ({"norm_bound": math.nan}, "norm_bound"),
+    ({"norm_bound": 1e-200}, "norm_bound"),
+    ({"norm_bound": 1e200}, "norm_bound"),
+    ({"clip": "none"}, "clip"),
+    ({"mean": [1.0, 2.0]}, "mean must hold 3 finite numbers"),
+    ({"mean": [[1.0, 2.0, 3.0]]}, "mean must hold 3 finite numbers"),
+    ({"mean": [1.0, np.nan, 3.0]}, "mean must hold 3 finite numbers"),
+    ({"mean": [1.0, np.inf, 3.0]}, "mean must hold 3 finite numbers"),
+    ({"mean": ["a", "b", "c"]}, "mean"),
+    ({"mean": np.full(3, 1j)}, "mean"),
+    ({"mean": 0.0}, "mean"),
+    ({"scale": [1.0, 2.0]}, "scale must hold 3 finite numbers"),
+    ({"scale": [1.0, np.nan, 3.0]}, "scale must hold 3 finite numbers"),
+    ({"scale": [1.0, 0.0, 3.0]}, "scale must be positive; set it to 1"),
+    ({"scale": [1.0, -1.0, 3.0]}, "scale must be positive; set it to 1"),
+    ({"scale": ["a", "b", "c"]}, "scale"),
+    ({"mean": [1e300] * 3, "scale": [1e-300] * 3}, "mean|scale"),
+    ({"random_state": -1}, "random_state"),
+    ({"random_state": np.random.mtrand._rand}, "random_state is numpy's global random state"),
+    ({"random_state": np.random.default_rng(0)}, "random_state"),
+    ({"whiten": 1}, "whiten"),
+    ({"center": "yes"}, "center"),
+    ({"n_jobs": 1.5}, "n_jobs"),
+    ({"variance_share": -0.1}, "variance_share"),
+    ({"variance_share": 0.6}, "variance_share"),
+    ({"variance_share": math.nan}, "variance_share"),
+    ({"strategy": "power"}, "strategy"),
+    ({"sampling": "shuffle"}, "sampling"),
+    ({"learning_rate": 0.0}, "learning_rate"),
+    ({"learning_rate": math.nan}, "learning_rate"),
+    ({"learning_rate": "fast"}, "learning_rate"),
+    ({"n_iter": 0}, "n_iter"),
+    ({"n_iter": 2.0}, "n_iter"),
+    ({"range_share": 0.0}, "range_share"),
+    ({"range_share": 1.0}, "range_share"),
+    ({"oracle": "power"}, "oracle"),
+    ({"oracle": print}, "oracle .*strategy='block'; set strategy='deflation'"),
+]
+
+# Ways to choose components that some estimators have, and others must refuse.
+NEED_THE_SPECTRUM = [
+    (factory, {"n_components": n_components})
+    for n_components in (0.5, "auto", "mle")
+    for _, factory in ESTIMATORS
+    if not takes(factory, {"n_components": n_components})
+]
+
+
+@on_estimators(
+    [way for way, _ in BAD_PARAMETERS], has, message=[text for _, text in BAD_PARAMETERS]
+)
+@on_both_accountants
+def test_bad_parameters_are_a_clear_error_for_nothing(
+    factory, parameters, message, new_accountant, tmp_path
+):
+    estimator = factory(**parameters, accountant=new_accountant(tmp_path))
+    assert_tells_nothing(refused(estimator, rows(), message))
+
+
+@pytest.mark.parametrize(("factory", "parameters"), NEED_THE_SPECTRUM)
+def test_components_are_a_number_where_no_spectrum_is_released(factory, parameters):
+    assert_tells_nothing(refused(factory(**parameters), rows(), "n_components.* int .* or None"))
+
+
+@on_estimators([{"clip": "spherical"}])
+@on_both_accountants
+def test_groups_have_no_spherical_clipping(factory, parameters, new_accountant, tmp_path):
+    accountant = new_accountant(tmp_path, "patient")
+    estimator = factory(**parameters, unit="patient", accountant=accountant)
+    refused(estimator, rows(), "clip='spherical' scales single rows.*clip='auto'", labels())
+
+
+@on_all_estimators
+@on_both_accountants
+@pytest.mark.parametrize("parameters", [{"adjacency": "replace-one"}, {"unit": "patient"}], ids=str)
+def test_another_notion_than_the_accountants_is_an_error_for_nothing(
+    factory, parameters, new_accountant, tmp_path
+):
+    estimator = factory(**parameters, accountant=new_accountant(tmp_path))
+    groups = labels() if "unit" in parameters else None
+    text = refused(estimator, rows(), "this accountant counts adjacency='add-remove'", groups)
+    assert_tells_nothing(text)
+
+
+@on_all_estimators
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("epsilon", [5e-324, 1e-300, 1e-12, 1e6, 1e300]),
+        ("delta", [5e-324, 1e-300, 0.5, 1 - 1e-16]),
+        ("norm_bound", 10.0 ** np.arange(-308, 309, 22)),
+        ("scale", [np.full(20, size) for size in 10.0 ** np.arange(-308, 309, 22)]),
+        ("mean", [np.full(20, size) for size in 10.0 ** np.arange(0, 309, 22)]),
+    ],
+    ids=["epsilon", "delta", "norm_bound", "scale", "mean"],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
+    factory, container, parameter, values
+):
+    for value in values:
+        accountant = PrivacyAccountant(1e301, 1 - 1e-16)
+        pca = factory(2, random_state=0, accountant=accountant, **{parameter: value})
+        try:
+            assert_fits_in_silence(pca, container(np.eye(20)))
+        except ValueError as error:
+            assert parameter in str(error), (value, error)
+            assert accountant.receipts == ()
+            continue
+        for name in ("components_", "explained_variance_", "mean_", "noise_variance_"):
+            assert np.isfinite(getattr(pca, name)).all(), (value, name)
