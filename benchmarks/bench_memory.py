@@ -1,10 +1,10 @@
 """Memory of a fit to a file that is larger than it may use.
 
-Run ``python benchmarks/bench_memory.py``. A fresh process maps 2000000 x 100 float32 (800 MB) and
-fits DPGauss, told nothing. What counts is RssAnon of /proc/self/status, sampled every 5 ms: the
-process's own pages, interpreter and libraries' data included. Pages of the mapped file are not in
-it: the kernel shows them as RssFile, keeps them as long as nobody needs the memory, and drops them
-at no cost; ``ru_maxrss`` cannot tell the two apart.
+Run ``python benchmarks/bench_memory.py``. A fresh process maps 800 MB of float32 and fits a method,
+told nothing: DPGauss 2000000 x 100, the others 1000000 x 200. What counts is RssAnon of
+/proc/self/status, sampled every 5 ms: the process's own pages, interpreter and libraries' data
+included. Pages of the mapped file are not in it: the kernel shows them as RssFile, keeps them as
+long as nobody needs the memory, and drops them at no cost; ``ru_maxrss`` cannot tell the two apart.
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ from time import perf_counter
 import numpy as np
 from _common import machine, save, show
 
-N, D = 2_000_000, 100
-TARGET = 300e6
+# Method, rows, columns, threads, target in bytes.
+CASES = (
+    ("DPGauss", 2_000_000, 100, 1, 300e6),
+    ("DPGauss", 2_000_000, 100, 2, 300e6),
+    ("KDPPCA", 1_000_000, 200, 1, 1e9),
+    ("KDPOjas", 1_000_000, 200, 1, 1e9),
+    ("ResidualGauss", 1_000_000, 200, 1, 1e9),
+)
 
 
-def write(path: Path, n: int) -> None:
+def write(path: Path, n: int, d: int) -> None:
     """Write the rows part by part, so that this process stays small too."""
     rng = np.random.default_rng(0)
-    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, D))
+    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
     for start in range(0, n, 100_000):
         part = X[start : start + 100_000]
         part[...] = rng.standard_normal(part.shape, dtype=np.float32) + 3
@@ -45,10 +51,11 @@ def own_memory() -> int:
     raise RuntimeError("/proc/self/status has no RssAnon; this benchmark needs Linux 4.5 or newer")
 
 
-def measure(path: str, n_jobs: int) -> None:
+def measure(path: str, method: str, n_jobs: int) -> None:
     """Fit in this process and print what it took."""
-    from skdppca import DPGauss
+    import skdppca
 
+    estimator = getattr(skdppca, method)(10, n_jobs=n_jobs)
     X = np.load(path, mmap_mode="r")
     before = peak = own_memory()
     done = Event()
@@ -61,7 +68,7 @@ def measure(path: str, n_jobs: int) -> None:
     watcher = Thread(target=watch)
     watcher.start()
     start = perf_counter()
-    DPGauss(10, n_jobs=n_jobs).fit(X)
+    estimator.fit(X)
     seconds = perf_counter() - start
     done.set()
     watcher.join()
@@ -71,35 +78,38 @@ def measure(path: str, n_jobs: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=N)
-    parser.add_argument("--measure", nargs=2, metavar=("FILE", "N_JOBS"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=3, metavar=("FILE", "METHOD", "N_JOBS"))
     options = parser.parse_args()
     if options.measure:
-        measure(options.measure[0], int(options.measure[1]))
+        path, method, n_jobs = options.measure
+        measure(path, method, int(n_jobs))
         return
     facts = machine()
-    size = 4 * options.rows * D
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        free = shutil.disk_usage(folder).free
-        if free < 1.5 * size:
-            sys.exit(f"{folder} has {free / 1e6:.0f} MB free; set TMPDIR to where 1.2 GB are free")
-        path = Path(folder, "X.npy")
-        write(path, options.rows)
-        for n_jobs in (1, 2):
-            command = [sys.executable, __file__, "--measure", str(path), str(n_jobs)]
+        path, written = Path(folder, "X.npy"), None
+        for method, n, d, n_jobs, target in CASES:
+            size = 4 * n * d
+            if written != (n, d):
+                path.unlink(missing_ok=True)
+                if shutil.disk_usage(folder).free < 1.5 * size:
+                    sys.exit(f"{folder} has no {1.5 * size / 1e9:.1f} GB free; set TMPDIR to more")
+                write(path, n, d)
+                written = n, d
+            command = [sys.executable, __file__, "--measure", str(path), method, str(n_jobs)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             found = json.loads(done.stdout)
             rows.append(
                 {
-                    "data": f"{options.rows} x {D} float32, {size / 1e6:.0f} MB",
+                    "method": method,
+                    "data": f"{n} x {d} float32, {size / 1e6:.0f} MB",
                     "n_jobs": n_jobs,
                     "peak MB": f"{found['peak'] / 1e6:.0f}",
                     "of it before the fit": f"{found['before'] / 1e6:.0f}",
                     "with the file's pages": f"{found['ru_maxrss'] / 1e6:.0f}",
                     "seconds": f"{found['seconds']:.1f}",
-                    "target": f"under {TARGET / 1e6:.0f} MB",
-                    "reached": "yes" if found["peak"] < TARGET else "no",
+                    "target": f"under {target / 1e6:.0f} MB",
+                    "reached": "yes" if found["peak"] < target else "no",
                 }
             )
     save("memory", rows, facts)

@@ -28,6 +28,11 @@ PAGES = {
         "speed": "Seconds of a whole fit, n_components = 10",
         "speed_peers": "One fit of other packages, n_components = 2, epsilon = 1",
     },
+    "adaptive": {
+        "adaptive_accuracy": "Median zeta^2, d = 200, epsilon = 1, delta = 0.01",
+        "adaptive_deflation": "Median zeta^2 of deflation, 10000 groups, sigma = 0.5",
+        "adaptive_speed": "Seconds of a whole fit, and times DPGauss",
+    },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
@@ -35,7 +40,7 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in ("speed", "memory", "accuracy"):
+    for name in ("speed", "memory", "accuracy", "adaptive"):
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

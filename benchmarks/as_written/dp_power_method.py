@@ -1,0 +1,50 @@
+"""DP-Power-Method as printed: **NOT PRIVATE**.
+
+Algorithm 1 of Nicolas et al. (2025), with the clipping and the factor alpha beta that Düngler &
+Sanyal (2025), section 5 and Appendix G, put around it.
+
+Why: alpha and beta are made of the population's eigenvalue and noise level and of the exact n.
+Given public ones, its noise multiplier still is private for epsilon <= 2.34 ln(1/delta) only: the
+proof of Theorem 3.2 loses a factor sqrt2 from equation 25 to 26 (METHODS 9).
+
+Unprinted and chosen here: C = 1 in beta; L = 3 iterations, the default of Nicolas et al.; iteration
+rank p = k.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+
+from ._records import Model, root_traces, traces, weighted_sum
+
+ITERATIONS = 3
+
+
+def dp_power_method(
+    factors: np.ndarray,
+    k: int,
+    epsilon: float,
+    delta: float,
+    model: Model,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Noisy power method; k orthonormal rows. NOT PRIVATE."""
+    n, _, d = factors.shape
+    # 1. clip so that sqrt(tr A_i) <= beta and sum_j sqrt(A_i,jj) <= alpha; sum
+    beta, alpha = model.clip_2(n, d), model.clip_1(n, d)
+    roots = root_traces(factors)
+    weights = np.minimum(
+        beta**2 / np.maximum(traces(factors), beta**2), (alpha / np.maximum(roots, alpha)) ** 2
+    )
+    A = weighted_sum(factors, weights)
+    # 2. X_0 <- QR of a Gaussian matrix; sigma <- sqrt(4 L log(1/delta)) / epsilon
+    X = np.linalg.qr(rng.normal(size=(d, k)))[0]
+    sigma = sqrt(4 * ITERATIONS * log(1 / delta)) / epsilon
+    # 3. Y_l <- A X_{l-1} + N(0, (alpha beta Delta_l sigma)^2), X_l <- QR of Y_l
+    for _ in range(ITERATIONS):
+        largest = np.linalg.norm(X, axis=1).max()
+        noise = rng.normal(scale=alpha * beta * largest * sigma, size=(d, k))
+        X = np.linalg.qr(A @ X + noise)[0]
+    return X.T

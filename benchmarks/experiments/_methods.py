@@ -1,0 +1,76 @@
+"""The methods that the experiments compare: name -> callable(X, groups, k, truth, seed).
+
+Every callable returns k orthonormal rows. Those "printed" are not private (see `as_written`), and
+neither is the PCA that they are all measured against.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+
+import as_written
+import numpy as np
+from _settings import Truth
+from as_written._records import top_rows
+
+from skdppca.exceptions import SeededNoiseWarning
+
+Fit = Callable[[np.ndarray, np.ndarray | None, int, Truth, int], np.ndarray]
+
+NO_PRIVACY = "PCA (no privacy)"
+PRINTED = " as printed (not private)"
+ESTIMATORS = ("ResidualGauss", "KDPPCA", "KDPOjas", "DPGauss")
+
+
+def pca(X: np.ndarray, groups: object, k: int, truth: Truth, seed: int) -> np.ndarray:
+    """The k largest eigenvectors of the records' sum: what sampling alone leaves."""
+    return top_rows(X.T @ X, k)
+
+
+def _estimator(name: str) -> Fit:
+    def fit(
+        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
+    ) -> np.ndarray:
+        estimator = getattr(import_module("skdppca"), name)(
+            n_components=k,
+            epsilon=truth.epsilon,
+            delta=truth.delta,
+            unit="row" if groups is None else "matrix",
+            center=False,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            # Seeds make the figures repeatable; the data are synthetic.
+            warnings.simplefilter("ignore", SeededNoiseWarning)
+            return estimator.fit(X, groups=groups).components_
+
+    return fit
+
+
+def _printed(name: str) -> Fit:
+    def fit(
+        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
+    ) -> np.ndarray:
+        # The rows of a record follow each other, equally many in each: a view, no copy.
+        n = len(X) if groups is None else int(groups[-1]) + 1
+        factors = X.reshape(n, -1, X.shape[1])
+        rng = np.random.default_rng(seed)
+        method = as_written.METHODS[name]
+        return method(factors, k, truth.epsilon, truth.delta, truth.model, rng)
+
+    return fit
+
+
+METHODS: dict[str, Fit] = (
+    {name: _estimator(name) for name in ESTIMATORS}
+    | {name + PRINTED: _printed(name) for name in as_written.METHODS}
+    | {NO_PRIVACY: pca}
+)
+
+
+def available(names: tuple[str, ...]) -> list[str]:
+    """Those names whose estimator the installed package has."""
+    package = import_module("skdppca")
+    return [name for name in names if name not in ESTIMATORS or hasattr(package, name)]
