@@ -124,7 +124,7 @@ def deflations(repeats: int) -> list[dict[str, object]]:
         }
         runs = []
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):
-            draw = make_spiked(10_000, D, k, values, 0.5, random_state=seed)
+            draw = make_spiked(4_000, 100, k, values, 0.5, random_state=seed)
             runs.append(losses(draw, {**builds, "block": METHODS["KDPPCA"]}, seed))
         medians = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
         row = {"k": k, **{name: f"{loss:.1e}" for name, loss in medians.items()}}

@@ -30,7 +30,7 @@ PAGES = {
     },
     "adaptive": {
         "adaptive_accuracy": "Median zeta^2, d = 200, epsilon = 1, delta = 0.01",
-        "adaptive_deflation": "Median zeta^2 of deflation, 10000 groups, sigma = 0.5",
+        "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",
         "adaptive_speed": "Seconds of a whole fit, and times DPGauss",
     },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},

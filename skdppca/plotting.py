@@ -58,6 +58,8 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
     without bound towards it. This is an approximation for many features and well separated
     variances.
 
+    A method that does not release the whole spectrum is drawn without bars and floor.
+
     **The noise floor** is the smallest variance whose direction the noise does not drown,
     :math:`\theta = \tau \sqrt d` from the spectrum's centre: there `a` is 0. It is drawn in the
     units of the debiased variances; the spectrum as it was seen, before debiasing, ends at
@@ -201,19 +203,21 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _alignments(pca: Any) -> np.ndarray:
-    return np.asarray(pca.privacy_.details["alignments"], dtype=float)
+    """Of the components; all 1 if the method does not tell."""
+    told = pca.privacy_.details.get("alignments")
+    return np.ones(len(pca.components_)) if told is None else np.asarray(told, dtype=float)
 
 
 def _left_out(pca: Any) -> np.ndarray:
     kept = len(pca.explained_variance_)
-    spectrum = np.asarray(pca.privacy_.details["spectrum"], dtype=float)
+    spectrum = np.asarray(pca.privacy_.details.get("spectrum", ()), dtype=float)
     return spectrum[kept : kept + min(kept + 4, MAX_LEFT_OUT)]
 
 
 def _shares(pca: Any) -> np.ndarray | None:
     """The shares of the total variance, if rows were scaled to norm 1."""
     details = pca.privacy_.details
-    if details["clip"] != "spherical":
+    if details.get("clip") != "spherical":
         return None
     return np.asarray(details["spectrum"], dtype=float) / np.sum(details["spectrum"])
 
@@ -227,7 +231,7 @@ def _noise_sd(pca: Any) -> float:
 def _standard_errors(pca: Any) -> np.ndarray:
     """The sd of every variance, as the notes of `scree` derive it; 0 where there is no signal."""
     alignments, shares = _alignments(pca), _shares(pca)
-    if not pca.privacy_.details["noise_sd"]:
+    if not pca.privacy_.details.get("noise_sd"):
         return np.zeros_like(alignments)
     errors = _noise_sd(pca) / np.sqrt(np.where(alignments > 0, alignments, np.inf))
     if shares is not None:
@@ -242,7 +246,7 @@ def _standard_errors(pca: Any) -> np.ndarray:
 def _noise_floor(pca: Any) -> float:
     """The variance that is seen at the noise edge: half the half-width from the centre."""
     details, shares = pca.privacy_.details, _shares(pca)
-    if not details["noise_sd"]:
+    if not details.get("noise_sd"):
         return 0.0
     half_width = math.sqrt(2 * pca.n_features_in_) * _noise_sd(pca)
     floor = float(details["noise_edge"]) - half_width / 2

@@ -35,7 +35,7 @@ def mean_of(X, groups=None, centre=CENTRE, removed=None, n_jobs=None):
 
 
 def norms(mean, prediction=C):
-    return mean._measure(mean.records, mean._residual(W, prediction))[:, 0]
+    return mean._measure(mean._residual(W, prediction))[:, 0]
 
 
 def spreads(mean):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import BasePrivatePCA, DPGauss
+from ..decomposition import KDPPCA, BasePrivatePCA, DPGauss, KDPOjas, ResidualGauss
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
 from ._progress import progress
@@ -20,7 +20,12 @@ from ._write import SCREE, write
 
 __all__ = ["METHODS", "demo", "fit"]
 
-METHODS: dict[str, type[BasePrivatePCA]] = {"gauss": DPGauss}
+METHODS: dict[str, type[BasePrivatePCA]] = {
+    "gauss": DPGauss,
+    "kdpojas": KDPOjas,
+    "kdppca": KDPPCA,
+    "residual-gauss": ResidualGauss,
+}
 
 DIGIT_SHAPE = (8, 8)
 
@@ -32,6 +37,11 @@ def fit(options: argparse.Namespace) -> None:
         raise ValueError(
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
             "leave --ledger out for components that are not private"
+        )
+    if METHODS[options.method] is not DPGauss and not isinstance(options.components, int):
+        raise ValueError(
+            f"--method {options.method} sees no spectrum to choose a number of components by; "
+            "give one with --components K"
         )
     _prepare(options.out, options.force)
     ledger = None if options.ledger is None else PrivacyLedger(options.ledger)
@@ -126,7 +136,7 @@ def _save(pca: BasePrivatePCA, out: Path, *picture: Any) -> list[str]:
 def _summary(pca: BasePrivatePCA) -> str:
     exact = pca.adjacency == "replace-one" or math.isinf(pca.epsilon)
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
-    lost = int(np.sum(np.asarray(pca.privacy_.details["alignments"]) <= 0))
+    lost = int(np.sum(np.asarray(pca.privacy_.details.get("alignments", ())) <= 0))
     drowned = f"; {lost} of them lost in the noise" if lost else ""
     several = "s" if pca.n_components_ > 1 else ""
     return (

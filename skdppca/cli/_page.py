@@ -80,26 +80,33 @@ def page(pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes
 
 
 def _components(pca: BasePrivatePCA, names: Sequence[str]) -> str:
-    alignments = np.asarray(pca.privacy_.details["alignments"], dtype=float)
+    told = pca.privacy_.details.get("alignments")
     rows = []
     for i, component in enumerate(pca.components_[:MAX_ROWS]):
         largest = np.argsort(-np.abs(component))[:LARGEST]
         features = ", ".join(f"{html.escape(str(names[j]))} {component[j]:+.2f}" for j in largest)
-        lost = ' class="lost"' if alignments[i] <= 0 else ""
+        lost = ' class="lost"' if told is not None and told[i] <= 0 else ""
+        alignment = "" if told is None else f"<td>{told[i]:.2f}</td>"
         rows.append(
             f"<tr{lost}><td>{i + 1}</td><td>{pca.explained_variance_[i]:.4g}</td>"
-            f"<td>{pca.explained_variance_ratio_[i]:.1%}</td><td>{alignments[i]:.2f}</td>"
+            f"<td>{pca.explained_variance_ratio_[i]:.1%}</td>{alignment}"
             f'<td class="text">{features}</td></tr>'
         )
     more = pca.n_components_ - len(rows)
-    rest = f" {more} more are in <code>components.csv</code>." if more > 0 else ""
+    rest = f"{more} more are in <code>components.csv</code>." if more > 0 else ""
+    meaning = ""
+    if told is not None:
+        meaning = (
+            "Alignment: the squared cosine to expect between a component and the one that the "
+            "same method would give without noise; 1 is undisturbed, and a component with 0 is "
+            "lost in the noise. "
+        )
     return (
         '<div class="wide"><table><thead><tr><th></th><th>variance</th><th>share</th>'
-        f'<th>alignment</th><th class="text">largest entries</th></tr></thead><tbody>'
+        f"{'' if told is None else '<th>alignment</th>'}"
+        '<th class="text">largest entries</th></tr></thead><tbody>'
         f"{''.join(rows)}</tbody></table></div>"
-        '<p class="note">Alignment: the squared cosine to expect between a component and the one '
-        "that the same method would give without noise; 1 is undisturbed, and a component with 0 "
-        f"is lost in the noise.{rest}</p>"
+        f'<p class="note">{meaning}{rest}</p>'
     )
 
 

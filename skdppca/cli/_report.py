@@ -17,10 +17,11 @@ def report(options: argparse.Namespace) -> None:
     """Print in words what is in a directory."""
     path = options.directory / REPORT if options.directory.is_dir() else options.directory
     found = read_report(path)
-    alignments = found.details["alignments"]
-    lost = sum(alignment <= 0 for alignment in alignments)
     print(found)
-    print(f"{len(alignments)} components, {lost} of them lost in the noise")
+    alignments = found.details.get("alignments")
+    if alignments is not None:
+        lost = sum(alignment <= 0 for alignment in alignments)
+        print(f"{len(alignments)} components, {lost} of them lost in the noise")
     if found.receipt is not None:
         print(f"To check the charge: skdppca ledger verify FILE --report {path}")
     print(advice(found))
@@ -70,6 +71,6 @@ def _report(content: dict[str, Any]) -> PrivacyReport:
         receipt=None if content["receipt"] is None else Receipt.from_dict(content["receipt"]),
         details=content["details"],
     )
-    if report.private != content["private"] or "alignments" not in report.details:
+    if report.private != content["private"] or "norm_bound" not in report.details:
         raise ValueError("it contradicts itself, or lacks what `report` says")
     return report

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from sklearn.base import BaseEstimator
 from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from ..exceptions import NotReleasedError, SeededNoiseWarning
 from ..linalg import fix_signs
-from ..mechanisms.base import Mechanism, Public, Spender
+from ..mechanisms.base import Mechanism, Public
 from ..noise import NoiseSource
 from ..privacy import (
     GaussianEvent,
@@ -31,6 +30,7 @@ from ..privacy import (
 )
 from ..records import Records
 from ._fitted import FittedPCA
+from ._release import Release
 from ._validation import check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
@@ -46,40 +46,6 @@ FLOAT_ATTRIBUTES = (
     "explained_variance_ratio_",
     "singular_values_",
 )
-
-
-@dataclass(frozen=True)
-class Release:
-    """What a mechanism hands over: all of it private outputs or computed from them.
-
-    Parameters
-    ----------
-    components : ndarray of shape (k, d)
-        Orthonormal rows.
-    centre : ndarray of shape (d,)
-        In units of the scaled features.
-    explained_variance : ndarray of shape (k,) or None
-        None if no variances are released.
-    total_variance, noise_variance : float or None
-    n_samples : float
-        The number of records: exact where it is public, noisy elsewhere.
-    n_rows : float
-        What the variances were divided by, plus 1.
-    spender : Spender
-        The queries that were answered.
-    details : dict
-        For the report.
-    """
-
-    components: np.ndarray
-    centre: np.ndarray
-    explained_variance: np.ndarray | None
-    total_variance: float | None
-    noise_variance: float | None
-    n_samples: float
-    n_rows: float
-    spender: Spender
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..noise import NoiseSource
-from ..records import CANCELLATION, Records, Residual
+from ..records import CANCELLATION, Block, Records, Residual
 from .base import Public, Spender
 from .centre import clip_weights
 from .gaussian import UNIT_ROUNDOFF, summation_error
@@ -34,10 +34,13 @@ class Gradient:
         The columns of G, as rows.
     noise_sd : float
         Of every entry.
+    radius : float
+        What the residuals were clipped to.
     """
 
     mean: np.ndarray
     noise_sd: float
+    radius: float
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class BlockMean:
         mu_radius: float,
         mu: float,
         noise: NoiseSource,
+        radius: float | None = None,
     ) -> Gradient:
         """Release ``C + mean clip_R(A_i W - C)``, R found privately.
 
@@ -115,12 +119,15 @@ class BlockMean:
             The columns of W and C as rows, public or released, orthogonal to what is removed.
         spender : Spender
         mu_radius, mu : float
-            What the radius and the mean cost; nothing for the radius if there is a norm bound.
+            What the radius and the mean cost; nothing for the radius if it is known.
+        radius : float, optional
+            R, if it is known: public or released. A norm bound is one, too.
         """
         self._check(spender)
         residual = self._residual(directions, prediction)
-        measured = self._measure(self.records, residual)
-        radius = self._search(measured, residual, mu, self.n, spender, mu_radius, noise)
+        measured = None
+        if radius is None:
+            measured, radius = self._search(residual, mu, self.n, spender, mu_radius, noise)
         return self._release(residual, measured, radius, spender, mu, noise)
 
     def ranged_by(
@@ -136,12 +143,8 @@ class BlockMean:
         self._check(mine)
         others._check(theirs)
         residual = self._residual(directions, prediction)
-        measured = None
-        if self.norm_bound is None:
-            measured = others._measure(others.records, residual)
-        radius = others._search(measured, residual, mine.left, self.n, theirs, theirs.left, noise)
-        measured = self._measure(self.records, residual)
-        return self._release(residual, measured, radius, mine, mine.left, noise)
+        _, radius = others._search(residual, mine.left, self.n, theirs, theirs.left, noise)
+        return self._release(residual, None, radius, mine, mine.left, noise)
 
     def _check(self, spender: Spender) -> None:
         if spender.part != self.part:
@@ -167,59 +170,50 @@ class BlockMean:
         rows = Residual(nothing, nothing, self.centre, self.removed)
         return self.records.map(lambda block: block.squares(rows), width=2)
 
-    def _measure(self, records: Records, residual: Residual) -> np.ndarray:
+    def _measure(self, residual: Residual) -> np.ndarray:
         """Norms of the residuals, then what their sum can reuse; private, a row a record."""
-        if records.is_explicit:
-            return records.map(lambda block: block.residual_norms(residual, None), width=1)
+        if self.records.is_explicit:
+            return self.records.map(lambda block: block.residual_norms(residual, None), width=1)
         width = 1 + len(residual.directions)
-        return records.map(
+        return self.records.map(
             lambda block, known: block.residual_norms(residual, known), self._squares, width=width
         )
 
     def _search(
         self,
-        measured: np.ndarray | None,
         residual: Residual,
         mu: float,
         n_mean: float,
         spender: Spender,
         mu_radius: float,
         noise: NoiseSource,
-    ) -> float:
-        """A radius among these records, for a mean of so many that is released at `mu`."""
+    ) -> tuple[np.ndarray | None, float]:
+        """A radius among these records, for a mean of so many that is released at `mu`.
+
+        Before it, what was measured to find it, if anything was.
+        """
         if math.isinf(mu):
-            return math.inf
+            return None, math.inf
         if self.norm_bound is not None:
-            return self.norm_bound**2
+            return None, self.norm_bound**2
+        measured = self._measure(residual)
         noisy = NOISE_WEIGHT * math.sqrt(residual.directions.size) / (mu * n_mean)
         excess = max(max(MIN_EXCESS, noisy) * self.n, COUNT_SLACK / mu_radius)
         excess = min(excess, MAX_EXCESS * self.n)
-        return private_radius(
-            measured[:, 0],
-            excess,
-            f"radius of the {self.name}",
-            spender,
-            mu_radius,
-            self.public,
-            noise,
-        )
+        name = f"radius of the {self.name}"
+        paid = (spender, mu_radius, self.public, noise)
+        return measured, private_radius(measured[:, 0], excess, name, *paid)
 
     def _release(
         self,
         residual: Residual,
-        measured: np.ndarray,
+        measured: np.ndarray | None,
         radius: float,
         spender: Spender,
         mu: float,
         noise: NoiseSource,
     ) -> Gradient:
         records, terms = precise_residuals(self.records, residual, radius)
-        if records is not self.records:
-            # Scores of dense rows have other last digits, and the weights must fit them.
-            measured = self._measure(records, residual)
-        weights = clip_weights(measured[:, :1], radius)
-        with np.errstate(all="ignore"):  # rows that overflow, of weight 0: a warning would tell
-            weighted = np.hstack([weights, measured[:, 1:] * weights])
         size = residual.directions.shape
         query = spender.take(
             self.name,
@@ -229,13 +223,22 @@ class BlockMean:
             norm_error=residual_norm_error(records, len(residual.directions)),
             rounding=summation_error(terms, records.span_rows, records.n_features),
         )
-        total = records.fold(
-            lambda out, block, w: block.add_residuals(out, w, residual), size, weighted
-        )
+        # Scores of dense rows have other last digits than those of sparse ones: what was measured
+        # on other blocks is measured again.
+        reused = measured is not None and records is self.records
+        known = measured if reused else None if records.is_explicit else self._squares
+
+        def add(out: np.ndarray, block: Block, known: np.ndarray | None) -> None:
+            found = known if reused else block.residual_norms(residual, known)
+            weights = clip_weights(found[:, :1], radius)
+            weighted = np.hstack([weights, found[:, 1:] * weights])
+            block.add_residuals(out, weighted, residual)
+
+        total = records.fold(add, size, known)
         noisy = query.release(total.ravel(), noise).reshape(size) / self.n
         if self.removed is not None:
             noisy -= (noisy @ self.removed.T) @ self.removed
-        return Gradient(residual.prediction + noisy, query.noise_sd / self.n)
+        return Gradient(residual.prediction + noisy, query.noise_sd / self.n, radius)
 
 
 def precise_residuals(records: Records, residual: Residual, radius: float) -> tuple[Records, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def steps(
     range_share: float,
     spender: Spender,
     noise: NoiseSource,
+    searches: int | None = None,
 ) -> Iterator[Step]:
     """So many private steps, which spend all that `spender` has left.
 
@@ -46,6 +48,8 @@ def steps(
         "reuse": each mean costs so many times the last one's square.
     range_share : float
         Share of the budget ("reuse") or of the records ("split") for the radii.
+    searches : int, optional
+        "reuse": only so many first steps search a radius, and the others take the last one.
     """
     if sampling == "split":
         ranged = min(max(round(FACES * range_share), 1), FACES - 1)
@@ -57,10 +61,20 @@ def steps(
     if mean.norm_bound is not None:
         range_share = 0.0
     whole = spender.left
-    mu_radius = whole * math.sqrt(range_share / n_steps)
-    for weight in geometric(ratio, n_steps):
+    searches = min(searches or n_steps, n_steps)
+    mu_radius = whole * math.sqrt(range_share / searches)
+    radius = None
+
+    def step(w: np.ndarray, c: np.ndarray, mu: float, searched: bool) -> Gradient:
+        nonlocal radius
+        known = None if searched else radius
+        gradient = mean(w, c, spender, mu_radius, mu, noise, known)
+        radius = gradient.radius
+        return gradient
+
+    for t, weight in enumerate(geometric(ratio, n_steps)):
         mu = whole * math.sqrt((1 - range_share) * weight)
-        yield lambda w, c, mu=mu: mean(w, c, spender, mu_radius, mu, noise)
+        yield partial(step, mu=mu, searched=t < searches)
 
 
 def geometric(ratio: float, n_steps: int) -> np.ndarray:

@@ -76,16 +76,18 @@ class ProductResiduals(ABC):
         norms = safe_root(found)
         lost = ~(found >= CANCELLATION * (terms * lengths + constant))
         lost |= (lengths < NEAREST**2) & (squares > 1)  # a long row whose scores underflow
-        near = np.flatnonzero(lost)
-        entries = near.size * residual.directions.shape[1]
-        for some in np.array_split(near, 1 + entries // DENSE_ENTRIES):
-            rows = self.some_rows(some, residual)
-            columns = zip(scores[some].T, residual.prediction, strict=True)
-            norms[some] = safe_root(sum(row_squares(rows * s[:, None] - c) for s, c in columns))
+        if lost.any():
+            near = np.flatnonzero(lost)
+            entries = near.size * residual.directions.shape[1]
+            for some in np.array_split(near, 1 + entries // DENSE_ENTRIES):
+                rows = self.some_rows(some, residual)
+                columns = zip(scores[some].T, residual.prediction, strict=True)
+                norms[some] = safe_root(sum(row_squares(rows * s[:, None] - c) for s, c in columns))
         return np.column_stack([norms, scores])
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         weights, scores = weighted[:, 0], weighted[:, 1:]
         kept = weights != 0  # inf * 0
-        self.add_products(out, scores[kept], kept, residual)
-        out -= weights.sum() * residual.prediction
+        self.add_products(out, scores if kept.all() else scores[kept], kept, residual)
+        if residual.prediction.any():
+            out -= weights.sum() * residual.prediction

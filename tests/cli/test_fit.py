@@ -26,13 +26,23 @@ def charges(ledger):
     return len(PrivacyLedger(ledger).receipts)
 
 
-def test_a_fit_writes_all_files_and_says_so(fit, tmp_path):
-    result = fit("-k", 2)
+@pytest.mark.parametrize("method", _fit.METHODS)
+def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
+    result = fit("-k", 2, "--method", method)
     assert result.status == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     assert all(name in result.out for name in FILES)
     assert "differentially private" in result.out
     assert result.err == ""
+    assert run("report", tmp_path / "out").status == 0
+
+
+@pytest.mark.parametrize("method", sorted(set(_fit.METHODS) - {"gauss"}))
+def test_methods_without_a_spectrum_need_a_number_of_components(fit, ledger, method):
+    result = fit("--ledger", ledger, "--method", method)
+    assert is_one_line_error(result)
+    assert "--components K" in result.err
+    assert charges(ledger) == 0
 
 
 def test_the_arrays_are_the_fitted_attributes(run, table, rows, tmp_path):
