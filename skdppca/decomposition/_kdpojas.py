@@ -120,6 +120,8 @@ class KDPOjas(AdaptivePCA):
 
     Notes
     -----
+    The first 5 passes search a clipping radius privately; the others keep the last one.
+
     The paper's noise multiplier rests on privacy amplification by shuffling, which holds for tiny
     epsilon only: an attack on the printed algorithm at epsilon 1 sees more than 5. Here every step
     is the Gaussian mechanism on the sum over all records.

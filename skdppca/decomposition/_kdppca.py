@@ -44,7 +44,8 @@ class KDPPCA(AdaptivePCA):
 
     k-DP-PCA of Düngler & Sanyal, and for one component DP-PCA of Liu et al., made private and
     sharper. For records that agree with each other up to a small deviation: groups of rows with a
-    common signal. It never forms a d x d matrix. On ordinary rows `DPGauss` is better.
+    common signal. It never forms a d x d matrix. On ordinary rows it beats `DPGauss` only where
+    noise in many other directions dominates them; where the components do, `DPGauss` is better.
 
     Parameters
     ----------

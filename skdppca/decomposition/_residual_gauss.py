@@ -123,7 +123,8 @@ class ResidualGauss(AdaptivePCA):
 
     Part of the budget buys `DPGauss`'s matrix; the rest corrects its products with its own top
     eigenvectors, with noise that follows how far the records are from what the matrix predicts.
-    The best method for records that agree with each other up to a small deviation.
+    For records that agree with each other up to a small deviation. On ordinary rows it beats
+    `DPGauss` where noise in other directions dominates them, and not where the components do.
 
     Parameters
     ----------
@@ -190,14 +191,14 @@ class ResidualGauss(AdaptivePCA):
     See Also
     --------
     KDPPCA : Without a d x d matrix.
-    DPGauss : Better on ordinary rows, and it releases the whole spectrum.
+    DPGauss : Better on rows that the components dominate; it releases the whole spectrum.
 
     Notes
     -----
     A refinement releases the mean of ``A_i W`` around ``C = S W``, S the matrix so far and W its
     top eigenvectors, clipped to a private radius; S is then changed to agree with it, weighted by
-    inverse variance. If the start does not see k components above its noise, the power iteration
-    takes the place of the refinements.
+    inverse variance. If the start does not see k components above its noise, the iteration of
+    `KDPPCA`, from the best directions there are, takes the place of the refinements.
 
     References
     ----------

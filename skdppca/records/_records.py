@@ -256,7 +256,7 @@ class Records:
         """The rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
         rows = self._rows(where)
         if sparse.issparse(rows):
-            rows = _canonical(rows).toarray()
+            rows = canonical(rows).toarray()
         if self._scale is None and rows.dtype == np.float64 and rows.flags.c_contiguous:
             return np.asarray(rows)
         out = cast.ravel()[: rows.size].reshape(rows.shape)
@@ -266,13 +266,13 @@ class Records:
         return out
 
     def _sparse_rows(self, where: slice) -> sparse.csr_array:
-        rows = _canonical(self._rows(where))
+        rows = canonical(self._rows(where))
         if self._scale is not None:
             rows.data /= self._scale[rows.indices]
         return rows
 
 
-def _canonical(rows: sparse.csr_array) -> sparse.csr_array:
+def canonical(rows: sparse.csr_array) -> sparse.csr_array:
     """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
 
     Without the flag scipy would sort the rows only if one of them needs it, so that one row
