@@ -15,6 +15,9 @@ __all__ = ["GaussianQuery", "summation_error"]
 
 UNIT_ROUNDOFF = 2.0**-53
 
+# Grid units that a sum may reach: half of what 64 bits hold is left to the noise.
+MOST_STEPS = 2.0**61
+
 
 def summation_error(terms: float, span_rows: int, inner: int) -> float:
     """Bound on the rounding error, in Frobenius norm, of any sum over blocks of records.
@@ -108,6 +111,8 @@ class GaussianQuery:
             if self.symmetric:
                 off_diagonal = math.nextafter(sd / math.sqrt(2), math.inf)
                 sd = np.where(upper[0] == upper[1], sd, off_diagonal)
-            steps = np.rint(total / self.grid).astype(np.int64)
+            # A sum is finite and far below that; were it not, the cast would wrap around.
+            steps = np.clip(np.nan_to_num(np.rint(total / self.grid)), -MOST_STEPS, MOST_STEPS)
+            steps = steps.astype(np.int64)
             total = self.grid * (steps + noise.rounded_gaussian(sd, total.shape))
         return symmetric_from_upper(total, self.size) if self.symmetric else total

@@ -70,7 +70,7 @@ def release_variances(
     values, rotation = decreasing_eigh((gradient.mean + gradient.mean.T) / 2)
     # 2. the total, and what it leaves to the other directions: no less than its noise
     total, total_sd = _total(mean, spender, *_divide(others, mean), noise)
-    explained = np.clip(values, gradient.noise_sd, max(total, gradient.noise_sd))
+    explained = np.clip(values, min(gradient.noise_sd, total), total)
     left = d - k
     rest = max(total - float(explained.sum()), total_sd) / left if left else 0.0
     # 3. both per row

@@ -91,3 +91,11 @@ def test_a_spender_refuses_more_than_is_left():
     spender = Spender(1.0)
     with pytest.raises(RuntimeError, match="budget"):
         spender.take("a", 1.001, 1.0)
+
+
+@pytest.mark.parametrize("total", [np.nan, np.inf, -np.inf, 1e300])
+def test_a_sum_that_is_no_number_does_not_wrap_around(total):
+    query = GaussianQuery("sum", 1.0, 1.0, rounding=1e-9)
+    released = query.release(total, NoiseSource(0))
+    assert np.isfinite(released)
+    assert released * np.nan_to_num(np.sign(total)) >= 0
