@@ -112,7 +112,8 @@ class GaussianQuery:
                 off_diagonal = math.nextafter(sd / math.sqrt(2), math.inf)
                 sd = np.where(upper[0] == upper[1], sd, off_diagonal)
             # A sum is finite and far below that; were it not, the cast would wrap around.
-            steps = np.clip(np.nan_to_num(np.rint(total / self.grid)), -MOST_STEPS, MOST_STEPS)
-            steps = steps.astype(np.int64)
+            with np.errstate(over="ignore"):
+                steps = np.nan_to_num(np.rint(total / self.grid))
+            steps = np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
             total = self.grid * (steps + noise.rounded_gaussian(sd, total.shape))
         return symmetric_from_upper(total, self.size) if self.symmetric else total
