@@ -151,8 +151,12 @@ class AdaptivePCA(BasePrivatePCA):
             )
 
     def _least_mu(self, n_features: int) -> float:
-        width = self.n_components or n_features
-        return super()._least_mu(n_features) + LEAST_STEP_MU * math.sqrt(n_features * width)
+        entries = n_features * self._width(n_features)
+        return super()._least_mu(n_features) + LEAST_STEP_MU * math.sqrt(entries)
+
+    def _width(self, n_features: int) -> int:
+        """Columns of a step's mean."""
+        return self.n_components or n_features
 
     def _shared(self, public: Public) -> dict[str, Any]:
         """The fields of every adaptive mechanism."""

@@ -28,7 +28,7 @@ from ..privacy import (
     Spending,
     mu_of,
 )
-from ..records import Records
+from ..records import MAX_ROWS, Records
 from ._fitted import FittedPCA
 from ._release import Release
 from ._validation import check_groups, check_reach, check_rows, check_vector
@@ -37,6 +37,9 @@ __all__ = ["BasePrivatePCA", "Release"]
 
 # Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-26
+
+# The least share of the budget that a parameter may give a step.
+LEAST_SHARE = 1e-4
 
 # Released arrays that get the input's precision.
 FLOAT_ATTRIBUTES = (
@@ -142,7 +145,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         # 3. charge
         receipt = self._charge(mechanism.event, noise)
         # 4. compute
-        release = mechanism(records, noise)
+        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
+            release = mechanism(records, noise)
         self._store(release, mechanism, noise, receipt)
         self._cast_fitted(np.float32 if X.dtype == np.float32 else np.float64)
         return self
@@ -153,6 +157,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"n_components={self.n_components} exceeds n_features={n_features}; "
                 f"choose at most {n_features}"
             )
+        for name in ("variance_share", "location_share"):
+            if 0 < getattr(self, name, 0.0) < LEAST_SHARE:
+                raise ValueError(
+                    f"{name}={getattr(self, name)} pays for no answer that could be used; set 0 "
+                    f"to leave it out, or at least {LEAST_SHARE}"
+                )
         if self.random_state is np.random.mtrand._rand:
             raise ValueError(
                 "random_state is numpy's global random state, which any code can seed or read; "
@@ -170,6 +180,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
+
+    @property
+    def _max_rows(self) -> int:
+        """The declared domain: more rows are an error, which is no private output."""
+        return MAX_ROWS
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""

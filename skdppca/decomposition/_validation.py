@@ -53,6 +53,8 @@ def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
     """
     if getattr(X, "ndim", 0) == 2 and X.shape[1] == 0:
         raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    if sparse.issparse(X) and X.format not in ("csr", "csc"):
+        X = _by_rows(X)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", copy=False)
@@ -60,9 +62,25 @@ def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
         raise type(error)(_without_data(str(error))) from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {X.dtype}; give real numbers")
-    if X.shape[0] > MAX_ROWS:
-        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
+    most = getattr(estimator, "_max_rows", MAX_ROWS)
+    if X.shape[0] > most:
+        remedy = "" if most == MAX_ROWS else f"; {estimator._more_rows}"
+        raise ValueError(
+            f"X has more than {most} rows; the guarantee is proven up to there{remedy}"
+        )
     return X
+
+
+def _by_rows(X: Any) -> sparse.csr_array:
+    """CSR with the entries of a row in an order that depends on that row alone.
+
+    scipy's conversion adds entries that are stored in parts, and sorts them only if some row needs
+    it: so that one row decided in which order another's are added.
+    """
+    X = X.tocoo()
+    order = np.lexsort((X.col, X.row))  # stable
+    starts = np.searchsorted(X.row[order], np.arange(X.shape[0] + 1))
+    return sparse.csr_array((X.data[order], X.col[order], starts), shape=X.shape)
 
 
 def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:

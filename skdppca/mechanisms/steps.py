@@ -20,8 +20,9 @@ Step = Callable[[np.ndarray, np.ndarray], Gradient]
 # Records are divided by draws of so many faces.
 FACES = 100
 
-# Steps over which shares grow at most: no step may get so little that its noise leaves the grid.
-MOST_GROWTH = 20
+# Shares grow over so many steps at most, and from so much of the last: no step may get so little
+# that its noise leaves the grid.
+MOST_STEPS, LEAST_SHARE = 20, 2.0**-20
 
 # Directions of W that the new span has lost say nothing about it.
 LOST = 0.3
@@ -79,7 +80,8 @@ def steps(
 
 def geometric(ratio: float, n_steps: int) -> np.ndarray:
     """Shares that add up to 1, each `ratio` times the one before; of many the first are equal."""
-    weights = ratio ** np.maximum(np.arange(1.0 - n_steps, 1.0), -MOST_GROWTH)
+    least = max(ratio**-MOST_STEPS, LEAST_SHARE)
+    weights = np.maximum(ratio ** np.arange(1.0 - n_steps, 1.0), least)
     return weights / weights.sum()
 
 
