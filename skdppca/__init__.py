@@ -1,11 +1,20 @@
 """Differentially private PCA that behaves like `sklearn.decomposition.PCA`."""
 
-from .decomposition import KDPPCA, DPGauss, KDPOjas, ResidualGauss
+from .decomposition import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    KDPOjas,
+    ResidualGauss,
+)
 from .privacy import PrivacyAccountant, PrivacyLedger
 
 __all__ = [
+    "GDPPCA",
     "KDPPCA",
     "DPGauss",
+    "DPPowerMethod",
     "KDPOjas",
     "PrivacyAccountant",
     "PrivacyLedger",

@@ -2,13 +2,22 @@
 
 import pytest
 
-from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
+from skdppca import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    KDPOjas,
+    ResidualGauss,
+)
 
 ESTIMATORS = [
     ("DPGauss", DPGauss),
     ("KDPPCA", KDPPCA),
     ("KDPOjas", KDPOjas),
     ("ResidualGauss", ResidualGauss),
+    ("GDPPCA", GDPPCA),
+    ("DPPowerMethod", DPPowerMethod),
 ]
 
 on_all_estimators = pytest.mark.parametrize(

@@ -3,15 +3,19 @@
 from ._base import BasePrivatePCA
 from ._deflation import Deflation
 from ._dp_gauss import DPGauss
+from ._dp_power import DPPowerMethod
+from ._gdppca import GDPPCA
 from ._kdpojas import KDPOjas
 from ._kdppca import KDPPCA
 from ._oracles import Oracle, PowerOracle
 from ._residual_gauss import ResidualGauss
 
 __all__ = [
+    "GDPPCA",
     "KDPPCA",
     "BasePrivatePCA",
     "DPGauss",
+    "DPPowerMethod",
     "Deflation",
     "KDPOjas",
     "Oracle",

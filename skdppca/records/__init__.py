@@ -1,7 +1,18 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
 from ._block import Block, Residual
+from ._entries import Interactions, LargestEntries
 from ._numbers import CANCELLATION
+from ._products import add_products
 from ._records import MAX_ROWS, Records
 
-__all__ = ["CANCELLATION", "MAX_ROWS", "Block", "Records", "Residual"]
+__all__ = [
+    "CANCELLATION",
+    "MAX_ROWS",
+    "Block",
+    "Interactions",
+    "LargestEntries",
+    "Records",
+    "Residual",
+    "add_products",
+]

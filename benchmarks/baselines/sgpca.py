@@ -1,0 +1,47 @@
+"""SGPCA (Cai, Xia & Zha 2024, as in Kim & Jung's Algorithm 2): **NOT PRIVATE**.
+
+Why: the sensitivity is made of population eigenvalues, which nobody knows, and it holds with high
+probability over Gaussian data only. Differential privacy is a claim on every pair of neighbours:
+on others one record turns the eigenvectors, by far more than the noise.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+
+from ._common import classical_sd, epsilon_bound, one_outlier, shows_the_outlier, top_rows
+
+
+def sgpca(
+    X: np.ndarray,
+    k: int,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    eigenvalues: tuple[float, float],
+) -> np.ndarray:
+    """Algorithm 2; k orthonormal rows. NOT PRIVATE.
+
+    `eigenvalues` are the largest and the smallest of the population.
+    """
+    n, d = X.shape
+    half = n // 2
+    # 1. pairs, 2. eigenvectors of their covariance
+    Z = (X[half : 2 * half] - X[:half]) / sqrt(2)
+    V = top_rows(Z.T @ Z / n, k)
+    # 3. a projection with noise
+    ratio = eigenvalues[1] / eigenvalues[0]
+    sensitivity = 4 * (ratio + sqrt(ratio)) * sqrt(d * (k + log(n))) / n
+    upper = np.triu(rng.normal(scale=classical_sd(sensitivity, epsilon, delta), size=(d, d)))
+    return top_rows(V.T @ V + upper + np.triu(upper, 1).T, k)
+
+
+def attack(epsilon: float = 0.5, delta: float = 1e-5, n: int = 5000, runs: int = 2000) -> float:
+    """A lower bound on the epsilon of a release that claims `epsilon`."""
+
+    def event(X: np.ndarray, rng: np.random.Generator) -> bool:
+        return shows_the_outlier(sgpca(X, 1, epsilon, delta, rng, (10.0, 1.0)))
+
+    return epsilon_bound(event, one_outlier(n, 2), delta, runs)

@@ -1,0 +1,96 @@
+"""Ways to the top eigenvectors of ``A = sum_u r_u r_u^T / max(deg u, m)``, all with p = 32, L = 3.
+
+Each takes the matrix, the floor m, epsilon and a seed, and returns 32 orthonormal rows.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from skdppca import DPPowerMethod
+from skdppca.exceptions import SeededNoiseWarning
+from skdppca.mechanisms.product_sensitivity import interaction_product
+from skdppca.privacy import mu_of
+
+P, L, DELTA = 32, 3, 1e-6
+
+Method = Callable[[sparse.csr_array, int, float, int], np.ndarray]
+
+
+def ours(X: sparse.csr_array, floor: int, epsilon: float, seed: int, **parameters) -> np.ndarray:
+    """`DPPowerMethod`, interaction-level; all of the budget for the passes."""
+    told = {"protect": "interaction", "center": False, "variance_share": 0, "n_iter": L}
+    told |= {"oversampling": 0, "degree_floor": floor, "delta": DELTA} | parameters
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        return DPPowerMethod(P, epsilon=epsilon, random_state=seed, **told).fit(X).components_
+
+
+def printed(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    """Algorithm 1 of Nicolas et al., noise ``sqrt2 rho sqrt(4 L ln(1/delta)) / epsilon``.
+
+    That of Theorem 3.2; private for epsilon <= 2.34 ln(1/delta) = 32 only.
+    """
+    multiplier = math.sqrt(4 * L * math.log(1 / DELTA)) / epsilon
+    return _power(X, floor, seed, lambda W: interaction_product(W, floor, "nicolas") * multiplier)
+
+
+def local(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    """As FedPower (Guo et al. 2024): every user adds noise, of a sensitivity fixed before.
+
+    Their worst case ``sqrt(p) max |Q_ij| <= sqrt p``, and our exact noise. No secure sum, so the
+    noise of all users adds up.
+    """
+    sd = math.sqrt(2 * P) * math.sqrt(L) / mu_of(epsilon, DELTA) * math.sqrt(X.shape[0])
+    return _power(X, floor, seed, lambda W: sd)
+
+
+def _power(
+    X: sparse.csr_array, floor: int, seed: int, noise_sd: Callable[[np.ndarray], float]
+) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rows = weighted(X, floor)
+    Q = np.linalg.qr(rng.normal(size=(X.shape[1], P)))[0]
+    for _ in range(L):
+        Y = rows.T @ (rows @ Q) + rng.normal(scale=noise_sd(Q.T), size=Q.shape)
+        Q = np.linalg.qr(Y)[0]
+    return Q.T
+
+
+def weighted(X: sparse.csr_array, floor: int) -> sparse.csr_array:
+    """Rows over the root of ``max(deg, floor)``."""
+    degrees = np.maximum(np.diff(X.indptr), floor)
+    return sparse.csr_array(sparse.diags_array(1 / np.sqrt(degrees)) @ X)
+
+
+def without_noise(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    """The floor: three passes, 32 directions, nothing private."""
+    return _power(X, floor, seed, lambda W: 0.0)
+
+
+def more_directions(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    return ours(X, floor, epsilon, seed, oversampling=P)
+
+
+def nicolas(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    return ours(X, floor, epsilon, seed, sensitivity="nicolas")
+
+
+def balcan(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
+    return ours(X, floor, epsilon, seed, sensitivity="balcan")
+
+
+METHODS: dict[str, Method] = {
+    "DPPowerMethod": ours,
+    "DPPowerMethod, p = 64": more_directions,
+    "exact noise, sqrt2 rho": nicolas,
+    "printed noise, sqrt2 rho": printed,
+    "exact noise, sqrt(2p) max|Q|": balcan,
+    "local noise (as FedPower)": local,
+    "no noise": without_noise,
+}

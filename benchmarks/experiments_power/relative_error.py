@@ -1,0 +1,100 @@
+"""Relative error of the filtered interaction matrix against epsilon.
+
+Figures 1 and 2 of Nicolas et al. (2025):
+
+    python benchmarks/experiments_power/relative_error.py --data FOLDER
+
+With R the matrix and U the top 32 eigenvectors of ``R^T diag(1 / max(deg, m)) R``, R U U^T is the
+ideal low-pass filter of a recommender, and the error ``||R V V^T - R U U^T|| / ||R U U^T||``.
+FOLDER (or SKDPPCA_DATA) holds the saved matrices; without it the generated one alone is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from _matrices import FLOORS, GENERATED, SAVED, load
+from _methods import METHODS, P, weighted
+
+RESULTS = Path(__file__).parents[2] / "doc" / "experiments"
+EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+# Okabe & Ito's colours
+COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#56B4E9", "#CC79A7", "#999999", "#000000")
+
+
+def errors(X, floor, epsilons, repeats):
+    """One row a method, epsilon and seed."""
+    rows = weighted(X, floor)
+    top = np.linalg.eigh((rows.T @ rows).toarray())[1][:, ::-1][:, :P].T
+    gram = (X.T @ X).toarray()
+    size = np.sum((top @ gram) * top)
+    for method, find in METHODS.items():
+        for epsilon in epsilons:
+            for seed in range(repeats):
+                V = find(X, floor, epsilon, seed)
+                difference = V.T @ V - top.T @ top
+                square = np.sum((difference @ gram) * difference)
+                yield method, epsilon, seed, float(np.sqrt(square / size))
+
+
+def measure(folder, epsilons, repeats):
+    cells = [(name, floor) for name, (_, floors) in SAVED.items() for floor in floors]
+    cells += [(GENERATED, floor) for floor in FLOORS]
+    found = []
+    for name, floor in cells:
+        X = load(name, folder)
+        if X is None:
+            print(f"{name}: no file, left out")
+            continue
+        for row in errors(X, floor, epsilons, repeats):
+            found.append((name, floor, *row))
+        print(f"{name}, floor {floor}: done", flush=True)
+    columns = ["matrix", "floor", "method", "epsilon", "seed", "relative_error"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def draw(frame, path):
+    cells = list(frame.groupby(["matrix", "floor"], sort=False))
+    sheet, axes = plt.subplots(1, len(cells), figsize=(3 * len(cells), 4.2), sharey=True)
+    for ax, ((name, floor), rows) in zip(np.atleast_1d(axes), cells, strict=True):
+        for colour, method in zip(COLOURS, METHODS, strict=True):
+            mine = rows[rows["method"] == method].groupby("epsilon")["relative_error"]
+            style = ":" if method == "no noise" else "-"
+            ax.plot(mine.median().index, mine.median(), style, color=colour, marker="o", ms=3)
+            ax.fill_between(mine.min().index, mine.min(), mine.max(), color=colour, alpha=0.15)
+        ax.set(xscale="log", yscale="log", title=f"{name}, floor {floor}", xlabel="epsilon")
+        ax.grid(axis="y", color="#e4e4e4")
+    np.atleast_1d(axes)[0].set_ylabel("relative error of the filtered matrix")
+    lines = np.atleast_1d(axes)[0].get_lines()
+    sheet.legend(lines, list(METHODS), loc="lower center", ncols=4, frameon=False, fontsize=8)
+    sheet.tight_layout(rect=(0, 0.1, 1, 1))
+    sheet.savefig(path, dpi=130)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where csv and png go")
+    options = parser.parse_args()
+    folder = None if options.data is None else Path(options.data)
+    frame = measure(folder, options.epsilons, options.repeats)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(options.folder / "power_relative_error.csv", index=False, float_format="%.5g")
+    draw(frame, options.folder / "power_relative_error.png")
+    keys = ["matrix", "floor", "epsilon", "method"]
+    table = frame.groupby(keys, sort=False)["relative_error"].median().unstack("epsilon")
+    print(table.round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Records of which only some entries count: a function of each record by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ._records import Records, canonical
+
+__all__ = ["Interactions", "LargestEntries"]
+
+
+class _Changed(Records):
+    """The same records with every row changed as it is read, without a look at other rows."""
+
+    def __init__(self, records: Records) -> None:
+        vars(self).update(vars(records))
+        self._source = self._X
+
+    def _rows(self, where: slice) -> np.ndarray | sparse.csr_array:
+        rows = super()._rows(where)
+        # The scores of records replace their rows, and are left as they are.
+        return self._change(rows) if self._X is self._source else rows
+
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
+        raise NotImplementedError
+
+
+class LargestEntries(_Changed):
+    """Sparse rows without all but their `most` largest entries in absolute value.
+
+    Of equal ones those of the first columns stay.
+    """
+
+    def __init__(self, records: Records, most: int) -> None:
+        super().__init__(records)
+        self.most = most
+
+    def _change(self, rows: sparse.csr_array) -> sparse.csr_array:
+        rows = canonical(rows)
+        lengths = np.diff(rows.indptr)
+        if not np.any(lengths > self.most):
+            return rows
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((rows.indices, -np.abs(rows.data), number))
+        rank = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
+        kept = np.sort(order[rank < self.most])
+        indptr = np.concatenate([[0], np.cumsum(np.minimum(lengths, self.most))])
+        return sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), rows.shape)
+
+
+class Interactions(_Changed):
+    """Every non-zero entry counts 1, and a row is divided by ``sqrt(max(its number, floor))``.
+
+    So a row r is one term of ``A = sum r r^T / max(deg r, floor)``, of norm at most 1.
+    """
+
+    def __init__(self, records: Records, floor: int) -> None:
+        super().__init__(records)
+        self.floor = floor
+
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
+        if not sparse.issparse(rows):
+            ones = (rows != 0).astype(np.float64)
+            return ones / np.sqrt(np.maximum(ones.sum(axis=1), self.floor))[:, None]
+        rows = canonical(rows)
+        rows.eliminate_zeros()
+        degrees = np.diff(rows.indptr)
+        rows.data = np.repeat(1 / np.sqrt(np.maximum(degrees, self.floor)), degrees)
+        return rows
