@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ._records import Records, canonical
+from ._records import Records
+from ._sparse import canonical
 
 __all__ = ["Interactions", "LargestEntries"]
 

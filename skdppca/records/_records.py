@@ -14,7 +14,7 @@ from ..noise import NoiseSource
 from ._block import Block
 from ._dense import DenseRows, ExplicitRows
 from ._groups import DenseGroups, LargeGroup
-from ._sparse import SparseRows
+from ._sparse import SparseRows, canonical
 
 # The declared domain: the rounding errors of the sums are bounded for at most so many rows.
 MAX_ROWS = 2**30
@@ -270,20 +270,6 @@ class Records:
         if self._scale is not None:
             rows.data /= self._scale[rows.indices]
         return rows
-
-
-def canonical(rows: sparse.csr_array) -> sparse.csr_array:
-    """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
-
-    Without the flag scipy would sort the rows only if one of them needs it, so that one row
-    decided in which order another's parts are added.
-    """
-    parts = (rows.data.astype(np.float64), rows.indices.copy(), rows.indptr.copy())
-    copied = sparse.csr_array(parts, shape=rows.shape)
-    if not copied.has_canonical_format:
-        copied.has_sorted_indices = False
-        copied.sum_duplicates()
-    return copied
 
 
 class _CompensatedSum:

@@ -10,7 +10,7 @@ from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
 from ._residuals import DENSE_ENTRIES, ProductResiduals
 
-__all__ = ["SparseRows"]
+__all__ = ["SparseRows", "canonical"]
 
 
 class SparseRows(ProductResiduals):
@@ -111,3 +111,17 @@ class SparseRows(ProductResiduals):
                 moment -= weights.sum() * centre
             out[:d, d] += constant * moment
             out[d, d] += constant**2 * len(weights)
+
+
+def canonical(rows: sparse.csr_array) -> sparse.csr_array:
+    """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
+
+    Without the flag scipy would sort the rows only if one of them needs it, so that one row
+    decided in which order another's parts are added.
+    """
+    parts = (rows.data.astype(np.float64), rows.indices.copy(), rows.indptr.copy())
+    copied = sparse.csr_array(parts, shape=rows.shape)
+    if not copied.has_canonical_format:
+        copied.has_sorted_indices = False
+        copied.sum_duplicates()
+    return copied
