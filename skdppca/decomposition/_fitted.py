@@ -74,7 +74,8 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             In squared units of X.
         """
         check_is_fitted(self)
-        signal = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        variances = self.explained_variance_.astype(np.float64)
+        signal = np.maximum(variances - self.noise_variance_, 0.0)
         covariance = (self.components_.T * signal) @ self.components_
         covariance.flat[:: len(covariance) + 1] += self.noise_variance_
         return covariance * np.outer(*[self._scales(self.n_features_in_)] * 2)
@@ -89,7 +90,8 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             components.
         """
         check_is_fitted(self)
-        noise, variances = self.noise_variance_, self.explained_variance_
+        # In float64: variances that a search ran off with are too large for products in float32.
+        noise, variances = self.noise_variance_, self.explained_variance_.astype(np.float64)
         if noise > 0:
             shrunk = np.maximum(variances - noise, 0.0)
             weights = -shrunk / (noise * (shrunk + noise))
