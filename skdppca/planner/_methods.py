@@ -20,19 +20,6 @@ from ..mechanisms.sensitivity import ball_sum, psd_sum
 
 __all__ = ["METHODS", "Method"]
 
-# Up to so many records `GDPPCA` forms all pairs by itself.
-ALL_PAIRS_UP_TO = 2**13
-
-
-def _nothing(n_samples: int) -> dict[str, Any]:
-    return {}
-
-
-def _pairs(n_samples: int) -> dict[str, Any]:
-    """What `GDPPCA` would choose: the simulated rows are fewer."""
-    return {"pairs": "complete" if n_samples <= ALL_PAIRS_UP_TO else "incomplete"}
-
-
 @dataclass(frozen=True)
 class Method:
     """A method of a plan.
@@ -53,8 +40,8 @@ class Method:
         Over the number of records: the trace of the sum if rows or pairs are scaled to norm 1.
     unbiased : bool
         Without noise it errs by sampling alone: no iteration is cut short.
-    parameters : callable
-        Parameters that depend on the number of rows.
+    standing_in : dict
+        Parameters for rows that stand for others: what is quick and, n being told apart, the same.
     """
 
     estimator: type[BasePrivatePCA]
@@ -65,7 +52,7 @@ class Method:
     exponent: float = 1.0
     adds_up_to: float = 1.0
     unbiased: bool = False
-    parameters: Callable[[int], dict[str, Any]] = field(default=_nothing)
+    standing_in: dict[str, Any] = field(default_factory=dict)
 
 
 # Name -> method: whatever fits rows under `epsilon` and reports its queries can be planned.
@@ -88,7 +75,7 @@ METHODS = {
         "components, robust location, all variance ratios and a scale",
         adds_up_to=0.5,
         unbiased=True,
-        parameters=_pairs,
+        standing_in={"pairs": "incomplete"},
     ),
     "DPPowerMethod": Method(
         DPPowerMethod,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,9 +101,11 @@ def noise_floor(method: Method, problem: Problem) -> float:
     others = np.delete(problem.variances, k - 1)
     basis = exact_rows(np.ones(len(others) + 1), ROWS, np.random.default_rng(SEED))
 
+    larger = replace(problem, n_samples=math.inf)
+
     def is_seen(variance: float) -> bool:
         rows = basis * np.sqrt(np.r_[variance, others])
-        fitted = [_fit(method, problem, rows, i) for i in range(FLOOR_FITS)]
+        fitted = [_fit(method, larger, rows, i) for i in range(FLOOR_FITS)]
         return np.mean([np.sum(pca.components_[:, 0] ** 2) for pca in fitted]) >= enough
 
     low = max(problem.variances[k], problem.variances.sum() * 1e-6)
@@ -124,8 +126,8 @@ def _fit(
     method: Method, problem: Problem, rows: np.ndarray, seed: int, private: bool = True
 ) -> BasePrivatePCA:
     budget = problem.budget(len(rows)) if private else {"epsilon": math.inf}
-    parameters = method.parameters(round(problem.n_samples))
-    pca = method.estimator(problem.n_components, random_state=seed, **budget, **parameters)
+    told = {} if problem.is_whole else method.standing_in
+    pca = method.estimator(problem.n_components, random_state=seed, **budget, **told)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         return pca.fit(rows)

@@ -98,12 +98,12 @@ class Problem:
     @property
     def n_rows(self) -> int:
         """Simulated rows."""
-        return max(2, min(round(self.n_samples), ROWS))
+        return round(max(2, min(self.n_samples, ROWS)))
 
     @property
     def is_whole(self) -> bool:
         """Whether the rows are as many as planned."""
-        return self.n_rows >= round(self.n_samples)
+        return self.n_samples < ROWS + 0.5
 
     def budget(self, n_rows: int) -> dict[str, float | str]:
         """Parameters under which so many rows meet the planned noise."""
