@@ -118,6 +118,13 @@ def test_groups_have_no_spherical_clipping(factory, parameters, new_accountant, 
 
 @on_all_estimators
 @on_both_accountants
+def test_what_an_entry_is_accounted_as_is_no_unit(factory, new_accountant, tmp_path):
+    estimator = factory(unit="interaction", accountant=new_accountant(tmp_path, "interaction"))
+    refused(estimator, rows(), "unit='interaction' .* by another name", labels())
+
+
+@on_all_estimators
+@on_both_accountants
 @pytest.mark.parametrize("parameters", [{"adjacency": "replace-one"}, {"unit": "patient"}], ids=str)
 def test_another_notion_than_the_accountants_is_an_error_for_nothing(
     factory, parameters, new_accountant, tmp_path
