@@ -6,6 +6,7 @@ from .decomposition import (
     DPGauss,
     DPPowerMethod,
     KDPOjas,
+    PrivatePCA,
     ResidualGauss,
 )
 from .privacy import PrivacyAccountant, PrivacyLedger
@@ -18,6 +19,7 @@ __all__ = [
     "KDPOjas",
     "PrivacyAccountant",
     "PrivacyLedger",
+    "PrivatePCA",
     "ResidualGauss",
 ]
 __version__ = "0.1.0.dev0"

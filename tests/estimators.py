@@ -8,6 +8,7 @@ from skdppca import (
     DPGauss,
     DPPowerMethod,
     KDPOjas,
+    PrivatePCA,
     ResidualGauss,
 )
 
@@ -18,6 +19,7 @@ ESTIMATORS = [
     ("ResidualGauss", ResidualGauss),
     ("GDPPCA", GDPPCA),
     ("DPPowerMethod", DPPowerMethod),
+    ("PrivatePCA", PrivatePCA),
 ]
 
 on_all_estimators = pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from ._gdppca import GDPPCA
 from ._kdpojas import KDPOjas
 from ._kdppca import KDPPCA
 from ._oracles import Oracle, PowerOracle
+from ._private_pca import PrivatePCA
 from ._residual_gauss import ResidualGauss
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "KDPOjas",
     "Oracle",
     "PowerOracle",
+    "PrivatePCA",
     "ResidualGauss",
 ]
