@@ -7,6 +7,7 @@ from .decomposition import (
     DPPowerMethod,
     KDPOjas,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 from .privacy import PrivacyAccountant, PrivacyLedger
 
@@ -19,5 +20,6 @@ __all__ = [
     "PrivacyAccountant",
     "PrivacyLedger",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]
 __version__ = "0.1.0.dev0"

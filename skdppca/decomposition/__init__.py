@@ -9,6 +9,7 @@ from ._kdpojas import KDPOjas
 from ._kdppca import KDPPCA
 from ._oracles import Oracle, PowerOracle
 from ._residual_gauss import ResidualGauss
+from ._smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
     "GDPPCA",
@@ -21,4 +22,5 @@ __all__ = [
     "Oracle",
     "PowerOracle",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]
