@@ -8,6 +8,7 @@ from .decomposition import (
     KDPOjas,
     PrivatePCA,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 from .privacy import PrivacyAccountant, PrivacyLedger
 
@@ -21,5 +22,6 @@ __all__ = [
     "PrivacyLedger",
     "PrivatePCA",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]
 __version__ = "0.1.0.dev0"

@@ -10,6 +10,7 @@ from ._kdppca import KDPPCA
 from ._oracles import Oracle, PowerOracle
 from ._private_pca import PrivatePCA
 from ._residual_gauss import ResidualGauss
+from ._smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
     "GDPPCA",
@@ -23,4 +24,5 @@ __all__ = [
     "PowerOracle",
     "PrivatePCA",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]
