@@ -9,6 +9,7 @@ from skdppca import (
     DPPowerMethod,
     KDPOjas,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 
 ESTIMATORS = [
@@ -18,6 +19,7 @@ ESTIMATORS = [
     ("ResidualGauss", ResidualGauss),
     ("GDPPCA", GDPPCA),
     ("DPPowerMethod", DPPowerMethod),
+    ("SmoothSensitivityPCA", SmoothSensitivityPCA),
 ]
 
 on_all_estimators = pytest.mark.parametrize(
