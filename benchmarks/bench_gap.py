@@ -17,8 +17,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from skdppca import DPGauss
-from skdppca.decomposition._smooth_sensitivity import SmoothSensitivityPCA
+from skdppca import DPGauss, SmoothSensitivityPCA
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import sin_theta
 

@@ -10,6 +10,7 @@ from skdppca import (
     KDPOjas,
     PrivatePCA,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 
 ESTIMATORS = [
@@ -20,6 +21,7 @@ ESTIMATORS = [
     ("GDPPCA", GDPPCA),
     ("DPPowerMethod", DPPowerMethod),
     ("PrivatePCA", PrivatePCA),
+    ("SmoothSensitivityPCA", SmoothSensitivityPCA),
 ]
 
 on_all_estimators = pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from skdppca import DPGauss, SmoothSensitivityPCA
 from skdppca.decomposition import _span_mechanisms
-from skdppca.decomposition._smooth_sensitivity import SmoothSensitivityPCA
 from skdppca.mechanisms import pure
 from skdppca.mechanisms.base import Public
 from skdppca.mechanisms.gap import SpanSensitivity
@@ -33,6 +33,7 @@ TOLD = {"center": False, "norm_bound": 1.0, "variance_share": 0.0}
 
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 on_both_mus = pytest.mark.parametrize("mu", [2.0, 3.0])
+of_both_estimators = pytest.mark.parametrize("output", [False, True], ids=["smooth", "DPGauss"])
 on_pure_laws = pytest.mark.parametrize("law", ["student", "cauchy"])
 
 
@@ -46,9 +47,13 @@ def neighbours(adjacency, gap=GAP):
     return without, np.vstack([base, one])
 
 
-def mechanism_of(adjacency, mu):
+def mechanism_of(adjacency, mu, output=False):
     n_records = GAP + 1 if adjacency == "replace-one" else None
-    estimator = SmoothSensitivityPCA(1, adjacency=adjacency, **TOLD)
+    if output:
+        told = {"mechanism": "output", "center": False, "norm_bound": 1.0}
+        estimator = DPGauss(1, adjacency=adjacency, **told)
+    else:
+        estimator = SmoothSensitivityPCA(1, adjacency=adjacency, **TOLD)
     built = estimator._mechanism(Public(2, adjacency, n_records=n_records))
     return replace(built, event=GaussianEvent(mu, FAILURE))
 
@@ -72,8 +77,8 @@ def releases(mechanism, X, side, runs, statistic):
         return [statistic(mechanism(Records(X), NoiseSource([i, side]))) for i in range(runs)]
 
 
-def shown(adjacency, mu, data=None, statistic=slope):
-    mechanism, data = mechanism_of(adjacency, mu), data or neighbours(adjacency)
+def shown(adjacency, mu, data=None, statistic=slope, output=False):
+    mechanism, data = mechanism_of(adjacency, mu, output), data or neighbours(adjacency)
     sides = [np.array(releases(mechanism, X, o, RUNS, statistic)) for o, X in enumerate(data)]
     # half-way between the two directions; of another statistic nothing is known
     middle = 1 / (4 * GAP) if adjacency == "add-remove" else 0.0
@@ -82,16 +87,18 @@ def shown(adjacency, mu, data=None, statistic=slope):
 
 @on_both_mus
 @on_both_adjacencies
-def test_the_gap_release_holds_its_mu(adjacency, mu):
-    assert 0.65 * mu < shown(adjacency, mu) <= mu
+@of_both_estimators
+def test_the_gap_release_holds_its_mu(adjacency, mu, output):
+    assert 0.65 * mu < shown(adjacency, mu, output=output) <= mu
 
 
 @on_both_mus
 @on_both_adjacencies
-def test_half_the_sensitivity_is_caught(adjacency, mu, monkeypatch):
+@of_both_estimators
+def test_half_the_sensitivity_is_caught(adjacency, mu, output, monkeypatch):
     honest = SpanSensitivity.local
     monkeypatch.setattr(SpanSensitivity, "local", lambda s, gap: honest(s, gap) / 2)
-    assert shown(adjacency, mu) > mu
+    assert shown(adjacency, mu, output=output) > mu
 
 
 @on_both_mus

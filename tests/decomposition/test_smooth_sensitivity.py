@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.decomposition._smooth_sensitivity import SmoothSensitivityPCA
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, SmoothSensitivityPCA
 from skdppca.exceptions import BudgetExceeded, NotReleasedError
 from skdppca.mechanisms import eigensolver
 from skdppca.mechanisms.base import Public
