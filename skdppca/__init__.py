@@ -6,7 +6,9 @@ from .decomposition import (
     DPGauss,
     DPPowerMethod,
     KDPOjas,
+    PrivatePCA,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 from .privacy import PrivacyAccountant, PrivacyLedger
 
@@ -18,6 +20,8 @@ __all__ = [
     "KDPOjas",
     "PrivacyAccountant",
     "PrivacyLedger",
+    "PrivatePCA",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]
 __version__ = "0.1.0.dev0"

@@ -8,7 +8,9 @@ from skdppca import (
     DPGauss,
     DPPowerMethod,
     KDPOjas,
+    PrivatePCA,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 
 ESTIMATORS = [
@@ -18,6 +20,8 @@ ESTIMATORS = [
     ("ResidualGauss", ResidualGauss),
     ("GDPPCA", GDPPCA),
     ("DPPowerMethod", DPPowerMethod),
+    ("PrivatePCA", PrivatePCA),
+    ("SmoothSensitivityPCA", SmoothSensitivityPCA),
 ]
 
 on_all_estimators = pytest.mark.parametrize(

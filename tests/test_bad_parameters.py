@@ -48,6 +48,13 @@ BAD_PARAMETERS = [
     ({"norm_bound": 1e-200}, "norm_bound"),
     ({"norm_bound": 1e200}, "norm_bound"),
     ({"clip": "none"}, "clip"),
+    ({"mechanism": "both"}, "mechanism"),
+    ({"mechanism": "output", "n_components": "auto"}, "n_components='auto' .*mechanism='input'"),
+    ({"mechanism": "output", "n_components": 0.5}, "n_components=0.5 .*mechanism='input'"),
+    ({"mechanism": "output", "clip": "spherical"}, "clip='spherical' .*mechanism='input'"),
+    ({"noise": "laplace"}, "noise"),
+    ({"noise": "student", "center": False}, "public norm_bound"),
+    ({"noise": "gaussian", "epsilon": 1.0}, "epsilon=1.0; set noise='gap-release'"),
     ({"mean": [1.0, 2.0]}, "mean must hold 3 finite numbers"),
     ({"mean": [[1.0, 2.0, 3.0]]}, "mean must hold 3 finite numbers"),
     ({"mean": [1.0, np.nan, 3.0]}, "mean must hold 3 finite numbers"),
@@ -114,6 +121,13 @@ def test_groups_have_no_spherical_clipping(factory, parameters, new_accountant, 
     accountant = new_accountant(tmp_path, "patient")
     estimator = factory(**parameters, unit="patient", accountant=accountant)
     refused(estimator, rows(), "clip='spherical' scales single rows.*clip='auto'", labels())
+
+
+@on_all_estimators
+@on_both_accountants
+def test_what_an_entry_is_accounted_as_is_no_unit(factory, new_accountant, tmp_path):
+    estimator = factory(unit="interaction", accountant=new_accountant(tmp_path, "interaction"))
+    refused(estimator, rows(), "unit='interaction' .* by another name", labels())
 
 
 @on_all_estimators

@@ -164,6 +164,8 @@ WAYS = [
     {"clip": "spherical"},
     {"epsilon": math.inf},
     {"strategy": "deflation", "sampling": "split"},
+    {"mechanism": "output"},
+    {"noise": "student", "norm_bound": 10.0, "center": False},
 ]
 on_all_containers = pytest.mark.parametrize(
     "container", [np.array, sparse.csr_array, sparse.csc_array, pd.DataFrame]
@@ -196,7 +198,7 @@ def test_data_are_never_written_to(factory, container, parameters):
     assert_never_written_to(factory(2, **parameters), container(IRIS))
 
 
-@on_estimators([way for way in WAYS if "clip" not in way])
+@on_estimators([way for way in WAYS if not {"clip", "noise"} & set(way)])
 @on_all_containers
 def test_data_of_groups_are_never_written_to(factory, container, parameters):
     pca = factory(2, unit="flower", **parameters)

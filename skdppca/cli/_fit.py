@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import KDPPCA, BasePrivatePCA, DPGauss, KDPOjas, ResidualGauss
+from ..decomposition import (
+    GDPPCA,
+    KDPPCA,
+    BasePrivatePCA,
+    DPGauss,
+    DPPowerMethod,
+    KDPOjas,
+    PrivatePCA,
+    ResidualGauss,
+)
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
 from ._progress import progress
@@ -21,11 +30,17 @@ from ._write import SCREE, write
 __all__ = ["METHODS", "demo", "fit"]
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
+    "auto": PrivatePCA,
     "gauss": DPGauss,
+    "gdppca": GDPPCA,
     "kdpojas": KDPOjas,
     "kdppca": KDPPCA,
+    "power": DPPowerMethod,
     "residual-gauss": ResidualGauss,
 }
+
+# Those that a number of components can be chosen by.
+SPECTRAL = {"auto", "gauss", "gdppca"}
 
 DIGIT_SHAPE = (8, 8)
 
@@ -38,7 +53,7 @@ def fit(options: argparse.Namespace) -> None:
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
             "leave --ledger out for components that are not private"
         )
-    if METHODS[options.method] is not DPGauss and not isinstance(options.components, int):
+    if options.method not in SPECTRAL and not isinstance(options.components, int):
         raise ValueError(
             f"--method {options.method} sees no spectrum to choose a number of components by; "
             "give one with --components K"

@@ -90,7 +90,7 @@ def _add_demo(commands: argparse._SubParsersAction) -> None:
 def _add_fit(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("fit", help="release private components of a table")
     command.add_argument("data", type=Path, metavar="DATA", help=".csv, .parquet, .npy or .npz")
-    command.add_argument("--method", choices=sorted(METHODS), default="gauss")
+    command.add_argument("--method", choices=sorted(METHODS), default="auto")
     command.add_argument(
         "-k",
         "--components",

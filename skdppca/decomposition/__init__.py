@@ -8,7 +8,9 @@ from ._gdppca import GDPPCA
 from ._kdpojas import KDPOjas
 from ._kdppca import KDPPCA
 from ._oracles import Oracle, PowerOracle
+from ._private_pca import PrivatePCA
 from ._residual_gauss import ResidualGauss
+from ._smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
     "GDPPCA",
@@ -20,5 +22,7 @@ __all__ = [
     "KDPOjas",
     "Oracle",
     "PowerOracle",
+    "PrivatePCA",
     "ResidualGauss",
+    "SmoothSensitivityPCA",
 ]

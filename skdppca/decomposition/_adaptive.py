@@ -22,7 +22,7 @@ from ..privacy import PrivacyEvent
 from ..records import Records
 from ._base import BasePrivatePCA, Release
 
-__all__ = ["MAX_ITER", "AdaptiveMechanism", "AdaptivePCA"]
+__all__ = ["LEAST_STEP_MU", "MAX_ITER", "AdaptiveMechanism", "AdaptivePCA"]
 
 # Share of mu^2 of the number of records.
 COUNT_SHARE = 0.02

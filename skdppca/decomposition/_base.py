@@ -157,6 +157,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"n_components={self.n_components} exceeds n_features={n_features}; "
                 f"choose at most {n_features}"
             )
+        if self.unit == "interaction":
+            raise ValueError(
+                "unit='interaction' is what DPPowerMethod(protect='interaction') is accounted as; "
+                "call what a group is by another name"
+            )
         for name in ("variance_share", "location_share"):
             if 0 < getattr(self, name, 0.0) < LEAST_SHARE:
                 raise ValueError(

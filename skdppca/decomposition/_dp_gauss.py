@@ -3,149 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ..linalg import decreasing_eigh
-from ..mechanisms.base import Public, Spender
-from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import Clipping, clip_groups, clip_rows
-from ..mechanisms.gram import NoisyGram, release_gram
-from ..mechanisms.radius import noisy_count
-from ..mechanisms.spectrum import NoisySpectrum, minka_rank, scaled_variances
-from ..noise import NoiseSource
+from .._sklearn import StrOptions
+from ..mechanisms.base import Public
 from ..privacy import PrivacyEvent
-from ..records import Records
-from ._base import BasePrivatePCA, Release
+from ._adaptive import LEAST_STEP_MU
+from ._base import BasePrivatePCA
+from ._dp_gauss_mechanism import DPGaussMechanism
+from ._span_mechanisms import GapMechanism, gap_event
 
-__all__ = ["DPGauss", "DPGaussMechanism"]
+__all__ = ["DPGauss"]
 
-# Share of mu^2 of the number of records. The Gram matrix gets what is left of all.
-COUNT_SHARE = 0.01
-
-
-@dataclass(frozen=True)
-class DPGaussMechanism:
-    """Analyze Gauss (Dwork, Talwar, Thakurta & Zhang, STOC 2014), told nothing of the data.
-
-    It differs from the paper in that the clipping norm and the mean are private as well, and
-    that the noise has the exact scale of the Gaussian mechanism and no more variance off the
-    diagonal than it needs (METHODS 1-5).
-    """
-
-    public: Public
-    event: PrivacyEvent
-    n_components: int | float | str | None
-    norm_bound: float | None
-    clip: str
-    center: bool
-    mean: np.ndarray | None
-
-    def __call__(self, records: Records, noise: NoiseSource) -> Release:
-        d = records.n_features
-        spender = Spender(getattr(self.event, "mu", math.inf))
-        # 1. n: how many records
-        n = noisy_count(records.private_n, spender, spender.share(COUNT_SHARE), self.public, noise)
-        # 2. c: a rough centre
-        centre, distances = np.zeros(d) if self.mean is None else self.mean, None
-        if self._augments:
-            centre, distances = rough_centre(
-                records, n, self.norm_bound, spender, self.public, noise
-            )
-        # 3. R: the clipping norm around it
-        around = centre if centre.any() else None
-        clipping = self._clip(records, around, distances, n, spender, noise)
-        # 4. the noisy Gram matrix, about the mean that its own last row gives
-        gram = release_gram(records, around, clipping, spender, self.public, noise)
-        if clipping.n_rows is None:
-            n = n_rows = self._count(gram, n, spender)
-        else:
-            n_rows = clipping.n_rows
-        scatter, shift = gram.about_mean(n_rows)
-        if self._augments and clipping.median is None:
-            centre = centre + shift
-        if not gram.query.noise_sd and not np.isfinite(scatter).all():
-            raise ValueError("X holds values too large to be squared; scale it down")
-        values, vectors = decreasing_eigh(scatter)
-        # 5. eigenvalues without the noise's share, and as many components as they support
-        spectrum = NoisySpectrum(values, gram.query.noise_sd)
-        if clipping.median is None:
-            variances = spectrum.debiased / max(n_rows - 1, 1.0)
-        else:
-            variances = scaled_variances(spectrum, clipping.median)
-        k = self._count_components(spectrum, variances, n_rows)
-        rank = d if spectrum.noise_sd else min(d, int(n_rows))
-        rest = variances[k:rank]
-        return Release(
-            components=vectors[:k],
-            centre=centre,
-            explained_variance=variances[:k],
-            total_variance=float(variances.sum()),
-            noise_variance=float(rest.mean()) if len(rest) else 0.0,
-            n_samples=n,
-            n_rows=n_rows,
-            spender=spender,
-            details={
-                "clip": "norm" if clipping.median is None else "spherical",
-                "norm_bound": clipping.radius,
-                "noise_sd": gram.query.noise_sd,
-                "alignments": spectrum.alignments[:k],
-                "noise_edge": spectrum.edge / max(n_rows - 1, 1.0),
-                "spectrum": variances,
-            },
-        )
-
-    @property
-    def _augments(self) -> bool:
-        return self.center and self.mean is None
-
-    def _clip(
-        self,
-        records: Records,
-        centre: np.ndarray | None,
-        distances: np.ndarray | None,
-        n: float,
-        spender: Spender,
-        noise: NoiseSource,
-    ) -> Clipping:
-        grouped = self.public.grouped
-        if math.isinf(spender.mu):
-            n_rows = float(records.private_sizes.sum()) if grouped else None
-            return Clipping(math.inf, constant=float(grouped and self._augments), n_rows=n_rows)
-        told = (records, centre, n, self.norm_bound)
-        paid = (spender, self.public, noise)
-        if grouped:
-            return clip_groups(*told, self._augments, *paid)
-        return clip_rows(*told, distances, self.clip == "spherical", self._augments, *paid)
-
-    def _count(self, gram: NoisyGram, n: float, spender: Spender) -> float:
-        """The number of rows: two counts of them, averaged by inverse variance."""
-        if not gram.constant or self.public.n_records is not None:
-            return n
-        rows, rows_sd = gram.count()
-        sd = 1 / spender.share(COUNT_SHARE)
-        return max(1.0, (n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))
-
-    def _count_components(
-        self, spectrum: NoisySpectrum, variances: np.ndarray, n_rows: float
-    ) -> int:
-        d = len(variances)
-        wanted = self.n_components
-        if wanted is None:
-            return d if spectrum.noise_sd else min(d, int(n_rows))
-        if isinstance(wanted, Integral):
-            return int(wanted)
-        signal = max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
-        if wanted == "auto":
-            return signal
-        if wanted == "mle":
-            return minka_rank(variances, max(2, round(n_rows)), signal)
-        explained = np.cumsum(variances)
-        enough = np.searchsorted(explained, wanted * explained[-1], side="right")
-        return min(d, int(enough) + 1)
+# Share of the budget for the variances, which the output mechanism releases by themselves.
+VARIANCE_SHARE = 0.05
 
 
 class DPGauss(BasePrivatePCA):
@@ -177,6 +49,10 @@ class DPGauss(BasePrivatePCA):
     clip : {"auto", "spherical"}, default="auto"
         "auto" clips more when the noise dominates, up to "spherical": every row is scaled to norm
         1, and the variances are found under an elliptical model.
+    mechanism : {"input", "output"}, default="input"
+        Where the noise is added: to the covariance matrix, or to the components, as
+        `SmoothSensitivityPCA` does it. "output" takes `n_components` as an int or None, pays for
+        the variances by themselves, and releases no whole spectrum and no `alignments`.
     center : bool, default=True
         Subtract a private mean. False: components of the second moments about `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
@@ -229,6 +105,9 @@ class DPGauss(BasePrivatePCA):
     C. Dwork, K. Talwar, A. Thakurta, L. Zhang. Analyze Gauss: optimal bounds for
     privacy-preserving principal component analysis. STOC 2014, Theorem 1.
 
+    J. Düngler, A. Sanyal. An iterative algorithm for differentially private k-PCA with adaptive
+    noise. 2025: DP-Gauss-1 is "input"; "output" stands in for DP-Gauss-2.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -241,10 +120,16 @@ class DPGauss(BasePrivatePCA):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BasePrivatePCA._parameter_constraints,
+        "mechanism": [StrOptions({"input", "output"})],
+    }
+
     def __init__(
         self,
         n_components: int | float | str | None = None,
         *,
+        mechanism: str = "input",
         epsilon: float = 1.0,
         delta: float = 1e-6,
         adjacency: str = "add-remove",
@@ -260,6 +145,7 @@ class DPGauss(BasePrivatePCA):
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.mechanism = mechanism
         self.epsilon = epsilon
         self.delta = delta
         self.adjacency = adjacency
@@ -274,7 +160,31 @@ class DPGauss(BasePrivatePCA):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _mechanism(self, public: Public) -> DPGaussMechanism:
+    def _event(self) -> PrivacyEvent:
+        if self.mechanism == "input" or math.isinf(self.epsilon):
+            return super()._event()
+        return gap_event(float(self.epsilon), float(self.delta), self.n_components)
+
+    def _least_mu(self, n_features: int) -> float:
+        least = super()._least_mu(n_features)
+        if self.mechanism == "input":
+            return least
+        return least + LEAST_STEP_MU * math.sqrt(n_features * (self.n_components or n_features))
+
+    def _mechanism(self, public: Public) -> DPGaussMechanism | GapMechanism:
+        norm_bound = None if self.norm_bound is None else float(self.norm_bound)
+        mean = self._public_mean(public.n_features)
+        if self.mechanism == "output":
+            self._check_output()
+            return GapMechanism(
+                public=public,
+                event=self._event(),
+                n_components=self.n_components,
+                norm_bound=norm_bound,
+                center=self.center,
+                mean=mean,
+                variance_share=VARIANCE_SHARE,
+            )
         if self.clip == "spherical" and public.grouped:
             raise ValueError(
                 f"clip='spherical' scales single rows, but unit={self.unit!r}; use clip='auto'"
@@ -283,8 +193,21 @@ class DPGauss(BasePrivatePCA):
             public=public,
             event=self._event(),
             n_components=self.n_components,
-            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
+            norm_bound=norm_bound,
             clip=self.clip,
             center=self.center,
-            mean=self._public_mean(public.n_features),
+            mean=mean,
         )
+
+    def _check_output(self) -> None:
+        """Refuse what the released spectrum, or a matrix of scaled rows, would be needed for."""
+        if self.n_components is not None and not isinstance(self.n_components, Integral):
+            raise ValueError(
+                f"n_components={self.n_components!r} looks at the spectrum, which "
+                "mechanism='output' does not release; set an int or None, or mechanism='input'"
+            )
+        if self.clip != "auto":
+            raise ValueError(
+                f"clip={self.clip!r} is a way of mechanism='input'; set clip='auto', or "
+                "mechanism='input'"
+            )

@@ -46,6 +46,10 @@ class Mechanism(Protocol):
     """A whole private algorithm."""
 
     @property
+    def public(self) -> Public:
+        """All that it may know before it is charged, besides its parameters."""
+
+    @property
     def event(self) -> PrivacyEvent:
         """The total cost, from the fields alone."""
 

@@ -126,7 +126,7 @@ def precise_records(records: Records, centre: np.ndarray, radius: float) -> tupl
     Sparse records subtract the centre in the products; where that would cancel too many digits
     (seen on the public radius and centre), their blocks are made dense instead.
     """
-    if not records.is_sparse or math.isinf(radius):
+    if not records.is_sparse or math.isinf(radius) or not centre.any():
         return records, radius
     terms = radius + 2 * float(np.linalg.norm(centre))
     if summation_error(terms**2, records.span_rows, records.n_features) <= 0.01 * radius**2:

@@ -11,7 +11,7 @@ from ..linalg import symmetric_from_upper
 from ..noise import NoiseSource
 from ..records import MAX_ROWS
 
-__all__ = ["GaussianQuery", "summation_error"]
+__all__ = ["GaussianQuery", "grid_steps", "summation_error"]
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -39,6 +39,16 @@ def summation_error(terms: float, span_rows: int, inner: int) -> float:
     assumed, because the true number is private.
     """
     return (span_rows + 2 * inner + 16) * UNIT_ROUNDOFF * MAX_ROWS * terms
+
+
+def grid_steps(total: np.ndarray, grid: float) -> np.ndarray:
+    """``round(total / grid)``, as integers.
+
+    A sum is finite and far below `MOST_STEPS`; were it not, the cast would wrap around.
+    """
+    with np.errstate(over="ignore"):
+        steps = np.nan_to_num(np.rint(total / grid))
+    return np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -111,9 +121,6 @@ class GaussianQuery:
             if self.symmetric:
                 off_diagonal = math.nextafter(sd / math.sqrt(2), math.inf)
                 sd = np.where(upper[0] == upper[1], sd, off_diagonal)
-            # A sum is finite and far below that; were it not, the cast would wrap around.
-            with np.errstate(over="ignore"):
-                steps = np.nan_to_num(np.rint(total / self.grid))
-            steps = np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
+            steps = grid_steps(total, self.grid)
             total = self.grid * (steps + noise.rounded_gaussian(sd, total.shape))
         return symmetric_from_upper(total, self.size) if self.symmetric else total

@@ -156,6 +156,11 @@ def _check_own(step: BasePrivatePCA) -> None:
                 f"the private PCA has {name}={getattr(step, name)!r}, which would apply to one "
                 f"candidate alone; pass PrivateSearchCV({name}=...) instead"
             )
+    if step._accounted_unit != step.unit:
+        raise ValueError(
+            f"the private PCA protects one {step._accounted_unit}, but the scores of a search are "
+            f"proven for whole records (unit={step.unit!r}); fit it by itself"
+        )
 
 
 def _check_other_step(name: str, step: Any) -> None:

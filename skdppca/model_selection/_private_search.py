@@ -209,7 +209,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         centre = np.zeros(public.n_features) if mean is None and not step.center else mean
         spender = Spender(plan.mu_preliminary)
         bound = _norm_bound(step)
-        scorer = prepare_scorer(records, centre, bound, spender, plan.mu_score, public, noise)
+        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
+            scorer = prepare_scorer(records, centre, bound, spender, plan.mu_score, public, noise)
         runs = draw_runs(noise, float(self.mean_candidates))
         drawn = noise.labels(runs, len(candidates.grid)).tolist()
         fits = [

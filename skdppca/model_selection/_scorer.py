@@ -65,7 +65,7 @@ class Scorer:
         axes = np.linalg.qr(np.asarray(components, np.float64).T)[0].T
         projected = self.records.scores(np.ascontiguousarray(axes), self.centre)
         norms = projected.map(lambda block: block.spreads(None))
-        with np.errstate(invalid="ignore"):  # a record at infinity has weight 0
+        with np.errstate(all="ignore"):  # a record at infinity has weight 0
             terms = np.nan_to_num((self.weights * norms) ** 2, nan=0.0)
         total = np.minimum(terms, self.radius**2).sum()
         return float(self.query.release(total, self.noise)) / self.n

@@ -130,6 +130,8 @@ class PrivacyReport:
 
     def __str__(self) -> str:
         lines = [f"{self.method}: {self.guarantee()}"]
+        if "why" in self.details:
+            lines.append(f"  by {self.details['method']}: {self.details['why']}")
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
@@ -146,6 +148,10 @@ class PrivacyReport:
             f"<tr><td>{html.escape(name)}</td><td>{times}</td><td>{share:.1%}</td></tr>"
             for name, times, share in self.costs()
         )
+        chosen = ""
+        if "why" in self.details:
+            by = f"{self.details['method']}: {self.details['why']}"
+            chosen = f"<p>By {html.escape(by)}.</p>"
         receipt = ""
         if self.receipt is not None:
             receipt = (
@@ -155,7 +161,7 @@ class PrivacyReport:
             )
         return (
             f"<div class='skdppca-report'><p><strong>{html.escape(self.method)}</strong>: "
-            f"{html.escape(self.guarantee())}</p><table><thead><tr><th>released</th>"
+            f"{html.escape(self.guarantee())}</p>{chosen}<table><thead><tr><th>released</th>"
             f"<th>questions</th><th>share of the budget</th></tr></thead><tbody>{rows}"
             f"</tbody></table>{receipt}</div>"
         )

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from skdppca import DPGauss
-from skdppca.decomposition import _dp_gauss
-from skdppca.decomposition._dp_gauss import DPGaussMechanism
+from skdppca.decomposition import _dp_gauss_mechanism
+from skdppca.decomposition._dp_gauss_mechanism import DPGaussMechanism
 from skdppca.mechanisms import gram
 from skdppca.mechanisms.gaussian import GaussianQuery
 from skdppca.noise import NoiseSource
@@ -52,7 +52,7 @@ def released_gram(monkeypatch):
         seen["gram"] = result.matrix
         return result
 
-    monkeypatch.setattr(_dp_gauss, "release_gram", recording)
+    monkeypatch.setattr(_dp_gauss_mechanism, "release_gram", recording)
     return seen
 
 

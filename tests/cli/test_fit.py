@@ -37,7 +37,7 @@ def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
     assert run("report", tmp_path / "out").status == 0
 
 
-@pytest.mark.parametrize("method", sorted(set(_fit.METHODS) - {"gauss"}))
+@pytest.mark.parametrize("method", sorted(set(_fit.METHODS) - _fit.SPECTRAL))
 def test_methods_without_a_spectrum_need_a_number_of_components(fit, ledger, method):
     result = fit("--ledger", ledger, "--method", method)
     assert is_one_line_error(result)

@@ -32,7 +32,7 @@ def test_a_ledger_is_never_made_over_a_file(run, ledger):
 def test_show_lists_charges_and_what_is_left(run, charged):
     result = run("ledger", "show", charged[0])
     assert result.status == 0
-    assert "DPGauss" in result.out
+    assert "PrivatePCA" in result.out
     assert "spent: epsilon 1 at delta 1e-06" in result.out
     assert "remaining: epsilon 1.6" in result.out
 
@@ -88,7 +88,7 @@ def test_a_report_reads_as_the_fit_printed_it(run, charged):
 def test_a_report_that_is_not_private_says_so_first(run, table, tmp_path):
     run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
     result = run("report", tmp_path / "out")
-    assert result.out.startswith("DPGauss: NOT PRIVATE")
+    assert result.out.startswith("PrivatePCA: NOT PRIVATE")
     assert "private as stated" not in result.out
 
 

@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca import KDPPCA, DPGauss, KDPOjas, PrivacyAccountant, ResidualGauss
+from skdppca import (
+    KDPPCA,
+    DPGauss,
+    KDPOjas,
+    PrivacyAccountant,
+    ResidualGauss,
+    SmoothSensitivityPCA,
+)
 from skdppca.mechanisms.gaussian import GaussianQuery
 from skdppca.mechanisms.radius import GRID_STEPS
 from skdppca.noise import NoiseSource
@@ -32,6 +39,7 @@ SPLIT = {"sampling": "split"}
 CASES = {
     "DPGauss": (DPGauss, {}),
     "DPGauss spherical": (DPGauss, {"clip": "spherical"}),
+    "DPGauss output": (DPGauss, {"mechanism": "output"}),
     "KDPPCA": (KDPPCA, {}),
     "KDPPCA split": (KDPPCA, SPLIT),
     "KDPPCA deflation": (KDPPCA, DEFLATION),
@@ -40,6 +48,7 @@ CASES = {
     "KDPOjas": (KDPOjas, {}),
     "ResidualGauss": (ResidualGauss, {}),
     "ResidualGauss long": (ResidualGauss, {"n_iter": 7, "learning_rate": 2.0}),
+    "SmoothSensitivityPCA": (SmoothSensitivityPCA, {}),
 }
 SETTINGS = {
     "default": {},
@@ -123,7 +132,7 @@ def left_by_searches(drawn):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_noise_costs_what_was_charged(drawn, case, setting, adjacency):
     pca = fit(case, setting, adjacency)
-    charged = mu_of(pca.epsilon, pca.delta) ** 2
+    charged = mu_of(pca.epsilon, pca.delta, pca.privacy_.event.failure) ** 2
     assert pca.privacy_.event.mu**2 == pytest.approx(charged, rel=1e-12)
     costs = [(one.part, one.cost) for one in drawn]
     assert dearest(costs) <= charged

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from skdppca.mechanisms.base import Public, Spender
-from skdppca.mechanisms.centre import rough_centre, shrink_to_signal
+from skdppca.mechanisms.centre import precise_records, rough_centre, shrink_to_signal
 from skdppca.mechanisms.radius import excess_records, noisy_count, private_radius
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
@@ -86,3 +86,12 @@ def test_far_sparse_centres_do_not_cancel():
     assert np.linalg.norm(centre - exact) < 1.0
     for query in spender.queries:
         assert query.widened_sensitivity <= 1.05 * query.sensitivity
+
+
+@pytest.mark.parametrize(("distance", "stays_sparse"), [(0.0, True), (1.0, True), (1e9, False)])
+def test_sparse_rows_are_made_dense_only_where_a_centre_costs_digits(distance, stays_sparse):
+    records = Records(sparse.csr_array(np.eye(4, 30_000 if distance == 0 else 50)))
+    centre = np.full(records.n_features, distance / math.sqrt(records.n_features))
+    kept, terms = precise_records(records, centre, 1.0)
+    assert (kept is records) == stays_sparse
+    assert terms == (1.0 + 2 * np.linalg.norm(centre) if stays_sparse else 1.0)

@@ -10,7 +10,7 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from skdppca import DPGauss, PrivacyAccountant
+from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.privacy import GaussianEvent, PureEvent
 
@@ -58,6 +58,7 @@ def refuses(match, estimator=None, grid=GRID, X=X, error=(TypeError, ValueError)
         (make_pipeline(StandardScaler(), DPGauss(2)), "step 'standardscaler', a StandardScaler"),
         (make_pipeline(DPGauss(2), KMeans()), "step 'kmeans', a KMeans, is fitted on the data"),
         (make_pipeline(make_pipeline(StandardScaler()), DPGauss(2)), "step 'pipeline'"),
+        (DPPowerMethod(2, protect="interaction"), "one interaction, .* whole records"),
     ],
     ids=str,
 )

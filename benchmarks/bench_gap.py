@@ -1,0 +1,91 @@
+"""Error of SmoothSensitivityPCA against n, for all its noises, beside DPGauss.
+
+    python benchmarks/bench_gap.py [repeats]
+
+Rows of norm 1, d = 50, k components .3 above a flat bulk; norm_bound and mean public, epsilon .5,
+delta 1e-6. The sine of the largest angle to the components without noise: the privacy error alone.
+Writes doc/experiments/gap.csv and doc/experiments/gap_k1.png, gap_k3.png.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+from skdppca import DPGauss, SmoothSensitivityPCA
+from skdppca.exceptions import SeededNoiseWarning
+from skdppca.metrics import sin_theta
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+OUT = Path(__file__).parents[1] / "doc" / "experiments"
+SIZES = [1000, 3000, 10_000, 30_000, 100_000]
+D, GAP = 50, 0.3
+PUBLIC = {"epsilon": 0.5, "delta": 1e-6, "norm_bound": 1.0, "center": False}
+METHODS = {
+    "DPGauss": lambda k, seed: DPGauss(k, random_state=seed, **PUBLIC),
+    **{
+        f"{noise}": lambda k, seed, noise=noise: SmoothSensitivityPCA(
+            k, noise=noise, variance_share=0.0, random_state=seed, **PUBLIC
+        )
+        for noise in ("gap-release", "student", "cauchy", "gaussian")
+    },
+}
+
+
+def rows(n: int, k: int) -> np.ndarray:
+    variances = np.full(D, (1 - GAP * k) / D)
+    variances[:k] += GAP
+    return np.random.default_rng(n).choice([-1.0, 1.0], size=(n, D)) * np.sqrt(variances)
+
+
+def measure(repeats: int) -> list[dict]:
+    table = []
+    for k in (1, 3):
+        for n in SIZES:
+            X = rows(n, k)
+            exact = np.linalg.eigh(X.T @ X)[1].T[::-1][:k]
+            for name, build in METHODS.items():
+                errors = [sin_theta(build(k, seed).fit(X), exact) for seed in range(repeats)]
+                low, median, high = np.quantile(errors, [0.1, 0.5, 0.9])
+                found = {"median": median, "low": low, "high": high}
+                table.append({"k": k, "n": n, "method": name} | found)
+                print(f"k={k} n={n:>6} {name:<12} {median:.4f}", flush=True)
+    return table
+
+
+def draw(table: list[dict], k: int) -> None:
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for name in METHODS:
+        points = [row for row in table if row["k"] == k and row["method"] == name]
+        sizes = [row["n"] for row in points]
+        axes.loglog(sizes, [row["median"] for row in points], marker="o", label=name)
+        axes.fill_between(
+            sizes, [row["low"] for row in points], [row["high"] for row in points], alpha=0.15
+        )
+    axes.set(xlabel="n", ylabel="sine of the largest angle", title=f"k = {k}, d = {D}, gap 0.3 n")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(OUT / f"gap_k{k}.png", dpi=120)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", SeededNoiseWarning)
+    table = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (OUT / "gap.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, table[0])
+        writer.writeheader()
+        writer.writerows(table)
+    for k in (1, 3):
+        draw(table, k)
+
+
+if __name__ == "__main__":
+    main()

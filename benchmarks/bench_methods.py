@@ -1,0 +1,227 @@
+"""All methods on the same data: accuracy, time and memory.
+
+Run ``python benchmarks/bench_methods.py``. Accuracy is the share of the best possible variance that
+the components capture (of the data's own covariance, or of the model's scatter matrix where the
+rows are drawn), the median over seeds; delta = 1e-6, add-remove, told nothing but the budget.
+Time and memory: one fit a process, of one mapped file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bench_memory
+import matplotlib
+import numpy as np
+from _common import load, machine, save, show
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from skdppca import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    KDPOjas,
+    ResidualGauss,
+    SmoothSensitivityPCA,
+)
+from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian, make_spiked
+from skdppca.exceptions import SeededNoiseWarning
+
+METHODS = (DPGauss, ResidualGauss, KDPPCA, KDPOjas, DPPowerMethod, SmoothSensitivityPCA, GDPPCA)
+EPSILONS = (0.1, 1.0, 10.0)
+DELTA = 1e-6
+FIRST_SEED = 40_000
+FIGURE = Path(__file__).parents[1] / "doc" / "_static" / "methods.png"
+
+TIMED_ROWS, TIMED_FEATURES = 100_000, 200
+
+# X, groups, covariance, more parameters
+Data = tuple[Any, np.ndarray | None, np.ndarray, dict[str, Any]]
+
+
+def real(X: np.ndarray) -> Data:
+    return X, None, np.cov(X.T), {}
+
+
+def drawn(draw: Draw, **parameters: Any) -> Data:
+    return draw.X, draw.groups, draw.covariance, parameters
+
+
+def cancer() -> Data:
+    X = load_breast_cancer().data
+    return real((X - X.mean(axis=0)) / X.std(axis=0))  # public scales: no method is told the mean
+
+
+def ratings(seed: int) -> Data:
+    """Users and items of uneven popularity, in four tastes: 20000 x 1000 of zeros and ones."""
+    rng = np.random.default_rng(seed)
+    n, d, tastes, each = 20_000, 1000, 4, 25
+    popularity = 1 / np.arange(1, d + 1)
+    liked = popularity * rng.gamma(0.3, size=(tastes, d))
+    liked /= liked.sum(axis=1, keepdims=True)
+    of_user = rng.integers(tastes, size=n)
+    columns = np.concatenate([rng.choice(d, each, p=liked[taste]) for taste in of_user])
+    pointers = np.arange(0, each * n + 1, each)
+    X = sparse.csr_array((np.ones(each * n), columns, pointers), (n, d))
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
+    return X, None, covariance, {}
+
+
+# What it shows -> data for a seed, k.
+DATA: dict[str, tuple[Callable[[int], Data], int]] = {
+    "digits, 1797 x 64": (lambda seed: real(load_digits().data), 5),
+    "breast cancer, 569 x 30": (lambda seed: cancer(), 2),
+    "clear gap, 5000 x 100": (
+        lambda seed: drawn(make_gaussian(5000, 100, (10, 8, 6), 0.3, random_state=seed)),
+        3,
+    ),
+    "noise dominates, 5000 x 100": (
+        lambda seed: drawn(make_gaussian(5000, 100, (4, 2), 1.0, random_state=seed)),
+        2,
+    ),
+    "heavy tails (t, 1 df), 5000 x 20": (
+        lambda seed: drawn(make_elliptical(5000, 20, (4, 2), 1.0, df=1, random_state=seed)),
+        2,
+    ),
+    "5 % outliers, 5000 x 20": (
+        lambda seed: drawn(make_contaminated(5000, 20, (4, 2), 1.0, random_state=seed)),
+        2,
+    ),
+    "groups that agree, 5000 of 3 x 100": (
+        lambda seed: drawn(
+            make_spiked(5000, 100, 2, (10, 5), 0.1, random_state=seed), unit="group", center=False
+        ),
+        2,
+    ),
+    "sparse ratings, 20000 x 1000": (ratings, 4),
+}
+
+
+def captured(components: np.ndarray, covariance: np.ndarray) -> float:
+    k = len(components)
+    best = np.linalg.eigvalsh(covariance)[-k:].sum()
+    axes = np.linalg.qr(components.T)[0]
+    return float(np.trace(axes.T @ covariance @ axes) / best)
+
+
+def as_text(share: float) -> str:
+    return f"{share:.3f}" if share < 0.9985 else f"1 - {1 - share:.0e}"
+
+
+def as_number(text: str) -> float:
+    whole, _, loss = text.partition(" - ")
+    return float(whole) - float(loss or 0)
+
+
+def accuracy(repeats: int) -> list[dict]:
+    rows = []
+    for name, (make, k) in DATA.items():
+        found: dict[tuple[str, float], list[float]] = {}
+        for seed in range(FIRST_SEED, FIRST_SEED + repeats):
+            X, groups, covariance, parameters = make(seed)
+            for method in METHODS:
+                for epsilon in EPSILONS:
+                    pca = method(
+                        k, epsilon=epsilon, delta=DELTA, random_state=seed, **parameters
+                    ).fit(X, groups=groups)
+                    share = captured(pca.components_, covariance)
+                    found.setdefault((method.__name__, epsilon), []).append(share)
+        for epsilon in EPSILONS:
+            medians = {m.__name__: np.median(found[m.__name__, epsilon]) for m in METHODS}
+            best = max(medians, key=medians.__getitem__)
+            rows.append(
+                {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
+                | {method: as_text(value) for method, value in medians.items()}
+                | {"best": best}
+            )
+        print(name, rows[-3:], flush=True)
+    return rows
+
+
+def speed() -> list[dict]:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "X.npy")
+        bench_memory.write(path, TIMED_ROWS, TIMED_FEATURES)
+        for method in METHODS:
+            command = [sys.executable, bench_memory.__file__, "--measure", str(path)]
+            done = subprocess.run(
+                [*command, method.__name__, "1"], check=True, capture_output=True, text=True
+            )
+            told = json.loads(done.stdout)
+            extra = (told["peak"] - told["before"]) / 1e6
+            rows.append(
+                {
+                    "method": method.__name__,
+                    "seconds": f"{told['seconds']:.2f}",
+                    "MB beside the data": f"{extra:.0f}",
+                }
+            )
+    return rows
+
+
+def draw_figure() -> None:
+    """Captured variance against epsilon, a panel a data set, from the saved table."""
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows, _ = load("methods_accuracy")
+    figure, axes = plt.subplots(2, 4, figsize=(15, 7), sharex=True, sharey=True)
+    for panel, name in zip(axes.flat, DATA, strict=True):
+        for i, method in enumerate(METHODS):
+            values = [as_number(row[method.__name__]) for row in rows if row["data"] == name]
+            panel.plot(
+                EPSILONS,
+                values,
+                marker="osD^vPX"[i],
+                linestyle=["-", "-", "--", "--", ":", ":", "-."][i],
+                label=method.__name__,
+                color=plt.cm.tab10(i),
+            )
+        panel.set(title=name, xscale="log", ylim=(0, 1.03), xticks=EPSILONS)
+        panel.set_xticklabels([f"{epsilon:g}" for epsilon in EPSILONS])
+        panel.grid(alpha=0.3)
+    figure.supxlabel("epsilon")
+    figure.supylabel("captured share of the best possible variance")
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="upper center", ncol=len(METHODS), bbox_to_anchor=(0.5, 1.0))
+    figure.tight_layout(rect=(0.01, 0, 1, 0.95))
+    figure.savefig(FIGURE, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=["accuracy", "speed", "figure"])
+    parser.add_argument("--repeats", type=int, default=9)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore", category=SeededNoiseWarning)  # drawn or public data
+    if options.only in (None, "accuracy"):
+        facts = machine() | {"repeats": f"median of {options.repeats}, delta {DELTA:g}"}
+        rows = accuracy(options.repeats)
+        save("methods_accuracy", rows, facts)
+        show(rows, facts)
+    if options.only in (None, "speed"):
+        data = f"{TIMED_ROWS} x {TIMED_FEATURES} float32, n_components = 10, one thread"
+        facts = machine() | {"data": data}
+        rows = speed()
+        save("methods_speed", rows, facts)
+        show(rows, facts)
+    if options.only in (None, "figure", "accuracy"):
+        draw_figure()
+
+
+if __name__ == "__main__":
+    main()

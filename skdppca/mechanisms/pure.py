@@ -1,0 +1,260 @@
+"""Releases for methods whose guarantee is not Gaussian: Laplace sums, and smooth sensitivity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..linalg import decreasing_eigh, symmetric_from_upper
+from ..noise import MAX_SD, NoiseSource
+from ..records import Records
+from .base import Public
+from .centre import clip_weights, norm_error, precise_records
+from .eigensolver import Spectrum
+from .gap import ROTATION_LOSS, SpanSensitivity, as_directions, rotated
+from .gaussian import grid_steps, summation_error
+from .heavy_tails import CAUCHY, LAPLACE, chi, chi_error, rounded_noise, rounded_student
+from .sensitivity import bounded_sum, count
+
+__all__ = ["LaplaceQuery", "SmoothQuery", "laplace_count", "laplace_variances"]
+
+# Share of epsilon that bounds how fast the sensitivity may change, for Student's and Cauchy's.
+SMOOTHNESS = 1 / 3
+
+# Relative error of the noise's scale, for which every entry pays.
+SCALE_ERROR = 2.0**-46
+
+# Released values are multiples of this, or of 2^-33 of the largest scale.
+FINEST = 2.0**-40
+
+
+@dataclass(frozen=True)
+class LaplaceQuery:
+    """A sum over records and the Laplace noise that makes it `epsilon`-DP.
+
+    Parameters
+    ----------
+    name : str
+    epsilon : float
+    sensitivity : float
+        Of the exact sum, in the l1 norm.
+    size : int
+    rounding : float
+        Bound on the rounding error of the sum in the l1 norm; 0 for exact integers.
+    part : str
+        Always all records.
+    """
+
+    name: str
+    epsilon: float
+    sensitivity: float
+    size: int = 1
+    rounding: float = 0.0
+    part: str = ""
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP parameter that epsilon-DP implies."""
+        return _mu_of_pure(self.epsilon)
+
+    @property
+    def grid(self) -> float:
+        """Spacing of the released values, a power of two; 1 for counts, unless noise is huge."""
+        finest = max(2.0**-30 * self.sensitivity, self.sensitivity / self.epsilon / MAX_SD)
+        grid = 2.0 ** math.ceil(math.log2(finest))
+        return grid if self.rounding else max(1.0, grid)
+
+    @property
+    def widened_sensitivity(self) -> float:
+        """Sensitivity of the sum as computed and rounded to the grid."""
+        if not self.rounding and self.grid == 1.0:
+            return self.sensitivity
+        return self.sensitivity + 2 * self.rounding + self.grid * self.size
+
+    @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the noise."""
+        return math.sqrt(2) * self.widened_sensitivity / self.epsilon
+
+    def release(self, total: np.ndarray | float, noise: NoiseSource) -> np.ndarray:
+        """``round(total / grid) + round(Laplace(scale / grid))``, in units of the sum."""
+        total = np.asarray(total, dtype=np.float64)
+        scale = math.nextafter(self.widened_sensitivity / self.epsilon, math.inf) / self.grid
+        draws = rounded_noise(LAPLACE, scale, self.size, noise).reshape(total.shape)
+        return self.grid * (grid_steps(total, self.grid) + draws)
+
+
+def laplace_count(
+    records: Records, epsilon: float, public: Public, noise: NoiseSource
+) -> tuple[float, list[LaplaceQuery]]:
+    """The number of records: exact if it is public, else with Laplace noise, at least 1."""
+    if public.n_records is not None:
+        return float(public.n_records), []
+    query = LaplaceQuery("number of records", epsilon, count(public.adjacency))
+    return max(1.0, float(query.release(records.private_n, noise))), [query]
+
+
+def laplace_variances(
+    records: Records,
+    centre: np.ndarray | None,
+    radius: float,
+    directions: np.ndarray,
+    n: float,
+    epsilon: float,
+    public: Public,
+    noise: NoiseSource,
+) -> tuple[np.ndarray, np.ndarray, float, LaplaceQuery]:
+    """A k x k matrix that orders the directions, their variances, and the total variance.
+
+    Notes
+    -----
+    *Proof.* A row clipped to norm 1 (in units of the radius) has scores s of norm at most 1. The
+    upper triangle of ``s s^T`` sums to ``((sum |s_i|)^2 + ||s||^2) / 2 <= (k + 1) / 2`` in absolute
+    value; replacing a row moves it by at most twice that. The total moves by at most 1.
+    """
+    k = len(directions)
+    exchanged = 1 if public.adjacency == "add-remove" else 2
+    upper = np.triu_indices(k)
+    norms = records.map(lambda block: block.spreads(centre))
+    weights = clip_weights(norms, radius) / radius
+    shift = np.zeros(records.n_features) if centre is None else centre
+    precise, terms = precise_records(records, shift, radius)
+    scores = precise.scores(directions, centre)
+    gram = scores.fold(lambda out, block, w: block.add_gram(out, w, None, 0.0), (k, k), weights)
+    total = float((np.minimum(norms / radius, 1.0) ** 2).sum())
+    # what a score comes from may be larger than the clipped row: terms / radius
+    inner = summation_error((terms / radius) ** 2, records.span_rows, records.n_features)
+    query = LaplaceQuery(
+        "variances",
+        epsilon,
+        (exchanged * (k + 1) / 2 + bounded_sum(1.0, public.adjacency))
+        * (1 + norm_error(records)) ** 2,
+        size=len(upper[0]) + 1,
+        rounding=(k + 1) * inner + summation_error(1.0, 256, 1),
+    )
+    answer = query.release(np.append(gram[upper], total), noise)
+    values, rotation = decreasing_eigh(symmetric_from_upper(answer[:-1], k))
+    per_row = radius**2 / max(n - 1, 1.0)
+    explained = np.maximum(values, query.noise_sd) * per_row
+    return rotation, explained, max(float(answer[-1]) * per_row, float(explained.sum())), query
+
+
+@dataclass(frozen=True)
+class SmoothQuery:
+    r"""A span with noise that follows its smooth sensitivity S, which stays private.
+
+    Parameters
+    ----------
+    law : {"gaussian", "student", "cauchy"}
+    epsilon : float
+    delta : float
+        0 but for "gaussian".
+    size : int
+        m, the number of entries.
+    sensitivity : SpanSensitivity
+    name, part : str
+
+    Notes
+    -----
+    Noise ``scale S Z`` on every entry, S = ``sensitivity.smooth(gap, beta)``:
+
+    - "gaussian" (Nissim, Raskhodnikova & Smith 2007, Lemma 2.7; epsilon < 1): ``beta = epsilon /
+      (4 (m + log(2 / delta)))``, ``scale = 5 sqrt(2 log(2 / delta)) / epsilon``.
+    - "student": Z of density proportional to ``(1 + ||z||^2)^-q``, ``q = (m + v) / 2``, that is
+      Gaussians over the root of a chi-square of v degrees of freedom; v is m, or m + 1 if that is
+      odd. The log density has a gradient ``2 q ||z|| / (1 + ||z||^2) <= q``, so a shift by S
+      costs ``q / scale``; its derivative by the log of the scale is between -m and v, so a change
+      of S by exp(beta) costs ``v beta``. Both add up to epsilon.
+    - "cauchy" (the paper's): independent entries. A shift costs 1 / scale times its l1 norm, at
+      most ``sqrt(m) S``; a change of the scale ``m beta``.
+
+    *Floating point.* The span is rounded to a public grid, which `sensitivity.rounding` pays for,
+    and the noise is the rounding of an exact draw, so the release is that of the real mechanism,
+    rounded. What is inexact is the scale, by a relative error h (of S, and of the chi draw).
+    That changes densities by a factor of at most ``exp((m + 2 q) h)``, wherever one looks; of
+    Student's law because ``int r^m exp(-r^2 ||z||^2 (1 + h)^2 / 2) dP(r)`` is the density at
+    ``(1 + h) z`` up to a constant. Both data sets pay: `_loss`. For "gaussian" the change of scale
+    is taken off beta.
+    """
+
+    law: str
+    epsilon: float
+    delta: float
+    size: int
+    k: int
+    sensitivity: SpanSensitivity
+    name: str = "span"
+    part: str = ""
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP parameter that epsilon-DP implies; infinite if delta is not 0."""
+        return math.inf if self.delta else _mu_of_pure(self.epsilon)
+
+    @property
+    def widened_sensitivity(self) -> float:
+        """The largest there is: that of the data is private."""
+        return self.sensitivity.cap
+
+    noise_sd = math.inf  # private
+
+    @property
+    def dof(self) -> int:
+        """v, the degrees of freedom of the divisor."""
+        return self.size + self.size % 2
+
+    @property
+    def _loss(self) -> float:
+        h = SCALE_ERROR + (chi_error(self.dof) if self.law == "student" else 0.0)
+        rotation = ROTATION_LOSS * self.k**1.5 if self.k > 1 else 0.0
+        return 6 * (self.size + 1) * h + rotation
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """The smoothness beta, and the noise's scale over the sensitivity.
+
+        Raises
+        ------
+        ValueError
+            If epsilon is so small that nothing is left of it.
+        """
+        epsilon = self.epsilon * (1 - 2.0**-40) - self._loss
+        if epsilon <= self.epsilon / 2:
+            raise ValueError(
+                f"epsilon={self.epsilon} is less than what floating point costs with "
+                f"{self.size} entries; raise epsilon, or ask for fewer components"
+            )
+        if self.law == "gaussian":
+            log = math.log(2 / self.delta) + self._loss  # of delta as well
+            beta = epsilon / (4 * (self.size + log)) - 4 * SCALE_ERROR
+            return beta, 5 * math.sqrt(2 * log) / epsilon
+        shift = (1 - SMOOTHNESS) * epsilon
+        if self.law == "student":
+            return SMOOTHNESS * epsilon / self.dof, (self.size + self.dof) / 2 / shift
+        return SMOOTHNESS * epsilon / self.size, math.sqrt(self.size) / shift
+
+    def release(self, spectrum: Spectrum, noise: NoiseSource) -> np.ndarray:
+        """Orthonormal rows of shape (k, d), in no order."""
+        beta, scale = self.noise
+        finest = max(FINEST, scale * self.sensitivity.cap / MAX_SD)
+        grid = 2.0 ** math.ceil(math.log2(finest) + 1)
+        rounding = self.sensitivity.rounding + grid * math.sqrt(self.size)
+        private = replace(self.sensitivity, rounding=rounding).smooth(spectrum.gap, beta)
+        steps = grid_steps(rotated(spectrum.directions, noise).ravel(), grid)
+        rows = grid * (steps + self._draws(scale * private / grid, noise)).astype(np.float64)
+        return as_directions(rows.reshape(spectrum.directions.shape))
+
+    def _draws(self, scale: float, noise: NoiseSource) -> np.ndarray:
+        if self.law == "gaussian":
+            return noise.rounded_gaussian(scale, self.size)
+        if self.law == "student":
+            return rounded_student(chi(self.dof, noise), scale, self.size, noise)
+        return rounded_noise(CAUCHY, scale, self.size, noise)
+
+
+def _mu_of_pure(epsilon: float) -> float:
+    """``-2 Phi^-1(1 / (1 + e^epsilon))``: the trade-off of epsilon-DP lies above that of mu-GDP."""
+    return -2 * float(ndtri(1 / (1 + math.exp(min(epsilon, 700.0)))))

@@ -1,0 +1,131 @@
+"""The choice of a method: from public facts, the method's own mechanism, and said in the report."""
+
+from __future__ import annotations
+
+import html
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+
+from skdppca import PrivacyAccountant, PrivatePCA
+from skdppca.decomposition._private_pca import METHODS, MOST_DENSE_FEATURES, choose
+from skdppca.mechanisms.base import Public
+
+from ..estimators import ESTIMATORS
+
+X = np.random.default_rng(0).normal(size=(90, 6))
+GROUPS = np.arange(90) // 3
+WIDE = MOST_DENSE_FEATURES + 1
+ORDINARY = {"is_sparse": False, "grouped": False, "sees_spectrum": False, "tails": "light"}
+
+
+@pytest.mark.parametrize(
+    ("n_features", "facts", "method"),
+    [
+        (60, {}, "DPGauss"),
+        (60, {"sees_spectrum": True}, "DPGauss"),
+        (60, {"grouped": True}, "ResidualGauss"),
+        (60, {"grouped": True, "sees_spectrum": True}, "DPGauss"),
+        (60, {"tails": "heavy"}, "GDPPCA"),
+        (60, {"tails": "heavy", "grouped": True}, "GDPPCA"),
+        (60, {"is_sparse": True}, "DPGauss"),
+        (5000, {"is_sparse": True}, "DPPowerMethod"),
+        (5000, {}, "DPGauss"),
+        (WIDE, {}, "DPPowerMethod"),
+        (WIDE, {"tails": "heavy"}, "DPPowerMethod"),
+        (WIDE, {"grouped": True}, "KDPPCA"),
+    ],
+)
+def test_every_kind_of_data_has_its_method(n_features, facts, method):
+    chosen, why = choose(n_features, **{**ORDINARY, **facts})
+    assert chosen == method
+    assert why
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "method"),
+    [
+        ({}, X, "DPGauss"),
+        ({"n_components": "auto"}, X, "DPGauss"),
+        ({"tails": "heavy"}, X, "GDPPCA"),
+        ({"method": "KDPOjas"}, X, "KDPOjas"),
+        ({}, sparse.random_array((90, 2500), density=0.01, rng=0, format="csr"), "DPPowerMethod"),
+    ],
+)
+def test_the_report_says_which_method_and_why(parameters, data, method):
+    report = PrivatePCA(**{"n_components": 2, **parameters}).fit(data).privacy_
+    assert report.details["method"] == method
+    line = f"y {method}: {report.details['why']}"
+    assert line in str(report)
+    assert line in html.unescape(report._repr_html_())
+    assert json.loads(report.to_json())["details"]["method"] == method
+
+
+def test_groups_are_refined():
+    pca = PrivatePCA(2, unit="user").fit(X, groups=GROUPS)
+    assert pca.privacy_.details["method"] == "ResidualGauss"
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_mechanism_is_the_methods_own(name, adjacency):
+    public = Public(6, adjacency, n_records=90 if adjacency == "replace-one" else None)
+    shared = {"n_components": 2, "epsilon": 0.7, "delta": 1e-7, "adjacency": adjacency}
+    shared |= {"norm_bound": 3.0, "center": False, "mean": np.ones(6), "scale": np.full(6, 2.0)}
+    ours = PrivatePCA(method=name, **shared)._mechanism(public)
+    theirs = METHODS[name](**shared)._mechanism(public)
+    assert type(ours) is type(theirs)
+    np.testing.assert_equal(vars(ours), vars(theirs))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_seed_gives_what_the_method_gives(name):
+    ours = PrivatePCA(2, method=name, random_state=3).fit(X)
+    theirs = METHODS[name](2, random_state=3).fit(X)
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+    np.testing.assert_array_equal(ours.explained_variance_, theirs.explained_variance_)
+    assert ours.privacy_.spendings == theirs.privacy_.spendings
+
+
+def test_every_method_can_be_chosen():
+    assert {*METHODS.values(), PrivatePCA} == {factory for _, factory in ESTIMATORS}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"method_params": {"epsilon": 3.0}}, r"'epsilon', .*PrivatePCA\(epsilon=...\)"),
+        ({"method_params": {"accountant": None}}, "'accountant', which is a parameter"),
+        ({"method_params": {"n_iter": 3}}, r"'n_iter', which DPGauss \(chosen: .*own are: clip"),
+        ({"method": "KDPOjas", "method_params": {"n_iter": -3}}, "n_iter"),
+        ({"method": "KDPOjas", "n_components": "auto"}, "n_components"),
+        ({"method": "PCA"}, "method"),
+        ({"tails": "fat"}, "tails"),
+        (
+            {
+                "method": "DPPowerMethod",
+                "center": False,
+                "method_params": {"protect": "interaction"},
+            },
+            "use DPPowerMethod itself",
+        ),
+        ({"method": "GDPPCA", "method_params": {"pairs": "complete"}}, "use GDPPCA itself"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else next(iter(part)),
+)
+def test_what_does_not_fit_the_method_is_refused_for_nothing(parameters, match):
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    with pytest.raises(ValueError, match=match):
+        PrivatePCA(**{"n_components": 2, **parameters}, accountant=accountant).fit(X)
+    assert accountant.receipts == ()
+
+
+def test_a_grid_of_method_params_is_charged_fit_by_fit():
+    accountant = PrivacyAccountant(100.0, 1e-5)
+    grid = {"method_params": [{"learning_rate": rate} for rate in (2.0, 8.0)]}
+    pca = PrivatePCA(2, method="KDPOjas", epsilon=0.5, accountant=accountant)
+    GridSearchCV(pca, grid, cv=3).fit(X)
+    assert len(accountant.receipts) == 7
