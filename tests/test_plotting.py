@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from skdppca import DPGauss, plotting
-from skdppca.plotting import components_image, scree
+from skdppca import DPGauss
+from skdppca.plotting import _figure, _release, components_image, scree
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -71,7 +71,7 @@ def test_components_in_the_noise_are_hollow():
 
 def test_the_floor_separates_the_components_that_the_noise_drowns():
     pca = fitted(n_components=64)
-    floor = plotting._noise_floor(pca)
+    floor = _release._noise_floor(pca)
     above = np.asarray(pca.privacy_.details["alignments"]) > 0
     assert np.array_equal(pca.explained_variance_ > floor, above)
 
@@ -86,7 +86,7 @@ def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
     # .9999, for each of three components; the rest of the interval is for the approximation.
     fits = [fitted(3, epsilon=4.0, random_state=seed, clip=clip) for seed in range(40)]
     values = np.array([pca.explained_variance_ for pca in fits])
-    errors = np.array([plotting._standard_errors(pca) for pca in fits])
+    errors = np.array([_release._standard_errors(pca) for pca in fits])
     if clip == "spherical":  # the total is common to all components, and left out of the bars
         totals = np.array([[pca.privacy_.details["spectrum"].sum()] for pca in fits])
         values, errors = values / totals, errors / totals
@@ -101,7 +101,7 @@ def test_the_error_bars_hold_the_variances_without_noise():
     outside = np.zeros(3)
     for seed in range(40):
         pca = fitted(3, epsilon=4.0, random_state=seed)
-        bars = plotting.BAR_SDS * plotting._standard_errors(pca)
+        bars = _release.BAR_SDS * _release._standard_errors(pca)
         outside += np.abs(pca.explained_variance_ - exact) > bars
     assert outside.max() <= 7
 
@@ -109,12 +109,12 @@ def test_the_error_bars_hold_the_variances_without_noise():
 def test_a_bar_doubles_where_the_alignment_is_a_quarter():
     pca = fitted(2, adjacency="replace-one")
     pca.privacy_.details["alignments"] = np.array([1.0, 0.25])
-    errors = plotting._standard_errors(pca)
+    errors = _release._standard_errors(pca)
     assert errors[1] == pytest.approx(2 * errors[0])
 
 
 def test_drawing_goes_into_given_axes():
-    ax = plotting._figure(4, 3).subplots()
+    ax = _figure.new_figure(4, 3).subplots()
     assert scree(fitted(), ax=ax) is ax
 
 

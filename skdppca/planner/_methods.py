@@ -14,11 +14,13 @@ from ..decomposition import (
     DPPowerMethod,
     KDPOjas,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 from ..mechanisms.kendall import complete_pairs
 from ..mechanisms.sensitivity import ball_sum, psd_sum
 
 __all__ = ["METHODS", "Method"]
+
 
 @dataclass(frozen=True)
 class Method:
@@ -27,8 +29,9 @@ class Method:
     Parameters
     ----------
     estimator : type
-    query : str
-        Name of the noisy sums that its components come from, in its report.
+    query : str or None
+        Name of the noisy sums that its components come from, in its report; None if they come from
+        none.
     sensitivity : callable
         ``sensitivity(bound, adjacency)`` of that sum.
     memory : str
@@ -45,7 +48,7 @@ class Method:
     """
 
     estimator: type[BasePrivatePCA]
-    query: str
+    query: str | None
     sensitivity: Callable[[float, str], float]
     memory: str
     releases: str
@@ -76,6 +79,14 @@ METHODS = {
         adds_up_to=0.5,
         unbiased=True,
         standing_in={"pairs": "incomplete"},
+    ),
+    "SmoothSensitivityPCA": Method(
+        SmoothSensitivityPCA,
+        None,
+        psd_sum,
+        "d x k, exact solver",
+        "components, rough mean, variances",
+        unbiased=True,
     ),
     "DPPowerMethod": Method(
         DPPowerMethod,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..records import MAX_ROWS
 from ._methods import METHODS
-from ._predict import noise_floor, predict
+from ._predict import MOST_FITS, noise_floor, predict
 from ._spectra import check_spectrum
 from ._synthetic import FEATURES, MOST_COMPONENTS, Problem
 
@@ -22,6 +22,7 @@ ADJACENCIES = ("add-remove", "replace-one")
 
 # A curve has the plan itself and these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
+CURVE_FITS = 16
 
 HEADS = (
     "method",
@@ -60,10 +61,11 @@ class Expectation:
         not in it. Infinite if no variance is enough; None if it was not asked for.
     clip : {"clipped", "scaled"}
         What is done to records, or to their products with the components so far.
-    clip_norm : float
+    clip_norm : float or None
         To which norm; of products its square is the bound.
-    noise_sd : float
-        Of an entry of the noisy mean matrix or product, in units of the spectrum.
+    noise_sd : float or None
+        Of an entry of the noisy mean matrix or product, in units of the spectrum. Neither is told
+        of a method that adds noise to the components themselves.
     memory : str
         What is held beside the rows, and passes over them if several.
     releases : str
@@ -77,8 +79,8 @@ class Expectation:
     captured_high: float
     noise_floor: float | None
     clip: str
-    clip_norm: float
-    noise_sd: float
+    clip_norm: float | None
+    noise_sd: float | None
     memory: str
     releases: str
     extrapolated: bool
@@ -170,7 +172,7 @@ class Plan:
     def __str__(self) -> str:
         table = [HEADS]
         for row in self.rows:
-            floor = row.noise_floor is not None
+            floor, told = row.noise_floor is not None, row.noise_sd is not None
             table.append(
                 (
                     row.method,
@@ -179,8 +181,8 @@ class Plan:
                     f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
                     f"{row.noise_floor:.3g}" if floor else "-",
                     f"{self.seen(row.method)} of {self.n_components}" if floor else "-",
-                    f"{row.noise_sd:.1e}",
-                    f"{row.clip_norm:.3g}" + " (all)" * (row.clip == "scaled"),
+                    f"{row.noise_sd:.1e}" if told else "-",
+                    f"{row.clip_norm:.3g}" + " (all)" * (row.clip == "scaled") if told else "-",
                     row.memory,
                 )
             )
@@ -333,7 +335,7 @@ def _expect(empty: Plan, name: str, floors: bool) -> Expectation:
         empty.adjacency,
         method.exponent,
     )
-    found = predict(method, problem)
+    found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
     low, median, high = found.losses
     return Expectation(
         method=name,

@@ -15,18 +15,18 @@ from ..metrics import missed_share
 from ._methods import Method
 from ._synthetic import ROWS, Problem, exact_rows
 
-__all__ = ["Prediction", "noise_floor", "predict"]
+__all__ = ["MOST_FITS", "Prediction", "noise_floor", "predict"]
 
 # Public: the same question has the same answer.
 SEED = 20_260
 
 # Fits that share their rows; and in all: until the median's standard error is so small a share,
 # or so many entries were fitted.
-FITS_A_DRAW, LEAST_FITS, MOST_FITS = 4, 8, 160
+FITS_A_DRAW, LEAST_FITS, MOST_FITS = 4, 12, 160
 PRECISE, MOST_ENTRIES = 0.04, 16_000_000
 
-# Standard error of a median over the interquartile range, of m normal values, times root m.
-MEDIAN_ERROR = 0.93
+# Standard error of a median over that of the mean, of normal values.
+MEDIAN_ERROR = 1.25
 
 # The noise floor is searched in factors of 4 above the tail, then halved so often in between.
 FLOOR_FITS, FLOOR_RAISES, FLOOR_HALVINGS = 4, 14, 5
@@ -46,45 +46,45 @@ class Prediction:
     clip : str
     clip_norm : float
     noise_sd : float
-        Of an entry of the noisy mean that the components come from, in units of the variances.
+        Of an entry of the noisy mean that the components come from, in units of the variances;
+        neither is told of a method that adds noise to the components themselves.
     """
 
     losses: tuple[float, float, float]
     clip: str
-    clip_norm: float
-    noise_sd: float
+    clip_norm: float | None
+    noise_sd: float | None
 
 
-def predict(method: Method, problem: Problem) -> Prediction:
+def predict(method: Method, problem: Problem, most_fits: int = MOST_FITS) -> Prediction:
     """Median loss of a method, as if all rows had been there."""
     losses: list[float] = []
     sampling: list[float] = []
-    noise: list[tuple[str, float, float]] = []
+    noise = []
     draw = 0
     entries = problem.n_rows * len(problem.variances)
-    most = min(MOST_FITS, MOST_ENTRIES // entries)
+    most = min(most_fits, MOST_ENTRIES // entries)
     while len(losses) < LEAST_FITS or (len(losses) < most and _error(losses) > PRECISE):
         rows = problem.draw(np.random.default_rng([SEED, draw]))
         values, vectors = decreasing_eigh(rows.T @ rows / len(rows))
         fits = 1 if problem.is_whole else FITS_A_DRAW
         fitted = [_fit(method, problem, rows, draw * FITS_A_DRAW + i) for i in range(fits)]
         losses += [missed_share(pca.components_, values, vectors) for pca in fitted]
-        noise += [_noise(method, problem, pca) for pca in fitted]
+        noise += [_noise(method, problem, pca) for pca in fitted if method.query]
         if not problem.is_whole:
             sampling.append(_sampling_loss(method, problem, rows, fitted, values, vectors))
         draw += 1
     quartiles = np.quantile(losses, (0.25, 0.5, 0.75))
     if sampling:
-        # n rows sample that much better than those that were simulated
+        # n rows sample so much better than those that were simulated
         better = 1 - problem.n_rows / problem.n_samples
         quartiles -= better * np.minimum(max(np.mean(sampling), 0.0), quartiles)
+    quartiles = tuple(map(float, quartiles))
+    if not noise:
+        return Prediction(quartiles, "clipped", None, None)
     clips, norms, sds = zip(*noise, strict=True)
-    return Prediction(
-        losses=tuple(map(float, quartiles)),
-        clip=max(set(clips), key=clips.count),
-        clip_norm=float(np.median(norms)),
-        noise_sd=float(np.median(sds)),
-    )
+    usual = max(set(clips), key=clips.count)
+    return Prediction(quartiles, usual, float(np.median(norms)), float(np.median(sds)))
 
 
 def noise_floor(method: Method, problem: Problem) -> float:
@@ -135,8 +135,8 @@ def _fit(
 
 def _error(losses: list[float]) -> float:
     """Standard error of the median, over the median."""
-    low, median, high = np.quantile(losses, (0.25, 0.5, 0.75))
-    return MEDIAN_ERROR * (high - low) / math.sqrt(len(losses)) / median if median > 0 else 0.0
+    logs = np.log(np.maximum(losses, np.finfo(float).eps))
+    return float(MEDIAN_ERROR * np.std(logs, ddof=1) / math.sqrt(len(losses)))
 
 
 def _sampling_loss(
