@@ -4,199 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from ..records import MAX_ROWS
+from ._expectations import Plan, filled
 from ._methods import METHODS
-from ._predict import MOST_FITS, noise_floor, predict
 from ._spectra import check_spectrum
-from ._synthetic import FEATURES, MOST_COMPONENTS, Problem
+from ._synthetic import FEATURES, MOST_COMPONENTS
 
-__all__ = ["Expectation", "Plan", "plan"]
+__all__ = ["plan"]
 
 ADJACENCIES = ("add-remove", "replace-one")
-
-# A curve has the plan itself and these multiples of one of its numbers.
-MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
-CURVE_FITS = 16
-
-HEADS = (
-    "method",
-    "captured",
-    "missed",
-    "half of all fits",
-    "noise floor",
-    "seen",
-    "noise sd",
-    "clip norm",
-    "memory",
-)
-
-ASSUMED = (
-    "Assumed: Gaussian rows about the origin, one a record, of the variances of the spectrum; no "
-    "data were read. Heavy tails, clusters, a far mean or groups change the figures."
-)
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """What one method is expected to do.
-
-    Parameters
-    ----------
-    method : str
-    captured : float
-        Variance along the released components over the largest possible along so many
-        directions: the median over fits. The metric is `skdppca.metrics.captured_variance`.
-    captured_low, captured_high : float
-        Half of all fits lie between.
-    noise_floor : float or None
-        Variance, in units of the spectrum, that the last component must have to be seen, the
-        others being as assumed: of its direction's square, halfway between ``k / d`` (chance) and
-        1 is in the released span on average. It says what privacy's noise drowns; sampling is
-        not in it. Infinite if no variance is enough; None if it was not asked for.
-    clip : {"clipped", "scaled"}
-        What is done to records, or to their products with the components so far.
-    clip_norm : float or None
-        To which norm; of products its square is the bound.
-    noise_sd : float or None
-        Of an entry of the noisy mean matrix or product, in units of the spectrum. Neither is told
-        of a method that adds noise to the components themselves.
-    memory : str
-        What is held beside the rows, and passes over them if several.
-    releases : str
-    extrapolated : bool
-        More features than are simulated: rough, right within a factor of about 2 in the loss.
-    """
-
-    method: str
-    captured: float
-    captured_low: float
-    captured_high: float
-    noise_floor: float | None
-    clip: str
-    clip_norm: float | None
-    noise_sd: float | None
-    memory: str
-    releases: str
-    extrapolated: bool
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Expectations for one budget and shape of data, best first; made by `plan`.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_components : int
-    epsilon, delta : float
-    adjacency : str
-    spectrum : str
-        Name of the assumed spectrum; "given" for numbers of the user's own.
-    variances : tuple of float
-        The spectrum, from large to small.
-    rows : tuple of Expectation
-    """
-
-    n_samples: int
-    n_features: int
-    n_components: int
-    epsilon: float
-    delta: float
-    adjacency: str
-    spectrum: str
-    variances: tuple[float, ...]
-    rows: tuple[Expectation, ...]
-
-    def __getitem__(self, method: str) -> Expectation:
-        for row in self.rows:
-            if row.method == method:
-                return row
-        raise KeyError(f"{method!r} is not in this plan; it has {[r.method for r in self.rows]}")
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """A dict a method, for a table."""
-        return [asdict(row) for row in self.rows]
-
-    def seen(self, method: str) -> int | None:
-        """How many of the wanted components vary more than the method's noise floor."""
-        floor = self[method].noise_floor
-        wanted = self.variances[: self.n_components]
-        return None if floor is None else sum(variance > floor for variance in wanted)
-
-    def along(self, name: str = "epsilon") -> tuple[Plan, ...]:
-        """The same plan, without noise floors, from a tenth to ten times one of its numbers.
-
-        Parameters
-        ----------
-        name : {"epsilon", "n_samples"}
-
-        Returns
-        -------
-        tuple of Plan
-            In increasing order; this one is among them.
-        """
-        if name not in ("epsilon", "n_samples"):
-            raise ValueError(f"name={name!r} is not 'epsilon' or 'n_samples'; choose one")
-        plans = []
-        for multiple in MULTIPLES:
-            value = getattr(self, name) * multiple
-            if name == "n_samples":
-                value = min(max(2, round(value)), MAX_ROWS)
-            moved = replace(self, **{name: value}, rows=())
-            methods = [row.method for row in self.rows]
-            plans.append(self if multiple == 1 else _filled(moved, methods, floors=False))
-        return tuple(plans)
-
-    def sentence(self) -> str:
-        """The answer in a sentence or two."""
-        best = self.rows[0]
-        text = (
-            f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
-            f"epsilon={self.epsilon:g}, expect {best.captured:.1%} of the best possible variance "
-            f"from {best.method} (half of all fits: {best.captured_low:.1%} to "
-            f"{best.captured_high:.1%})."
-        )
-        if best.noise_floor is not None:
-            first, last = self.variances[0], self.variances[self.n_components - 1]
-            text += (
-                f" The last component must vary by {best.noise_floor:.3g} to be seen; assumed are "
-                f"{first:.3g} to {last:.3g}."
-            )
-        return text
-
-    def __str__(self) -> str:
-        table = [HEADS]
-        for row in self.rows:
-            floor, told = row.noise_floor is not None, row.noise_sd is not None
-            table.append(
-                (
-                    row.method,
-                    f"{row.captured:.3f}",
-                    f"{1 - row.captured:.1e}",
-                    f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
-                    f"{row.noise_floor:.3g}" if floor else "-",
-                    f"{self.seen(row.method)} of {self.n_components}" if floor else "-",
-                    f"{row.noise_sd:.1e}" if told else "-",
-                    f"{row.clip_norm:.3g}" + " (all)" * (row.clip == "scaled") if told else "-",
-                    row.memory,
-                )
-            )
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in table
-        ]
-        lines += ["", *(f"{row.method} releases {row.releases}." for row in self.rows)]
-        spectrum = "your own" if self.spectrum == "given" else self.spectrum
-        told = f"spectrum: {spectrum}, delta={self.delta:g}, {self.adjacency}. {ASSUMED}"
-        if any(row.extrapolated for row in self.rows):
-            told += f" Extrapolated from {FEATURES} features: losses within a factor of about 2."
-        return "\n".join([self.sentence(), "", *lines, "", told[0].upper() + told[1:]])
 
 
 def plan(
@@ -298,7 +117,7 @@ def plan(
         tuple(map(float, variances)),
         (),
     )
-    return _filled(empty, _names(methods), floors=True)
+    return filled(empty, _names(methods), floors=True)
 
 
 def _integer(name: str, value: Any, least: int, most: int) -> int:
@@ -317,36 +136,3 @@ def _names(methods: Iterable[str] | None) -> list[str]:
     if unknown or not names:
         raise ValueError(f"methods={names} must be some of {list(METHODS)}; {unknown} are not")
     return names
-
-
-def _filled(empty: Plan, names: list[str], floors: bool) -> Plan:
-    rows = [_expect(empty, name, floors) for name in names]
-    return replace(empty, rows=tuple(sorted(rows, key=lambda row: -row.captured)))
-
-
-def _expect(empty: Plan, name: str, floors: bool) -> Expectation:
-    method = METHODS[name]
-    problem = Problem.of(
-        empty.n_samples,
-        np.array(empty.variances),
-        empty.n_components,
-        empty.epsilon,
-        empty.delta,
-        empty.adjacency,
-        method.exponent,
-    )
-    found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
-    low, median, high = found.losses
-    return Expectation(
-        method=name,
-        captured=1 - median,
-        captured_low=1 - high,
-        captured_high=1 - low,
-        noise_floor=noise_floor(method, problem) if floors else None,
-        clip=found.clip,
-        clip_norm=found.clip_norm,
-        noise_sd=found.noise_sd,
-        memory=method.memory,
-        releases=method.releases,
-        extrapolated=empty.n_features > FEATURES,
-    )
