@@ -30,7 +30,7 @@ JUDGED = (1e-3, 0.9)
 # Fits of a method in a cell: until the median's standard error is so small, within these numbers;
 # of large cells no more than have so many entries.
 LEAST, MOST, PRECISE = 8, 100, 0.05
-ENTRIES = 20_000_000
+ENTRIES = 120_000_000
 
 
 def decay(power: float, d: int) -> np.ndarray:

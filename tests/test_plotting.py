@@ -7,7 +7,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss
+from skdppca.planner import plan
 from skdppca.plotting import _figure, _release, components_image, scree
+from skdppca.plotting import plan as draw_plan
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -141,3 +143,15 @@ def test_components_are_images_on_one_symmetric_scale():
 def test_images_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="64 features; give the height and width"):
         components_image(fitted(), (8, 9))
+
+
+def test_a_plan_is_drawn_with_its_own_number_marked():
+    found = plan(200, 3, 1, methods=["DPGauss"])
+    ax = draw_plan(found, over="n_samples")
+    ax.figure.savefig(io.BytesIO())
+    (line, mark) = ax.lines
+    assert line.get_xdata().tolist() == [20, 63, 200, 632, 2000]
+    assert line.get_ydata()[2] == pytest.approx(1 - found["DPGauss"].captured)
+    assert list(mark.get_xdata()) == [200, 200]
+    assert labels(ax) == [f"DPGauss: {found['DPGauss'].captured:.1%}"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # nothing missed is at the top

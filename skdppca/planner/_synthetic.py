@@ -19,6 +19,9 @@ from ..privacy import epsilon_of, mu_of
 
 __all__ = ["FEATURES", "MOST_COMPONENTS", "ROWS", "Problem", "exact_rows"]
 
+# Relative spread that parts variances which tie.
+PARTED = 1e-6
+
 # The most rows and features that are simulated.
 ROWS, FEATURES = 2000, 400
 
@@ -129,7 +132,11 @@ class Problem:
 
 
 def exact_rows(variances: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows about as Gaussian ones, of mean 0 and exactly this diagonal covariance."""
+    """Rows about as Gaussian ones, of mean 0 and this diagonal covariance, to `PARTED`.
+
+    Variances that tie are parted: no rows of a continuous law tie, and LAPACK may give up on it.
+    """
+    variances = variances * np.linspace(1 + PARTED, 1, len(variances))
     rows = rng.standard_normal((n_rows, len(variances)))
     basis = linalg.qr(rows - rows.mean(axis=0), mode="economic", check_finite=False)[0]
     return basis * np.sqrt((n_rows - 1) * variances)
