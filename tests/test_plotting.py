@@ -9,6 +9,8 @@ from sklearn.datasets import load_digits
 from skdppca import DPGauss, plotting
 from skdppca.plotting import components_image, scree
 
+from .estimators import on_all_estimators
+
 matplotlib = pytest.importorskip("matplotlib")
 
 DIGITS = load_digits().data
@@ -141,3 +143,13 @@ def test_components_are_images_on_one_symmetric_scale():
 def test_images_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="64 features; give the height and width"):
         components_image(fitted(), (8, 9))
+
+
+@on_all_estimators
+def test_the_variances_of_every_method_are_drawn(factory):
+    pca = factory(3, epsilon=10.0).fit(DIGITS)
+    ax = scree(pca)
+    ax.figure.savefig(io.BytesIO())
+    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+    assert set(pca.explained_variance_) <= set(drawn)
+    assert ax.get_title(loc="left").startswith(factory.__name__)
