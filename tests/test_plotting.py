@@ -11,6 +11,8 @@ from skdppca.planner import plan
 from skdppca.plotting import _figure, _release, components_image, scree
 from skdppca.plotting import plan as draw_plan
 
+from .estimators import on_all_estimators
+
 matplotlib = pytest.importorskip("matplotlib")
 
 DIGITS = load_digits().data
@@ -155,3 +157,13 @@ def test_a_plan_is_drawn_with_its_own_number_marked():
     assert list(mark.get_xdata()) == [200, 200]
     assert labels(ax) == [f"DPGauss: {found['DPGauss'].captured:.1%}"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # nothing missed is at the top
+
+
+@on_all_estimators
+def test_the_variances_of_every_method_are_drawn(factory):
+    pca = factory(3, epsilon=10.0).fit(DIGITS)
+    ax = scree(pca)
+    ax.figure.savefig(io.BytesIO())
+    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+    assert set(pca.explained_variance_) <= set(drawn)
+    assert ax.get_title(loc="left").startswith(factory.__name__)

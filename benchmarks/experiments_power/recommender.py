@@ -1,10 +1,10 @@
 """A recommender's low-pass filter from private eigenvectors: hits among 10 items, real visitors.
 
-Run ``python benchmarks/experiments_power/recommender.py --data FOLDER``. One entry of every row with
-at least three is held out; the filter is fitted on the rest, recommends ten unseen items to each, and
-a hit is the held-out one among them. "Ideal" is the filter ``x V^T V``; "weighted" multiplies the
-scores by the private standard deviations along V, so that popular items keep their weight. Medians
-of five splits; delta = 1e-6.
+Run ``python benchmarks/experiments_power/recommender.py --data FOLDER``. One entry of every row
+with at least three is held out; the filter is fitted on the rest, recommends ten unseen items to
+each, and a hit is the held-out one among them. "Ideal" is the filter ``x V^T V``; "weighted"
+multiplies the scores by the private standard deviations along V, so that popular items keep their
+weight. Medians of five splits; delta = 1e-6.
 """
 
 from __future__ import annotations

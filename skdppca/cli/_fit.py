@@ -19,6 +19,7 @@ from ..decomposition import (
     KDPOjas,
     PrivatePCA,
     ResidualGauss,
+    SmoothSensitivityPCA,
 )
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
@@ -37,6 +38,7 @@ METHODS: dict[str, type[BasePrivatePCA]] = {
     "kdppca": KDPPCA,
     "power": DPPowerMethod,
     "residual-gauss": ResidualGauss,
+    "smooth": SmoothSensitivityPCA,
 }
 
 # Those that a number of components can be chosen by.

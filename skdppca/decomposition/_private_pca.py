@@ -10,24 +10,29 @@ from typing import Any, ClassVar
 from .._sklearn import Interval, StrOptions
 from ..mechanisms.base import Mechanism, Public
 from ._base import BasePrivatePCA
+from ._choice import choose
 from ._dp_gauss import DPGauss
 from ._dp_power import DPPowerMethod
 from ._gdppca import GDPPCA
 from ._kdpojas import KDPOjas
 from ._kdppca import KDPPCA
 from ._residual_gauss import ResidualGauss
+from ._smooth_sensitivity import SmoothSensitivityPCA
 
-__all__ = ["METHODS", "PrivatePCA", "choose"]
+__all__ = ["METHODS", "PrivatePCA"]
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
     method.__name__: method
-    for method in (DPGauss, ResidualGauss, GDPPCA, DPPowerMethod, KDPPCA, KDPOjas)
+    for method in (
+        DPGauss,
+        ResidualGauss,
+        GDPPCA,
+        DPPowerMethod,
+        SmoothSensitivityPCA,
+        KDPPCA,
+        KDPOjas,
+    )
 }
-
-# A d x d matrix, and the copy that its decomposition works on, of 1 GiB each. Sparse rows: from
-# here on a few passes are faster, and as accurate.
-MOST_DENSE_FEATURES = 11_585
-MANY_SPARSE_FEATURES = 2000
 
 # What every method is given as it is; what it costs, and whom, is settled by PrivatePCA.
 SHARED = (
@@ -42,43 +47,6 @@ SHARED = (
     "scale",
     "whiten",
 )
-
-
-def choose(
-    n_features: int, *, is_sparse: bool, grouped: bool, sees_spectrum: bool, tails: str
-) -> tuple[str, str]:
-    """The method for these public facts, and why.
-
-    Parameters
-    ----------
-    n_features : int
-    is_sparse : bool
-        Whether X is given as a sparse matrix.
-    grouped : bool
-        Whether a record is a group of rows.
-    sees_spectrum : bool
-        Whether the number of components is to be chosen from the spectrum.
-    tails : {"light", "heavy"}
-
-    Returns
-    -------
-    method, why : str
-    """
-    fits = n_features <= MOST_DENSE_FEATURES
-    square = f"{n_features} x {n_features}"
-    if tails == "heavy" and fits:
-        return "GDPPCA", "tails='heavy': outliers weigh no more than other records"
-    if sees_spectrum and fits:
-        return "DPGauss", "n_components is chosen from the spectrum, which this method releases"
-    if grouped and fits:
-        return "ResidualGauss", "a record is a group of rows: its noise follows how far they differ"
-    if grouped:
-        return "KDPPCA", f"a record is a group of rows, and a {square} matrix is too large"
-    if not fits:
-        return "DPPowerMethod", f"a {square} matrix is too large"
-    if is_sparse and n_features > MANY_SPARSE_FEATURES:
-        return "DPPowerMethod", f"X is sparse with {n_features} features: no {square} matrix"
-    return "DPGauss", f"ordinary rows, and a {square} matrix fits"
 
 
 class PrivatePCA(BasePrivatePCA):
@@ -99,10 +67,13 @@ class PrivatePCA(BasePrivatePCA):
         More parameters of that method.
     tails : {"light", "heavy"}, default="light"
         "heavy" declares heavy tails or outliers. It must not be decided by looking at the data.
+    gap : {"unknown", "large"}, default="unknown"
+        "large" declares that the variances asked for stand well above the next; likewise.
     epsilon : float, default=1.0
         Privacy budget. ``inf`` computes an ordinary PCA that is not private.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; well below 1 / n.
+        Probability with which the guarantee may fail; well below 1 / n. 0 asks for a pure
+        guarantee, and for a public `norm_bound`, and a `mean` or ``center=False``.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         What neighbouring data sets differ in: one record more or less (the number of records is
         private), or one record exchanged (it is public).
@@ -148,7 +119,7 @@ class PrivatePCA(BasePrivatePCA):
 
     See Also
     --------
-    DPGauss, ResidualGauss, GDPPCA, DPPowerMethod, KDPPCA, KDPOjas : The methods.
+    DPGauss, ResidualGauss, GDPPCA, DPPowerMethod, SmoothSensitivityPCA, KDPPCA, KDPOjas
 
     Notes
     -----
@@ -171,7 +142,8 @@ class PrivatePCA(BasePrivatePCA):
         "method": [StrOptions({"auto", *METHODS})],
         "method_params": [dict, None],
         "tails": [StrOptions({"light", "heavy"})],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "gap": [StrOptions({"unknown", "large"})],
+        "delta": [Interval(Real, 0, 1, closed="left")],
     }
 
     _not_released: ClassVar[dict[str, str]] = dict.fromkeys(
@@ -191,6 +163,7 @@ class PrivatePCA(BasePrivatePCA):
         method: str = "auto",
         method_params: Mapping[str, Any] | None = None,
         tails: str = "light",
+        gap: str = "unknown",
         epsilon: float = 1.0,
         delta: float = 1e-6,
         adjacency: str = "add-remove",
@@ -208,6 +181,7 @@ class PrivatePCA(BasePrivatePCA):
         self.method = method
         self.method_params = method_params
         self.tails = tails
+        self.gap = gap
         self.epsilon = epsilon
         self.delta = delta
         self.adjacency = adjacency
@@ -222,6 +196,12 @@ class PrivatePCA(BasePrivatePCA):
         self.n_jobs = n_jobs
 
     def _mechanism(self, public: Public) -> Mechanism:
+        unbounded = self.norm_bound is None or (self.center and self.mean is None)
+        if self.method == "auto" and self.delta == 0 and unbounded:
+            raise ValueError(
+                "delta=0 is pure privacy, which leaves no Gaussian noise to find a norm_bound and "
+                "a mean with; set both (or center=False), or a small delta"
+            )
         chosen = self._estimator(public)
         chosen._validate_params()
         chosen._check_parameters(public.n_features)
@@ -244,7 +224,9 @@ class PrivatePCA(BasePrivatePCA):
             is_sparse=public.is_sparse,
             grouped=public.grouped,
             sees_spectrum=not (count is None or isinstance(count, Integral)),
+            pure=self.delta == 0,
             tails=self.tails,
+            gap=self.gap,
         )
 
     def _estimator(self, public: Public) -> BasePrivatePCA:
@@ -264,7 +246,8 @@ class PrivatePCA(BasePrivatePCA):
                 f"method_params sets {unknown[0]!r}, which {name} (chosen: {why}) does not have; "
                 f"its own are: {own}"
             )
-        return METHODS[name](**{key: getattr(self, key) for key in SHARED}, **given)
+        own = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
+        return METHODS[name](**{key: getattr(self, key) for key in SHARED}, **own | given)
 
     def _store(self, release: Any, mechanism: Mechanism, *more: Any) -> None:
         super()._store(release, mechanism, *more)

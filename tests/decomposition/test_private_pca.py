@@ -11,15 +11,16 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 from skdppca import PrivacyAccountant, PrivatePCA
-from skdppca.decomposition._private_pca import METHODS, MOST_DENSE_FEATURES, choose
+from skdppca.decomposition._choice import choose
+from skdppca.decomposition._private_pca import METHODS
 from skdppca.mechanisms.base import Public
+from skdppca.privacy import PureEvent
 
 from ..estimators import ESTIMATORS
 
 X = np.random.default_rng(0).normal(size=(90, 6))
 GROUPS = np.arange(90) // 3
-WIDE = MOST_DENSE_FEATURES + 1
-ORDINARY = {"is_sparse": False, "grouped": False, "sees_spectrum": False, "tails": "light"}
+WIDE = 20_000
 
 
 @pytest.mark.parametrize(
@@ -37,10 +38,14 @@ ORDINARY = {"is_sparse": False, "grouped": False, "sees_spectrum": False, "tails
         (WIDE, {}, "DPPowerMethod"),
         (WIDE, {"tails": "heavy"}, "DPPowerMethod"),
         (WIDE, {"grouped": True}, "KDPPCA"),
+        (WIDE, {"gap": "large"}, "SmoothSensitivityPCA"),
+        (5000, {"gap": "large", "is_sparse": True}, "SmoothSensitivityPCA"),
+        (60, {"gap": "large"}, "DPGauss"),
+        (60, {"pure": True}, "SmoothSensitivityPCA"),
     ],
 )
 def test_every_kind_of_data_has_its_method(n_features, facts, method):
-    chosen, why = choose(n_features, **{**ORDINARY, **facts})
+    chosen, why = choose(n_features, **facts)
     assert chosen == method
     assert why
 
@@ -62,6 +67,12 @@ def test_the_report_says_which_method_and_why(parameters, data, method):
     assert line in str(report)
     assert line in html.unescape(report._repr_html_())
     assert json.loads(report.to_json())["details"]["method"] == method
+
+
+def test_delta_0_is_a_pure_guarantee():
+    pca = PrivatePCA(2, delta=0, norm_bound=3.0, center=False).fit(X)
+    assert pca.privacy_.details["method"] == "SmoothSensitivityPCA"
+    assert pca.privacy_.event == PureEvent(1.0)
 
 
 def test_groups_are_refined():
@@ -104,6 +115,8 @@ def test_every_method_can_be_chosen():
         ({"method": "KDPOjas", "n_components": "auto"}, "n_components"),
         ({"method": "PCA"}, "method"),
         ({"tails": "fat"}, "tails"),
+        ({"delta": 0}, "delta=0 .* norm_bound"),
+        ({"delta": 0, "method": "DPGauss"}, "delta"),
         (
             {
                 "method": "DPPowerMethod",
