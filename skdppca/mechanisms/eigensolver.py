@@ -30,8 +30,8 @@ MOST_DENSE_FEATURES = 11_585
 RESIDUAL, NEXT_RESIDUAL = 2.0**-10, 2.0**-6
 MARGIN = 2.0
 
-# Products with a block before LAPACK takes over, if it can.
-MOST_PRODUCTS = 400
+# Products with a block before LAPACK takes over, if it can: so many, or so many rows over d.
+MOST_PRODUCTS, MOST_ROWS = 200, 2
 
 # What a product with a vector may err by, where one record is 1, if rows can be made dense.
 MOST_ERROR = 0.02
@@ -140,11 +140,12 @@ def top_span(
     quick, precise, error = _products(records, centre, weights**2, unit)
     backward = math.sqrt(2) * (RESIDUAL + math.sqrt(k) * error) + error
     errors = backward, NEXT_RESIDUAL + backward
-    most = math.inf
+    most, width = math.inf, min(d, block_width(k + 1))
     if dense_fits(d):  # whoever answers, the errors are the same
-        most, lapack = MOST_PRODUCTS, _lapack_error(records, centre, unit)
+        most = min(MOST_PRODUCTS, MOST_ROWS * d // width)
+        lapack = _lapack_error(records, centre, unit)
         errors = max(errors[0], lapack), max(errors[1], 2 * lapack)
-    start = random_rows(min(d, block_width(k + 1)), d, noise)
+    start = random_rows(width, d, noise)
     found = _by_lanczos(quick, precise, k, start, most, noise)
     if found is None:
         found = _by_lapack(records, centre, weights, unit, k)
