@@ -15,7 +15,7 @@ from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import Clipping, clip_groups, clip_rows
 from ..mechanisms.gram import NoisyGram, release_gram
 from ..mechanisms.radius import noisy_count
-from ..mechanisms.spectrum import NoisySpectrum, minka_rank, scaled_variances
+from ..mechanisms.spectrum import NoisySpectrum, correlation, minka_rank, scaled_variances
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..records import Records
@@ -43,6 +43,8 @@ class DPGaussMechanism:
     clip: str
     center: bool
     mean: np.ndarray | None
+    start: np.ndarray | None = None  # where to look for the centre
+    correlate: bool = False  # divide by the standard deviations that the matrix itself shows
 
     def __call__(self, records: Records, noise: NoiseSource) -> Release:
         d = records.n_features
@@ -52,9 +54,8 @@ class DPGaussMechanism:
         # 2. c: a rough centre
         centre, distances = np.zeros(d) if self.mean is None else self.mean, None
         if self._augments:
-            centre, distances = rough_centre(
-                records, n, self.norm_bound, spender, self.public, noise
-            )
+            asked = (spender, self.public, noise, self.start)
+            centre, distances = rough_centre(records, n, self.norm_bound, *asked)
         # 3. R: the clipping norm around it
         around = centre if centre.any() else None
         clipping = self._clip(records, around, distances, n, spender, noise)
@@ -69,9 +70,14 @@ class DPGaussMechanism:
             centre = centre + shift
         if not gram.query.noise_sd and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
+        scale, noise_sd = None, gram.query.noise_sd
+        if self.correlate and noise_sd:
+            total = n_rows if clipping.median is None else None
+            scatter, noise_sd, scale = correlation(scatter, noise_sd, total)
+            centre = centre / scale
         values, vectors = decreasing_eigh(scatter)
         # 5. eigenvalues without the noise's share, and as many components as they support
-        spectrum = NoisySpectrum(values, gram.query.noise_sd)
+        spectrum = NoisySpectrum(values, noise_sd)
         if clipping.median is None:
             variances = spectrum.debiased / max(n_rows - 1, 1.0)
         else:
@@ -91,11 +97,12 @@ class DPGaussMechanism:
             details={
                 "clip": "norm" if clipping.median is None else "spherical",
                 "norm_bound": clipping.radius,
-                "noise_sd": gram.query.noise_sd,
+                "noise_sd": noise_sd,
                 "alignments": spectrum.alignments[:k],
                 "noise_edge": spectrum.edge / max(n_rows - 1, 1.0),
                 "spectrum": variances,
             },
+            scale=scale,
         )
 
     @property
@@ -181,8 +188,9 @@ class DPGauss(BasePrivatePCA):
         Subtract a private mean. False: components of the second moments about `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
-    scale : array-like of shape (n_features,) or None, default=None
-        Public scales, by which the features are divided.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
@@ -198,6 +206,8 @@ class DPGauss(BasePrivatePCA):
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         The private mean.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
         Variances without the noise's share, at least the noise's standard deviation over n.
     explained_variance_ratio_ : ndarray of shape (n_components,)
