@@ -70,7 +70,8 @@ class DPPowerMethod(AdaptivePCA):
         A public mean; it costs nothing.
     scale : array-like of shape (n_features,), "private" or None, default=None
         Public scales, by which the features are divided; or private ones, for 15 % of the budget
-        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them. Not with ``protect="interaction"``.
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
+        Not with ``protect="interaction"``.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None

@@ -128,8 +128,8 @@ class Spender:
 
     def enclose(self, other: Spender) -> None:
         """Pay for all that another filter may spend, or has spent, on the same records."""
-        if other.mu > self.left:
-            raise RuntimeError("a mechanism asks for more than what is left of the budget")
+        if other.mu > self.left or other.part != self.part:
+            raise RuntimeError("a mechanism asks for more than is left, or of other records")
         self._spend("a mechanism", other.mu)
         self._handed_on.append(other)
 

@@ -33,11 +33,11 @@ SIGNED = np.r_[-POWERS[::-1], 0.0, POWERS]
 CERTAINTY, HOPELESS = 4.5, 2.0
 
 # A location is known to half of its interval. So often at most it is narrowed to a quarter: as long
-# as the deviations about it are not twice as large, for then it may be most of them.
+# as the deviations about it are not more than twice as large: it may be most of them.
 ROUNDS, ENOUGH = 3, 2.0
 
 # Values farther than so many median deviations are few (.7 % of normal ones). If they may be more
-# than this share, the median deviation is that of a few equal values, and says nothing of the rest.
+# than this share, half of the values may be equal, and a refinement is not taken.
 FAR, MOST_FAR = 4.0, 0.1
 
 # Sds by which the number of far values must stand out.
@@ -131,7 +131,7 @@ def private_scales(
     # 4. features of which many values are far from the others
     scale = deviation / math.sqrt(2) / NORMAL_MAD
     count, sd = ask.sums(_share(location, FAR * deviation), STEP_SHARE, "far values", low=0.0)
-    seen = (count > VISIBLE * sd) & (same | (count > MOST_FAR * n))
+    seen = count > VISIBLE * sd
     if seen.any():
         which = np.flatnonzero(seen)
         scale[seen] = np.maximum(scale[seen], _far_scales(ask, location, which, n, count[seen]))
@@ -241,7 +241,7 @@ def _refine(
     """
     location, half, deviation = location.copy(), half.copy(), deviation.copy()
     for _ in range(ROUNDS):
-        which = np.flatnonzero(ENOUGH * half > deviation)
+        which = np.flatnonzero(ENOUGH * half >= deviation)
         if not len(which):
             break
         # 1. in which quarter of what the location may be
