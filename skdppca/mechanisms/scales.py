@@ -69,6 +69,11 @@ def exact_scales(records: Records, around: np.ndarray | None) -> Scales:
     ----------
     around : ndarray of shape (d,) or None
         Deviations are from these instead, and so are root mean squares.
+
+    Raises
+    ------
+    ValueError
+        Where squares overflow.
     """
     rows, d = records.ungrouped(), records.n_features
     n = rows.private_n
@@ -79,6 +84,8 @@ def exact_scales(records: Records, around: np.ndarray | None) -> Scales:
         lambda out, block, _: block.add_columns(out, lambda x, j: (x - location[j]) ** 2), (d,)
     )
     variance = squares / n
+    if not np.isfinite(variance).all():
+        raise ValueError("X holds values too large to be squared; scale it down")
     # What rounding leaves of no variance at all, as in scikit-learn's StandardScaler.
     u = np.finfo(np.float64).eps
     constant = variance <= n * u * variance + (n * u * location) ** 2
@@ -123,14 +130,14 @@ def private_scales(
         half = np.where(nothing, 0.0, (high - low) / 2)
     # 2. deviations from them
     found = ask.search(
-        lambda k, c=location: _farther(c, POWERS[k]), len(POWERS), STEP_SHARE, "median deviations"
+        lambda k, c=location: _beyond(c, POWERS[k]), len(POWERS), STEP_SHARE, "median deviations"
     )
     # 3. both anew where the location's error may be most of the deviation
     same = found == 0
     location, deviation = _refine(ask, n, location, np.where(same, 0.0, half), POWERS[found])
     # 4. features of which many values are far from the others
     scale = deviation / math.sqrt(2) / NORMAL_MAD
-    count, sd = ask.sums(_share(location, FAR * deviation), STEP_SHARE, "far values", low=0.0)
+    count, sd = ask.counts(_beyond(location, FAR * deviation), STEP_SHARE, "far values")
     seen = count > VISIBLE * sd
     if seen.any():
         which = np.flatnonzero(seen)
@@ -143,7 +150,7 @@ def private_scales(
 
 @dataclass(frozen=True)
 class _Questions:
-    """Sums over the records of numbers between -1 and 1, one a feature, with Gaussian noise."""
+    """How many records satisfy a condition, feature by feature, with Gaussian noise."""
 
     records: Records
     spender: Spender
@@ -152,47 +159,51 @@ class _Questions:
     factor: float = 1.0  # of all shares
 
     def sd(self, share: float) -> float:
-        """Of the noise of a question about all features, but for what rounding adds."""
+        """Of the noise of the majorities of all features, but for what rounding adds."""
         moved = box_sum(-1.0, 1.0, self.records.n_features, self.public.adjacency)
         return moved / self.spender.share(self.factor * share)
 
-    def sums(
+    def counts(
         self,
-        f: ColumnFunction,
+        condition: ColumnFunction,
         share: float,
         name: str,
         which: np.ndarray | None = None,
-        low: float = -1.0,
+        low: float = 0.0,
     ) -> tuple[np.ndarray, float]:
-        """Noisy sums of f, whose values lie between `low` and 1, and the noise's sd."""
+        """How many records satisfy it (of a group: what share of its rows), and the noise's sd.
+
+        With ``low=-1`` less how many do not: the exact n stays inside, and under add-remove the
+        noise is half of what it is of a count that is held against half of n.
+        """
         d = self.records.n_features
-        total = self.records.fold(lambda out, block, _: block.add_columns(out, f), (d,))
+        total = self.records.fold(lambda out, block, _: block.add_columns(out, condition), (d,))
+        total = (1.0 - low) * total + low * self.records.private_n
         total = total if which is None else total[which]
         size = len(total)
-        error = summation_error(math.sqrt(size), self.records.span_rows, 1)
+        error = summation_error(2 * math.sqrt(size), self.records.span_rows, 1)
         query = self.spender.take(
             name,
             self.spender.share(self.factor * share),
             box_sum(low, 1.0, size, self.public.adjacency),
             size=size,
-            # Of rows they are sums of integers; a group adds the mean over its rows.
+            # Of rows they are integers; a group adds a share of its rows.
             rounding=error if self.public.grouped else 0.0,
         )
         return query.release(total, self.noise), query.noise_sd
 
     def search(
         self,
-        f: Callable[[np.ndarray], ColumnFunction],
+        condition: Callable[[np.ndarray], ColumnFunction],
         length: int,
         share: float,
         name: str,
         which: np.ndarray | None = None,
-        most: np.ndarray | float = 0.0,
-        low: float = -1.0,
+        most: np.ndarray | None = None,
     ) -> np.ndarray:
-        """For every feature the first of so many points at which the sum is at most `most`.
+        """For every feature the first of so many points beyond which no majority (or `most`) lie.
 
-        `f` takes the numbers of the points, one a feature; the last point is taken for one.
+        `condition` takes the numbers of the points, one a feature; the last is taken for one.
         """
         d = self.records.n_features
         every = np.arange(d) if which is None else which
@@ -201,27 +212,23 @@ class _Questions:
             middle = np.maximum((below + first) // 2, 0)
             points = np.zeros(d, np.intp)
             points[every] = middle
-            answer, _ = self.sums(f(points), share, name, which, low)
-            open_ = first - below > 1
-            passed = answer <= most
-            first = np.where(open_ & passed, middle, first)
-            below = np.where(open_ & ~passed, middle, below)
+            told = (condition(points), share, name, which, -1.0 if most is None else 0.0)
+            passed = self.counts(*told)[0] <= (0.0 if most is None else most)
+            unsettled = first - below > 1
+            first = np.where(unsettled & passed, middle, first)
+            below = np.where(unsettled & ~passed, middle, below)
         return first
 
 
 def _above(points: np.ndarray) -> ColumnFunction:
-    """1 above the feature's point, -1 elsewhere."""
-    return lambda x, j: np.where(x > points[j], 1.0, -1.0)
+    """Whether a value lies above its feature's point."""
+    return lambda x, j: x > points[j]
 
 
-def _farther(centre: np.ndarray, points: np.ndarray) -> ColumnFunction:
-    """1 for a distance from the feature's centre above its point, -1 elsewhere."""
-    return lambda x, j: np.where(np.abs(x - centre[j]) > points[j], 1.0, -1.0)
-
-
-def _share(centre: np.ndarray, points: np.ndarray) -> ColumnFunction:
-    """1 for a distance from the feature's centre above its point, 0 elsewhere."""
-    return lambda x, j: (np.abs(x - centre[j]) > points[j]).astype(np.float64)
+def _beyond(centre: np.ndarray, distance: np.ndarray) -> ColumnFunction:
+    """Whether a value lies farther than that from its feature's centre."""
+    low, high = centre - distance, centre + distance
+    return lambda x, j: (x < low[j]) | (x > high[j])
 
 
 def _refine(
@@ -256,7 +263,7 @@ def _refine(
         centre[which] += reach[which] * ((found - 1) / 2 - 0.25)
         # 2. how far from there
         found = ask.search(
-            lambda k, c=centre: _farther(c, deviation * 2.0 ** (k - 3)),
+            lambda k, c=centre: _beyond(c, deviation * 2.0 ** (k - 3)),
             4,
             FINE_SHARE,
             "median deviations",
@@ -264,7 +271,7 @@ def _refine(
         )
         spread[which] *= 2.0 ** (found - 3)
         # 3. whether that holds for most
-        count, sd = ask.sums(_share(centre, FAR * spread), FINE_SHARE, "far values", which, 0.0)
+        count, sd = ask.counts(_beyond(centre, FAR * spread), FINE_SHARE, "far values", which)
         good = which[count + sd <= MOST_FAR * n]
         half[which] = 0.0
         half[good] = reach[good] / 4
@@ -280,12 +287,11 @@ def _far_scales(
     p is their share, and a the median of their distances.
     """
     k = ask.search(
-        lambda k: _share(location, POWERS[k]),
+        lambda k: _beyond(location, POWERS[k]),
         len(POWERS),
         RARE_SHARE,
         "distances of far values",
         which,
         counts / 2,
-        0.0,
     )
     return POWERS[k] / math.sqrt(2) * np.sqrt(np.minimum(counts / n, 1.0))

@@ -15,7 +15,7 @@ import numpy as np
 
 __all__ = ["Block", "ColumnFunction", "Residual"]
 
-# Of values, and of the features that they belong to: indices, or a slice for all of them in order.
+# Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
 ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]
 
 

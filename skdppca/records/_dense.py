@@ -96,7 +96,7 @@ class DenseRows(ProductResiduals):
             out += self.weighted(weights, centre, 0.0).sum(axis=0)
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
-        out += f(self.rows, slice(None)).sum(axis=0)
+        out += np.ones(len(self.rows)) @ f(self.rows, slice(None))
 
     def add_gram(
         self,

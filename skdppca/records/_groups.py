@@ -55,7 +55,7 @@ class DenseGroups(_Groups):
         return out
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
-        sums = self._sums(f(self.rows, slice(None)))
+        sums = self._sums(f(self.rows, slice(None)).astype(np.float64))
         out += (sums / self.sizes[:, None]).sum(axis=0)
 
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
