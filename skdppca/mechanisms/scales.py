@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..noise import NoiseSource
-from ..records import ColumnFunction, Records
+from ..records import Records
 from .base import Public, Spender
-from .gaussian import summation_error
+from .column_counts import ColumnCounts, above, beyond
 from .radius import noisy_count
-from .sensitivity import box_sum
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
-# Shares of mu^2: of the number of records; of each step of a search (15) and the check of what was
-# found (1); of each question of a refinement (15); of each about features of which many values are
-# far from the rest (7). So 15 % at most; what is not used is left to the method. Where the noise of
-# a step would be more than the records over CERTAINTY, up to MOST times that.
-COUNT_SHARE, STEP_SHARE, FINE_SHARE, RARE_SHARE = 0.004, 0.006, 0.002, 0.0025
+# Shares of mu^2: of the number of records; of each step of a search (15), of its last fine ones (2)
+# and the check of what was found (1); of each question of a refinement (15); of each about features
+# of which many values are far from the rest (7). So 15 % at most; what is not used is left to the
+# method. Where the noise of a step would be more than the records over CERTAINTY, up to MOST times
+# that.
+COUNT_SHARE, STEP_SHARE, FINE_SHARE, RARE_SHARE = 0.004, 0.0055, 0.002, 0.002
 MOST = 2.5
 
 # Public grids: medians between signed powers of 2, median deviations between powers.
@@ -114,7 +113,7 @@ def private_scales(
     """
     d = records.n_features
     n = noisy_count(records.private_n, spender, spender.share(COUNT_SHARE), public, noise)
-    ask = _Questions(records, spender, public, noise)
+    ask = ColumnCounts(records, spender, public, noise)
     certainty = n / ask.sd(STEP_SHARE)
     ask = replace(ask, factor=min(max(1.0, (CERTAINTY / certainty) ** 2), MOST))
     if n < HOPELESS * ask.sd(STEP_SHARE):
@@ -123,21 +122,28 @@ def private_scales(
     half = np.zeros(d)
     location = around
     if around is None:
-        found = ask.search(lambda k: _above(SIGNED[k]), len(SIGNED), STEP_SHARE, "medians")
+        found = ask.search(lambda k: above(SIGNED[k]), len(SIGNED), STEP_SHARE, "medians")
         low, high = SIGNED[np.maximum(found - 1, 0)], SIGNED[found]
         nothing = (low == 0) | (high == 0)
         location = np.where(nothing, 0.0, (low + high) / 2)
         half = np.where(nothing, 0.0, (high - low) / 2)
     # 2. deviations from them
     found = ask.search(
-        lambda k, c=location: _beyond(c, POWERS[k]), len(POWERS), STEP_SHARE, "median deviations"
+        lambda k, c=location: beyond(c, POWERS[k]), len(POWERS), STEP_SHARE, "median deviations"
     )
     # 3. both anew where the location's error may be most of the deviation
     same = found == 0
     location, deviation = _refine(ask, n, location, np.where(same, 0.0, half), POWERS[found])
-    # 4. features of which many values are far from the others
-    scale = deviation / math.sqrt(2) / NORMAL_MAD
-    count, sd = ask.counts(_beyond(location, FAR * deviation), STEP_SHARE, "far values")
+    # 4. the deviations to a quarter of a power
+    fine = ask.search(
+        lambda k, c=location: beyond(c, deviation * 2.0 ** ((k - 3) / 4)),
+        4,
+        STEP_SHARE,
+        "median deviations",
+    )
+    scale = np.where(same, 1.0, 2.0 ** ((fine - 3.5) / 4)) * deviation / NORMAL_MAD
+    # 5. features of which many values are far from the others
+    count, sd = ask.counts(beyond(location, FAR * deviation), STEP_SHARE, "far values")
     seen = count > VISIBLE * sd
     if seen.any():
         which = np.flatnonzero(seen)
@@ -148,91 +154,8 @@ def private_scales(
     return Scales(location, scale)
 
 
-@dataclass(frozen=True)
-class _Questions:
-    """How many records satisfy a condition, feature by feature, with Gaussian noise."""
-
-    records: Records
-    spender: Spender
-    public: Public
-    noise: NoiseSource
-    factor: float = 1.0  # of all shares
-
-    def sd(self, share: float) -> float:
-        """Of the noise of the majorities of all features, but for what rounding adds."""
-        moved = box_sum(-1.0, 1.0, self.records.n_features, self.public.adjacency)
-        return moved / self.spender.share(self.factor * share)
-
-    def counts(
-        self,
-        condition: ColumnFunction,
-        share: float,
-        name: str,
-        which: np.ndarray | None = None,
-        low: float = 0.0,
-    ) -> tuple[np.ndarray, float]:
-        """How many records satisfy it (of a group: what share of its rows), and the noise's sd.
-
-        With ``low=-1`` less how many do not: the exact n stays inside, and under add-remove the
-        noise is half of what it is of a count that is held against half of n.
-        """
-        d = self.records.n_features
-        total = self.records.fold(lambda out, block, _: block.add_columns(out, condition), (d,))
-        total = (1.0 - low) * total + low * self.records.private_n
-        total = total if which is None else total[which]
-        size = len(total)
-        error = summation_error(2 * math.sqrt(size), self.records.span_rows, 1)
-        query = self.spender.take(
-            name,
-            self.spender.share(self.factor * share),
-            box_sum(low, 1.0, size, self.public.adjacency),
-            size=size,
-            # Of rows they are integers; a group adds a share of its rows.
-            rounding=error if self.public.grouped else 0.0,
-        )
-        return query.release(total, self.noise), query.noise_sd
-
-    def search(
-        self,
-        condition: Callable[[np.ndarray], ColumnFunction],
-        length: int,
-        share: float,
-        name: str,
-        which: np.ndarray | None = None,
-        most: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """For every feature the first of so many points beyond which no majority (or `most`) lie.
-
-        `condition` takes the numbers of the points, one a feature; the last is taken for one.
-        """
-        d = self.records.n_features
-        every = np.arange(d) if which is None else which
-        below, first = np.full(len(every), -1), np.full(len(every), length - 1)
-        for _ in range(math.ceil(math.log2(length))):
-            middle = np.maximum((below + first) // 2, 0)
-            points = np.zeros(d, np.intp)
-            points[every] = middle
-            told = (condition(points), share, name, which, -1.0 if most is None else 0.0)
-            passed = self.counts(*told)[0] <= (0.0 if most is None else most)
-            unsettled = first - below > 1
-            first = np.where(unsettled & passed, middle, first)
-            below = np.where(unsettled & ~passed, middle, below)
-        return first
-
-
-def _above(points: np.ndarray) -> ColumnFunction:
-    """Whether a value lies above its feature's point."""
-    return lambda x, j: x > points[j]
-
-
-def _beyond(centre: np.ndarray, distance: np.ndarray) -> ColumnFunction:
-    """Whether a value lies farther than that from its feature's centre."""
-    low, high = centre - distance, centre + distance
-    return lambda x, j: (x < low[j]) | (x > high[j])
-
-
 def _refine(
-    ask: _Questions, n: float, location: np.ndarray, half: np.ndarray, deviation: np.ndarray
+    ask: ColumnCounts, n: float, location: np.ndarray, half: np.ndarray, deviation: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Locations and median deviations from them, anew where the location's error outweighs them.
 
@@ -254,7 +177,7 @@ def _refine(
         # 1. in which quarter of what the location may be
         reach, centre, spread = np.minimum(half, deviation), location.copy(), deviation.copy()
         found = ask.search(
-            lambda k, r=reach: _above(location + r * ((k - 1) / 2)),
+            lambda k, r=reach: above(location + r * ((k - 1) / 2)),
             4,
             FINE_SHARE,
             "medians",
@@ -263,7 +186,7 @@ def _refine(
         centre[which] += reach[which] * ((found - 1) / 2 - 0.25)
         # 2. how far from there
         found = ask.search(
-            lambda k, c=centre: _beyond(c, deviation * 2.0 ** (k - 3)),
+            lambda k, c=centre: beyond(c, deviation * 2.0 ** (k - 3)),
             4,
             FINE_SHARE,
             "median deviations",
@@ -271,7 +194,7 @@ def _refine(
         )
         spread[which] *= 2.0 ** (found - 3)
         # 3. whether that holds for most
-        count, sd = ask.counts(_beyond(centre, FAR * spread), FINE_SHARE, "far values", which)
+        count, sd = ask.counts(beyond(centre, FAR * spread), FINE_SHARE, "far values", which)
         good = which[count + sd <= MOST_FAR * n]
         half[which] = 0.0
         half[good] = reach[good] / 4
@@ -280,14 +203,14 @@ def _refine(
 
 
 def _far_scales(
-    ask: _Questions, location: np.ndarray, which: np.ndarray, n: float, counts: np.ndarray
+    ask: ColumnCounts, location: np.ndarray, which: np.ndarray, n: float, counts: np.ndarray
 ) -> np.ndarray:
     """Root mean squares of features of which so many values are far: ``a sqrt(p)``.
 
     p is their share, and a the median of their distances.
     """
     k = ask.search(
-        lambda k: _beyond(location, POWERS[k]),
+        lambda k: beyond(location, POWERS[k]),
         len(POWERS),
         RARE_SHARE,
         "distances of far values",

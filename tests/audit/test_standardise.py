@@ -13,7 +13,7 @@ import pytest
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, ResidualGauss
 from skdppca.decomposition import _standardise
-from skdppca.mechanisms import scales
+from skdppca.mechanisms import column_counts, scales
 from skdppca.mechanisms.gaussian import GaussianQuery
 
 from .audit import Pair, bounds, build
@@ -140,7 +140,7 @@ def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
 
 def test_counts_with_the_sensitivity_of_one_feature_are_caught(monkeypatch):
     # each of d counts moves by 1, but they are released together
-    monkeypatch.setattr(scales, "box_sum", lambda low, high, size, adjacency: high)
+    monkeypatch.setattr(column_counts, "box_sum", lambda low, high, size, adjacency: high)
     mechanism = told(2.0, "add-remove")
     found = [Pair(mechanism, *NEIGHBOURS["add-remove"], True, s).path_mu for s in range(5)]
     assert np.median(found) > 2.1
