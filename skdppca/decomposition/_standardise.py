@@ -79,7 +79,14 @@ def standardise(inner: Mechanism, public: Public, center: bool) -> Standardised:
     ------
     ValueError
         If its cost is not that of Gaussian noise, of which alone a part can be split off.
+    TypeError
+        If it is no dataclass with an `event` and a `mean`, and cannot be told of either.
     """
+    if not {"event", "mean"} <= {field.name for field in fields(inner)}:
+        raise TypeError(
+            f"{type(inner).__name__} has no fields event and mean, so scale='private' cannot be "
+            "put before it; give public scales"
+        )
     if type(inner.event) not in (GaussianEvent, NonPrivateEvent):
         raise ValueError(
             "scale='private' needs a part of the budget of Gaussian noise, but with these "

@@ -1,21 +1,27 @@
 """`scale="private"`: PCA of standardised data, at the cost of one fit, by every method."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
+from skdppca.decomposition._standardise import standardise
+from skdppca.mechanisms.base import Public
 from skdppca.metrics import captured_variance
-from skdppca.model_selection import PrivateSearchCV
+from skdppca.model_selection import PrivateSearchCV, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_estimators, takes
+from ..refusals import refused
+from ..test_bad_input import BAD_X
 
 RNG = np.random.default_rng(0)
 N = 20_000
@@ -170,6 +176,35 @@ def test_everything_is_in_one_charge_and_one_report(factory, adjacency):
     assert {"medians", "median deviations", "far values"} < set(names)
     plain = factory(2, adjacency=adjacency).fit(ROWS).privacy_
     assert pca.privacy_.event == plain.event
+
+
+@on_all_estimators
+@pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
+def test_bad_data_are_a_clear_error_for_nothing(factory, make, message):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    refused(factory(2, scale="private", accountant=accountant), make(), message)
+
+
+@on_all_estimators
+def test_too_small_a_budget_is_refused_for_nothing(factory):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    tiny = factory(2, scale="private", epsilon=1e-12, delta=1e-16, accountant=accountant)
+    refused(tiny, IRIS, "ask for more noise than the grid")
+
+
+def test_the_cost_is_known_before_any_fit():
+    search = GridSearchCV(DPGauss(scale="private"), {"n_components": [1, 2]}, cv=2, refit=False)
+    assert price(search, 4) == price(search.set_params(estimator__scale=None), 4)
+
+
+@dataclass(frozen=True)
+class Odd:
+    event: GaussianEvent
+
+
+def test_a_mechanism_that_cannot_be_told_is_refused():
+    with pytest.raises(TypeError, match="Odd has no fields event and mean"):
+        standardise(Odd(GaussianEvent(1.0)), Public(2, "add-remove"), True)
 
 
 class Costly(DPGauss):
