@@ -37,6 +37,7 @@ PAGES = {
         "methods_accuracy": "Captured share of the best possible variance",
         "methods_speed": "One fit, told nothing, n_components = 10",
     },
+    "scale": {"scale": "Captured variance of the standardised features, raw breast cancer, k = 2"},
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
@@ -44,7 +45,7 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in ("speed", "memory", "accuracy", "adaptive", "methods"):
+    for name in ("speed", "memory", "accuracy", "adaptive", "scale", "methods"):
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

@@ -30,7 +30,8 @@ from ..privacy import (
 )
 from ..records import MAX_ROWS, Records
 from ._fitted import FittedPCA
-from ._release import Release
+from ._release import Release, cast_released
+from ._standardise import standardise
 from ._validation import check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
@@ -38,17 +39,11 @@ __all__ = ["BasePrivatePCA", "Release"]
 # Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-26
 
+# What a method with private scales needs more: the searches leave it at least 62 % of mu^2.
+SCALED_MU = 1.3
+
 # The least share of the budget that a parameter may give a step.
 LEAST_SHARE = 1e-4
-
-# Released arrays that get the input's precision.
-FLOAT_ATTRIBUTES = (
-    "components_",
-    "mean_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-)
 
 
 class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
@@ -69,7 +64,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         "clip": [StrOptions({"auto", "spherical"})],
         "center": ["boolean"],
         "mean": ["array-like", None],
-        "scale": ["array-like", None],
+        "scale": ["array-like", StrOptions({"private"}), None],
         "whiten": ["boolean"],
         "accountant": [PrivacyAccountant, PrivacyLedger, None],
         "random_state": [
@@ -126,7 +121,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         X = check_rows(self, X)
         labels = check_groups(groups, X.shape[0], self.unit)
         d = X.shape[1]
-        scale = None if self.scale is None else check_vector(self.scale, d, "scale", positive=True)
+        public_scale = None if self._scales_privately else self.scale
+        scale = None if public_scale is None else check_vector(public_scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
@@ -140,6 +136,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             n_records=self._public_count(records),
         )
         mechanism = self._mechanism(public)
+        if self._scales_privately:
+            mechanism = standardise(mechanism, public, self.center)
         self._check_noise(mechanism.event, d)
         noise = self._noise()
         # 3. charge
@@ -148,7 +146,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = mechanism(records, noise)
         self._store(release, mechanism, noise, receipt)
-        self._cast_fitted(np.float32 if X.dtype == np.float32 else np.float64)
+        cast_released(self, np.float32 if X.dtype == np.float32 else np.float64)
         return self
 
     def _check_parameters(self, n_features: int) -> None:
@@ -180,7 +178,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             )
 
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
-        if isinstance(event, GaussianEvent) and event.mu < self._least_mu(n_features):
+        least = self._least_mu(n_features) * (SCALED_MU if self._scales_privately else 1)
+        if isinstance(event, GaussianEvent) and event.mu < least:
             raise ValueError(
                 f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
@@ -196,10 +195,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return LEAST_MU * (n_features + 1)
 
     def _public_mean(self, n_features: int) -> np.ndarray | None:
-        """The public mean, in units of the scaled features."""
+        """The public mean, in units of the features that public scales divide."""
         if self.mean is None:
             return None
-        return np.asarray(self.mean, dtype=np.float64) / self._scales(n_features)
+        mean = np.asarray(self.mean, dtype=np.float64)
+        return mean if self._scales_privately else mean / self._scales(n_features)
 
     def _public_count(self, records: Records) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
@@ -242,6 +242,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     ) -> None:
         self.components_ = fix_signs(release.components)
         self.n_components_ = len(self.components_)
+        vars(self).pop("scale_", None)  # of an earlier fit
+        if release.scale is not None:
+            self.scale_ = release.scale
         self.mean_ = release.centre * self._scales(self.n_features_in_)
         self.n_samples_ = release.n_samples
         self._store_variances(release)
@@ -277,13 +280,6 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         self.explained_variance_ratio_ = release.explained_variance / (total if total > 0 else 1.0)
         self.singular_values_ = np.sqrt(release.explained_variance * max(release.n_rows - 1, 1.0))
         self.noise_variance_ = release.noise_variance
-
-    def _cast_fitted(self, dtype: type) -> None:
-        """The input's precision if it holds the release, which was computed in float64."""
-        released = {k: v for k, v in vars(self).items() if k in FLOAT_ATTRIBUTES}
-        if max(np.abs(values).max() for values in released.values()) < np.finfo(dtype).max:
-            for name, values in released.items():
-                setattr(self, name, values.astype(dtype, copy=False))
 
     def __getattr__(self, name: str) -> Any:
         why = type(self)._not_released.get(name)

@@ -63,8 +63,9 @@ class GDPPCA(BasePrivatePCA):
         Release a private location as `mean_`. False: it is `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
-    scale : array-like of shape (n_features,) or None, default=None
-        Public scales, by which the features are divided.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
@@ -80,6 +81,8 @@ class GDPPCA(BasePrivatePCA):
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         A private location that outliers hardly move; 0 if the budget is too small to find one.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
         From a private median along the first component, and the ratios. Consistent for Gaussian
         rows; for an elliptical law right up to a common factor.

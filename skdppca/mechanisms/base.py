@@ -130,6 +130,13 @@ class Spender:
         self._handed_on.extend(parts)
         return parts
 
+    def enclose(self, other: Spender) -> None:
+        """Pay for all that another filter may spend, or has spent, on the same records."""
+        if other.mu > self.left or other.part != self.part:
+            raise RuntimeError("a mechanism asks for more than is left, or of other records")
+        self._spend("a mechanism", other.mu)
+        self._handed_on.append(other)
+
     def portion(self, mu: float) -> Spender:
         """Hand so much on, for a step that asks several queries of the same records."""
         portion = Spender(self._spend("a portion", mu), self.part)

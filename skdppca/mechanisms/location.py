@@ -32,24 +32,33 @@ def location_error(n: float, d: int, mu: float, public: Public) -> float:
 
 
 def robust_location(
-    records: Records, n: float, mu: float, spender: Spender, public: Public, noise: NoiseSource
+    records: Records,
+    n: float,
+    mu: float,
+    spender: Spender,
+    public: Public,
+    noise: NoiseSource,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Three steps of a Huber mean: clipped to the median distance, each around the last.
 
-    Costs at most `mu`; nothing if that is too little to find a distance, when it is 0. A record
+    Costs at most `mu`; nothing if that is too little to find a distance, when it stays at the
+    start. A record
     moves a step by no more than the radius over n, wherever it lies.
 
     Parameters
     ----------
     n : float
         The (noisy) number of records.
+    start : ndarray of shape (d,) or None
+        Public or released; 0 by default.
 
     Returns
     -------
     ndarray of shape (d,)
     """
     d = records.n_features
-    centre = np.zeros(d)
+    centre = np.zeros(d) if start is None else start
     if is_hopeless(n, mu * math.sqrt(ROUNDS[0][0])):
         return centre
     for radius_share, mean_share in ROUNDS:
