@@ -31,7 +31,7 @@ from ..privacy import (
 from ..records import MAX_ROWS, Records
 from ._fitted import FittedPCA
 from ._release import Release
-from ._validation import check_groups, check_reach, check_rows, check_vector
+from ._validation import check_domain, check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
 
@@ -131,6 +131,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
         records = Records(X, labels, scale, self.n_jobs)
+        check_domain(self, records.private_n)
         # 2. build the mechanism from public facts
         public = Public(
             n_features=d,
@@ -181,10 +182,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
 
-    @property
-    def _max_rows(self) -> int:
-        """The declared domain: more rows are an error, which is no private output."""
-        return MAX_ROWS
+    # The declared domain: more records are an error, which is no private output. And the remedy.
+    _max_records = MAX_ROWS
+    _more_records = "take fewer"
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""

@@ -15,7 +15,14 @@ from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS
 
-__all__ = ["check_groups", "check_reach", "check_rows", "check_vector", "number_groups"]
+__all__ = [
+    "check_domain",
+    "check_groups",
+    "check_reach",
+    "check_rows",
+    "check_vector",
+    "number_groups",
+]
 
 CONSTANTS = (
     "Fill in public constants, or drop the column for all; an imputer that is fitted on the same "
@@ -62,13 +69,19 @@ def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
         raise type(error)(_without_data(str(error))) from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {X.dtype}; give real numbers")
-    most = getattr(estimator, "_max_rows", MAX_ROWS)
-    if X.shape[0] > most:
-        remedy = "" if most == MAX_ROWS else f"; {estimator._more_rows}"
-        raise ValueError(
-            f"X has more than {most} rows; the guarantee is proven up to there{remedy}"
-        )
+    if X.shape[0] > MAX_ROWS:
+        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
     return X
+
+
+def check_domain(estimator: Any, n_records: int) -> None:
+    """Refuse more records than the estimator's declared domain has: no private output."""
+    most = estimator._max_records
+    if n_records > most:
+        raise ValueError(
+            f"X has more than {most} {'rows' if estimator.unit == 'row' else 'groups'}; the "
+            f"guarantee is proven up to there; {estimator._more_records}"
+        )
 
 
 def _by_rows(X: Any) -> sparse.csr_array:
