@@ -33,6 +33,10 @@ PAGES = {
         "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",
         "adaptive_speed": "Seconds of a whole fit, and times DPGauss",
     },
+    "gdppca": {
+        "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
+        "gdppca_speed": "Seconds of a whole fit on one thread",
+    },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
@@ -40,7 +44,7 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in ("speed", "memory", "accuracy", "adaptive"):
+    for name in ("speed", "memory", "accuracy", "adaptive", "gdppca"):
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

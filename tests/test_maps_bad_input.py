@@ -5,6 +5,7 @@ import traceback
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -102,3 +103,11 @@ def test_axes_of_another_package_are_refused():
 def test_axes_that_were_never_fitted_are_refused():
     with pytest.raises(NotFittedError):
         projection_map(DPGauss(2), X, **COST)
+
+
+def test_columns_that_the_axes_do_not_know_are_refused():
+    names = ["a", "b", "c"]
+    pca = DPGauss(2, random_state=0, **COST).fit(pd.DataFrame(X, columns=names))
+    projection_map(pca, pd.DataFrame(X, columns=names), **COST)
+    others = pd.DataFrame(X, columns=["a", "b", TEXT])
+    assert_tells_nothing(charged_nothing(pca, others, "not those that pca was fitted on"))
