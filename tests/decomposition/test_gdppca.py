@@ -231,6 +231,14 @@ def test_signs_are_taken_around_a_private_centre_only_if_it_can_be_found(n, pair
     assert told.privacy_.details["pairs"] == "none"
 
 
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_centre_that_is_too_dear_to_be_found_is_not_used(d):
+    # few features: its noise would do, but no distance is found at this budget
+    X = make_gaussian(500, d, *SPECTRUM, random_state=0).X + 100.0
+    pca = GDPPCA(2, centering="private", epsilon=0.5, delta=1e-5, random_state=0).fit(X)
+    assert pca.privacy_.details["pairs"] == "complete"
+
+
 def test_auto_keeps_what_stands_above_the_noise():
     assert fit(GAUSSIAN.X, "auto", 4.0).n_components_ == 2
     assert fit(GAUSSIAN.X, 0.7, 4.0).n_components_ == 2
