@@ -129,7 +129,7 @@ def speed(repeats: int) -> list[dict[str, object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=300)
+    parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--only", choices=("accuracy", "speed"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
