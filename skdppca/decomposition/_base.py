@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
-from ..exceptions import NotReleasedError, SeededNoiseWarning
+from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Public
 from ..noise import NoiseSource
@@ -30,9 +29,10 @@ from ..privacy import (
 )
 from ..records import MAX_ROWS, Records
 from ._fitted import FittedPCA
+from ._noise import check_chargeable, noise_source, why_not_private
 from ._release import Release, cast_released
 from ._standardise import standardise
-from ._validation import check_groups, check_reach, check_rows, check_vector
+from ._validation import check_domain, check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
 
@@ -127,6 +127,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
         records = Records(X, labels, scale, self.n_jobs)
+        check_domain(self, records.private_n)
         # 2. build the mechanism from public facts
         public = Public(
             n_features=d,
@@ -166,16 +167,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                     f"{name}={getattr(self, name)} pays for no answer that could be used; set 0 "
                     f"to leave it out, or at least {LEAST_SHARE}"
                 )
-        if self.random_state is np.random.mtrand._rand:
-            raise ValueError(
-                "random_state is numpy's global random state, which any code can seed or read; "
-                "use None for secure noise, or an int of your own"
-            )
-        if math.isinf(self.epsilon) and self.accountant is not None:
-            raise ValueError(
-                "epsilon=inf has no cost that an accountant could charge; choose a finite "
-                "epsilon, or accountant=None to compute a PCA that is not private"
-            )
+        check_chargeable(self.epsilon, self.accountant, self.random_state)
 
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
         least = self._least_mu(n_features) * (SCALED_MU if self._scales_privately else 1)
@@ -185,10 +177,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
 
-    @property
-    def _max_rows(self) -> int:
-        """The declared domain: more rows are an error, which is no private output."""
-        return MAX_ROWS
+    # The declared domain: more records are an error, which is no private output. And the remedy.
+    _max_records = MAX_ROWS
+    _more_records = "take fewer"
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""
@@ -208,18 +199,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return None
 
     def _noise(self) -> NoiseSource:
-        if self.random_state is None:
-            return NoiseSource()
-        if not math.isinf(self.epsilon):
-            warnings.warn(
-                "random_state is set: whoever knows or guesses it can subtract the noise, so this "
-                "release is not private. Use random_state=None on data that must be protected.",
-                SeededNoiseWarning,
-                stacklevel=4,
-            )
-        if isinstance(self.random_state, np.random.RandomState):
-            return NoiseSource(self.random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
-        return NoiseSource(int(self.random_state))
+        return noise_source(self.epsilon, self.random_state, stacklevel=4)
 
     @property
     def _accounted_unit(self) -> str:
@@ -248,11 +228,6 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         self.mean_ = release.centre * self._scales(self.n_features_in_)
         self.n_samples_ = release.n_samples
         self._store_variances(release)
-        not_private = []
-        if math.isinf(self.epsilon):
-            not_private.append("epsilon=inf: no noise and no clipping")
-        elif not noise.is_private:
-            not_private.append("random_state: the noise can be repeated by whoever knows the seed")
         self.privacy_ = PrivacyReport(
             method=type(self).__name__,
             epsilon=float(self.epsilon),
@@ -260,7 +235,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             adjacency=self.adjacency,
             unit=self._accounted_unit,
             event=mechanism.event,
-            not_private=tuple(not_private),
+            not_private=why_not_private(self.epsilon, noise),
             spendings=tuple(
                 Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part)
                 for q in release.spender.queries

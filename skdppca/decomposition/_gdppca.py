@@ -201,12 +201,11 @@ class GDPPCA(BasePrivatePCA):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _more_rows = "set pairs='incomplete'"
+    _more_records = "set pairs='incomplete'"
 
     @property
-    def _max_rows(self) -> int:
-        # Of groups the number of rows is private, and only the number of records is limited.
-        return MAX_COMPLETE if self.pairs == "complete" and self.unit == "row" else MAX_ROWS
+    def _max_records(self) -> int:
+        return MAX_COMPLETE if self.pairs == "complete" else MAX_ROWS
 
     def _mechanism(self, public: Public) -> GDPPCAMechanism:
         if self.n_pairs % 2:

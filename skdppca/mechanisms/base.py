@@ -79,7 +79,7 @@ class Spender:
 
     def share(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the whole budget's."""
-        return self.mu * math.sqrt(fraction)
+        return self.mu * math.sqrt(fraction) if fraction else 0.0  # inf * 0
 
     @property
     def queries(self) -> list[GaussianQuery]:
