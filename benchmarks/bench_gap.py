@@ -1,15 +1,19 @@
 """Error of SmoothSensitivityPCA against n, for all its noises, beside DPGauss.
 
     python benchmarks/bench_gap.py [repeats]
+    python benchmarks/bench_gap.py crossing [repeats]
 
 Rows of norm 1, d = 50, k components .3 above a flat bulk; norm_bound and mean public, epsilon .5,
 delta 1e-6. The sine of the largest angle to the components without noise: the privacy error alone.
-Writes doc/experiments/gap.csv and doc/experiments/gap_k1.png, gap_k3.png.
+Writes doc/experiments/gap.csv and doc/experiments/gap_k1.png, gap_k3.png; "crossing": the gap
+release's error over DPGauss's, for gaps of so many records over mu, doc/experiments/
+gap_crossing.csv.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import sys
 import warnings
 from pathlib import Path
@@ -20,6 +24,7 @@ import numpy as np
 from skdppca import DPGauss, SmoothSensitivityPCA
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import sin_theta
+from skdppca.privacy import mu_of
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -27,6 +32,7 @@ from matplotlib import pyplot as plt
 OUT = Path(__file__).parents[1] / "doc" / "experiments"
 SIZES = [1000, 3000, 10_000, 30_000, 100_000]
 D, GAP = 50, 0.3
+GAPS_OVER_MU = [30, 45, 60, 75, 100, 150, 300, 1000]
 PUBLIC = {"epsilon": 0.5, "delta": 1e-6, "norm_bound": 1.0, "center": False}
 METHODS = {
     "DPGauss": lambda k, seed: DPGauss(k, random_state=seed, **PUBLIC),
@@ -60,6 +66,39 @@ def measure(repeats: int) -> list[dict]:
     return table
 
 
+def crossing(repeats: int) -> list[dict]:
+    table = []
+    for adjacency, k in itertools.product(("add-remove", "replace-one"), (1, 3)):
+        told = {**PUBLIC, "adjacency": adjacency}
+        mu = mu_of(told["epsilon"], told["delta"])
+        for gap in GAPS_OVER_MU:
+            X = rows(round(gap / mu / GAP), k)
+            values, vectors = np.linalg.eigh(X.T @ X)
+            errors = [
+                np.median([sin_theta(pca.fit(X), vectors.T[-k:]) for pca in pcas])
+                for pcas in (
+                    [
+                        SmoothSensitivityPCA(k, variance_share=0.0, random_state=s, **told)
+                        for s in range(repeats)
+                    ],
+                    [DPGauss(k, random_state=s, **told) for s in range(repeats)],
+                )
+            ]
+            found = {"gap_mu": (values[-k] - values[-k - 1]) * mu, "ratio": errors[0] / errors[1]}
+            found = {name: round(float(number), 3) for name, number in found.items()}
+            table.append({"adjacency": adjacency, "k": k, "n": len(X)} | found)
+            print(*table[-1].values(), flush=True)
+    return table
+
+
+def save(name: str, table: list[dict]) -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (OUT / name).open("w", newline="") as file:
+        writer = csv.DictWriter(file, table[0])
+        writer.writeheader()
+        writer.writerows(table)
+
+
 def draw(table: list[dict], k: int) -> None:
     figure, axes = plt.subplots(figsize=(6, 4))
     for name in METHODS:
@@ -77,12 +116,12 @@ def draw(table: list[dict], k: int) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    table = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
-    OUT.mkdir(parents=True, exist_ok=True)
-    with (OUT / "gap.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, table[0])
-        writer.writeheader()
-        writer.writerows(table)
+    repeats = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 20
+    if "crossing" in sys.argv:
+        save("gap_crossing.csv", crossing(repeats))
+        return
+    table = measure(repeats)
+    save("gap.csv", table)
     for k in (1, 3):
         draw(table, k)
 

@@ -97,7 +97,7 @@ DATA: dict[str, tuple[Callable[[int], Data], int]] = {
         2,
     ),
     "5 % outliers, 5000 x 20": (
-        lambda seed: drawn(make_contaminated(5000, 20, (4, 2), 1.0, random_state=seed)),
+        lambda seed: drawn(make_contaminated(5000, 20, (10, 5), 1.0, random_state=seed)),
         2,
     ),
     "groups that agree, 5000 of 3 x 100": (

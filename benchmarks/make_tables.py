@@ -33,6 +33,15 @@ PAGES = {
         "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",
         "adaptive_speed": "Seconds of a whole fit, and times DPGauss",
     },
+    "methods": {
+        "methods_accuracy": "Captured share of the best possible variance",
+        "methods_speed": "One fit, told nothing, n_components = 10",
+    },
+    "scale": {"scale": "Captured variance of the standardised features, raw breast cancer, k = 2"},
+    "gdppca": {
+        "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
+        "gdppca_speed": "Seconds of a whole fit on one thread",
+    },
     "planner": {
         "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
         "planner_floors": "How much of the k-th direction's square is found at the noise floor",
@@ -44,7 +53,16 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in ("speed", "memory", "accuracy", "adaptive", "planner"):
+    for name in (
+        "speed",
+        "memory",
+        "accuracy",
+        "adaptive",
+        "gdppca",
+        "scale",
+        "methods",
+        "planner",
+    ):
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

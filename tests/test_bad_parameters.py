@@ -67,6 +67,7 @@ BAD_PARAMETERS = [
     ({"scale": [1.0, 0.0, 3.0]}, "scale must be positive; set it to 1"),
     ({"scale": [1.0, -1.0, 3.0]}, "scale must be positive; set it to 1"),
     ({"scale": ["a", "b", "c"]}, "scale"),
+    ({"scale": "public"}, "scale"),
     ({"mean": [1e300] * 3, "scale": [1e-300] * 3}, "mean|scale"),
     ({"random_state": -1}, "random_state"),
     ({"random_state": np.random.mtrand._rand}, "random_state is numpy's global random state"),

@@ -36,7 +36,13 @@ from skdppca.noise import NoiseSource
 
 from .estimators import ESTIMATORS, on_all_estimators
 
-CONFIGURATIONS = [{}, {"whiten": True}, {"n_components": 2}, {"adjacency": "replace-one"}]
+CONFIGURATIONS = [
+    {},
+    {"whiten": True},
+    {"n_components": 2},
+    {"adjacency": "replace-one"},
+    {"scale": "private"},
+]
 on_all_configurations = pytest.mark.parametrize("parameters", CONFIGURATIONS, ids=str)
 
 MORE_CHECKS = [

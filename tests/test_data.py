@@ -68,10 +68,13 @@ HUGE = {
 }
 
 
+HUGE_WAYS = [{}, {"norm_bound": 10.0}, {"mean": np.ones(4)}, {"scale": "private", "epsilon": 8.0}]
+
+
 @on_all_estimators
 @pytest.mark.parametrize("X", HUGE.values(), ids=HUGE)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("parameters", [{}, {"norm_bound": 10.0}, {"mean": np.ones(4)}], ids=str)
+@pytest.mark.parametrize("parameters", HUGE_WAYS, ids=str)
 def test_huge_values_are_clipped_without_a_word(factory, X, container, parameters):
     # A warning would tell that they are there.
     assert_finite(factory(2, random_state=0, **parameters), container(X))
@@ -160,6 +163,7 @@ WAYS = [
     {},
     {"whiten": True},
     {"scale": [1.0, 2.0, 3.0, 4.0]},
+    {"scale": "private"},
     {"mean": [6.0, 3.0, 4.0, 1.0]},
     {"clip": "spherical"},
     {"epsilon": math.inf},

@@ -1,21 +1,24 @@
+import inspect
 import io
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from skdppca import DPGauss
+from skdppca import DPGauss, maps, plotting
 from skdppca.planner import plan
-from skdppca.plotting import _figure, _release, components_image, scree
+from skdppca.plotting import _fitted, components_image, projection_map, scree
 from skdppca.plotting import plan as draw_plan
+from skdppca.plotting._common import figure
 
 from .estimators import on_all_estimators
 
 matplotlib = pytest.importorskip("matplotlib")
 
-DIGITS = load_digits().data
+DIGITS, TARGETS = load_digits(return_X_y=True)
 MEAN = DIGITS.mean(axis=0)
 
 # No row of the digits is farther from the mean: nothing is clipped.
@@ -75,7 +78,7 @@ def test_components_in_the_noise_are_hollow():
 
 def test_the_floor_separates_the_components_that_the_noise_drowns():
     pca = fitted(n_components=64)
-    floor = _release._noise_floor(pca)
+    floor = _fitted._noise_floor(pca)
     above = np.asarray(pca.privacy_.details["alignments"]) > 0
     assert np.array_equal(pca.explained_variance_ > floor, above)
 
@@ -90,7 +93,7 @@ def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
     # .9999, for each of three components; the rest of the interval is for the approximation.
     fits = [fitted(3, epsilon=4.0, random_state=seed, clip=clip) for seed in range(40)]
     values = np.array([pca.explained_variance_ for pca in fits])
-    errors = np.array([_release._standard_errors(pca) for pca in fits])
+    errors = np.array([_fitted._standard_errors(pca) for pca in fits])
     if clip == "spherical":  # the total is common to all components, and left out of the bars
         totals = np.array([[pca.privacy_.details["spectrum"].sum()] for pca in fits])
         values, errors = values / totals, errors / totals
@@ -105,7 +108,7 @@ def test_the_error_bars_hold_the_variances_without_noise():
     outside = np.zeros(3)
     for seed in range(40):
         pca = fitted(3, epsilon=4.0, random_state=seed)
-        bars = _release.BAR_SDS * _release._standard_errors(pca)
+        bars = _fitted.BAR_SDS * _fitted._standard_errors(pca)
         outside += np.abs(pca.explained_variance_ - exact) > bars
     assert outside.max() <= 7
 
@@ -113,12 +116,12 @@ def test_the_error_bars_hold_the_variances_without_noise():
 def test_a_bar_doubles_where_the_alignment_is_a_quarter():
     pca = fitted(2, adjacency="replace-one")
     pca.privacy_.details["alignments"] = np.array([1.0, 0.25])
-    errors = _release._standard_errors(pca)
+    errors = _fitted._standard_errors(pca)
     assert errors[1] == pytest.approx(2 * errors[0])
 
 
 def test_drawing_goes_into_given_axes():
-    ax = _figure.new_figure(4, 3).subplots()
+    ax = figure(4, 3).subplots()
     assert scree(fitted(), ax=ax) is ax
 
 
@@ -147,6 +150,74 @@ def test_images_of_another_shape_are_refused():
         components_image(fitted(), (8, 9))
 
 
+@on_all_estimators
+def test_the_variances_of_every_method_are_drawn(factory):
+    pca = factory(3, epsilon=10.0).fit(DIGITS)
+    ax = scree(pca)
+    ax.figure.savefig(io.BytesIO())
+    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+    assert set(pca.explained_variance_) <= set(drawn)
+    assert ax.get_title(loc="left").startswith(factory.__name__)
+
+
+def mapped(**parameters):
+    pca = fitted(2)
+    return maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, bins=8, **parameters)
+
+
+def test_a_map_shows_the_cells_above_the_noise_and_no_record():
+    found = mapped()
+    sheet = projection_map(found)
+    ax, bar = sheet.axes
+    sheet.savefig(io.BytesIO())
+    (mesh,) = ax.collections
+    shown = mesh.get_array().reshape(8, 8).T
+    np.testing.assert_array_equal(np.ma.getmaskarray(shown), found.counts < found.threshold)
+    np.testing.assert_array_equal(shown.compressed(), found.counts[found.counts >= found.threshold])
+    assert not ax.lines
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Component 1", "Component 2")
+    assert ax.get_aspect() == 1
+    assert bar.get_ylabel().startswith("Noisy number of records")
+
+
+def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes():
+    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6)
+    assert projection_map(found).get_suptitle() == (
+        "Projection map: $\\varepsilon$ = 2, $\\delta$ = 1e-06 for every row (add-remove)\n"
+        "besides its axes (DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06)"
+    )
+    assert "NOT PRIVATE" in projection_map(mapped(random_state=0)).get_suptitle()
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 7])
+def test_a_map_of_classes_has_a_panel_each_on_one_scale(n_classes):
+    found = mapped(y=TARGETS, classes=range(n_classes))
+    *panels, _ = projection_map(found).axes
+    assert [ax.get_title() for ax in panels] == [str(i) for i in range(n_classes)]
+    assert len({ax.collections[0].get_clim() for ax in panels}) == 1
+
+
+def test_a_map_without_noise_is_drawn_whole():
+    pca = DPGauss(2, epsilon=math.inf).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=math.inf, delta=1e-6, bins=5)
+    projection_map(found).savefig(io.BytesIO())
+
+
+def test_a_map_goes_into_given_axes():
+    ax = figure(4, 3).subplots()
+    assert projection_map(mapped(), [ax]) is ax.figure
+    assert "Projection map" in ax.get_title(loc="left")
+
+
+def test_no_picture_shows_records():
+    # a picture is drawn from released numbers: none takes rows, and none scatters
+    for name in plotting.__all__:
+        assert not {"X", "y"} & set(inspect.signature(getattr(plotting, name)).parameters)
+    sources = Path(plotting.__file__).parent.glob("*.py")
+    assert not any("scatter" in source.read_text(encoding="utf-8") for source in sources)
+
+
 def test_a_plan_is_drawn_with_its_own_number_marked():
     found = plan(200, 3, 1, methods=["DPGauss"])
     ax = draw_plan(found, over="n_samples")
@@ -157,13 +228,3 @@ def test_a_plan_is_drawn_with_its_own_number_marked():
     assert list(mark.get_xdata()) == [200, 200]
     assert labels(ax) == [f"DPGauss: {found['DPGauss'].captured:.1%}"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # nothing missed is at the top
-
-
-@on_all_estimators
-def test_the_variances_of_every_method_are_drawn(factory):
-    pca = factory(3, epsilon=10.0).fit(DIGITS)
-    ax = scree(pca)
-    ax.figure.savefig(io.BytesIO())
-    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
-    assert set(pca.explained_variance_) <= set(drawn)
-    assert ax.get_title(loc="left").startswith(factory.__name__)

@@ -181,9 +181,10 @@ def draw_figure(number: int, folder: Path) -> None:
     else:
         sheet.suptitle("n = 2000, d = 10", x=0.01, ha="left", fontsize=11)
     sheet.legend(handles, labels, loc="center right", frameon=False, fontsize=8)
-    repeats = int(rows["repeat"].max()) + 1
+    counts = rows.groupby([by, x, "method"]).size()
+    repeats = " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
     sheet.text(
-        0.01, 0.01, f"{repeats} repeats at most. Dashed: NOT PRIVATE.", fontsize=7.5, color="#444"
+        0.01, 0.01, f"{repeats} repeats a point. Dashed: NOT PRIVATE.", fontsize=7.5, color="#444"
     )
     sheet.tight_layout(rect=(0, 0.03, 0.81, 1))
     sheet.savefig(folder / f"gdppca_figure_{number}.png", dpi=110)

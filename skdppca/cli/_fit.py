@@ -70,6 +70,7 @@ def fit(options: argparse.Namespace) -> None:
         unit=unit,
         norm_bound=options.norm_bound,
         center=options.center,
+        scale=options.scale,
         accountant=ledger,
     )
     with progress(3) as step:

@@ -111,6 +111,9 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         "--no-center", dest="center", action="store_false", help="do not subtract the mean"
     )
     command.add_argument(
+        "--scale", choices=["private"], help="divide features by private scales, as a scaler would"
+    )
+    command.add_argument(
         "--groups", metavar="COLUMN", help="whose row it is: protects all rows of one at once"
     )
     command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")

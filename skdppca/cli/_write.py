@@ -69,16 +69,23 @@ def _write_arrays(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None
         noise_variance=pca.noise_variance_,
         n_samples=pca.n_samples_,
         feature_names=np.array(names, dtype=str),
+        **_scales(pca),
     )
 
 
+def _scales(pca: BasePrivatePCA) -> dict[str, np.ndarray]:
+    """The private scales, if the components are of features that were divided by them."""
+    return {"scale": pca.scale_} if hasattr(pca, "scale_") else {}
+
+
 def _write_table(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
-    """A line a feature: its name, its mean, and its entry in every component."""
+    """A line a feature: name, mean, private scale if any, and entry in every component."""
+    columns = {"mean": pca.mean_, **_scales(pca)}
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(["feature", "mean", *(f"pc{i + 1}" for i in range(pca.n_components_))])
-        for name, mean, entries in zip(names, pca.mean_, pca.components_.T, strict=True):
-            lines.writerow([name, float(mean), *map(float, entries)])
+        lines.writerow(["feature", *columns, *(f"pc{i + 1}" for i in range(pca.n_components_))])
+        for name, *entries in zip(names, *columns.values(), *pca.components_, strict=True):
+            lines.writerow([name, *map(float, entries)])
 
 
 def _pictures(pca: BasePrivatePCA, shape: tuple[int, int] | None) -> dict[str, bytes]:

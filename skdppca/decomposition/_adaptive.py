@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -44,6 +44,7 @@ class AdaptiveMechanism:
     center: bool
     mean: np.ndarray | None
     variance_share: float
+    start: np.ndarray | None = field(default=None, kw_only=True)  # where to look for the centre
 
     def __call__(self, records: Records, noise: NoiseSource) -> Release:
         d = records.n_features
@@ -53,7 +54,8 @@ class AdaptiveMechanism:
         # 2. c: a rough centre
         centre = np.zeros(d) if self.mean is None else self.mean
         if self.center and self.mean is None:
-            centre, _ = rough_centre(records, n, self.norm_bound, spender, self.public, noise)
+            asked = (spender, self.public, noise, self.start)
+            centre, _ = rough_centre(records, n, self.norm_bound, *asked)
         mean = BlockMean(records, n, self.public, centre if centre.any() else None, self.norm_bound)
         # 3. the method itself, with all but what the variances cost
         kept = spender.share(self.variance_share) if math.isfinite(spender.mu) else 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
-from ..exceptions import NotReleasedError, SeededNoiseWarning
+from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Public
 from ..noise import NoiseSource
@@ -30,25 +29,21 @@ from ..privacy import (
 )
 from ..records import MAX_ROWS, Records
 from ._fitted import FittedPCA
-from ._release import Release
-from ._validation import check_groups, check_reach, check_rows, check_vector
+from ._noise import check_chargeable, noise_source, why_not_private
+from ._release import Release, cast_released
+from ._standardise import standardise
+from ._validation import check_domain, check_groups, check_reach, check_rows, check_vector
 
 __all__ = ["BasePrivatePCA", "Release"]
 
 # Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-26
 
+# What a method with private scales needs more: the searches leave it at least 62 % of mu^2.
+SCALED_MU = 1.3
+
 # The least share of the budget that a parameter may give a step.
 LEAST_SHARE = 1e-4
-
-# Released arrays that get the input's precision.
-FLOAT_ATTRIBUTES = (
-    "components_",
-    "mean_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-)
 
 
 class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
@@ -69,7 +64,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         "clip": [StrOptions({"auto", "spherical"})],
         "center": ["boolean"],
         "mean": ["array-like", None],
-        "scale": ["array-like", None],
+        "scale": ["array-like", StrOptions({"private"}), None],
         "whiten": ["boolean"],
         "accountant": [PrivacyAccountant, PrivacyLedger, None],
         "random_state": [
@@ -126,11 +121,13 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         X = check_rows(self, X)
         labels = check_groups(groups, X.shape[0], self.unit)
         d = X.shape[1]
-        scale = None if self.scale is None else check_vector(self.scale, d, "scale", positive=True)
+        public_scale = None if self._scales_privately else self.scale
+        scale = None if public_scale is None else check_vector(public_scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
         records = Records(X, labels, scale, self.n_jobs)
+        check_domain(self, records.private_n)
         # 2. build the mechanism from public facts
         public = Public(
             n_features=d,
@@ -140,6 +137,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             n_records=self._public_count(records),
         )
         mechanism = self._mechanism(public)
+        if self._scales_privately:
+            mechanism = standardise(mechanism, public, self.center)
         self._check_noise(mechanism.event, d)
         noise = self._noise()
         # 3. charge
@@ -148,7 +147,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = mechanism(records, noise)
         self._store(release, mechanism, noise, receipt)
-        self._cast_fitted(np.float32 if X.dtype == np.float32 else np.float64)
+        cast_released(self, np.float32 if X.dtype == np.float32 else np.float64)
         return self
 
     def _check_parameters(self, n_features: int) -> None:
@@ -168,38 +167,30 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                     f"{name}={getattr(self, name)} pays for no answer that could be used; set 0 "
                     f"to leave it out, or at least {LEAST_SHARE}"
                 )
-        if self.random_state is np.random.mtrand._rand:
-            raise ValueError(
-                "random_state is numpy's global random state, which any code can seed or read; "
-                "use None for secure noise, or an int of your own"
-            )
-        if math.isinf(self.epsilon) and self.accountant is not None:
-            raise ValueError(
-                "epsilon=inf has no cost that an accountant could charge; choose a finite "
-                "epsilon, or accountant=None to compute a PCA that is not private"
-            )
+        check_chargeable(self.epsilon, self.accountant, self.random_state)
 
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
-        if isinstance(event, GaussianEvent) and event.mu < self._least_mu(n_features):
+        least = self._least_mu(n_features) * (SCALED_MU if self._scales_privately else 1)
+        if isinstance(event, GaussianEvent) and event.mu < least:
             raise ValueError(
                 f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
 
-    @property
-    def _max_rows(self) -> int:
-        """The declared domain: more rows are an error, which is no private output."""
-        return MAX_ROWS
+    # The declared domain: more records are an error, which is no private output. And the remedy.
+    _max_records = MAX_ROWS
+    _more_records = "take fewer"
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""
         return LEAST_MU * (n_features + 1)
 
     def _public_mean(self, n_features: int) -> np.ndarray | None:
-        """The public mean, in units of the scaled features."""
+        """The public mean, in units of the features that public scales divide."""
         if self.mean is None:
             return None
-        return np.asarray(self.mean, dtype=np.float64) / self._scales(n_features)
+        mean = np.asarray(self.mean, dtype=np.float64)
+        return mean if self._scales_privately else mean / self._scales(n_features)
 
     def _public_count(self, records: Records) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
@@ -208,18 +199,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return None
 
     def _noise(self) -> NoiseSource:
-        if self.random_state is None:
-            return NoiseSource()
-        if not math.isinf(self.epsilon):
-            warnings.warn(
-                "random_state is set: whoever knows or guesses it can subtract the noise, so this "
-                "release is not private. Use random_state=None on data that must be protected.",
-                SeededNoiseWarning,
-                stacklevel=4,
-            )
-        if isinstance(self.random_state, np.random.RandomState):
-            return NoiseSource(self.random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
-        return NoiseSource(int(self.random_state))
+        return noise_source(self.epsilon, self.random_state, stacklevel=4)
 
     @property
     def _accounted_unit(self) -> str:
@@ -242,14 +222,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     ) -> None:
         self.components_ = fix_signs(release.components)
         self.n_components_ = len(self.components_)
+        vars(self).pop("scale_", None)  # of an earlier fit
+        if release.scale is not None:
+            self.scale_ = release.scale
         self.mean_ = release.centre * self._scales(self.n_features_in_)
         self.n_samples_ = release.n_samples
         self._store_variances(release)
-        not_private = []
-        if math.isinf(self.epsilon):
-            not_private.append("epsilon=inf: no noise and no clipping")
-        elif not noise.is_private:
-            not_private.append("random_state: the noise can be repeated by whoever knows the seed")
         self.privacy_ = PrivacyReport(
             method=type(self).__name__,
             epsilon=float(self.epsilon),
@@ -257,7 +235,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             adjacency=self.adjacency,
             unit=self._accounted_unit,
             event=mechanism.event,
-            not_private=tuple(not_private),
+            not_private=why_not_private(self.epsilon, noise),
             spendings=tuple(
                 Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part)
                 for q in release.spender.queries
@@ -277,13 +255,6 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         self.explained_variance_ratio_ = release.explained_variance / (total if total > 0 else 1.0)
         self.singular_values_ = np.sqrt(release.explained_variance * max(release.n_rows - 1, 1.0))
         self.noise_variance_ = release.noise_variance
-
-    def _cast_fitted(self, dtype: type) -> None:
-        """The input's precision if it holds the release, which was computed in float64."""
-        released = {k: v for k, v in vars(self).items() if k in FLOAT_ATTRIBUTES}
-        if max(np.abs(values).max() for values in released.values()) < np.finfo(dtype).max:
-            for name, values in released.items():
-                setattr(self, name, values.astype(dtype, copy=False))
 
     def __getattr__(self, name: str) -> Any:
         why = type(self)._not_released.get(name)

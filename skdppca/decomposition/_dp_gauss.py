@@ -57,8 +57,9 @@ class DPGauss(BasePrivatePCA):
         Subtract a private mean. False: components of the second moments about `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
-    scale : array-like of shape (n_features,) or None, default=None
-        Public scales, by which the features are divided.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
@@ -74,6 +75,8 @@ class DPGauss(BasePrivatePCA):
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         The private mean.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
         Variances without the noise's share, at least the noise's standard deviation over n.
     explained_variance_ratio_ : ndarray of shape (n_components,)

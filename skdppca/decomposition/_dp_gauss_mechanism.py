@@ -14,7 +14,7 @@ from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import Clipping, clip_groups, clip_rows
 from ..mechanisms.gram import NoisyGram, release_gram
 from ..mechanisms.radius import noisy_count
-from ..mechanisms.spectrum import NoisySpectrum, minka_rank, scaled_variances
+from ..mechanisms.spectrum import NoisySpectrum, correlation, minka_rank, scaled_variances
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..records import Records
@@ -42,6 +42,8 @@ class DPGaussMechanism:
     clip: str
     center: bool
     mean: np.ndarray | None
+    start: np.ndarray | None = None  # where to look for the centre
+    correlate: bool = False  # divide by the standard deviations that the matrix itself shows
 
     def __call__(self, records: Records, noise: NoiseSource) -> Release:
         d = records.n_features
@@ -51,9 +53,8 @@ class DPGaussMechanism:
         # 2. c: a rough centre
         centre, distances = np.zeros(d) if self.mean is None else self.mean, None
         if self._augments:
-            centre, distances = rough_centre(
-                records, n, self.norm_bound, spender, self.public, noise
-            )
+            asked = (spender, self.public, noise, self.start)
+            centre, distances = rough_centre(records, n, self.norm_bound, *asked)
         # 3. R: the clipping norm around it
         around = centre if centre.any() else None
         clipping = self._clip(records, around, distances, n, spender, noise)
@@ -68,9 +69,14 @@ class DPGaussMechanism:
             centre = centre + shift
         if not gram.query.noise_sd and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
+        scale, noise_sd = None, gram.query.noise_sd
+        if self.correlate and noise_sd:
+            total = n_rows if clipping.median is None else None
+            scatter, noise_sd, scale = correlation(scatter, noise_sd, total)
+            centre = centre / scale
         values, vectors = decreasing_eigh(scatter)
         # 5. eigenvalues without the noise's share, and as many components as they support
-        spectrum = NoisySpectrum(values, gram.query.noise_sd)
+        spectrum = NoisySpectrum(values, noise_sd)
         if clipping.median is None:
             variances = spectrum.debiased / max(n_rows - 1, 1.0)
         else:
@@ -90,11 +96,12 @@ class DPGaussMechanism:
             details={
                 "clip": "norm" if clipping.median is None else "spherical",
                 "norm_bound": clipping.radius,
-                "noise_sd": gram.query.noise_sd,
+                "noise_sd": noise_sd,
                 "alignments": spectrum.alignments[:k],
                 "noise_edge": spectrum.edge / max(n_rows - 1, 1.0),
                 "spectrum": variances,
             },
+            scale=scale,
         )
 
     @property

@@ -149,9 +149,15 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    @property
+    def _scales_privately(self) -> bool:
+        return isinstance(self.scale, str)
+
     def _scales(self, n_features: int) -> np.ndarray:
         if self.scale is None:
             return np.ones(n_features)
+        if self._scales_privately:
+            return np.asarray(self.scale_, dtype=np.float64)
         return np.asarray(self.scale, dtype=np.float64)
 
     def _spread(self) -> np.ndarray:

@@ -63,8 +63,9 @@ class GDPPCA(BasePrivatePCA):
         Release a private location as `mean_`. False: it is `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
-    scale : array-like of shape (n_features,) or None, default=None
-        Public scales, by which the features are divided.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
@@ -80,6 +81,8 @@ class GDPPCA(BasePrivatePCA):
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         A private location that outliers hardly move; 0 if the budget is too small to find one.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
         From a private median along the first component, and the ratios. Consistent for Gaussian
         rows; for an elliptical law right up to a common factor.
@@ -198,12 +201,11 @@ class GDPPCA(BasePrivatePCA):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _more_rows = "set pairs='incomplete'"
+    _more_records = "set pairs='incomplete'"
 
     @property
-    def _max_rows(self) -> int:
-        # Of groups the number of rows is private, and only the number of records is limited.
-        return MAX_COMPLETE if self.pairs == "complete" and self.unit == "row" else MAX_ROWS
+    def _max_records(self) -> int:
+        return MAX_COMPLETE if self.pairs == "complete" else MAX_ROWS
 
     def _mechanism(self, public: Public) -> GDPPCAMechanism:
         if self.n_pairs % 2:

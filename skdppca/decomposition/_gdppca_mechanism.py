@@ -61,6 +61,7 @@ class GDPPCAMechanism:
     mean: np.ndarray | None
     location_share: float
     variance_share: float
+    start: np.ndarray | None = None  # where to look for the centre
 
     def __call__(self, records: Records, noise: NoiseSource) -> Release:
         d = records.n_features
@@ -78,7 +79,10 @@ class GDPPCAMechanism:
                 around_centre = location_error(n, d, enough, self.public) < LARGEST_ERROR
                 mu = enough if around_centre else mu
             if mu:
-                centre = robust_location(records, n, mu, spender, self.public, noise)
+                paid = (spender, self.public, noise, self.start)
+                centre = robust_location(records, n, mu, *paid)
+            elif self.start is not None:
+                centre = self.start
         # 3. r: the radius of winsorisation
         asked = (spender, self.public, noise)
         kernel = self._kernel(rows, n, *asked)

@@ -80,8 +80,9 @@ class KDPOjas(AdaptivePCA):
         Subtract a rough private mean. False: components of the second moments about `mean` or 0.
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
-    scale : array-like of shape (n_features,) or None, default=None
-        Public scales, by which the features are divided.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
@@ -97,6 +98,8 @@ class KDPOjas(AdaptivePCA):
         Orthonormal directions, by decreasing variance.
     mean_ : ndarray of shape (n_features,)
         The rough private mean.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
         Eigenvalues of a private matrix of the records' scores: one more release of k x k numbers.
     explained_variance_ratio_ : ndarray of shape (n_components,)

@@ -9,7 +9,17 @@ import numpy as np
 
 from ..mechanisms.base import Spender
 
-__all__ = ["Release"]
+__all__ = ["Release", "cast_released"]
+
+# Released arrays that get the input's precision.
+FLOAT_ATTRIBUTES = (
+    "components_",
+    "mean_",
+    "scale_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,9 @@ class Release:
         The queries that were answered.
     details : dict
         For the report.
+    scale : ndarray of shape (d,) or None
+        Private scales: what the components' features were divided by, in units of the features of
+        the records that the mechanism was given. The centre is then in units of the scaled ones.
     """
 
     components: np.ndarray
@@ -44,3 +57,12 @@ class Release:
     n_rows: float
     spender: Spender
     details: dict[str, Any] = field(default_factory=dict)
+    scale: np.ndarray | None = None
+
+
+def cast_released(estimator: Any, dtype: type) -> None:
+    """The input's precision if it holds the release, which was computed in float64."""
+    released = {k: v for k, v in vars(estimator).items() if k in FLOAT_ATTRIBUTES}
+    if max(np.abs(values).max() for values in released.values()) < np.finfo(dtype).max:
+        for name, values in released.items():
+            setattr(estimator, name, values.astype(dtype, copy=False))

@@ -15,7 +15,15 @@ from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS
 
-__all__ = ["check_groups", "check_reach", "check_rows", "check_vector", "number_groups"]
+__all__ = [
+    "check_domain",
+    "check_groups",
+    "check_reach",
+    "check_rows",
+    "check_vector",
+    "number_groups",
+    "read_labels",
+]
 
 CONSTANTS = (
     "Fill in public constants, or drop the column for all; an imputer that is fitted on the same "
@@ -30,6 +38,8 @@ SAFE_MESSAGES = {
     r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
     r"Feature names are only supported[\s\S]*": None,
     r"Complex data not supported": None,
+    r"X has \d+ features, but \w+ is expecting \d+ features as input": None,
+    r"The feature names should match": "The columns of X are not those that pca was fitted on.",
     r".*0 sample\(s\)": "Found array with 0 sample(s) while a minimum of 1 is required.",
     r".*0 feature\(s\)": "X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
     r"Expected 2D array, got 1D array": "Expected 2D array, got 1D array. Reshape your data.",
@@ -43,8 +53,15 @@ SAFE_MESSAGES = {
 LARGEST = 1e60
 
 
-def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
+def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | sparse.csr_array:
     """Two-dimensional finite real rows, without a copy where none is needed.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse matrix
+    reset : bool
+        Set the estimator's number of features, and their names, or check that they are the same.
 
     Raises
     ------
@@ -57,18 +74,26 @@ def check_rows(estimator: Any, X: Any) -> np.ndarray | sparse.csr_array:
         X = _by_rows(X)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", copy=False)
+            X = validate_data(
+                estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", copy=False
+            )
     except (ValueError, TypeError) as error:
         raise type(error)(_without_data(str(error))) from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {X.dtype}; give real numbers")
-    most = getattr(estimator, "_max_rows", MAX_ROWS)
-    if X.shape[0] > most:
-        remedy = "" if most == MAX_ROWS else f"; {estimator._more_rows}"
-        raise ValueError(
-            f"X has more than {most} rows; the guarantee is proven up to there{remedy}"
-        )
+    if X.shape[0] > MAX_ROWS:
+        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
     return X
+
+
+def check_domain(estimator: Any, n_records: int) -> None:
+    """Refuse more records than the estimator's declared domain has: no private output."""
+    most = estimator._max_records
+    if n_records > most:
+        raise ValueError(
+            f"X has more than {most} {'rows' if estimator.unit == 'row' else 'groups'}; the "
+            f"guarantee is proven up to there; {estimator._more_records}"
+        )
 
 
 def _by_rows(X: Any) -> sparse.csr_array:
@@ -104,14 +129,20 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
     return number_groups(groups, n_rows)
 
 
-def number_groups(groups: Any, n_rows: int) -> np.ndarray:
-    """Integers from 0 for the labels, one a row. Labels that differ stay apart: 1 is not "1"."""
+def read_labels(values: Any, n_rows: int, name: str) -> np.ndarray:
+    """Labels as they are, one a row."""
     try:
-        labels = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
+        labels = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
     except (ValueError, TypeError):
         labels = np.empty(())
     if labels.ndim != 1 or len(labels) != n_rows:
-        raise ValueError("groups must be one-dimensional, with one label for every row of X")
+        raise ValueError(f"{name} must be one-dimensional, with one label for every row of X")
+    return labels
+
+
+def number_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Integers from 0 for the labels, one a row. Labels that differ stay apart: 1 is not "1"."""
+    labels = read_labels(groups, n_rows, "groups")
     is_object = labels.dtype == object
     if any(map(_is_missing, labels)) if is_object else np.any(labels != labels):
         raise ValueError("groups has missing labels; give every row the label of its record")

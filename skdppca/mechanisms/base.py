@@ -79,7 +79,7 @@ class Spender:
 
     def share(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the whole budget's."""
-        return self.mu * math.sqrt(fraction)
+        return self.mu * math.sqrt(fraction) if fraction else 0.0  # inf * 0
 
     @property
     def queries(self) -> list[GaussianQuery]:
@@ -129,6 +129,13 @@ class Spender:
         parts = [Spender(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
         self._handed_on.extend(parts)
         return parts
+
+    def enclose(self, other: Spender) -> None:
+        """Pay for all that another filter may spend, or has spent, on the same records."""
+        if other.mu > self.left or other.part != self.part:
+            raise RuntimeError("a mechanism asks for more than is left, or of other records")
+        self._spend("a mechanism", other.mu)
+        self._handed_on.append(other)
 
     def portion(self, mu: float) -> Spender:
         """Hand so much on, for a step that asks several queries of the same records."""

@@ -104,7 +104,7 @@ def ritz_pairs(
         left, lengths, rest = linalg.svd(moved, full_matrices=False, check_finite=False)
         # 2. the Ritz pairs; a large subspace is looked at less often
         full = size == d or size + width > capacity < d
-        if full or size - seen >= size // 8:
+        if full or size - seen >= size // 16:
             seen = size
             values, vectors = linalg.eigh(matrix[:size, :size], check_finite=False)
             values, vectors = values[::-1], vectors[:, ::-1]

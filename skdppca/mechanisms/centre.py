@@ -49,6 +49,7 @@ def rough_centre(
     spender: Spender,
     public: Public,
     noise: NoiseSource,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """At most three clipped noisy means of the records' (mean) rows, each around the last.
 
@@ -61,6 +62,8 @@ def rough_centre(
         The (noisy) number of records.
     norm_bound : float or None
         Public bound on the rows' norms: then one round, and no search.
+    start : ndarray of shape (d,) or None
+        The first centre; public or released.
 
     Returns
     -------
@@ -69,7 +72,7 @@ def rough_centre(
         The records' distances from it, private, if the last round has computed them.
     """
     d = records.n_features
-    centre = np.zeros(d)
+    centre = np.zeros(d) if start is None else start
     if math.isinf(spender.mu):
         total = records.fold(lambda out, block, w: block.add_moment(out, w, None), (d,))
         return total / n, None

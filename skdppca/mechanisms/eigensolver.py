@@ -25,13 +25,17 @@ FEW = 20
 # A d x d matrix, and the copy that LAPACK works on, of 1 GiB each.
 MOST_DENSE_FEATURES = 11_585
 
-# What residuals may be, where one record is 1: of the span, and of the eigenvalue that follows.
-# They are measured once the recurrence has them so many times smaller.
-RESIDUAL, NEXT_RESIDUAL = 2.0**-10, 2.0**-6
+# What the residuals of the span may be, and by how much an eigenvalue that follows may be missed,
+# where one record is 1. All residuals are also less than a miss of that size would leave, were the
+# Ritz vector so many times less along the missed eigenvector than a random row.
+RESIDUAL, MISS = 2.0**-10, 2.0**-6
+SHORTNESS = 128.0
+
+# Residuals are measured once the recurrence has them so many times smaller.
 MARGIN = 2.0
 
-# Products with a block before LAPACK takes over, if it can.
-MOST_PRODUCTS = 400
+# Products with a block before LAPACK takes over, if it can: so many, or so many rows over d.
+MOST_PRODUCTS, MOST_ROWS = 200, 2
 
 # What a product with a vector may err by, where one record is 1, if rows can be made dense.
 MOST_ERROR = 0.02
@@ -101,30 +105,34 @@ def top_span(
     products whose error is proven. With ``R = H V - V M``, M the Rayleigh matrix of the first k,
     these are exact eigenvectors of ``H + E = H - R V^T - V R^T``, ``||E||_F <= sqrt(2) ||R||_F``,
     with eigenvalues t_1 .. t_k. The others are those of H with V projected out, and the largest of
-    them, s, is at least t_{k+1}, a Rayleigh quotient. Trusted: it is no more than a residual above,
-    ``s <= t_{k+1} + r``, r = `NEXT_RESIDUAL`. Then, if ``t_k >= s``, V spans the top and the gap is
-    between ``t_k - t_{k+1} - r`` and ``t_k - t_{k+1}``. If not, ``t_k - t_{k+1} < r``, and k
-    eigenvalues are at least t_k, a k + 1st as well, and less than k above t_k + r: the gap
-    of H + E is in [0, r] too, and the noise is the largest there is, whatever V spans.
+    them, s, is at least t_{k+1}, a Rayleigh quotient. Trusted: it is no more than r = `MISS` above.
+    Then, if ``t_k >= s``, V spans the top and the gap is between ``t_k - t_{k+1} - r`` and ``t_k -
+    t_{k+1}``. If not, ``t_k - t_{k+1} < r``, and k eigenvalues are at least t_k, a k + 1st as well,
+    and less than k above t_k + r: the gap of H + E is in [0, r] too, and the noise is the largest
+    there is, whatever V spans.
 
-    *What is trusted* is that the random start misses no eigenvector. Let l_j be the eigenvalues of
-    H, j = k or k + 1, ``b = 2 k + 8`` the (Gaussian) rows of the start, and q the products with a
-    block before the last. For any x > 0 and t, u >= 1 the Ritz value t_j is below ``l_j - 2 x``
-    with a probability of at most ``t^-(b - j + 1) + exp(-u^2 / 2)``, if
+    *What is trusted* is that the random start, b = 2 k + 8 Gaussian rows, misses no eigenvector.
+    Let u be that of s, and y the unit vector of t_{k+1}: its residual is at least ``(s - t_{k+1})
+    |u^T y|``. Residuals are at most ``r sqrt(b / d) / 128``, so with a miss of more than r y would
+    be 128 times shorter along u than the start is, in which products with H only made u stronger.
+    The start itself, less k + 1 directions, is as short as that with a probability of at most
+    ``(e b / (128^2 (k + 7)))^((k + 7) / 2)``, below 1e-14. No bound is proven for the products'
+    part in it, and none is in delta.
 
-    .. math:: \cosh(2 q\,\mathrm{arcsinh}\sqrt{y}) \sqrt{x / l_j} \ge
-        \frac{e \sqrt b}{b - j + 1}\, t\, (\sqrt d + \sqrt b + u),
+    A large miss is out of the question. Let l_j be the eigenvalues of H, j = k or k + 1, and q the
+    products with a block before the last. For any x > 0 and v, w >= 1 the Ritz value t_j is below
+    ``l_j - 2 x`` with a probability of at most ``v^-(b - j + 1) + exp(-w^2 / 2)``, if
 
-    where ``y = x / (l_{k+1} - x)`` for j = k + 1 and ``y = l_k / l_{k+1} - 1`` for j = k. *Proof.*
-    With ``a = l_{k+1} - x`` or ``l_{k+1}``, let p be the Chebyshev polynomial of degree q on
-    [0, a], and G_1, G_2 the start's parts along the top j eigenvectors and all others. The
-    subspace holds the j-dimensional range of ``p(H) G^T G_1^+``, and so does any that a restart
-    cut out, as to t_j. There a quotient is below a (or l_k) by at most ``||G_2 G_1^+||^2 /
-    p(l_j)^2`` of it (after Musco & Musco 2015). For the norms: Davidson & Szarek (2001), and Halko,
-    Martinsson & Tropp (2011, Proposition 10.4). So a large miss is out of the question: for d =
-    5000, k = 1, ``l_2 = 50`` and q = 40 one of 2 records has a probability below 1e-12. A smaller
-    one, of more than r, or any while q is small, needs a start nearly orthogonal to a direction in
-    all its rows, and small residuals all the same. No bound is proven for that; none is in delta.
+    .. math:: \cosh(2 q\,\mathrm{arcsinh}\sqrt{z}) \sqrt{x / l_j} \ge
+        \frac{e \sqrt b}{b - j + 1}\, v\, (\sqrt d + \sqrt b + w),
+
+    where ``z = x / (l_{k+1} - x)`` for j = k + 1 and ``z = l_k / l_{k+1} - 1`` for j = k: with d =
+    5000, k = 1, ``l_2 = 50`` and q = 40 below 1e-12 for 2 records. *Proof.* With ``a = l_{k+1} -
+    x`` or ``l_{k+1}``, let p be the Chebyshev polynomial of degree q on [0, a], and G_1, G_2 the
+    start's parts along the top j eigenvectors and all others. The subspace holds the j-dimensional
+    range of ``p(H) G^T G_1^+`` (and a restart keeps t_j). There a quotient is below a (or l_k) by
+    at most ``||G_2 G_1^+||^2 / p(l_j)^2`` of it (after Musco & Musco 2015). For the norms: Davidson
+    & Szarek (2001), and Halko, Martinsson & Tropp (2011, Proposition 10.4).
     """
     d = records.n_features
     norms = records.map(lambda block: block.spreads(centre))
@@ -139,13 +147,15 @@ def top_span(
         return _by_lapack(records, centre, weights, unit, k)
     quick, precise, error = _products(records, centre, weights**2, unit)
     backward = math.sqrt(2) * (RESIDUAL + math.sqrt(k) * error) + error
-    errors = backward, NEXT_RESIDUAL + backward
-    most = math.inf
+    errors = backward, MISS + backward
+    most, width = math.inf, min(d, block_width(k + 1))
+    residual = min(RESIDUAL, MISS * math.sqrt(width / d) / SHORTNESS)
     if dense_fits(d):  # whoever answers, the errors are the same
-        most, lapack = MOST_PRODUCTS, _lapack_error(records, centre, unit)
+        most = min(MOST_PRODUCTS, MOST_ROWS * d // width)
+        lapack = _lapack_error(records, centre, unit)
         errors = max(errors[0], lapack), max(errors[1], 2 * lapack)
-    start = random_rows(min(d, block_width(k + 1)), d, noise)
-    found = _by_lanczos(quick, precise, k, start, most, noise)
+    start = random_rows(width, d, noise)
+    found = _by_lanczos(quick, precise, k, start, residual, most, noise)
     if found is None:
         found = _by_lapack(records, centre, weights, unit, k)
         return replace(found, error=errors[0], gap_error=errors[1])
@@ -214,18 +224,24 @@ def _by_folds(records: Records, centre: np.ndarray | None, squares: np.ndarray) 
 
 
 def _by_lanczos(
-    quick: Product, precise: Product, k: int, start: np.ndarray, most: float, noise: NoiseSource
+    quick: Product,
+    precise: Product,
+    k: int,
+    start: np.ndarray,
+    residual: float,
+    most: float,
+    noise: NoiseSource,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """K + 1 values and rows that pass the checks; None after so many products.
+    """The first k + 1 values and rows, by their residuals; None after so many products.
 
     `quick` finds candidates, which `precise` measures.
     """
     for product in (quick, precise):
         for pairs in ritz_pairs(product, start, k + 1, noise):
-            if _passes(pairs.residuals * MARGIN):
+            if np.linalg.norm(pairs.residuals) <= residual / MARGIN:
                 start = np.vstack([pairs.rows(), start[k + 1 :]])
-                values, rows, residuals = _measured(start[: k + 1], precise)
-                if _passes(residuals):
+                values, rows, measured = _measured(start[: k + 1], precise)
+                if measured <= residual:  # not a number is not
                     return values, rows
                 if product is quick:
                     break
@@ -234,16 +250,11 @@ def _by_lanczos(
     raise AssertionError("pairs come without end")
 
 
-def _measured(rows: np.ndarray, precise: Product) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rayleigh-Ritz in the span of a few rows: values, rows, and the norms of the residuals."""
+def _measured(rows: np.ndarray, precise: Product) -> tuple[np.ndarray, np.ndarray, float]:
+    """Rayleigh-Ritz in the span of a few rows: values, rows, and the norm of all residuals."""
     rows = linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
     moved = finite(precise(rows))
     rayleigh = moved @ rows.T
     values, rotation = decreasing_eigh((rayleigh + rayleigh.T) / 2)
     rows = rotation @ rows
-    return values, rows, np.linalg.norm(rotation @ moved - values[:, None] * rows, axis=1)
-
-
-def _passes(residuals: np.ndarray) -> bool:
-    """Whether they show what `Spectrum` promises. Not a number does not."""
-    return bool(np.linalg.norm(residuals[:-1]) <= RESIDUAL and residuals[-1] <= NEXT_RESIDUAL)
+    return values, rows, float(np.linalg.norm(rotation @ moved - values[:, None] * rows))

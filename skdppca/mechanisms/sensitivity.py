@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["ball_sum", "bounded_sum", "count", "psd_sum"]
+__all__ = ["ball_sum", "bounded_sum", "box_sum", "count", "psd_sum"]
 
 
 def psd_sum(bound: float, adjacency: str) -> float:
@@ -38,6 +38,17 @@ def count(adjacency: str) -> float:
     if adjacency not in ("add-remove", "replace-one"):
         raise ValueError(f"adjacency={adjacency!r} has no known sensitivity")
     return 1.0
+
+
+def box_sum(low: float, high: float, size: int, adjacency: str) -> float:
+    """Sensitivity of a sum of `size` numbers a record, each between `low` and `high`.
+
+    Proof. Adding a record moves each entry by at most ``max(|low|, |high|)``, and exchanging one by
+    at most ``high - low``; the Euclidean norm of so many such entries is at most ``sqrt(size)``
+    times that. Attained in a corner, and between opposite corners of the box.
+    """
+    moved = max(abs(low), abs(high)) if adjacency == "add-remove" else high - low
+    return math.sqrt(size) * moved
 
 
 def bounded_sum(bound: float, adjacency: str) -> float:

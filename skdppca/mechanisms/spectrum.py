@@ -10,7 +10,16 @@ import numpy as np
 
 from .._sklearn import assess_dimension
 
-__all__ = ["NoisySpectrum", "elliptical_variances", "minka_rank", "scaled_variances"]
+__all__ = [
+    "NoisySpectrum",
+    "correlation",
+    "elliptical_variances",
+    "minka_rank",
+    "scaled_variances",
+]
+
+# Variances below this share of their median are taken for that: constant features stay small.
+LEAST_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,34 @@ class NoisySpectrum:
         above = self.values > self.edge
         ratio = self.half_width / 2 / np.where(above, self._signal, np.inf)
         return np.where(above, 1 - ratio**2, 0.0)
+
+
+def correlation(
+    scatter: np.ndarray, noise_sd: float, total: float | None
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """A noisy scatter matrix over the standard deviations of its own diagonal.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (d, d)
+    noise_sd : float
+        Of its diagonal, which counts for no less.
+    total : float or None
+        What the diagonal is to be: the number of rows. None: its own mean.
+
+    Returns
+    -------
+    matrix : ndarray of shape (d, d)
+    noise_sd : float
+        The root mean square of the entries' noise, as if it were the same for all.
+    scale : ndarray of shape (d,)
+        What the features were divided by.
+    """
+    diagonal = np.diag(scatter)
+    squares = np.maximum(diagonal, max(LEAST_VARIANCE * float(np.median(diagonal)), noise_sd))
+    squares = squares / (float(squares.mean()) if total is None else total)
+    scale = np.sqrt(squares)
+    return scatter / np.outer(scale, scale), noise_sd * float(np.mean(1 / squares)), scale
 
 
 def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.ndarray:

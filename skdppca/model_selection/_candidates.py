@@ -141,7 +141,7 @@ def public_vectors(
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """The public mean, in units of the scaled features, and the public scales."""
     scale = mean = None
-    if step.scale is not None:
+    if step.scale is not None and not step._scales_privately:
         scale = check_vector(step.scale, n_features, "scale", positive=True)
     if step.mean is not None:
         mean = check_vector(step.mean, n_features, "mean")
@@ -150,6 +150,11 @@ def public_vectors(
 
 
 def _check_own(step: BasePrivatePCA) -> None:
+    if step._scales_privately:
+        raise ValueError(
+            "scale='private' would score every candidate in units of its own, which cannot be "
+            "compared; give public scales, or choose the parameters on other data"
+        )
     for name in ("accountant", "random_state"):
         if getattr(step, name) is not None:
             raise ValueError(

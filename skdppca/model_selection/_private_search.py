@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from .._sklearn import Interval, fit_context
 from ..decomposition import BasePrivatePCA
-from ..decomposition._validation import check_groups, check_rows
+from ..decomposition._validation import check_domain, check_groups, check_rows
 from ..mechanisms.base import Public, Spender
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent, PrivacyReport, Receipt
@@ -187,6 +187,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         labels = check_groups(groups, checked.shape[0], step.unit)
         mean, scale = public_vectors(step, checked.shape[1])
         records = Records(checked, labels, scale, self.n_jobs)
+        check_domain(step, records.private_n)
         # 2. the plan, from public facts
         plan = self._plan(candidates.step)
         epsilon, delta = plan.fit_budget(float(self.delta))

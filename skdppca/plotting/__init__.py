@@ -1,9 +1,7 @@
-"""Pictures of what a fit released, and of what one would.
+"""Pictures of what was or would be released, from private outputs or public numbers alone."""
 
-All are drawn from private attributes, or from public numbers alone.
-"""
-
+from ._fitted import components_image, scree
+from ._map import projection_map
 from ._plan import plan
-from ._release import components_image, scree
 
-__all__ = ["components_image", "plan", "scree"]
+__all__ = ["components_image", "plan", "projection_map", "scree"]

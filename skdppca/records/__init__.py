@@ -1,6 +1,6 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._block import Block, Residual
+from ._block import Block, ColumnFunction, Residual
 from ._entries import Interactions, LargestEntries
 from ._numbers import CANCELLATION
 from ._products import add_products
@@ -10,6 +10,7 @@ __all__ = [
     "CANCELLATION",
     "MAX_ROWS",
     "Block",
+    "ColumnFunction",
     "Interactions",
     "LargestEntries",
     "Records",

@@ -7,12 +7,16 @@ rules BLAS out for them, which rounds a row differently at different places of a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Block", "Residual"]
+__all__ = ["Block", "ColumnFunction", "Residual"]
+
+# Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
+ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,12 @@ class Block(Protocol):
         self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
     ) -> None:
         """Add the weighted sum of the records' (mean) rows less the centre."""
+
+    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        """Add, feature by feature, the sum of ``f`` of the records' values.
+
+        A group counts by the mean over its rows.
+        """
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         """Add the weighted sum of the records' residuals, of shape (p, d).

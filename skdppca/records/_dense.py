@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._block import Residual
+from ._block import ColumnFunction, Residual
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares
 from ._residuals import ExplicitResiduals, ProductResiduals
 
@@ -94,6 +94,9 @@ class DenseRows(ProductResiduals):
             out += weights @ rows
         else:
             out += self.weighted(weights, centre, 0.0).sum(axis=0)
+
+    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        out += np.ones(len(self.rows)) @ f(self.rows, slice(None))
 
     def add_gram(
         self,

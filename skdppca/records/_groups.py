@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ._block import Residual
+from ._block import ColumnFunction, Residual
 from ._dense import DenseRows
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals
@@ -54,6 +54,10 @@ class DenseGroups(_Groups):
                 out[more] += rows[starts[more] + rank]
         return out
 
+    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        sums = self._sums(f(self.rows, slice(None)).astype(np.float64))
+        out += (sums / self.sizes[:, None]).sum(axis=0)
+
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
         squares = row_squares(self._rows.weighted(None, centre, 0.0))
         return safe_root(self._sums(squares))
@@ -97,6 +101,9 @@ class LargeGroup(_Groups):
 
     def _means(self) -> np.ndarray:
         return sum(part.rows.sum(axis=0) for part in self.parts())[None, :] / self.size
+
+    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        out += sum(f(part.rows, slice(None)).sum(axis=0) for part in self.parts()) / self.size
 
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
         squares = [row_squares(part.weighted(None, centre, 0.0)).sum() for part in self.parts()]

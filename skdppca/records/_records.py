@@ -97,6 +97,18 @@ class Records:
         records._explicit = True
         return records
 
+    def scaled(self, scale: np.ndarray) -> Records:
+        """The same records, every feature divided by a scale that is public or was released."""
+        records = copy.copy(self)
+        records._scale = scale if self._scale is None else self._scale * scale
+        return records
+
+    def ungrouped(self) -> Records:
+        """Every row as a record of its own, in the order in which they stand."""
+        records = copy.copy(self)
+        records._order = records._sizes = None
+        return records
+
     def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[Records]:
         """Disjoint parts: every record draws its own, part i with probability ``shares[i] / sum``.
 
@@ -119,8 +131,7 @@ class Records:
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
         """The same records with the products of their rows with so many directions as features."""
-        rows = copy.copy(self)
-        rows._order = rows._sizes = None
+        rows = self.ungrouped()
         out = np.empty((self._X.shape[0], len(directions)))
 
         def work(spans: list[slice]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ._block import Residual
+from ._block import ColumnFunction, Residual
 from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
 from ._residuals import DENSE_ENTRIES, ProductResiduals
@@ -91,6 +91,12 @@ class SparseRows(ProductResiduals):
         out += rows.T @ np.ones(rows.shape[0])
         if centre is not None:
             out -= weights.sum() * centre
+
+    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        rows, d = self.rows, self.rows.shape[1]
+        stored = np.bincount(rows.indices, minlength=d)
+        out += np.bincount(rows.indices, weights=f(rows.data, rows.indices), minlength=d)
+        out += (rows.shape[0] - stored) * f(np.zeros(d), slice(None))
 
     def add_gram(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
+from skdppca.decomposition._standardise import standardise
 from skdppca.linalg import symmetric_from_upper
 from skdppca.mechanisms.base import Mechanism, Public
 from skdppca.mechanisms.gaussian import GaussianQuery
@@ -64,7 +65,10 @@ def collect(release: Callable[[int], float], runs: int) -> np.ndarray:
 
 def build(estimator: Any, mu: float, n_records: int | None = None) -> Mechanism:
     """The estimator's mechanism for two features, at a budget of `mu`."""
-    mechanism = estimator._mechanism(Public(2, estimator.adjacency, n_records=n_records))
+    public = Public(2, estimator.adjacency, n_records=n_records)
+    mechanism = estimator._mechanism(public)
+    if estimator.scale is not None:
+        mechanism = standardise(mechanism, public, estimator.center)
     return replace(mechanism, event=GaussianEvent(mu))
 
 

@@ -65,6 +65,19 @@ def test_the_csv_says_the_same_as_the_arrays(fit, tmp_path):
     assert np.array_equal(np.array([line[1:] for line in lines[1:]], float), expected)
 
 
+def test_private_scales_are_written_beside_the_mean(fit, tmp_path):
+    assert fit("-k", 2, "--scale", "private").status == 0
+    lines = list(csv.reader((tmp_path / "out" / "components.csv").open()))
+    assert lines[0] == ["feature", "mean", "scale", "pc1", "pc2"]
+    with np.load(tmp_path / "out" / "components.npz") as arrays:
+        assert [float(line[2]) for line in lines[1:]] == list(arrays["scale"])
+        assert (arrays["scale"] > 0).all()
+
+
+def test_other_scales_are_no_option(fit):
+    assert is_one_line_error(fit("-k", 2, "--scale", "3"))
+
+
 def test_the_report_carries_the_ledgers_row_and_head(fit, ledger, tmp_path):
     assert fit("--ledger", ledger).status == 0
     written = json.loads((tmp_path / "out" / "report.json").read_text())["receipt"]

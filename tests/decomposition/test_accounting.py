@@ -60,6 +60,9 @@ SETTINGS = {
     "no variances": {"variance_share": 0.0},
     "large budget": {"epsilon": 50.0},
     "CSR": {"center": False},
+    "private scales": {"scale": "private"},
+    "private scales, large budget": {"scale": "private", "epsilon": 50.0},
+    "private scales, groups": {"scale": "private", "epsilon": 50.0, "unit": "person"},
 }
 
 Drawn = namedtuple("Drawn", ["name", "part", "cost"])

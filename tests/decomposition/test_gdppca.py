@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from skdppca import GDPPCA
+from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
 from skdppca.decomposition import _gdppca_mechanism
 from skdppca.exceptions import NotReleasedError
@@ -95,6 +95,12 @@ def test_variances_of_gaussian_rows_have_their_scale(way):
     assert pca.noise_variance_ == pytest.approx(1, rel=0.4)
 
 
+@on_all_ways
+def test_without_noise_parts_can_be_left_out(way):
+    pca = fit(GAUSSIAN.X, epsilon=math.inf, location_share=0.0, variance_share=0.0, **way)
+    assert sin_theta(pca.components_, GAUSSIAN.components) < 0.1
+
+
 def test_ratios_are_free_and_their_scale_is_not():
     pca = fit(GAUSSIAN.X, variance_share=0.0)
     np.testing.assert_allclose(pca.explained_variance_ratio_, np.array([10, 5]) / 19, rtol=0.15)
@@ -171,9 +177,38 @@ def test_an_odd_number_of_pairs_is_refused():
         fit(GAUSSIAN.X, n_pairs=7)
 
 
-def test_too_many_records_for_all_pairs_are_refused():
-    with pytest.raises(ValueError, match="set pairs='incomplete'"):
-        fit(np.zeros((MAX_COMPLETE + 1, 2)), pairs="complete")
+@pytest.mark.parametrize("unit", ["row", "patient"])
+def test_too_many_records_for_all_pairs_are_refused_for_nothing(unit):
+    accountant = PrivacyAccountant(10.0, 1e-4, unit=unit)
+    groups = None if unit == "row" else np.arange(MAX_COMPLETE + 1)
+    pca = GDPPCA(pairs="complete", unit=unit, accountant=accountant, random_state=0)
+    with pytest.raises(ValueError, match=f"more than {MAX_COMPLETE} .*set pairs='incomplete'"):
+        pca.fit(np.zeros((MAX_COMPLETE + 1, 2)), groups=groups)
+    assert accountant.receipts == ()
+
+
+def test_of_groups_only_their_number_is_limited():
+    groups = np.arange(MAX_COMPLETE + 1) // 1000
+    pca = GDPPCA(pairs="complete", unit="patient", location_share=0.0, random_state=0)
+    pca.fit(np.zeros((MAX_COMPLETE + 1, 2)), groups=groups)
+    assert pca.privacy_.details["pairs"] == "complete"
+
+
+def test_all_pairs_are_formed_only_on_a_count_that_cannot_be_off_by_too_many():
+    # "auto" then never meets more records than all pairs may have, short of 100 sds
+    most = _gdppca_mechanism.COMPLETE_UP_TO + 100 * _gdppca_mechanism.LARGEST_COUNT_SD
+    assert most < MAX_COMPLETE
+
+
+@pytest.mark.parametrize(("epsilon", "pairs"), [(0.5, "complete"), (1e-3, "incomplete")])
+def test_a_count_of_too_much_noise_is_not_trusted_with_all_pairs(monkeypatch, epsilon, pairs):
+    release = GaussianQuery.release
+
+    def told(query, total, noise):
+        return 20.0 if query.name == "number of records" else release(query, total, noise)
+
+    monkeypatch.setattr(GaussianQuery, "release", told)
+    assert fit(GAUSSIAN.X[:30], epsilon=epsilon).privacy_.details["pairs"] == pairs
 
 
 @pytest.mark.parametrize("way", [{}, {"pairs": "incomplete"}, {"centering": "private"}], ids=str)
@@ -194,6 +229,14 @@ def test_signs_are_taken_around_a_private_centre_only_if_it_can_be_found(n, pair
     assert pca.privacy_.details["pairs"] == pairs
     told = fit(GAUSSIAN.X[:n], centering="private", epsilon=1.0, mean=np.zeros(D))
     assert told.privacy_.details["pairs"] == "none"
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_centre_that_is_too_dear_to_be_found_is_not_used(d):
+    # few features: its noise would do, but no distance is found at this budget
+    X = make_gaussian(500, d, *SPECTRUM, random_state=0).X + 100.0
+    pca = GDPPCA(2, centering="private", epsilon=0.5, delta=1e-5, random_state=0).fit(X)
+    assert pca.privacy_.details["pairs"] == "complete"
 
 
 def test_auto_keeps_what_stands_above_the_noise():

@@ -242,6 +242,26 @@ def test_sums_that_are_no_numbers_are_a_finite_release(limit, container, noise, 
         assert np.isfinite(getattr(pca, name)).all()
 
 
+def thin(d, more):
+    """Equal variances but for one, a little larger: random rows have next to nothing of it."""
+    columns = np.r_[np.arange(d), 0]
+    values = np.r_[np.ones(d), math.sqrt(more)]
+    return sparse.csr_array((values, (np.arange(d + 1), columns)), (d + 1, d))
+
+
+@pytest.mark.parametrize("weakened", [False, True])
+def test_a_variance_that_hardly_stands_out_is_not_missed(weakened, monkeypatch):
+    if weakened:  # residuals that are only as small as the error that is stated
+        monkeypatch.setattr(eigensolver, "RESIDUAL", eigensolver.MISS)
+        monkeypatch.setattr(eigensolver, "SHORTNESS", 1e-9)
+    missed = []
+    for more in (0.05, 0.1, 0.15, 0.5, 1.0):
+        found = top_span(Records(thin(5000, more)), None, 1.0, 1, NoiseSource(0))
+        missed.append(more - found.gap)
+    assert (max(missed) > 0.04) == weakened
+    assert weakened or max(np.abs(missed)) < eigensolver.MISS / 10
+
+
 def test_wide_sparse_rows_need_no_square_matrix():
     rng = np.random.default_rng(0)
     n, d = 2000, 20_000

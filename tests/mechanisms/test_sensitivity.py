@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from skdppca.mechanisms.sensitivity import ball_sum, bounded_sum, count, psd_sum
+from skdppca.mechanisms.sensitivity import ball_sum, bounded_sum, box_sum, count, psd_sum
 
 ADJACENCIES = ["add-remove", "replace-one"]
 
@@ -61,6 +63,18 @@ def test_gram_sums(adjacency, bound, summand, d, rows, constant):
 def test_vector_sums(adjacency):
     largest = largest_difference(lambda z: into_ball(z, 3.0), 3, adjacency)
     assert 0.99 * ball_sum(3.0, adjacency) < largest <= ball_sum(3.0, adjacency) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (-0.25, 3.0)])
+@pytest.mark.parametrize("size", [1, 3])
+def test_sums_of_boxes(adjacency, low, high, size):
+    corners = np.array(list(itertools.product([low, high], repeat=size)))
+    inside = np.random.default_rng(0).uniform(low, high, size=(200, size))
+    points = np.vstack([corners, inside])
+    others = points if adjacency == "replace-one" else np.zeros((1, size))
+    moved = np.linalg.norm(points[:, None] - others, axis=2).max()
+    assert moved == pytest.approx(box_sum(low, high, size, adjacency), rel=1e-12)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -22,12 +22,18 @@ def spend_at_random(spender, rng, depth=0):
     """Ask, hand on and divide until nothing is left or chance ends it."""
     while spender.left and rng.uniform() < 0.9:
         mu = spender.left * rng.choice([1.0, rng.uniform(0.01, 1.0)])
-        match rng.choice(["take", "portion", "split", "rest"], p=[0.5, 0.25, 0.15, 0.1]):
+        match rng.choice(
+            ["take", "portion", "split", "enclose", "rest"], p=[0.4, 0.2, 0.15, 0.15, 0.1]
+        ):
             case "portion" if depth < 3:
                 spend_at_random(spender.portion(mu), rng, depth + 1)
             case "split" if depth < 3:
                 for part in spender.split(int(rng.integers(1, 4))):
                     spend_at_random(part, rng, depth + 1)
+            case "enclose" if depth < 3:
+                other = Spender(min(mu, spender.left), spender.part)
+                spend_at_random(other, rng, depth + 1)
+                spender.enclose(other)
             case "rest":
                 spender.rest("query", 1.0)
             case _:
@@ -110,3 +116,14 @@ def test_an_infinite_budget_lasts():
 def test_an_infinite_budget_adds_no_noise_to_a_finite_question_either():
     query = Spender(math.inf).take("query", 1.0, 1.0)
     assert query.noise_sd == 0.0
+
+
+def test_a_budget_is_not_enclosed_in_a_smaller_one():
+    spender = Spender(1.0)
+    spender.take("query", 0.6, 1.0)
+    with pytest.raises(RuntimeError, match="more than is left"):
+        spender.enclose(Spender(math.nextafter(spender.left, 2.0)))
+    with pytest.raises(RuntimeError, match="of other records"):
+        spender.enclose(Spender(0.1, "1 of 2"))
+    spender.enclose(Spender(spender.left))
+    assert spender.left <= 1e-7

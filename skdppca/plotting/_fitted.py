@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._figure import NOISE, SIGNAL, WARNING, new_figure
+from ._common import WARNING, dress_title, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ MAX_LEFT_OUT = 12
 IMAGES_A_ROW = 5
 MAX_IMAGES = 25
 
-LEFT_OUT = "#a8a8a8"
+SIGNAL, NOISE, LEFT_OUT = "#1f5fa8", "#7a7a7a", "#a8a8a8"
 
 
 def scree(pca: Any, ax: Axes | None = None) -> Axes:
@@ -90,7 +90,7 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(pca)
     if ax is None:
-        ax = new_figure(6.4, 4.0).subplots()
+        ax = figure(6.4, 4.0).subplots()
     variances = np.asarray(pca.explained_variance_, dtype=float)
     number = np.arange(1, len(variances) + 1)
     above = _alignments(pca) > 0
@@ -171,8 +171,8 @@ def components_image(
     if axes is None:
         columns = min(count, IMAGES_A_ROW)
         rows = math.ceil(count / columns)
-        figure = new_figure(1.5 * columns, 1.8 * rows)
-        axes = figure.subplots(rows, columns, squeeze=False)
+        sheet = figure(1.5 * columns, 1.8 * rows)
+        axes = sheet.subplots(rows, columns, squeeze=False)
     axes = np.asarray(axes, dtype=object).ravel()
     alignments = _alignments(pca)
     largest = np.abs(pca.components_[:count]).max()
@@ -255,18 +255,7 @@ def _dress(ax: Axes, pca: Any, last: int) -> None:
     model = "" if _shares(pca) is None else " under an elliptical model\n"
     ax.set_xlabel("Component")
     ax.set_ylabel(f"Variance{model or ' '}(squared units of the {scaled}features)")
-    if report.private:
-        ax.set_title(
-            f"{report.method}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
-            f"for every {report.unit} ({report.adjacency})",
-            fontsize="medium",
-            loc="left",
-        )
-    else:
-        reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
-        ax.set_title(
-            f"{report.method}: NOT PRIVATE ({reason})", fontsize="medium", loc="left", color=WARNING
-        )
+    dress_title(ax, report.method, report)
     ax.set_xlim(0.4, last + 0.6)
     ax.set_ylim(bottom=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))

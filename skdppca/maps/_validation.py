@@ -1,0 +1,200 @@
+"""Checks of what a projection map is asked for. All but `class_numbers` look at public values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._sklearn import validate_parameter_constraints
+from ..decomposition import BasePrivatePCA
+from ..decomposition._noise import check_chargeable
+from ..decomposition._validation import read_labels
+from ..exceptions import NotReleasedError
+from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
+
+__all__ = [
+    "check_budget",
+    "check_classes",
+    "check_components",
+    "check_pca",
+    "class_numbers",
+    "map_edges",
+    "neighbours",
+    "priced",
+]
+
+# Without an extent the map reaches so many standard deviations to either side of the mean.
+REACH = 3.0
+
+MAX_CELLS = 2**20
+
+# Per root of the number of cells: the noise then stays on the grid.
+LEAST_MU = 2.0**-26
+
+
+def check_pca(pca: Any) -> None:
+    """A fitted PCA whose axes were paid for."""
+    if not isinstance(pca, BasePrivatePCA):
+        raise TypeError(
+            f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its axes "
+            "would tell of the rows; fit DPGauss, for example"
+        )
+    check_is_fitted(pca)
+
+
+def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -> None:
+    """As the estimators check theirs."""
+    given = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "accountant": accountant,
+        "random_state": random_state,
+    }
+    constraints = {name: BasePrivatePCA._parameter_constraints[name] for name in given}
+    validate_parameter_constraints(constraints, given, "projection_map")
+    check_chargeable(epsilon, accountant, random_state)
+
+
+def check_components(components: Any, n_components: int) -> tuple[int, int]:
+    """Two different ones, counted from 0."""
+    try:
+        first, second = components
+        valid = all(isinstance(i, Integral) and 0 <= i < n_components for i in components)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid or first == second:
+        raise ValueError(
+            f"components={components!r} are not two different ones of the {n_components} there "
+            "are; count from 0"
+        )
+    return int(first), int(second)
+
+
+def map_edges(
+    pca: BasePrivatePCA, pair: tuple[int, int], bins: Any, extent: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the cells, from public numbers and released ones."""
+    try:
+        counts = (bins, bins) if isinstance(bins, Integral) else tuple(bins)
+        valid = len(counts) == 2 and all(isinstance(b, Integral) and b > 0 for b in counts)
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ValueError(f"bins={bins!r} is no positive int, and no two of them")
+    if math.prod(counts) > MAX_CELLS:
+        raise ValueError(f"bins={bins!r} make more than {MAX_CELLS} cells; choose fewer")
+    extent = _reach(pca, pair) if extent is None else extent
+    try:
+        ends = np.asarray(extent, dtype=np.float64)
+        valid = ends.shape == (2, 2)
+    except (TypeError, ValueError):
+        valid = False
+    if valid:
+        with np.errstate(all="ignore"):
+            x, y = (np.linspace(*ends[i], counts[i] + 1) for i in (0, 1))
+            valid = all(np.isfinite(e).all() and (np.diff(e) > 0).all() for e in (x, y))
+    if not valid:
+        raise ValueError(
+            "extent must be ((least, largest), (least, largest)) of the two components, public, "
+            f"finite and increasing; got {extent!r}"
+        )
+    for edges in (x, y):
+        edges.flags.writeable = False
+    return x, y
+
+
+def _reach(pca: BasePrivatePCA, pair: tuple[int, int]) -> np.ndarray:
+    try:
+        variances = np.asarray(pca.explained_variance_, dtype=np.float64)[list(pair)]
+    except NotReleasedError as error:
+        raise ValueError(
+            "extent=None takes the released variances, but there are none; give a public extent"
+        ) from error
+    sds = np.ones(2) if pca.whiten else np.sqrt(variances)
+    if not (sds > 0).all():
+        raise ValueError("extent=None, but a component has no variance; give a public extent")
+    return np.outer(REACH * sds, [-1, 1])
+
+
+def neighbours(pca: BasePrivatePCA, adjacency: Any, unit: Any) -> tuple[str, str]:
+    """What neighbouring data sets differ in, as the PCA was fitted unless told."""
+    adjacency = pca.privacy_.adjacency if adjacency is None else adjacency
+    if adjacency not in ("add-remove", "replace-one"):
+        raise ValueError(
+            f"adjacency={adjacency!r} is neither 'add-remove' nor 'replace-one'; choose one"
+        )
+    if unit is None:
+        if pca.privacy_.unit != pca.unit:
+            raise ValueError(
+                f"pca protects single entries (unit {pca.privacy_.unit!r}), a map whole rows; set "
+                "unit='row'"
+            )
+        unit = pca.unit
+    if not isinstance(unit, str):
+        raise ValueError(f"unit={unit!r} is no text; give 'row' or the name of a group")
+    return adjacency, unit
+
+
+def check_classes(y: Any, classes: Any) -> tuple[Hashable, ...] | None:
+    """The public labels, all different."""
+    if (y is None) != (classes is None):
+        given, missing = ("y", "classes") if classes is None else ("classes", "y")
+        raise ValueError(
+            f"{given} was given without {missing}: y has the rows' labels, and classes names in "
+            "public which of them to show"
+        )
+    if classes is None:
+        return None
+    try:
+        names = tuple(classes.tolist() if isinstance(classes, np.ndarray) else classes)
+        valid = 0 < len(set(names)) == len(names)
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ValueError(f"classes={classes!r} are not one or more different labels; list them")
+    return names
+
+
+def class_numbers(y: Any, names: tuple[Hashable, ...], n_rows: int) -> np.ndarray:
+    """The number of every row's label among the public ones, -1 for another one.
+
+    Raises
+    ------
+    ValueError
+        Which quotes no label.
+    """
+    labels = read_labels(y, n_rows, "y")
+    numbers = {name: number for number, name in enumerate(names)}
+    try:
+        return np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    except TypeError:
+        pass
+    raise ValueError("y must hold numbers or strings, one a row")
+
+
+def priced(
+    epsilon: float,
+    delta: float,
+    edges: tuple[np.ndarray, np.ndarray],
+    names: tuple[Hashable, ...] | None,
+) -> PrivacyEvent:
+    """What the map costs, if so many cells can be paid for."""
+    n_cells = (1 if names is None else len(names)) * (1 + math.prod(len(e) - 1 for e in edges))
+    if n_cells > 2 * MAX_CELLS:
+        raise ValueError(
+            f"bins and classes make more than {2 * MAX_CELLS} cells in all; choose fewer"
+        )
+    if math.isinf(epsilon):
+        return NonPrivateEvent()
+    event = GaussianEvent(mu_of(float(epsilon), float(delta)))
+    if event.mu < LEAST_MU * math.sqrt(n_cells):
+        raise ValueError(
+            f"epsilon={epsilon}, delta={delta} ask for more noise than the grid holds; nothing "
+            "could be seen through it: raise them"
+        )
+    return event

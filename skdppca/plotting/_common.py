@@ -1,0 +1,43 @@
+"""What all pictures share: a figure of their own, and the guarantee as their title."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..privacy import PrivacyReport
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["WARNING", "dress_title", "figure", "guarantee"]
+
+WARNING = "#b3261e"
+
+
+def figure(width: float, height: float) -> Figure:
+    """A figure of its own: no window, no pyplot state, any backend."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed; pip install 'skdppca[plot]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def guarantee(name: str, report: PrivacyReport) -> str:
+    """The cost in a line, or why there is no guarantee."""
+    if not report.private:
+        reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
+        return f"{name}: NOT PRIVATE ({reason})"
+    return (
+        f"{name}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
+        f"for every {report.unit} ({report.adjacency})"
+    )
+
+
+def dress_title(ax: Axes, name: str, report: PrivacyReport) -> None:
+    """Put the guarantee above the axes, in red if there is none."""
+    colour = {} if report.private else {"color": WARNING}
+    ax.set_title(guarantee(name, report), fontsize="medium", loc="left", **colour)

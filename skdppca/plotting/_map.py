@@ -1,0 +1,112 @@
+"""A projection map as a heat map."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..maps import ProjectionMap
+from ._common import WARNING, figure, guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["projection_map"]
+
+# Cells whose count the noise alone may have made are left in this colour.
+EMPTY = "#f2f2f2"
+
+MAPS_A_ROW = 5
+
+
+def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = None) -> Figure:
+    """Draw a projection map, one panel a class, on one colour scale.
+
+    The darker a cell, the more records. Cells below ``found.threshold`` are left blank: were all
+    of them empty, the noise of about one would exceed it. Nothing but the map is read, so the
+    picture is as private as it is.
+
+    Parameters
+    ----------
+    found : ProjectionMap
+        Of `skdppca.maps.projection_map`.
+    axes : array of matplotlib.axes.Axes, optional
+        Where to draw, a class each. By default in a new figure, which pyplot knows nothing of.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca import maps, plotting
+    >>> X = load_digits().data
+    >>> pca = DPGauss(n_components=2, epsilon=1.0).fit(X)
+    >>> found = maps.projection_map(pca, X, epsilon=1.0, delta=1e-6, bins=12)
+    >>> plotting.projection_map(found).axes[0].get_xlabel()
+    'Component 1'
+    """
+    counts = found.counts.reshape(-1, *found.counts.shape[-2:])
+    n, report = len(counts), found.privacy_
+    rows = math.ceil(n / MAPS_A_ROW)
+    columns = math.ceil(n / rows)
+    alone = axes is None
+    if axes is None:
+        width, height = np.ptp(found.edges[0]), np.ptp(found.edges[1])
+        side = 5.2 if n == 1 else 2.6
+        tall = side * min(max(height / width, 0.4), 1.6)
+        axes = figure(side * columns + 1.0, tall * rows + 0.9).subplots(
+            rows, columns, squeeze=False, sharex=True, sharey=True
+        )
+    axes = np.asarray(axes, dtype=object).ravel()
+    # Above the threshold, with a colour that is seen on blank at once.
+    most = max(float(counts.max()), found.threshold + 1.0)
+    for i, ax in enumerate(axes):
+        if i >= n:
+            ax.remove()
+            continue
+        seen = np.ma.masked_less(counts[i].T, found.threshold)
+        mesh = ax.pcolormesh(*found.edges, seen, cmap=_colours(), vmin=0.0, vmax=most)
+        ax.set_facecolor(EMPTY)
+        ax.set_aspect("equal")
+        ax.spines[["top", "right"]].set_visible(False)
+        if i % columns == 0:
+            ax.set_ylabel(f"Component {found.components[1] + 1}")
+        if i + columns >= n:
+            ax.set_xlabel(f"Component {found.components[0] + 1}")
+            ax.tick_params(labelbottom=True)
+        if found.classes is not None:
+            ax.set_title(f"{found.classes[i]}", fontsize="medium")
+    sheet = axes[0].figure
+    bar = sheet.colorbar(mesh, ax=list(axes[:n]), fraction=0.05, aspect=25, shrink=0.9)
+    who = "records" if report.unit == "row" else f"{report.unit}s"
+    bar.set_label(f"Noisy number of {who} (noise: sd {found.noise_sd:.2g})", fontsize="small")
+    if found.threshold > 0:
+        bar.ax.axhspan(0.0, found.threshold, color=EMPTY)
+        bar.ax.axhline(found.threshold, color="#7a7a7a", linewidth=0.8)
+    if alone or found.classes is None:
+        told = axes[0].set_title if not alone else sheet.suptitle
+        place = {"x": 0.01, "ha": "left"} if alone else {"loc": "left"}
+        colour = {} if report.private else {"color": WARNING}
+        told(_title(found), fontsize="medium", **place, **colour)
+    return sheet
+
+
+def _colours() -> Any:
+    """One hue that is seen on blank from its lightest on."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.12, 1.0, 256)))
+
+
+def _title(found: ProjectionMap) -> str:
+    report = found.privacy_
+    axes = f"{report.details['axes']}, $\\varepsilon$ = {report.details['axes_epsilon']:g}, "
+    axes += f"$\\delta$ = {report.details['axes_delta']:g}"
+    return f"{guarantee('Projection map', report)}\nbesides its axes ({axes})"

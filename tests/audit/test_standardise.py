@@ -1,0 +1,167 @@
+"""Private standardisation keeps its promise, and the same audit convicts copies that do not.
+
+Error rate: every bound holds with probability at least 1 - 1e-4 (two signs, two rates); the seeds
+are fixed, so each test passes or fails for good.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, ResidualGauss
+from skdppca.decomposition import _standardise
+from skdppca.mechanisms import column_counts, scales
+from skdppca.mechanisms.gaussian import GaussianQuery
+
+from .audit import Pair, bounds, build
+
+ALPHA = 1e-4
+RUNS = {2.0: 500, 3.0: 400}
+MORE_RUNS = 500
+
+# Records at 0 and one that is far in both features; for one below, one above.
+NONE = np.zeros((20, 2))
+HIGH, LOW = np.full((1, 2), 1e9), np.full((1, 2), -1e9)
+NEIGHBOURS = {
+    "add-remove": (NONE, np.vstack([NONE, HIGH])),
+    "replace-one": (np.vstack([NONE, LOW]), np.vstack([NONE, HIGH])),
+}
+# What share of mu such a pair shows at least: with replace-one the medians' searches show all of
+# theirs, but one record is as far from the centre as the other is, and is clipped to its opposite.
+LEAST = {"add-remove": 0.97, "replace-one": 0.2}
+
+METHODS = {
+    "DPGauss": (DPGauss, {}),
+    "DPGauss, 0": (DPGauss, {"center": False}),
+    "KDPPCA": (KDPPCA, {"n_iter": 2}),
+    "KDPPCA split": (KDPPCA, {"sampling": "split", "n_iter": 2}),
+    "ResidualGauss": (ResidualGauss, {"n_iter": 1}),
+    "GDPPCA": (GDPPCA, {}),
+    "DPPowerMethod": (DPPowerMethod, {"n_iter": 2}),
+}
+RNG = np.random.default_rng(0)
+# Features of two values, constant, far from 0, heavy-tailed: so that every question is asked.
+BASES = {
+    "none": NONE,
+    "one": NONE[:1],
+    "normal": RNG.normal([0.0, 300.0], size=(300, 2)),
+    "two values": np.column_stack([np.arange(300) % 10 == 0, 5.0 + (np.arange(300) % 2)]),
+    "heavy": np.column_stack([RNG.standard_cauchy(300), np.full(300, 7.0)]),
+}
+
+on_both_adjacencies = pytest.mark.parametrize("adjacency", NEIGHBOURS)
+
+
+def told(mu, adjacency):
+    """Nothing but the searches and one matrix; of the add-remove pair every question tells all."""
+    n_records = 21 if adjacency == "replace-one" else None
+    pca = DPGauss(1, scale="private", norm_bound=3.0, adjacency=adjacency)
+    return build(pca, mu, n_records)
+
+
+def untold(method, mu, adjacency, n):
+    factory, parameters = METHODS[method]
+    pca = factory(1, scale="private", adjacency=adjacency, **parameters)
+    return build(pca, mu, n if adjacency == "replace-one" else None)
+
+
+def weaken(monkeypatch):
+    honest = GaussianQuery.noise_sd.fget
+    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
+
+
+def pairs_of(base, adjacency):
+    others = [np.array([[x, y]]) for x, y in ((1e300, -1e300), (0.0, 0.0), (1e-3, 301.0))]
+    for one, other in ((HIGH, LOW), (others[0], others[1]), (others[2], HIGH)):
+        without = base if adjacency == "add-remove" else np.vstack([base, other])
+        yield without, np.vstack([base, one])
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("mu", RUNS)
+def test_it_holds_its_mu(adjacency, mu):
+    found = bounds(told(mu, adjacency), *NEIGHBOURS[adjacency], RUNS[mu], ALPHA)
+    assert max(found.values()) <= mu
+    if adjacency == "add-remove":
+        assert found["transcript"] > 0.55 * mu
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("seen", [False, True])
+def test_what_a_path_tells_is_what_was_paid(adjacency, seen):
+    mechanism = told(2.0, adjacency)
+    found = [Pair(mechanism, *NEIGHBOURS[adjacency], seen, s).path_mu for s in range(20)]
+    assert max(found) <= 2.0
+    assert np.median(found) > 2.0 * LEAST[adjacency]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@on_both_adjacencies
+@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
+@pytest.mark.parametrize("mu", [2.0, 20.0])
+def test_told_nothing_no_path_tells_more_than_was_paid(method, adjacency, base, mu):
+    mechanism = untold(method, mu, adjacency, len(base) + 1)
+    for seed, (without, with_record) in enumerate(pairs_of(base, adjacency)):
+        pair = Pair(mechanism, without, with_record, bool(seed % 2), seed)
+        assert pair.path_mu <= mu
+
+
+@pytest.mark.parametrize("method", METHODS)
+@on_both_adjacencies
+@pytest.mark.parametrize("base", ["normal", "two values"])
+def test_the_release_is_a_function_of_the_answers(method, adjacency, base):
+    mechanism = untold(method, 20.0, adjacency, len(BASES[base]) + 1)
+    for seed, (without, with_record) in enumerate(pairs_of(BASES[base], adjacency)):
+        pair = Pair(mechanism, without, with_record, bool(seed % 2), seed)
+        one, other = (dict(vars(each.release)) for each in (pair.actual, pair.other))
+        assert one.pop("spender").queries == other.pop("spender").queries
+        for field, value in one.items():
+            np.testing.assert_equal(value, other[field], err_msg=field)
+
+
+def test_every_question_is_asked_somewhere():
+    names = set()
+    for base in BASES.values():
+        mechanism = untold("DPGauss", 20.0, "add-remove", None)
+        without, with_record = next(pairs_of(base, "add-remove"))
+        queries = Pair(mechanism, without, with_record, True, 0).actual.queries
+        names |= {query.name for query in queries}
+    assert {"medians", "median deviations", "far values", "distances of far values"} < names
+
+
+def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
+    weaken(monkeypatch)
+    found = bounds(told(2.0, "add-remove"), *NEIGHBOURS["add-remove"], MORE_RUNS, ALPHA)
+    assert found["transcript"] > 2.0
+
+
+def test_counts_with_the_sensitivity_of_one_feature_are_caught(monkeypatch):
+    # each of d counts moves by 1, but they are released together
+    monkeypatch.setattr(column_counts, "box_sum", lambda low, high, size, adjacency: high)
+    mechanism = told(2.0, "add-remove")
+    found = [Pair(mechanism, *NEIGHBOURS["add-remove"], True, s).path_mu for s in range(5)]
+    assert np.median(found) > 2.1
+
+
+def test_a_budget_that_both_parts_spend_is_caught(monkeypatch):
+    monkeypatch.setattr(_standardise.Spender, "left", property(lambda spender: spender.mu))
+    mechanism = untold("KDPPCA", 2.0, "add-remove", None)
+    found = Pair(mechanism, *NEIGHBOURS["add-remove"], True, 0).path_mu
+    monkeypatch.undo()
+    assert found > 2.1
+
+
+def exact(records, around, *_):
+    return scales.exact_scales(records, around)
+
+
+def test_exact_scales_are_caught(monkeypatch):
+    """One far record moves the scales, and with them all others: nothing hides that."""
+    monkeypatch.setattr(_standardise, "private_scales", exact)
+    base = RNG.normal(size=(20, 2))
+    with pytest.raises(AssertionError):
+        pair = Pair(told(2.0, "add-remove"), base, np.vstack([base, HIGH]), True, 0)
+        assert pair.path_mu <= 2.0

@@ -1,0 +1,292 @@
+"""`scale="private"`: PCA of standardised data, at the cost of one fit, by every method."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
+from skdppca.decomposition._standardise import standardise
+from skdppca.mechanisms.base import Public
+from skdppca.metrics import captured_variance
+from skdppca.model_selection import PrivateSearchCV, price
+from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
+
+from ..estimators import on_all_estimators, on_estimators, takes
+from ..refusals import refused
+from ..test_bad_input import BAD_X
+
+RNG = np.random.default_rng(0)
+N = 20_000
+# Two directions explain 90 % of the variance of standardised features in units from 1e-4 to 1e5.
+FACTORS = RNG.normal(size=(N, 2)) @ np.array([[1.0] * 5 + [0.0] * 5, [0.0] * 5 + [0.9] * 5])
+STANDARD = FACTORS + 0.3 * RNG.normal(size=(N, 10))
+UNITS = 10.0 ** np.arange(-4, 6)
+ROWS = (STANDARD + 3.0) * UNITS
+CANCER, IRIS = load_breast_cancer().data, load_iris().data
+
+
+def captured(pca, X=ROWS):
+    return captured_variance(pca.components_, StandardScaler().fit_transform(X), 2)
+
+
+@on_all_estimators
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_it_finds_the_components_of_standardised_data(factory, adjacency):
+    # at most .6 without it: the largest units alone
+    pca = factory(2, scale="private", adjacency=adjacency, epsilon=2.0, random_state=0).fit(ROWS)
+    assert captured(pca) > 0.9
+    assert captured(factory(2, epsilon=2.0, random_state=0).fit(ROWS)) < 0.7
+
+
+@on_all_estimators
+@pytest.mark.parametrize("parameters", [{"mean": 3.0 * UNITS}, {"center": False}], ids=str)
+def test_it_works_around_a_public_point(factory, parameters):
+    X = ROWS if "mean" in parameters else ROWS - 3.0 * UNITS
+    pca = factory(2, scale="private", epsilon=2.0, random_state=0, **parameters).fit(X)
+    assert captured(pca) > 0.9
+    assert "medians" not in [spending.name for spending in pca.privacy_.spendings]
+    np.testing.assert_allclose(pca.mean_, parameters.get("mean", 0.0), rtol=1e-12)
+
+
+@on_all_estimators
+def test_it_works_on_groups(factory):
+    pca = factory(2, scale="private", unit="person", epsilon=4.0, random_state=0)
+    assert captured(pca.fit(ROWS, groups=np.arange(N) // 2)) > 0.9
+
+
+@on_all_estimators
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_sparse_rows_give_the_same_scales(factory, unit):
+    groups = None if unit == "row" else np.arange(2000) // 2
+    X = ROWS[:2000] * (RNG.random((2000, 10)) < 0.7)
+    pcas = [
+        factory(2, scale="private", unit=unit, epsilon=8.0, random_state=0).fit(A, groups=groups)
+        for A in (X, sparse.csr_array(X))
+    ]
+    np.testing.assert_allclose(pcas[0].scale_, pcas[1].scale_, rtol=1e-3)
+    np.testing.assert_allclose(pcas[0].mean_, pcas[1].mean_, rtol=1e-4)
+
+
+def test_variances_of_the_correlation_matrix_add_up_to_the_features():
+    pca = DPGauss(scale="private", epsilon=4.0, random_state=0).fit(ROWS)
+    assert np.sum(pca.explained_variance_) == pytest.approx(10, rel=0.02)
+
+
+def test_the_scales_are_about_standard_deviations():
+    pca = DPGauss(2, scale="private", epsilon=4.0, random_state=0).fit(ROWS)
+    np.testing.assert_allclose(pca.scale_, ROWS.std(axis=0), rtol=0.1)
+    assert np.all(np.abs(pca.mean_ - ROWS.mean(axis=0)) < 0.1 * ROWS.std(axis=0))
+
+
+@on_all_estimators
+def test_the_fitted_map_is_that_of_standardised_rows(factory):
+    pca = factory(10, scale="private", epsilon=4.0, random_state=0).fit(ROWS)
+    scores = pca.transform(ROWS)
+    expected = ((ROWS - pca.mean_) / pca.scale_) @ pca.components_.T
+    np.testing.assert_allclose(scores, expected, atol=1e-7 * np.abs(expected).max())
+    np.testing.assert_allclose(pca.inverse_transform(scores), ROWS, rtol=1e-6)
+    covariance = pca.get_covariance() / np.outer(pca.scale_, pca.scale_)
+    values = np.linalg.eigvalsh(covariance)[::-1]
+    np.testing.assert_allclose(values, pca.explained_variance_, rtol=1e-6)
+    # The error of the product is that of the precision's entries, some 1e10 times as large.
+    unit = np.outer(pca.scale_, 1 / pca.scale_)
+    product = pca.get_covariance() @ pca.get_precision() / unit
+    np.testing.assert_allclose(product, np.eye(10), atol=1e-6)
+
+
+@on_all_estimators
+def test_scores_of_rows_are_a_normal_laws(factory):
+    pca = factory(2, scale="private", epsilon=4.0, random_state=0).fit(ROWS)
+    by_hand = make_pipeline(StandardScaler(), PCA(2)).fit(ROWS)
+    others = by_hand.score(ROWS) - np.log(ROWS.std(axis=0)).sum()
+    assert pca.score(ROWS) == pytest.approx(others, abs=3.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("X", [CANCER, IRIS, np.hstack([IRIS, np.full((150, 1), 7.0)])])
+@pytest.mark.parametrize("k", [None, 2, 0.9])
+def test_without_noise_it_is_pca_behind_a_standard_scaler(form, X, k):
+    ours = DPGauss(k, scale="private", epsilon=math.inf).fit(form(X))
+    scaler = StandardScaler().fit(X)
+    theirs = PCA(k, svd_solver="full").fit(scaler.transform(X))
+    tolerance = {"rtol": 1e-8, "atol": 1e-8}
+    np.testing.assert_allclose(ours.scale_, scaler.scale_, rtol=1e-12)
+    np.testing.assert_allclose(ours.mean_, scaler.mean_, rtol=1e-10)
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, **tolerance)
+    assert ours.n_components_ == theirs.n_components_
+    scores, others = ours.transform(X)[:, :2], theirs.transform(scaler.transform(X))[:, :2]
+    np.testing.assert_allclose(scores, others, rtol=1e-6, atol=1e-6)
+
+
+@on_all_estimators
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_without_noise_values_too_large_to_square_are_an_error(factory, container):
+    with pytest.raises(ValueError, match="too large to be squared"):
+        factory(2, scale="private", epsilon=math.inf).fit(container(1e200 * IRIS))
+
+
+@on_all_estimators
+def test_without_noise_all_methods_divide_by_standard_deviations(factory):
+    pca = factory(2, scale="private", epsilon=math.inf).fit(CANCER)
+    np.testing.assert_allclose(pca.scale_, CANCER.std(axis=0), rtol=1e-12)
+    assert not pca.privacy_.private
+
+
+@on_all_estimators
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0, 100.0])
+def test_any_budget_gives_a_finite_release(factory, epsilon):
+    mixed = np.hstack([CANCER, np.eye(569, 4), np.zeros((569, 1)), np.full((569, 1), 1e9)])
+    pca = factory(3, scale="private", epsilon=epsilon, random_state=0).fit(mixed)
+    for name in ("components_", "mean_", "scale_", "explained_variance_"):
+        assert np.isfinite(getattr(pca, name)).all(), name
+    assert np.isfinite(pca.transform(mixed)).all()
+    assert np.all(pca.scale_ > 0)
+
+
+@on_all_estimators
+def test_float32_stays_float32(factory):
+    pca = factory(2, scale="private").fit(IRIS.astype(np.float32))
+    assert {pca.scale_.dtype, pca.mean_.dtype} == {np.dtype(np.float32)}
+
+
+@on_all_estimators
+def test_scales_of_an_earlier_fit_are_forgotten(factory):
+    pca = factory(2, scale="private").fit(IRIS)
+    assert not hasattr(pca.set_params(scale=None).fit(IRIS), "scale_")
+    np.testing.assert_array_equal(pca._scales(4), 1.0)
+
+
+@on_all_estimators
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_everything_is_in_one_charge_and_one_report(factory, adjacency):
+    accountant = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency)
+    given = {"scale": "private", "adjacency": adjacency, "accountant": accountant}
+    pca = factory(2, **given).fit(ROWS)
+    assert len(accountant.receipts) == 1
+    assert accountant.spent.epsilon == pytest.approx(1.0, rel=1e-6)
+    names = [spending.name for spending in pca.privacy_.spendings]
+    assert {"medians", "median deviations", "far values"} < set(names)
+    plain = factory(2, adjacency=adjacency).fit(ROWS).privacy_
+    assert pca.privacy_.event == plain.event
+
+
+@on_all_estimators
+@pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
+def test_bad_data_are_a_clear_error_for_nothing(factory, make, message):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    refused(factory(2, scale="private", accountant=accountant), make(), message)
+
+
+@on_all_estimators
+def test_too_small_a_budget_is_refused_for_nothing(factory):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    tiny = factory(2, scale="private", epsilon=1e-12, delta=1e-16, accountant=accountant)
+    refused(tiny, IRIS, "ask for more noise than the grid")
+
+
+def test_the_cost_is_known_before_any_fit():
+    search = GridSearchCV(DPGauss(scale="private"), {"n_components": [1, 2]}, cv=2, refit=False)
+    assert price(search, 4) == price(search.set_params(estimator__scale=None), 4)
+
+
+@dataclass(frozen=True)
+class Odd:
+    event: GaussianEvent
+
+
+def test_a_mechanism_that_cannot_be_told_is_refused():
+    with pytest.raises(TypeError, match="Odd has no fields event and mean"):
+        standardise(Odd(GaussianEvent(1.0)), Public(2, "add-remove"), True)
+
+
+class Costly(DPGauss):
+    event = PureEvent(0.5)
+
+    def _event(self):
+        return self.event
+
+
+class Approximate(Costly):
+    event = ApproximateEvent(0.5, 1e-7)
+
+
+class Failing(Costly):
+    event = GaussianEvent(1.0, failure=1e-7)
+
+
+@pytest.mark.parametrize("factory", [Costly, Approximate])
+def test_a_cost_that_is_not_gaussian_is_refused_for_nothing(factory):
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    with pytest.raises(ValueError, match=r"scale='private' needs .*Gaussian noise.*public scales"):
+        factory(2, scale="private", accountant=accountant).fit(IRIS)
+    assert accountant.receipts == ()
+
+
+def test_a_probability_of_failure_stays_part_of_the_cost():
+    pca = Failing(2, scale="private").fit(ROWS)
+    assert pca.privacy_.event == Failing.event
+    assert math.fsum(s.mu**2 for s in pca.privacy_.spendings) <= 1.0
+
+
+def test_interactions_have_no_scales():
+    accountant = PrivacyAccountant(1.0, 1e-6, unit="interaction")
+    pca = DPPowerMethod(
+        2, protect="interaction", center=False, scale="private", accountant=accountant
+    )
+    with pytest.raises(ValueError, match="set scale=None"):
+        pca.fit(np.eye(5))
+    assert accountant.receipts == ()
+
+
+def test_a_private_search_refuses_units_that_differ():
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    search = PrivateSearchCV(
+        DPGauss(2, scale="private"), {"clip": ["auto", "spherical"]}, accountant=accountant
+    )
+    with pytest.raises(ValueError, match=r"scale='private' would score .*public scales"):
+        search.fit(IRIS)
+    assert accountant.receipts == ()
+
+
+@on_estimators([{"clip": "spherical"}, {"sampling": "split"}, {"pairs": "incomplete"}], takes)
+def test_ways_of_a_method_work_with_it(factory, parameters):
+    pca = factory(2, scale="private", epsilon=4.0, random_state=0, **parameters).fit(ROWS)
+    assert captured(pca) > 0.85
+
+
+@on_all_estimators
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("epsilon", [1e-300, 1e-12, 1e6, 1e300]),
+        ("delta", [5e-324, 1e-300, 0.5, 1 - 1e-16]),
+        ("norm_bound", 10.0 ** np.arange(-60, 61, 20)),
+        ("mean", [np.full(20, size) for size in 10.0 ** np.arange(0, 309, 22)]),
+    ],
+    ids=["epsilon", "delta", "norm_bound", "mean"],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
+    factory, container, parameter, values
+):
+    X = np.repeat(np.eye(20), 20, axis=0)
+    for value in values:
+        accountant = PrivacyAccountant(1e301, 1 - 1e-16)
+        given = {"epsilon": 8.0, "scale": "private", "random_state": 0, parameter: value}
+        pca = factory(2, accountant=accountant, **given)
+        try:
+            pca.fit(container(X))
+        except ValueError as error:
+            assert parameter in str(error), (value, error)
+            assert accountant.receipts == ()
+            continue
+        for name in ("components_", "explained_variance_", "mean_", "scale_", "noise_variance_"):
+            assert np.isfinite(getattr(pca, name)).all(), (value, name)

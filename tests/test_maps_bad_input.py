@@ -1,0 +1,113 @@
+"""What a projection map refuses costs nothing, and the error tells nothing of the rows."""
+
+import math
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+
+from skdppca import DPGauss, PrivacyAccountant
+from skdppca.maps import projection_map
+
+from .refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, rows
+from .test_bad_input import BAD_GROUPS, BAD_X
+from .test_maps import COST, EXTENT, PCA_2, X
+
+
+def charged_nothing(pca, rows, message, **more):
+    """Assert a clear error that costs nothing; return all that was shown."""
+    accountant = PrivacyAccountant(10.0, 1e-5, unit=more.get("unit", "row"))
+    more = {**COST, "extent": EXTENT, **more}
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        with pytest.raises((ValueError, TypeError, OverflowError), match=message) as caught:
+            projection_map(pca, rows, accountant=accountant, **more)
+    assert accountant.receipts == ()
+    error = "".join(traceback.format_exception(caught.value))
+    return error + "".join(str(warning.message) for warning in shown)
+
+
+@pytest.mark.parametrize("make", [make for make, _ in BAD_X.values()], ids=BAD_X)
+def test_bad_data_are_an_error_for_nothing_that_tells_nothing(make):
+    assert_tells_nothing(charged_nothing(PCA_2, make(), ""))
+
+
+@pytest.mark.parametrize(("unit", "make", "message"), BAD_GROUPS.values(), ids=BAD_GROUPS)
+def test_bad_groups_are_an_error_for_nothing_that_tells_nothing(unit, make, message):
+    assert_tells_nothing(charged_nothing(PCA_2, rows(), message, unit=unit, groups=make()))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: labels()[:-1],
+        lambda: TEXT,
+        lambda: np.ones((N_ROWS, 2)),
+        lambda: labels([TEXT]),
+        lambda: [[TEXT]] * (N_ROWS - 1) + [[TEXT, TEXT]],
+    ],
+)
+def test_bad_labels_are_an_error_for_nothing_that_tells_nothing(make):
+    text = charged_nothing(PCA_2, rows(), "y must", y=make(), classes=["a"])
+    assert_tells_nothing(text)
+
+
+@pytest.mark.parametrize("last", [(TEXT,), (None,), (math.nan,), (VALUE, 1)])
+def test_odd_labels_are_no_error(last):
+    y = labels(*last)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        projection_map(PCA_2, rows(), y=y, classes=[0, "a"], **COST)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"epsilon": 0.0}, "'epsilon' parameter of projection_map"),
+        ({"epsilon": math.inf}, "epsilon=inf has no cost"),
+        ({"epsilon": 1e-12, "delta": 1e-12}, "more noise than the grid holds"),
+        ({"delta": 1.0}, "'delta' parameter of projection_map"),
+        ({"random_state": np.random.mtrand._rand}, "global random state"),
+        ({"random_state": "a"}, "'random_state' parameter"),
+        ({"components": (0, 0)}, "two different ones of the 2"),
+        ({"components": (0, 2)}, "two different ones of the 2"),
+        ({"components": 1}, "two different ones of the 2"),
+        ({"bins": 0}, "bins=0 is no positive int"),
+        ({"bins": (2, 2, 2)}, "no two of them"),
+        ({"bins": 2000}, "choose fewer"),
+        ({"bins": 1000, "y": [], "classes": range(9)}, "choose fewer|one label for every row"),
+        ({"extent": (0, 1)}, "extent must be"),
+        ({"extent": ((1, 0), (0, 1))}, "extent must be"),
+        ({"extent": ((0, math.inf), (0, 1))}, "extent must be"),
+        ({"adjacency": "neighbours"}, "choose one"),
+        ({"y": [1]}, "y was given without classes"),
+        ({"classes": [1]}, "classes was given without y"),
+        ({"y": [1], "classes": [1, 1]}, "different labels"),
+        ({"y": [1], "classes": 1}, "different labels"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named_with_a_remedy(more, message):
+    charged_nothing(PCA_2, X, message, **more)
+
+
+def test_axes_of_another_package_are_refused():
+    with pytest.raises(TypeError, match=r"pca is a PCA.*fit DPGauss"):
+        projection_map(PCA(2).fit(X), X, **COST)
+
+
+def test_axes_that_were_never_fitted_are_refused():
+    with pytest.raises(NotFittedError):
+        projection_map(DPGauss(2), X, **COST)
+
+
+def test_columns_that_the_axes_do_not_know_are_refused():
+    names = ["a", "b", "c"]
+    pca = DPGauss(2, random_state=0, **COST).fit(pd.DataFrame(X, columns=names))
+    projection_map(pca, pd.DataFrame(X, columns=names), **COST)
+    others = pd.DataFrame(X, columns=["a", "b", TEXT])
+    assert_tells_nothing(charged_nothing(pca, others, "not those that pca was fitted on"))
