@@ -42,6 +42,10 @@ PAGES = {
         "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
         "gdppca_speed": "Seconds of a whole fit on one thread",
     },
+    "planner": {
+        "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
+        "planner_floors": "How much of the k-th direction's square is found at the noise floor",
+    },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
@@ -49,7 +53,8 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in ("speed", "memory", "accuracy", "adaptive", "gdppca", "scale", "methods"):
+    names = "speed memory accuracy adaptive gdppca scale planner methods"
+    for name in names.split():
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

@@ -150,6 +150,11 @@ def zeta_squared(components: Any, covariance: Any) -> float:
         raise ValueError(
             "covariance is 0 or has negative eigenvalues; give a positive semi-definite matrix"
         )
+    return missed_share(rows, values, vectors)
+
+
+def missed_share(rows: np.ndarray, values: np.ndarray, vectors: np.ndarray) -> float:
+    """`zeta_squared` of orthonormal rows against eigenvalues, from large to small, and vectors."""
     k = len(rows)
     missed = np.sum(_outside(vectors[:k], rows) ** 2, axis=1)
     taken = np.sum((rows @ vectors[k:].T) ** 2, axis=0)

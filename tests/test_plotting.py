@@ -9,7 +9,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss, maps, plotting
+from skdppca.planner import plan
 from skdppca.plotting import _fitted, components_image, projection_map, scree
+from skdppca.plotting import plan as draw_plan
 from skdppca.plotting._common import figure
 
 from .estimators import on_all_estimators
@@ -214,3 +216,15 @@ def test_no_picture_shows_records():
         assert not {"X", "y"} & set(inspect.signature(getattr(plotting, name)).parameters)
     sources = Path(plotting.__file__).parent.glob("*.py")
     assert not any("scatter" in source.read_text(encoding="utf-8") for source in sources)
+
+
+def test_a_plan_is_drawn_with_its_own_number_marked():
+    found = plan(200, 3, 1, methods=["DPGauss"])
+    ax = draw_plan(found, over="n_samples")
+    ax.figure.savefig(io.BytesIO())
+    (line, mark) = ax.lines
+    assert line.get_xdata().tolist() == [20, 63, 200, 632, 2000]
+    assert line.get_ydata()[2] == pytest.approx(1 - found["DPGauss"].captured)
+    assert list(mark.get_xdata()) == [200, 200]
+    assert labels(ax) == [f"DPGauss: {found['DPGauss'].captured:.1%}"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # nothing missed is at the top

@@ -13,6 +13,7 @@ from .. import __version__
 from ..exceptions import BudgetExceeded, LedgerError
 from ._fit import METHODS, demo, fit
 from ._ledger import create, show, verify
+from ._plan import PLANNED, plan_fits
 from ._report import report
 
 __all__ = ["main"]
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_demo(commands)
     _add_fit(commands)
+    _add_plan(commands)
     _add_ledger(commands)
     words = commands.add_parser("report", help="say in words what a fit released")
     words.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
@@ -123,6 +125,31 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
     )
     _add_output(command)
     command.set_defaults(run=fit)
+
+
+def _add_plan(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser("plan", help="what to expect of each method; reads no data")
+    command.add_argument("--n", type=int, required=True, help="records: a public guess will do")
+    command.add_argument("--d", type=int, required=True, help="features")
+    command.add_argument(
+        "-k", "--k", "--components", dest="components", type=int, required=True, metavar="K"
+    )
+    command.add_argument("--epsilon", type=float, default=1.0)
+    command.add_argument("--delta", type=float, default=1e-6)
+    command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
+    command.add_argument(
+        "--spectrum",
+        default="power-law",
+        help="assumed variances: power-law (default), spiked, flat, or numbers: 4,2,1,1,1",
+    )
+    command.add_argument(
+        "--method", nargs="+", choices=sorted(PLANNED), help="only these (default: all)"
+    )
+    command.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
+    command.add_argument(
+        "--over", choices=("epsilon", "n"), default="epsilon", help="what runs along its axis"
+    )
+    command.set_defaults(run=plan_fits)
 
 
 def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -> None:

@@ -1,0 +1,55 @@
+"""Assumed variances: a name, or numbers of the user's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SPECTRA", "check_spectrum"]
+
+# "spiked": the components' variances over that of all other directions, first and last.
+FIRST_SPIKE, LAST_SPIKE = 10.0, 5.0
+
+
+def _flat(d: int, k: int) -> np.ndarray:
+    return np.ones(d)
+
+
+def _power_law(d: int, k: int) -> np.ndarray:
+    return 1 / np.arange(1.0, d + 1)
+
+
+def _spiked(d: int, k: int) -> np.ndarray:
+    spikes = np.linspace(FIRST_SPIKE, LAST_SPIKE, k)
+    return np.r_[spikes, np.ones(d - k)] / FIRST_SPIKE
+
+
+# Name -> variances of d directions, k of them wanted; the first is 1.
+SPECTRA = {"power-law": _power_law, "spiked": _spiked, "flat": _flat}
+DEFAULT = "power-law"
+
+
+def check_spectrum(spectrum: Any, d: int, k: int) -> tuple[str, np.ndarray]:
+    """A name for the spectrum, and its d variances from large to small."""
+    if spectrum is None:
+        spectrum = DEFAULT
+    if isinstance(spectrum, str):
+        if spectrum not in SPECTRA:
+            raise ValueError(
+                f"spectrum={spectrum!r} is none of {sorted(SPECTRA)}; choose one, or give "
+                f"{d} variances"
+            )
+        return spectrum, SPECTRA[spectrum](d, k)
+    variances = np.asarray(spectrum, dtype=np.float64)
+    if variances.shape != (d,):
+        raise ValueError(
+            f"spectrum has shape {variances.shape}, but n_features={d}; give as many variances "
+            "as features"
+        )
+    if not (np.isfinite(variances).all() and (variances >= 0).all() and variances.any()):
+        raise ValueError(
+            "spectrum must be finite variances of at least 0, not all of them 0; give public "
+            "guesses of the covariance's eigenvalues"
+        )
+    return "given", np.sort(variances)[::-1]

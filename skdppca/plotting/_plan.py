@@ -1,0 +1,96 @@
+"""A plan as a picture: what every method is expected to find, against the budget or the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._common import NOISE, WARNING, figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plan"]
+
+AXIS_NAMES = {"epsilon": "epsilon", "n_samples": "Number of records n"}
+
+# Told apart by those who see few colours (Okabe & Ito 2008), and by their markers.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7a7a7a")
+MARKERS = "osD^vP<X"
+
+# Losses that are drawn, and those among them that are written at the axis.
+SMALLEST, TICKS = 1e-5, (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
+
+
+def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
+    """Plot the captured variance that a plan expects of every method against one of its numbers.
+
+    Parameters
+    ----------
+    plan : skdppca.planner.Plan
+        Its number is marked by a line; the others are simulated for the picture.
+    over : {"epsilon", "n_samples"}, default="epsilon"
+        What runs along the axis, from a tenth to ten times the plan's.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. By default in a new figure, which is ``ax.figure`` of the result and which
+        pyplot knows nothing of.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    The axis is logarithmic in the variance that is missed: from 90 % to 99 % is as far as from
+    99 % to 99.9 %. What misses less than 0.001 % is drawn there.
+
+    Examples
+    --------
+    >>> from skdppca import plotting
+    >>> from skdppca.planner import plan
+    >>> ax = plotting.plan(plan(2000, 10, 2, methods=["DPGauss"]))
+    >>> ax.get_xlabel()
+    'epsilon'
+    """
+    if ax is None:
+        ax = figure(7.2, 4.4).subplots()
+    plans = plan.along(over)
+    values = [getattr(point, over) for point in plans]
+    for i, row in enumerate(plan.rows):
+        missed = [1 - point[row.method].captured for point in plans]
+        ax.plot(
+            values,
+            [max(loss, SMALLEST) for loss in missed],
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            markersize=5,
+            linewidth=1.3,
+            label=f"{row.method}: {row.captured:.1%}",
+        )
+    here = getattr(plan, over)
+    ax.axvline(here, color=WARNING, linewidth=1.1, linestyle=(0, (5, 3)), zorder=0)
+    ax.set(xscale="log", yscale="log", xlabel=AXIS_NAMES[over])
+    ax.set_ylabel("Expected captured variance,\nof the best possible")
+    lowest = min(line.get_ydata().min() for line in ax.lines[:-1])
+    ax.set_ylim(1.0, max(lowest, SMALLEST) / 1.3)
+    ticks = [tick for tick in TICKS if tick >= ax.get_ylim()[1]]
+    ax.set_yticks(
+        ticks, [f"{1 - tick:.3%}".rstrip("%").rstrip("0").rstrip(".") + " %" for tick in ticks]
+    )
+    ax.yaxis.minorticks_off()
+    shown = values if over == "n_samples" else [float(f"{value:.2g}") for value in values]
+    ax.set_xticks(values, [f"{value:g}" for value in shown])
+    ax.xaxis.minorticks_off()
+    ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    fixed = f"epsilon={plan.epsilon:g}" if over == "n_samples" else f"n={plan.n_samples}"
+    ax.set_title(
+        f"{fixed}, d={plan.n_features}, k={plan.n_components}, delta={plan.delta:g}, "
+        f"{plan.adjacency}; {plan.spectrum} spectrum; no data",
+        fontsize="medium",
+        loc="left",
+    )
+    title = f"at {over}={here:g}" if over == "epsilon" else f"at n={here}"
+    ax.legend(
+        title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False
+    )
+    return ax

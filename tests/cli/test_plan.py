@@ -1,0 +1,83 @@
+import sys
+
+import pytest
+
+from skdppca import planner
+from skdppca.cli import _plan
+from skdppca.cli._plan import PLANNED
+from skdppca.planner._methods import METHODS
+
+from .conftest import is_one_line_error
+
+QUESTION = ("plan", "--n", 300, "--d", 4, "--k", 1, "--method", "gauss")
+
+
+def test_the_table_answers_the_question(run):
+    result = run(*QUESTION, "--epsilon", 2)
+    assert result.status == 0 and not result.err
+    assert result.out.startswith("At n=300, d=4, k=1, epsilon=2, expect ")
+    assert "DPGauss" in result.out and "no data were read" in result.out
+
+
+def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
+    asked = []
+
+    def answer(*question, **more):
+        asked.append((question, more))
+        return "answer"
+
+    monkeypatch.setattr(_plan, "plan", answer)
+    result = run(
+        *("plan", "--n", 50, "--d", 3, "-k", 2, "--epsilon", 0.5, "--delta", 1e-5),
+        *("--adjacency", "replace-one", "--spectrum", "3,2,1", "--method", "gauss", "kdppca"),
+    )
+    assert result.out == "answer\n"
+    more = {"adjacency": "replace-one", "spectrum": [3.0, 2.0, 1.0]}
+    assert asked == [((50, 3, 2, 0.5, 1e-5), {**more, "methods": ["DPGauss", "KDPPCA"]})]
+
+
+def test_every_method_that_can_be_chosen_can_be_planned():
+    assert set(PLANNED.values()) <= set(METHODS)
+
+
+@pytest.mark.parametrize("over", ["epsilon", "n"])
+def test_a_picture_is_written(run, tmp_path, over):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "plan.png"
+    result = run(*QUESTION, "--plot", path, "--over", over)
+    assert result.status == 0 and str(path) in result.out
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("more", "remedy"),
+    [
+        (("--k", 5), "between 1 and 4"),
+        (("--epsilon", 0), "above 0"),
+        (("--spectrum", "round"), "power-law"),
+        (("--spectrum", "1,2,x"), "commas"),
+        (("--spectrum", "1,2"), "as many variances"),
+        (("--plot", "plan.jpg"), ".png"),
+        (("--plot", "no/such/plan.png"), "make it first"),
+        (("--method", "pca"), "plan --help"),
+    ],
+)
+def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):
+    result = run(*QUESTION, *more)
+    assert is_one_line_error(result)
+    assert remedy in result.err
+
+
+def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, monkeypatch):
+    def simulated(*_, **__):
+        raise AssertionError("simulated")
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(_plan, "plan", simulated)
+    result = run(*QUESTION, "--plot", tmp_path / "plan.png")
+    assert is_one_line_error(result)
+    assert "skdppca[plot]" in result.err
+
+
+def test_the_command_asks_the_planner():
+    assert _plan.plan is planner.plan
