@@ -53,16 +53,8 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    for name in (
-        "speed",
-        "memory",
-        "accuracy",
-        "adaptive",
-        "gdppca",
-        "scale",
-        "methods",
-        "planner",
-    ):
+    names = "speed memory accuracy adaptive gdppca scale planner methods"
+    for name in names.split():
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

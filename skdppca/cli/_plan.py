@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import plotting
 from ..planner import Plan, plan
-from ..plotting import _common
+from ..plotting._common import figure
 from ._fit import METHODS
 from ._progress import progress
 
@@ -63,7 +63,7 @@ def _canvas(path: Path) -> Any:
         raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
     if not path.parent.is_dir():
         raise ValueError(f"--plot {path} is in no directory that exists; make it first")
-    return _common.figure(7.2, 4.4)
+    return figure(7.2, 4.4)
 
 
 def _draw(found: Plan, over: str, figure: Any, path: Path) -> None:

@@ -210,7 +210,7 @@ class PrivatePCA(BasePrivatePCA):
         chosen._check_parameters(public.n_features)
         mechanism = chosen._mechanism(public)
         chosen._check_noise(mechanism.event, public.n_features)
-        for name in ("_accounted_unit", "_max_rows"):
+        for name in ("_accounted_unit", "_max_records"):
             if getattr(chosen, name) != getattr(self, name):
                 raise ValueError(
                     f"method_params={self.method_params} change what is protected, or how many "

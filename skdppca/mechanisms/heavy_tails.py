@@ -16,7 +16,7 @@ import numpy as np
 
 from ..noise import MAX_SD, NoiseSource
 
-__all__ = ["CAUCHY", "LAPLACE", "chi", "chi_error", "rounded_noise", "rounded_student"]
+__all__ = ["CAUCHY", "LAPLACE", "LARGEST", "chi", "chi_error", "rounded_noise", "rounded_student"]
 
 # Of float64 evaluation, relative to a quantile and to its slope: 4 times what the operations err.
 EVALUATION = 2.0**-50

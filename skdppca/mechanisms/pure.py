@@ -16,7 +16,7 @@ from .centre import clip_weights, norm_error, precise_records
 from .eigensolver import Spectrum
 from .gap import ROTATION_LOSS, SpanSensitivity, as_directions, rotated
 from .gaussian import grid_steps, summation_error
-from .heavy_tails import CAUCHY, LAPLACE, chi, chi_error, rounded_noise, rounded_student
+from .heavy_tails import CAUCHY, LAPLACE, LARGEST, chi, chi_error, rounded_noise, rounded_student
 from .sensitivity import bounded_sum, count
 
 __all__ = ["LaplaceQuery", "SmoothQuery", "laplace_count", "laplace_variances"]
@@ -29,6 +29,9 @@ SCALE_ERROR = 2.0**-46
 
 # Released values are multiples of this, or of 2^-33 of the largest scale.
 FINEST = 2.0**-40
+
+# Grid units at which a released value is cut: half of where a draw is.
+MOST = LARGEST // 2
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class LaplaceQuery:
         total = np.asarray(total, dtype=np.float64)
         scale = math.nextafter(self.widened_sensitivity / self.epsilon, math.inf) / self.grid
         draws = rounded_noise(LAPLACE, scale, self.size, noise).reshape(total.shape)
-        return self.grid * (grid_steps(total, self.grid) + draws)
+        return self.grid * _saturated(grid_steps(total, self.grid), draws)
 
 
 def laplace_count(
@@ -222,11 +225,16 @@ class SmoothQuery:
             If epsilon is so small that nothing is left of it.
         """
         epsilon = self.epsilon * (1 - 2.0**-40) - self._loss
-        if epsilon <= self.epsilon / 2:
-            raise ValueError(
-                f"epsilon={self.epsilon} is less than what floating point costs with "
-                f"{self.size} entries; raise epsilon, or ask for fewer components"
-            )
+        if epsilon > self.epsilon / 2:
+            beta, scale = self._calibrated(epsilon)
+            if beta > 4 * SCALE_ERROR and scale * math.sqrt(self.size) <= MAX_SD / 4:
+                return beta, scale
+        raise ValueError(
+            f"epsilon={self.epsilon} is less than what floating point costs with "
+            f"{self.size} entries; raise epsilon, or ask for fewer components"
+        )
+
+    def _calibrated(self, epsilon: float) -> tuple[float, float]:
         if self.law == "gaussian":
             log = math.log(2 / self.delta) + self._loss  # of delta as well
             beta = epsilon / (4 * (self.size + log)) - 4 * SCALE_ERROR
@@ -239,12 +247,15 @@ class SmoothQuery:
     def release(self, spectrum: Spectrum, noise: NoiseSource) -> np.ndarray:
         """Orthonormal rows of shape (k, d), in no order."""
         beta, scale = self.noise
-        finest = max(FINEST, scale * self.sensitivity.cap / MAX_SD)
+        # With `noise`'s check: no scale passes MAX_SD, whatever the gap is.
+        most = self.sensitivity.cap + self.sensitivity.rounding
+        finest = max(FINEST, scale * most / MAX_SD)
         grid = 2.0 ** math.ceil(math.log2(finest) + 1)
         rounding = self.sensitivity.rounding + grid * math.sqrt(self.size)
         private = replace(self.sensitivity, rounding=rounding).smooth(spectrum.gap, beta)
         steps = grid_steps(rotated(spectrum.directions, noise).ravel(), grid)
-        rows = grid * (steps + self._draws(scale * private / grid, noise)).astype(np.float64)
+        draws = self._draws(scale * private / grid, noise)
+        rows = grid * _saturated(steps, draws).astype(np.float64)
         return as_directions(rows.reshape(spectrum.directions.shape))
 
     def _draws(self, scale: float, noise: NoiseSource) -> np.ndarray:
@@ -253,6 +264,14 @@ class SmoothQuery:
         if self.law == "student":
             return rounded_student(chi(self.dof, noise), scale, self.size, noise)
         return rounded_noise(CAUCHY, scale, self.size, noise)
+
+
+def _saturated(steps: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Sums that stop at `MOST`: a draw that was cut at twice that must not show what it hides.
+
+    The release is then the exact mechanism's, cut at `MOST`, so post-processing of it.
+    """
+    return np.clip(np.clip(steps, -MOST, MOST) + draws, -MOST, MOST)
 
 
 def _mu_of_pure(epsilon: float) -> float:

@@ -1,4 +1,7 @@
-"""Pictures of what was or would be released, from private outputs or public numbers alone."""
+"""Pictures of what was released, and of what a fit would find.
+
+All are drawn from private outputs, or from public numbers alone.
+"""
 
 from ._fitted import components_image, scree
 from ._map import projection_map

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["WARNING", "dress_title", "figure", "guarantee"]
+__all__ = ["NOISE", "WARNING", "dress_title", "figure", "guarantee"]
 
-WARNING = "#b3261e"
+NOISE, WARNING = "#7a7a7a", "#b3261e"
 
 
 def figure(width: float, height: float) -> Figure:

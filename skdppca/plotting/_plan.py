@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._common import WARNING, figure
+from ._common import NOISE, WARNING, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
     shown = values if over == "n_samples" else [float(f"{value:.2g}") for value in values]
     ax.set_xticks(values, [f"{value:g}" for value in shown])
     ax.xaxis.minorticks_off()
-    ax.grid(axis="y", color="#7a7a7a", alpha=0.25, linewidth=0.6)
+    ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     fixed = f"epsilon={plan.epsilon:g}" if over == "n_samples" else f"n={plan.n_samples}"
     ax.set_title(

@@ -216,3 +216,9 @@ def test_pure_modes_refuse_what_only_an_iterative_solver_could_do(monkeypatch):
     with pytest.raises(ValueError, match="n_features=20000; set noise='gap-release'"):
         SmoothSensitivityPCA(1, noise="student", **TOLD).fit(wide)
     assert SmoothSensitivityPCA(1, **TOLD).fit(wide).components_.shape == (1, 20_000)
+
+
+def test_an_epsilon_that_the_rotation_would_eat_is_refused():
+    with pytest.raises(ValueError, match="epsilon=1e-07 is too small for n_components=10"):
+        SmoothSensitivityPCA(10, epsilon=1e-7, **TOLD).fit(np.eye(D))
+    SmoothSensitivityPCA(1, epsilon=1e-3, **TOLD).fit(np.eye(D))  # a sign is exact

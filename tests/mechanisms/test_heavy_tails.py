@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skdppca.mechanisms import heavy_tails
+from skdppca.mechanisms import heavy_tails, pure
+from skdppca.mechanisms.eigensolver import Spectrum
 from skdppca.mechanisms.gap import span_sensitivity
 from skdppca.mechanisms.heavy_tails import CAUCHY, LAPLACE, chi, rounded_noise, rounded_student
 from skdppca.mechanisms.pure import LaplaceQuery, SmoothQuery
@@ -96,3 +97,49 @@ def test_laplace_noise_has_the_scale_that_is_declared():
     scale = query.widened_sensitivity / 0.5
     assert stats.kstest(draws, stats.laplace(scale=scale).cdf).pvalue > 1e-4
     assert query.noise_sd == pytest.approx(math.sqrt(2) * scale)
+
+
+def spectrum(angle):
+    rows = np.array([[math.cos(angle), math.sin(angle)]])
+    return Spectrum(rows, np.ones(1), 50.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("law", ["student", "cauchy"])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_draw_that_was_cut_hides_what_it_is_added_to(law, sign, monkeypatch):
+    seen = []
+    cut = np.full(2, sign * heavy_tails.LARGEST)
+    monkeypatch.setattr(SmoothQuery, "_draws", lambda *_: cut)
+    monkeypatch.setattr(pure, "as_directions", lambda rows: seen.append(rows.copy()) or rows)
+    for angle in (0.3, 0.3001):
+        query = SmoothQuery(law, 1.0, 0.0, 2, 1, span_sensitivity(1, 2, "add-remove"))
+        query.release(spectrum(angle), NoiseSource(0))
+    np.testing.assert_array_equal(*seen)
+
+
+def test_a_laplace_draw_that_was_cut_hides_what_it_is_added_to(monkeypatch):
+    monkeypatch.setattr(pure, "rounded_noise", lambda *_: np.array([heavy_tails.LARGEST]))
+    query = LaplaceQuery("count", 1.0, 1.0)
+    assert query.release(10.0, NoiseSource(0)) == query.release(1e6, NoiseSource(0))
+
+
+@pytest.mark.parametrize("law", ["gaussian", "student", "cauchy"])
+def test_no_gap_asks_for_noise_beyond_the_grid(law):
+    # From public numbers alone: refused beforehand, or fine for every gap.
+    refused = 0
+    for epsilon in 10.0 ** -np.arange(0.5, 16):
+        delta = 1e-6 if law == "gaussian" else 0.0
+        query = SmoothQuery(law, epsilon, delta, 10, 1, span_sensitivity(1, 10, "replace-one"))
+        try:
+            beta, _ = query.noise
+        except ValueError as error:
+            assert "raise epsilon" in str(error)
+            refused += 1
+            continue
+        assert beta > 0
+        for gap in (0.0, 3.0, 1e3, 1e9):
+            rows = np.eye(10)[:1]
+            assert np.isfinite(
+                query.release(Spectrum(rows, np.ones(1), gap, 0.0, 0.0), NoiseSource(0))
+            ).all()
+    assert 0 < refused < 16
