@@ -89,7 +89,7 @@ def test_odd_labels_are_no_error(last):
         ({"y": [1], "classes": [1, 1]}, "different labels"),
         ({"y": [1], "classes": 1}, "different labels"),
     ],
-    ids=str,
+    ids=lambda part: part if isinstance(part, str) else "-".join(part),
 )
 def test_bad_parameters_are_named_with_a_remedy(more, message):
     charged_nothing(PCA_2, X, message, **more)
