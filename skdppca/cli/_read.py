@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,10 @@ __all__ = ["read"]
 
 # Columns that an error lists.
 MAX_LISTED = 8
+
+# Names of columns that tell rows or people apart: id, patient_id, patientID.
+LABEL = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
+CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
 
 def read(path: Path, groups: str | None = None, header: bool | None = None) -> tuple[Any, Any]:
@@ -120,7 +125,11 @@ def _split(
     # Nothing is numeric: then the first line may have been a record, so its cells are not quoted.
     numeric = [getattr(dtype, "kind", "O") in "biuf" for dtype in frame.dtypes]
     if not any(numeric):
-        raise ValueError(f"{path.name} has no numeric column; encode its columns as numbers")
+        raise ValueError(
+            f"{path.name} has no numeric column; give numbers, with a comma between cells and a "
+            "point before decimals"
+        )
+    _check_labels(path, [name for name in frame.columns if name != groups])
     text = [
         name
         for name, good in zip(frame.columns, numeric, strict=True)
@@ -129,7 +138,8 @@ def _split(
     if text:
         raise ValueError(
             f"{path.name}: not numeric: {_listed(text)}; drop such columns or encode them as "
-            "numbers, by rules that do not look at the data"
+            "numbers, by rules that do not look at the data; a column that says whose row it is "
+            "belongs to --groups"
         )
     missing = [name for name in frame.columns if frame[name].isna().any()]
     if missing:
@@ -141,6 +151,16 @@ def _split(
     features = frame.drop(columns=[] if groups is None else [groups])
     single = all(str(dtype).lower() == "float32" for dtype in features.dtypes)
     return features.astype(np.float32 if single else np.float64), labels
+
+
+def _check_labels(path: Path, names: list[str]) -> None:
+    """Refuse a label as a feature: then each of somebody's rows would be protected alone."""
+    labels = [name for name in names if LABEL.search(name) or CAPITAL_LABEL.search(name)]
+    if labels:
+        raise ValueError(
+            f"{path.name}: by its name {labels[0]!r} is a label and no feature; if it says whose "
+            f"row it is, pass --groups {labels[0]}; else leave it out, or give it another name"
+        )
 
 
 def _array(path: Path) -> np.ndarray:

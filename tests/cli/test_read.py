@@ -67,6 +67,11 @@ def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
     [
         (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
         (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
+        ("a;b\n1,5;2\n", "as many cells in every line"),
+        ("a;b\n1;2\n3;4\n", "a comma between cells"),
+        (f"a,b\n1,{SECRET}\n2,3\n", "belongs to --groups"),
+        (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
+        (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
         (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
         ("a,b\n1,\n2,3\n", "missing values in 'b'"),
         ("a,b\n1,inf\n2,3\n", "missing or infinite"),
@@ -109,6 +114,27 @@ def test_a_bad_file_is_one_line_with_a_remedy(run, tmp_path, budget, name, write
     assert is_one_line_error(result)
     assert says in result.err
     assert SECRET not in result.err
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "patient_id", "Patient-ID", "case id", "patientId"])
+def test_a_label_is_no_feature(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="--groups"):
+        read(tmp_path / "t.csv")
+    X, groups = read(tmp_path / "t.csv", groups=name)
+    assert list(X.columns) == ["b"]
+    assert groups.tolist() == [1, 3]
+
+
+def test_a_second_label_is_no_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("patient_id,visit_id,b\n1,1,2\n1,2,4\n")
+    with pytest.raises(ValueError, match="'visit_id'"):
+        read(tmp_path / "t.csv", groups="patient_id")
+
+
+def test_names_that_end_likewise_are_features(tmp_path):
+    (tmp_path / "t.csv").write_text("uric_acid,covid,COVID\n1,2,3\n3,4,5\n")
+    assert read(tmp_path / "t.csv")[0].shape == (2, 3)
 
 
 def test_an_unknown_groups_column_lists_the_columns(table):
