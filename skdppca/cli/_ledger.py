@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..privacy import PrivacyLedger, Receipt, epsilon_of_event
-from ._report import read_report
+from ._report import path_in, read_report
 
 __all__ = ["create", "show", "verify"]
 
@@ -38,7 +38,7 @@ def verify(options: argparse.Namespace) -> None:
     """Check the chain, and that the receipts of the given reports are in it."""
     receipts = []
     for path in options.report:
-        receipt = read_report(path).receipt
+        receipt = read_report(path_in(path)).receipt
         if receipt is None:
             raise ValueError(f"{path} was charged to no ledger; leave it out")
         receipts.append(receipt)

@@ -92,7 +92,13 @@ def _add_demo(commands: argparse._SubParsersAction) -> None:
 def _add_fit(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("fit", help="release private components of a table")
     command.add_argument("data", type=Path, metavar="DATA", help=".csv, .parquet, .npy or .npz")
-    command.add_argument("--method", choices=sorted(METHODS), default="auto")
+    command.add_argument(
+        "--method",
+        type=_method,
+        choices=sorted(METHODS),
+        default="auto",
+        help="also by the name that it has in Python: DPGauss (default: auto)",
+    )
     command.add_argument(
         "-k",
         "--components",
@@ -143,7 +149,11 @@ def _add_plan(commands: argparse._SubParsersAction) -> None:
         help="assumed variances: power-law (default), spiked, flat, or numbers: 4,2,1,1,1",
     )
     command.add_argument(
-        "--method", nargs="+", choices=sorted(PLANNED), help="only these (default: all)"
+        "--method",
+        nargs="+",
+        type=_method,
+        choices=sorted(PLANNED),
+        help="only these (default: all)",
     )
     command.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
     command.add_argument(
@@ -182,11 +192,17 @@ def _add_ledger(commands: argparse._SubParsersAction) -> None:
         nargs="+",
         default=[],
         metavar="REPORT",
-        help="report.json whose charge must be in the ledger",
+        help="DIR of a fit, or its report.json, whose charge must be in the ledger",
     )
     check.set_defaults(run=verify)
     for action in (creation, listing, check):
         action.add_argument("file", type=Path, metavar="FILE")
+
+
+def _method(text: str) -> str:
+    """The name of a method here, if it is given by that of its class."""
+    classes = {one.__name__.lower(): name for name, one in METHODS.items()}
+    return classes.get(text.lower(), text)
 
 
 def _components(text: str) -> int | float | str:

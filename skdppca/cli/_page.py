@@ -37,10 +37,15 @@ code { overflow-wrap: anywhere; }
 """
 
 CAPTIONS = {
-    "scree.png": "Variance of every component. Error bars hold the noise that was added for "
-    "privacy; below the floor, the noise drowns a component's direction.",
+    "scree.png": "Variance of every component.",
     "components.png": "The components as images, with their share of the total variance.",
 }
+
+# Added where the method releases the whole spectrum, without which there is neither.
+BARS = (
+    " Error bars hold the noise that was added for privacy; below the floor, the noise drowns a "
+    "component's direction."
+)
 
 
 def page(pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes]) -> str:
@@ -56,10 +61,15 @@ def page(pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes
     """
     report = pca.privacy_
     broken = "" if report.private else " broken"
-    heading = f"{report.method}: {pca.n_components_} components of {pca.n_features_in_} features"
+    several = "s" if pca.n_components_ > 1 else ""
+    count = f"{pca.n_components_} component{several} of {pca.n_features_in_} features"
+    heading = f"{report.method}: {count}"
+    captions = dict(CAPTIONS)
+    if report.details.get("noise_sd"):
+        captions["scree.png"] += BARS
     figures = "".join(
-        f'<p><img alt="{html.escape(CAPTIONS[name])}" src="data:image/png;base64,'
-        f'{base64.b64encode(picture).decode()}"></p><p class="note">{CAPTIONS[name]}</p>'
+        f'<p><img alt="{html.escape(captions[name])}" src="data:image/png;base64,'
+        f'{base64.b64encode(picture).decode()}"></p><p class="note">{captions[name]}</p>'
         for name, picture in pictures.items()
     )
     return f"""<!DOCTYPE html>

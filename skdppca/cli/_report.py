@@ -10,21 +10,27 @@ from typing import Any
 from ..privacy import PrivacyReport, Receipt, Spending, event_from_dict
 from ._write import REPORT
 
-__all__ = ["advice", "read_report", "report"]
+__all__ = ["advice", "path_in", "read_report", "report"]
 
 
 def report(options: argparse.Namespace) -> None:
     """Print in words what is in a directory."""
-    path = options.directory / REPORT if options.directory.is_dir() else options.directory
+    path = path_in(options.directory)
     found = read_report(path)
     print(found)
     alignments = found.details.get("alignments")
     if alignments is not None:
         lost = sum(alignment <= 0 for alignment in alignments)
-        print(f"{len(alignments)} components, {lost} of them lost in the noise")
+        several = "s" if len(alignments) > 1 else ""
+        print(f"{len(alignments)} component{several}, {lost} of them lost in the noise")
     if found.receipt is not None:
         print(f"To check the charge: skdppca ledger verify FILE --report {path}")
     print(advice(found))
+
+
+def path_in(directory: Path) -> Path:
+    """The report in a directory that a fit wrote; or the file that was given instead."""
+    return directory / REPORT if directory.is_dir() else directory
 
 
 def advice(report: PrivacyReport) -> str:

@@ -198,7 +198,7 @@ class BaseAccountant(ABC):
             "refused, nothing was released: the privacy budget does not cover this release "
             '(in a search pass error_score="raise", or this error is swallowed)\n'
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
-            f"in {len(chain.receipts)} charges\n"
+            f"in {len(chain.receipts)} charge{'' if len(chain.receipts) == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
             f"at delta={self.delta:g} ({event!r})\n"
             f"budget: epsilon={self.epsilon:g}, delta={self.delta:g}\n"

@@ -37,6 +37,12 @@ def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
     assert run("report", tmp_path / "out").status == 0
 
 
+@pytest.mark.parametrize(("given", "taken"), [("DPGauss", "DPGauss"), ("privatepca", "PrivatePCA")])
+def test_a_method_can_be_called_by_its_class(fit, tmp_path, given, taken):
+    assert fit("-k", 2, "--method", given).status == 0
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["method"] == taken
+
+
 @pytest.mark.parametrize("method", sorted(set(_fit.METHODS) - _fit.SPECTRAL))
 def test_methods_without_a_spectrum_need_a_number_of_components(fit, ledger, method):
     result = fit("--ledger", ledger, "--method", method)
@@ -92,6 +98,14 @@ def test_the_page_is_one_file_that_loads_nothing(fit, tmp_path):
     assert "data:image/png;base64," in page
     assert "http" not in page and "<script" not in page and "<link" not in page
     assert "the transformed rows are not" in page
+
+
+@pytest.mark.parametrize(("method", "drawn"), [("gauss", True), ("kdpojas", False)])
+def test_the_page_tells_of_bars_where_they_are_drawn(fit, tmp_path, method, drawn):
+    fit("-k", 1, "--method", method)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ("Error bars" in page) == drawn
+    assert "1 component of 4" in page
 
 
 def test_the_page_escapes_names(run, table, budget, tmp_path):

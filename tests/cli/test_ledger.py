@@ -48,6 +48,12 @@ def test_verify_finds_the_receipt_of_a_report(run, charged):
     assert "all given reports are in it: 1" in result.out
 
 
+def test_verify_takes_the_directory_of_a_fit(run, charged):
+    ledger, report = charged
+    result = run("ledger", "verify", ledger, "--report", report.parent)
+    assert "all given reports are in it: 1" in result.out
+
+
 def test_verify_finds_that_an_older_copy_was_restored(run, ledger, table, budget, tmp_path):
     old = shutil.copy(ledger, tmp_path / "old.ledger")
     out = tmp_path / "out"

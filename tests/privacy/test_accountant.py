@@ -194,7 +194,7 @@ def test_over_budget_says_what_happened(make):
         accountant.charge(GaussianEvent(mu_of(0.9, 1e-6)), **NOTION)
     first, spent, request, budget, remedy = str(refusal.value).splitlines()
     assert "refused" in first and 'error_score="raise"' in first
-    assert spent == "spent before: epsilon=0.5 at delta=1e-06 in 1 charges"
+    assert spent == "spent before: epsilon=0.5 at delta=1e-06 in 1 charge"
     assert request.startswith("this request: epsilon=0.9 at delta=1e-06")
     assert budget == "budget: epsilon=1, delta=1e-06"
     assert remedy.startswith(f"remedy: ask for at most epsilon={accountant.remaining.epsilon!r}")
