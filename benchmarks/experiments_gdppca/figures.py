@@ -162,6 +162,8 @@ def draw_figure(number: int, folder: Path) -> None:
     for ax, panel in zip(axes, panels, strict=True):
         for method, (colour, dashes, marker) in STYLES.items():
             cells = rows[(rows[by] == panel) & (rows["method"] == method)].groupby(x)["sin_theta"]
+            if not len(cells):  # not measured: nothing for the legend to name
+                continue
             mean, error = cells.mean(), cells.sem().fillna(0)
             filled = colour if dashes == "-" else "white"
             ax.errorbar(
