@@ -46,6 +46,9 @@ SPECTRAL = {"auto", "gauss", "gdppca"}
 
 DIGIT_SHAPE = (8, 8)
 
+# The share of a component's square from which one feature is nearly all of it.
+NEARLY_ALL = 0.99
+
 
 def fit(options: argparse.Namespace) -> None:
     """Read a table, charge the ledger, fit, and write what was released."""
@@ -84,6 +87,9 @@ def fit(options: argparse.Namespace) -> None:
     print(_summary(pca))
     print(_where(options.out, written))
     print(advice(pca.privacy_))
+    units = _units(pca)
+    if units:
+        print(units)
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -160,6 +166,18 @@ def _summary(pca: BasePrivatePCA) -> str:
     return (
         f"{pca.n_components_} component{several} of {pca.n_features_in_} features{drowned}; "
         f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
+    )
+
+
+def _units(pca: BasePrivatePCA) -> str:
+    """A word on units, if one feature drowns the others; read off the released components."""
+    first = pca.components_[0] ** 2
+    if pca.scale is not None or len(first) < 3 or first.max() < NEARLY_ALL:
+        return ""
+    names = getattr(pca, "feature_names_in_", [f"x{i}" for i in range(len(first))])
+    return (
+        f"Component 1 is {str(names[int(first.argmax())])!r} nearly alone: if the features differ "
+        "in units,\n--scale private helps, in another fit at a cost of its own."
     )
 
 

@@ -37,6 +37,16 @@ def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
     assert run("report", tmp_path / "out").status == 0
 
 
+@pytest.mark.parametrize(("factor", "more"), [(1000, ()), (1, ()), (1000, ("--scale", "private"))])
+def test_a_feature_that_drowns_the_others_is_named(run, rows, tmp_path, factor, more):
+    np.save(tmp_path / "t.npy", (rows + rows[:, :1]) * [1, factor, 1, 1])
+    without_noise = ("--epsilon", "inf", "--delta", 1e-6, "-k", 1, "--out", tmp_path / "out")
+    result = run("fit", tmp_path / "t.npy", *without_noise, *more)
+    assert result.status == 0
+    assert ("'x1' nearly alone" in result.out) == (factor > 1 and not more)
+    assert ("nearly alone" in result.out) == (factor > 1 and not more)
+
+
 @pytest.mark.parametrize(("given", "taken"), [("DPGauss", "DPGauss"), ("privatepca", "PrivatePCA")])
 def test_a_method_can_be_called_by_its_class(fit, tmp_path, given, taken):
     assert fit("-k", 2, "--method", given).status == 0
