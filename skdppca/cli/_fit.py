@@ -8,8 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..decomposition import (
     GDPPCA,
     KDPPCA,
@@ -160,11 +158,9 @@ def _save(pca: BasePrivatePCA, out: Path, *picture: Any) -> list[str]:
 def _summary(pca: BasePrivatePCA) -> str:
     exact = pca.adjacency == "replace-one" or math.isinf(pca.epsilon)
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
-    lost = int(np.sum(np.asarray(pca.privacy_.details.get("alignments", ())) <= 0))
-    drowned = f"; {lost} of them lost in the noise" if lost else ""
     several = "s" if pca.n_components_ > 1 else ""
     return (
-        f"{pca.n_components_} component{several} of {pca.n_features_in_} features{drowned}; "
+        f"{pca.n_components_} component{several} of {pca.n_features_in_} features; "
         f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
     )
 

@@ -18,11 +18,6 @@ def report(options: argparse.Namespace) -> None:
     path = path_in(options.directory)
     found = read_report(path)
     print(found)
-    alignments = found.details.get("alignments")
-    if alignments is not None:
-        lost = sum(alignment <= 0 for alignment in alignments)
-        several = "s" if len(alignments) > 1 else ""
-        print(f"{len(alignments)} component{several}, {lost} of them lost in the noise")
     if found.receipt is not None:
         print(f"To check the charge: skdppca ledger verify FILE --report {path}")
     print(advice(found))

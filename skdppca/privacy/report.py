@@ -137,6 +137,10 @@ class PrivacyReport:
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
         if any(spending.part for spending in self.spendings):
             lines.append("  records were split: each is in one part only, and pays for that alone")
+        alignments = self.details.get("alignments", ())
+        lost = sum(alignment <= 0 for alignment in alignments)
+        if lost:
+            lines.append(f"  lost in the noise: {lost} of {len(alignments)} components")
         if self.private:
             lines.append("  holds if nothing before this fit was fitted on the same data")
         if self.receipt is not None:

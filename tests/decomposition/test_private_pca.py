@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,14 @@ def test_the_report_says_which_method_and_why(parameters, data, method):
     assert line in str(report)
     assert line in html.unescape(report._repr_html_())
     assert json.loads(report.to_json())["details"]["method"] == method
+
+
+@pytest.mark.parametrize(("alignments", "lost"), [((0.9, 0.0), True), ((0.9, 0.5), False)])
+def test_the_report_says_what_is_lost_in_the_noise(alignments, lost):
+    report = PrivatePCA(2).fit(X).privacy_
+    known = replace(report, details={**report.details, "alignments": np.array(alignments)})
+    assert ("lost in the noise: 1 of 2 components" in str(known)) == lost
+    assert "lost" not in str(PrivatePCA(2, method="KDPPCA").fit(X).privacy_)
 
 
 def test_delta_0_is_a_pure_guarantee():
