@@ -121,7 +121,7 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line of a .csv has the names (default: yes, if all look like names)",
+        help="whether the first line of a .csv has names (default: yes, if all look like names)",
     )
     _add_output(command)
     command.set_defaults(run=fit)
