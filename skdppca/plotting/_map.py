@@ -105,7 +105,8 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
     warning = "" if report.private else "; NOT PRIVATE"
     bar.set_label(
         f"Noisy number of {who} (noise: sd {found.noise_sd:.2g})\n"
-        f"outside of all cells: {round(float(found.outside.sum()))}{warning}",
+        f"outside of all cells: {round(float(found.outside.sum()))} "
+        f"(sd {found.noise_sd * math.sqrt(n):.2g}){warning}",
         fontsize="small",
         **colour,
     )
