@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, or 2 after an error, which is one line on stderr.
     """
     options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names that it cannot spell end no paid fit
+            stream.reconfigure(errors="backslashreplace")
     try:
         options.run(options)
         sys.stdout.flush()

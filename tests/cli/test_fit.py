@@ -189,6 +189,20 @@ def test_a_full_disk_after_the_charge_is_told(fit, ledger, monkeypatch):
     assert "was charged (row 1)" in result.err
 
 
+def test_names_that_the_terminal_cannot_spell_end_no_paid_fit(
+    run, rows, budget, tmp_path, monkeypatch
+):
+    frame = pd.DataFrame(rows, columns=NAMES).assign(größe=np.arange(len(rows)))
+    frame.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(said := io.BytesIO(), encoding="ascii"))
+    result = run(
+        *("fit", tmp_path / "t.parquet", *budget),
+        *("--groups", "größe", "-k", 2, "--out", tmp_path / "out"),
+    )
+    assert result.status == 0
+    assert b"gr\\xf6\\xdfe" in said.getvalue()
+
+
 def test_no_bar_and_no_rich_without_a_terminal(fit, monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     assert fit().err == ""
