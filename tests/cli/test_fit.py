@@ -96,7 +96,7 @@ def test_the_page_is_one_file_that_loads_nothing(fit, tmp_path):
 
 def test_the_page_escapes_names(run, table, budget, tmp_path):
     table.write_text(table.read_text().replace("age", "<b>"))
-    run("fit", table, *budget, "--out", tmp_path / "out")
+    run("fit", table, *budget, "--header", "--out", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "&lt;b&gt;" in page and "<b>" not in page
 
