@@ -190,6 +190,15 @@ def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes():
     assert "NOT PRIVATE" in projection_map(mapped(random_state=0)).get_suptitle()
 
 
+def test_the_title_of_a_map_tells_if_its_axes_protect_something_else():
+    groups = np.arange(len(DIGITS)) // 2
+    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, unit="writer", groups=groups)
+    first, second = projection_map(found).get_suptitle().split("\n")
+    assert first.endswith("for every writer (add-remove)")
+    assert second.endswith("1e-06 for every row, add-remove)")
+
+
 @pytest.mark.parametrize("n_classes", [1, 3, 7])
 def test_a_map_of_classes_has_a_panel_each_on_one_scale(n_classes):
     found = mapped(y=TARGETS, classes=range(n_classes))

@@ -129,7 +129,9 @@ def _colours() -> Any:
 
 
 def _title(found: ProjectionMap) -> str:
-    report = found.privacy_
-    axes = f"{report.details['axes']}, $\\varepsilon$ = {report.details['axes_epsilon']:g}, "
-    axes += f"$\\delta$ = {report.details['axes_delta']:g}"
+    report, told = found.privacy_, found.privacy_.details
+    axes = f"{told['axes']}, $\\varepsilon$ = {told['axes_epsilon']:g}, "
+    axes += f"$\\delta$ = {told['axes_delta']:g}"
+    if (told["axes_unit"], told["axes_adjacency"]) != (report.unit, report.adjacency):
+        axes += f" for every {as_written(told['axes_unit'])}, {told['axes_adjacency']}"
     return f"{guarantee('Projection map', report)}\nbesides its axes ({axes})"
