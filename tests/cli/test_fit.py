@@ -119,6 +119,23 @@ def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
     assert (tmp_path / "out" / "components.csv").read_text()
 
 
+def test_the_data_and_the_ledger_are_never_replaced_by_results(
+    run, table, budget, ledger, tmp_path
+):
+    (tmp_path / "out").mkdir()
+    data, account = tmp_path / "out" / "components.csv", tmp_path / "out" / "report.json"
+    table.rename(data)
+    ledger.rename(account)
+    before = data.read_bytes(), account.read_bytes()
+    copied = tmp_path / "copy.csv"
+    copied.write_bytes(before[0])
+    for read in ((data,), (copied, "--ledger", account)):
+        result = run("fit", *read, *budget, "--force", "--out", tmp_path / "out")
+        assert is_one_line_error(result)
+        assert "would be replaced" in result.err
+    assert (data.read_bytes(), account.read_bytes()) == before
+
+
 def test_a_directory_that_cannot_be_made_is_found_before_the_charge(
     run, table, budget, ledger, tmp_path
 ):
