@@ -118,7 +118,7 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         "--scale", choices=["private"], help="divide features by private scales, as a scaler would"
     )
     command.add_argument(
-        "--groups", metavar="COLUMN", help="whose row it is: protects all rows of one at once"
+        "--groups", metavar="COLUMN", help="whose row it is, as text: protects all rows of one"
     )
     command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
