@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ ORTHONORMAL = 1e-5
 # Share of the largest entry, or eigenvalue, that rounding may have put into a covariance.
 ROUNDING = 1e-8
 
+# Divides what is smaller without overflow.
+TINY = float(np.finfo(np.float64).tiny)
+
 NORMS = ("spectral", "frobenius")
 
 
@@ -36,9 +40,10 @@ def captured_variance(
     components : ndarray of shape (k, n_features) or a fitted estimator
         Orthonormal rows, or what has them as ``components_``.
     X : array-like of shape (n_rows, n_features), optional
-        Its sample covariance is judged on. Give this or `covariance`.
+        Its sample covariance is judged on. Give this or `covariance`; if the estimator has a
+        `scale`, of the scaled features.
     n_components : int, optional
-        Judge the first so many only.
+        Judge the first so many only, at least 1.
     covariance : array-like of shape (n_features, n_features), optional
         Judge on this one; then the result is 1 - `zeta_squared`.
 
@@ -50,7 +55,7 @@ def captured_variance(
     Raises
     ------
     ValueError
-        If the rows are not orthonormal, or shapes do not fit.
+        If the rows are not orthonormal, shapes do not fit, or there is no variance.
 
     Examples
     --------
@@ -64,14 +69,22 @@ def captured_variance(
     """
     if (X is None) == (covariance is None):
         raise ValueError("captured_variance judges on X or on a covariance; give one of the two")
+    if n_components is not None and not (isinstance(n_components, Integral) and n_components > 0):
+        raise ValueError(f"n_components={n_components!r} is no whole number of at least 1")
     rows = _orthonormal(components, "components")[:n_components]
     if X is None:
         return 1.0 - zeta_squared(rows, covariance)
     X = check_array(X, dtype=np.float64)
     _check_features(rows, X, "X")
-    centred = X - X.mean(axis=0)
+    X = X / max(np.abs(X).max(), TINY)  # so that no square overflows
+    centred = X - X[0]  # exactly 0 if all rows are alike
+    largest = np.abs(centred).max()
+    if largest == 0:
+        raise ValueError("X has no variance: all its rows are alike; give rows that differ")
+    centred /= largest
+    centred -= centred.mean(axis=0)
     best = linalg.svdvals(centred)[: len(rows)]
-    return float(np.sum((centred @ rows.T) ** 2) / np.sum(best**2))
+    return min(float(np.sum((centred @ rows.T) ** 2) / np.sum(best**2)), 1.0)
 
 
 def zeta_squared(components: Any, covariance: Any) -> float:

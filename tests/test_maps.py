@@ -1,6 +1,7 @@
 """What a projection map claims beside its privacy (tests/audit/test_projection_map.py)."""
 
 import math
+from collections import UserList, deque
 
 import numpy as np
 import pytest
@@ -193,6 +194,32 @@ def test_single_entries_are_not_what_a_map_protects():
     with pytest.raises(ValueError, match="set unit='row'"):
         projection_map(pca, ones, extent=EXTENT, **COST)
     projection_map(pca, ones, extent=EXTENT, unit="row", **COST)
+
+
+def test_groups_are_not_charged_as_single_entries():
+    ones, accountant = (X > 0).astype(float), PrivacyAccountant(9.0, 1e-5, unit="interaction")
+    pca = DPPowerMethod(2, protect="interaction", center=False, accountant=accountant, **COST)
+    pca.fit(ones)
+    with pytest.raises(ValueError, match="set unit='row'"):
+        projection_map(
+            pca, ones, extent=EXTENT, unit="interaction", groups=np.arange(len(X)), **COST
+        )
+    assert [receipt.label for receipt in accountant.receipts] == ["DPPowerMethod"]
+
+
+def test_the_unit_is_that_of_the_fit_whatever_was_set_since():
+    pca = fitted().set_params(unit="patient")
+    assert projection_map(pca, X, extent=EXTENT, **COST).privacy_.unit == "row"
+
+
+@pytest.mark.parametrize("container", [deque, UserList], ids=str)
+def test_one_label_does_not_decide_how_another_is_read(container):
+    y = [0, 1] * (len(X) // 2)
+    for last in (1, "text"):
+        found = projection_map(
+            PCA_2, X, extent=EXTENT, y=container([*y[:-1], last]), classes=[0], **EXACT
+        )
+        assert found.counts.sum() + found.outside == len(X) / 2
 
 
 def test_the_estimator_is_left_as_it_was():

@@ -188,3 +188,29 @@ def test_an_unknown_norm_is_refused(metric):
 def test_what_is_no_covariance_is_refused(covariance, message):
     with pytest.raises(ValueError, match=message):
         zeta_squared(BASIS[:2], covariance)
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_rows_that_are_all_alike_are_refused(rows):
+    with pytest.raises(ValueError, match="X has no variance"):
+        captured_variance(np.eye(3)[:1], np.full((rows, 3), 0.1))
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 1.5])
+def test_no_number_of_components_is_refused(n_components):
+    with pytest.raises(ValueError, match="no whole number of at least 1"):
+        captured_variance(np.eye(3), np.diag([3.0, 2.0, 1.0]), n_components)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e300])
+def test_captured_variance_does_not_depend_on_the_unit(unit):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with np.errstate(all="raise"):
+        assert captured_variance(np.eye(3)[:1], X * unit) == pytest.approx(
+            captured_variance(np.eye(3)[:1], X), rel=1e-12
+        )
+
+
+def test_captured_variance_is_never_above_1():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert max(captured_variance(np.eye(3), X[i:]) for i in range(15)) == 1

@@ -190,6 +190,15 @@ def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes():
     assert "NOT PRIVATE" in projection_map(mapped(random_state=0)).get_suptitle()
 
 
+def test_the_title_of_a_map_tells_if_its_axes_protect_something_else():
+    groups = np.arange(len(DIGITS)) // 2
+    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, unit="writer", groups=groups)
+    first, second = projection_map(found).get_suptitle().split("\n")
+    assert first.endswith("for every writer (add-remove)")
+    assert second.endswith("1e-06 for every row, add-remove)")
+
+
 @pytest.mark.parametrize("n_classes", [1, 3, 7])
 def test_a_map_of_classes_has_a_panel_each_on_one_scale(n_classes):
     found = mapped(y=TARGETS, classes=range(n_classes))
@@ -208,6 +217,62 @@ def test_a_map_goes_into_given_axes():
     ax = figure(4, 3).subplots()
     assert projection_map(mapped(), [ax]) is ax.figure
     assert "Projection map" in ax.get_title(loc="left")
+
+
+def test_too_few_axes_are_refused():
+    with pytest.raises(ValueError, match="axes has 1 axes for 2 classes"):
+        projection_map(mapped(y=TARGETS, classes=[0, 1]), [figure(4, 3).subplots()])
+
+
+def test_a_map_in_given_axes_that_is_not_private_is_called_so():
+    axes = figure(4, 3).subplots(1, 2)
+    *_, bar = projection_map(mapped(y=TARGETS, classes=[0, 1], random_state=0), axes).axes
+    assert "NOT PRIVATE" in bar.get_ylabel()
+    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6)
+    assert "NOT PRIVATE" not in projection_map(found).axes[-1].get_ylabel()
+
+
+def test_a_map_tells_how_many_lie_outside():
+    found = mapped(extent=((100, 101), (100, 101)), y=TARGETS, classes=range(10))
+    expected = round(float(found.outside.sum()))
+    assert projection_map(found).axes[-1].get_ylabel().startswith("Noisy number of records")
+    assert f"outside of all cells: {expected}" in projection_map(found).axes[-1].get_ylabel()
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 1), (1, 60), (1e300, 1e-300)])
+def test_of_unequal_extents_both_can_be_seen(width, height):
+    sheet = projection_map(mapped(extent=((-width, width), (-height, height))))
+    sheet.savefig(io.BytesIO())
+    box = sheet.axes[0].get_window_extent()
+    assert 0.2 < box.height / box.width < 5
+
+
+def test_dollars_in_names_are_no_formulas():
+    groups = np.arange(len(DIGITS))
+    names = ["$\\foo$", "$"]
+    found = mapped(y=TARGETS, classes=names, unit="$\\foo$", groups=groups)
+    projection_map(found).savefig(io.BytesIO())
+    pca = DPGauss(2, unit="$\\foo$").fit(DIGITS, groups=groups)
+    scree(pca).figure.savefig(io.BytesIO())
+
+
+def test_a_long_title_is_not_cut():
+    unit = "participant of the second wave of the study of whom we know the age"
+    groups = np.arange(len(DIGITS))
+    pca = DPGauss(2, unit=unit).fit(DIGITS, groups=groups)
+    found = maps.projection_map(pca, DIGITS, epsilon=1.0, delta=1e-6, groups=groups)
+    sheet = projection_map(found)
+    ax = scree(pca)
+    for title in (sheet._suptitle, ax._left_title):
+        title.figure.savefig(io.BytesIO())
+        box = title.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= title.figure.bbox.x1
+
+
+def test_images_of_what_is_not_private_are_called_so():
+    assert components_image(fitted(2), (8, 8)).get_suptitle() == "NOT PRIVATE"
+    assert not components_image(fitted(2, random_state=None), (8, 8)).get_suptitle()
 
 
 def test_no_picture_shows_records():

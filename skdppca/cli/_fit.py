@@ -24,7 +24,7 @@ from ..privacy import PrivacyLedger
 from ._progress import progress
 from ._read import read
 from ._report import advice
-from ._write import SCREE, write
+from ._write import FILES, SCREE, write
 
 __all__ = ["METHODS", "demo", "fit"]
 
@@ -62,6 +62,7 @@ def fit(options: argparse.Namespace) -> None:
             "give one with --components K"
         )
     _prepare(options.out, options.force)
+    _spare(options.out, options.data, options.ledger)
     ledger = None if options.ledger is None else PrivacyLedger(options.ledger)
     pca = METHODS[options.method](
         options.components,
@@ -142,6 +143,17 @@ def _prepare(out: Path, force: bool) -> None:
         raise OSError(
             f"--out {out} cannot be written to ({error.strerror}); choose another directory"
         ) from None
+
+
+def _spare(out: Path, *read: Path | None) -> None:
+    """Refuse to replace by results what they are made of, or the account of them."""
+    for path in read:
+        for name in FILES if path is not None and path.exists() else ():
+            if (out / name).exists() and (out / name).samefile(path):
+                raise ValueError(
+                    f"{path} would be replaced by the result of that name in --out {out}; choose "
+                    "another directory"
+                )
 
 
 def _save(pca: BasePrivatePCA, out: Path, *picture: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, or 2 after an error, which is one line on stderr.
     """
     options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names that it cannot spell end no paid fit
+            stream.reconfigure(errors="backslashreplace")
     try:
         options.run(options)
         sys.stdout.flush()
@@ -120,14 +124,14 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         "--scale", choices=["private"], help="divide features by private scales, as a scaler would"
     )
     command.add_argument(
-        "--groups", metavar="COLUMN", help="whose row it is: protects all rows of one at once"
+        "--groups", metavar="COLUMN", help="whose row it is, as text: protects all rows of one"
     )
     command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
     command.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line of a .csv has the names (default: yes, if none is a number)",
+        help="whether the first line of a .csv has names (default: yes, if all look like names)",
     )
     _add_output(command)
     command.set_defaults(run=fit)

@@ -26,6 +26,9 @@ MAX_LISTED = 8
 LABEL = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
+# What pandas reads as a truth.
+TRUTHS = ("true", "false")
+
 
 def read(path: Path, groups: str | None = None, header: bool | None = None) -> tuple[Any, Any]:
     """Rows to fit on, and the group of every row.
@@ -38,8 +41,8 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
     groups : str, optional
         The column that says whose row it is; it is no feature.
     header : bool, optional
-        Whether the first line of a ``.csv`` holds the columns' names. None believes so, unless
-        one of them is a number.
+        Whether the first line of a ``.csv`` holds the columns' names. None believes so if every
+        one of them begins as a name does, and refuses the file if not.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
     kind = path.suffix.lower()
     labels = None
     if kind in (".csv", ".parquet"):
-        X, labels = _split(path, _frame(path, header), groups)
+        X, labels = _split(path, _frame(path, groups, header), groups)
     elif kind not in (".npy", ".npz"):
         raise ValueError(f"{path} is of no known kind; give a .csv, .parquet, .npy or .npz file")
     elif groups is not None:
@@ -68,12 +71,13 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
     return X, labels
 
 
-def _frame(path: Path, header: bool | None) -> pd.DataFrame:
+def _frame(path: Path, groups: str | None, header: bool | None) -> pd.DataFrame:
     pandas = _pandas(path)
     if path.suffix.lower() == ".parquet":
         with _reading(path, "a table that Parquet can read"):
             frame = pandas.read_parquet(path)
         frame.columns = [str(name) for name in frame.columns]
+        _check_numeric(path, frame)
         _check_names(path, list(frame.columns))
         return frame
     table = "a table in UTF-8 with a comma between cells and as many cells in every line"
@@ -81,11 +85,20 @@ def _frame(path: Path, header: bool | None) -> pd.DataFrame:
         # A line that is longer than the first would be cut with a warning.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         first = pandas.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
+        headless = header is False
+        names = [f"x{i}" for i in range(len(first))] if headless else list(first)
+        # Labels as text: read as numbers, one record's would decide which of the others' are alike.
+        texts = [names.index(groups) if headless else groups] if groups in names else []
         frame = pandas.read_csv(
-            path, header=None if header is False else 0, index_col=False, low_memory=False
+            path,
+            header=None if headless else 0,
+            index_col=False,
+            low_memory=False,
+            dtype=dict.fromkeys(texts, str),
         )
-    if header is False:
-        frame.columns = [f"x{i}" for i in range(frame.shape[1])]
+    _check_numeric(path, frame)
+    if headless:
+        frame.columns = names
     else:
         _check_header(path, first, header)
     return frame
@@ -93,10 +106,10 @@ def _frame(path: Path, header: bool | None) -> pd.DataFrame:
 
 def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
     """Refuse what may be a record, and never quote it."""
-    if header is None and any(_is_number(name) for name in first.dropna()):
+    if header is None and not all(_is_name(text) for text in first.dropna()):
         raise ValueError(
-            f"{path.name} has numbers in its first line, which may be a record and not the "
-            "columns' names; pass --header if they are names, or --no-header"
+            f"{path.name} has numbers, or what is no name, in its first line, which may be a "
+            "record and not the columns' names; pass --header if they are names, or --no-header"
         )
     unnamed = np.flatnonzero(first.isna())
     if len(unnamed):
@@ -105,6 +118,20 @@ def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
             "is only an index (pandas: to_csv(index=False))"
         )
     _check_names(path, list(first))
+
+
+def _check_numeric(path: Path, frame: pd.DataFrame) -> None:
+    """Refuse a table of text, whose first line may be a record: before any name is quoted."""
+    _check_size(path, frame)
+    if not any(map(_is_numeric, frame.dtypes)):
+        raise ValueError(
+            f"{path.name} has no numeric column; give numbers, with a comma between cells and a "
+            "point before decimals"
+        )
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biuf"
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -121,19 +148,11 @@ def _split(
         raise ValueError(
             f"--groups {groups}: {path.name} has no such column; it has {_listed(frame.columns)}"
         )
-    _check_size(path, frame)
-    # Nothing is numeric: then the first line may have been a record, so its cells are not quoted.
-    numeric = [getattr(dtype, "kind", "O") in "biuf" for dtype in frame.dtypes]
-    if not any(numeric):
-        raise ValueError(
-            f"{path.name} has no numeric column; give numbers, with a comma between cells and a "
-            "point before decimals"
-        )
     _check_labels(path, [name for name in frame.columns if name != groups])
     text = [
         name
-        for name, good in zip(frame.columns, numeric, strict=True)
-        if not good and name != groups
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        if not _is_numeric(dtype) and name != groups
     ]
     if text:
         raise ValueError(
@@ -199,7 +218,8 @@ def _check_size(path: Path, X: Any) -> None:
 def _check_finite(path: Path, X: Any) -> None:
     _check_size(path, X)
     try:
-        assert_all_finite(X)
+        with np.errstate(all="ignore"):  # large numbers would warn of themselves
+            assert_all_finite(X)
     except ValueError:
         raise ValueError(
             f"{path.name} has missing or infinite values; drop such rows, or fill in public "
@@ -235,12 +255,17 @@ def _pandas(path: Path) -> ModuleType:
     return pandas
 
 
-def _is_number(text: str) -> bool:
+def _is_name(text: str) -> bool:
+    """Whether it begins with a letter and is neither a number nor a truth.
+
+    A record of dates, truths or placeholders taken for names would be published as such.
+    """
+    text = text.strip()
     try:
         float(text)
     except ValueError:
-        return False
-    return True
+        return (text[:1].isalpha() or text[:1] == "_") and text.lower() not in TRUTHS
+    return False
 
 
 def _listed(names: Any) -> str:

@@ -13,10 +13,11 @@ from .. import plotting
 from ..decomposition import BasePrivatePCA
 from ._page import page
 
-__all__ = ["REPORT", "SCREE", "write"]
+__all__ = ["FILES", "REPORT", "SCREE", "write"]
 
 ARRAYS, TABLE, REPORT, PAGE = "components.npz", "components.csv", "report.json", "report.html"
 SCREE, IMAGES = "scree.png", "components.png"
+FILES = (ARRAYS, TABLE, REPORT, PAGE, SCREE, IMAGES)
 
 DOTS_PER_INCH = 150
 
@@ -46,7 +47,7 @@ def write(
     """
     if names is None:
         names = getattr(pca, "feature_names_in_", [f"x{i}" for i in range(pca.n_features_in_)])
-    for name in (ARRAYS, TABLE, REPORT, PAGE, SCREE, IMAGES):
+    for name in FILES:
         (out / name).unlink(missing_ok=True)
     _write_arrays(pca, out / ARRAYS, names)
     _write_table(pca, out / TABLE, names)

@@ -130,9 +130,9 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
 
 
 def read_labels(values: Any, n_rows: int, name: str) -> np.ndarray:
-    """Labels as they are, one a row."""
+    """Labels as they are, one a row: none decides how another one is read."""
     try:
-        labels = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+        labels = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
     except (ValueError, TypeError):
         labels = np.empty(())
     if labels.ndim != 1 or len(labels) != n_rows:

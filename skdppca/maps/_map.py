@@ -215,6 +215,8 @@ def projection_map(
                 "axes": axes.method,
                 "axes_epsilon": axes.epsilon,
                 "axes_delta": axes.delta,
+                "axes_unit": axes.unit,
+                "axes_adjacency": axes.adjacency,
                 "noise_sd": query.noise_sd,
             },
         ),

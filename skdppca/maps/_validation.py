@@ -128,13 +128,12 @@ def neighbours(pca: BasePrivatePCA, adjacency: Any, unit: Any) -> tuple[str, str
         raise ValueError(
             f"adjacency={adjacency!r} is neither 'add-remove' nor 'replace-one'; choose one"
         )
-    if unit is None:
-        if pca.privacy_.unit != pca.unit:
-            raise ValueError(
-                f"pca protects single entries (unit {pca.privacy_.unit!r}), a map whole rows; set "
-                "unit='row'"
-            )
-        unit = pca.unit
+    unit = pca.privacy_.unit if unit is None else unit
+    if unit == "interaction":  # an entry moves its row from cell to cell: more than one record may
+        raise ValueError(
+            "unit='interaction' protects single entries, a map whole rows; set unit='row', or "
+            "call what a group is by another name"
+        )
     if not isinstance(unit, str):
         raise ValueError(f"unit={unit!r} is no text; give 'row' or the name of a group")
     return adjacency, unit

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NOISE", "WARNING", "dress_title", "figure", "guarantee"]
+__all__ = ["NOISE", "WARNING", "as_written", "dress_title", "figure", "guarantee"]
 
 NOISE, WARNING = "#7a7a7a", "#b3261e"
 
@@ -26,6 +26,11 @@ def figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def as_written(text: object) -> str:
+    """A name of the user's, whose dollars matplotlib shall not read as formulas."""
+    return str(text).replace("$", r"\$")
+
+
 def guarantee(name: str, report: PrivacyReport) -> str:
     """The cost in a line, or why there is no guarantee."""
     if not report.private:
@@ -33,11 +38,11 @@ def guarantee(name: str, report: PrivacyReport) -> str:
         return f"{name}: NOT PRIVATE ({reason})"
     return (
         f"{name}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
-        f"for every {report.unit} ({report.adjacency})"
+        f"for every {as_written(report.unit)} ({report.adjacency})"
     )
 
 
 def dress_title(ax: Axes, name: str, report: PrivacyReport) -> None:
     """Put the guarantee above the axes, in red if there is none."""
     colour = {} if report.private else {"color": WARNING}
-    ax.set_title(guarantee(name, report), fontsize="medium", loc="left", **colour)
+    ax.set_title(guarantee(name, report), fontsize="medium", loc="left", wrap=True, **colour)

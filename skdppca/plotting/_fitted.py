@@ -140,6 +140,8 @@ def components_image(
 ) -> Figure:
     """Show components of image data as images, on one scale that is symmetric about 0.
 
+    A release that is not private is called so above the images.
+
     Parameters
     ----------
     pca : fitted private PCA
@@ -173,6 +175,8 @@ def components_image(
         rows = math.ceil(count / columns)
         sheet = figure(1.5 * columns, 1.8 * rows)
         axes = sheet.subplots(rows, columns, squeeze=False)
+        if not pca.privacy_.private:
+            sheet.suptitle("NOT PRIVATE", fontsize="medium", color=WARNING)
     axes = np.asarray(axes, dtype=object).ravel()
     alignments = _alignments(pca)
     largest = np.abs(pca.components_[:count]).max()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..maps import ProjectionMap
-from ._common import WARNING, figure, guarantee
+from ._common import WARNING, as_written, figure, guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,20 @@ EMPTY = "#f2f2f2"
 
 MAPS_A_ROW = 5
 
+# Beyond these ratios of height to width one unit is no longer as long along both components.
+FLATTEST, TALLEST = 0.4, 1.6
+
 
 def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = None) -> Figure:
     """Draw a projection map, one panel a class, on one colour scale.
 
     The darker a cell, the more records. Cells below ``found.threshold`` are left blank: were all
-    of them empty, the noise of about one would exceed it. Nothing but the map is read, so the
-    picture is as private as it is.
+    of them empty, the noise of about one would exceed it. How many records lie outside of all
+    cells is told beside the colours. Nothing but the map is read, so the picture is as private as
+    it is.
+
+    One unit is as long along both components, unless one extent is more than 1.6 times the other
+    (2.5 times, if it is the first component's).
 
     Parameters
     ----------
@@ -35,10 +42,16 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
         Of `skdppca.maps.projection_map`.
     axes : array of matplotlib.axes.Axes, optional
         Where to draw, a class each. By default in a new figure, which pyplot knows nothing of.
+        Your own axes of several classes get no title: write ``found.privacy_.guarantee()`` there.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are fewer axes than classes.
 
     Examples
     --------
@@ -56,14 +69,17 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
     rows = math.ceil(n / MAPS_A_ROW)
     columns = math.ceil(n / rows)
     alone = axes is None
+    with np.errstate(over="ignore"):
+        ratio = float(np.ptp(found.edges[1]) / np.ptp(found.edges[0]))
     if axes is None:
-        width, height = np.ptp(found.edges[0]), np.ptp(found.edges[1])
         side = 5.2 if n == 1 else 2.6
-        tall = side * min(max(height / width, 0.4), 1.6)
+        tall = side * min(max(ratio, FLATTEST), TALLEST)
         axes = figure(side * columns + 1.0, tall * rows + 0.9).subplots(
             rows, columns, squeeze=False, sharex=True, sharey=True
         )
     axes = np.asarray(axes, dtype=object).ravel()
+    if len(axes) < n:
+        raise ValueError(f"axes has {len(axes)} axes for {n} classes; give one for each")
     # Above the threshold, with a colour that is seen on blank at once.
     most = max(float(counts.max()), found.threshold + 1.0)
     for i, ax in enumerate(axes):
@@ -73,7 +89,7 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
         seen = np.ma.masked_less(counts[i].T, found.threshold)
         mesh = ax.pcolormesh(*found.edges, seen, cmap=_colours(), vmin=0.0, vmax=most)
         ax.set_facecolor(EMPTY)
-        ax.set_aspect("equal")
+        ax.set_aspect("equal" if FLATTEST <= ratio <= TALLEST else "auto")
         ax.spines[["top", "right"]].set_visible(False)
         if i % columns == 0:
             ax.set_ylabel(f"Component {found.components[1] + 1}")
@@ -81,19 +97,26 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
             ax.set_xlabel(f"Component {found.components[0] + 1}")
             ax.tick_params(labelbottom=True)
         if found.classes is not None:
-            ax.set_title(f"{found.classes[i]}", fontsize="medium")
+            ax.set_title(as_written(found.classes[i]), fontsize="medium")
     sheet = axes[0].figure
     bar = sheet.colorbar(mesh, ax=list(axes[:n]), fraction=0.05, aspect=25, shrink=0.9)
-    who = "records" if report.unit == "row" else f"{report.unit}s"
-    bar.set_label(f"Noisy number of {who} (noise: sd {found.noise_sd:.2g})", fontsize="small")
+    who = "records" if report.unit == "row" else as_written(f"{report.unit}s")
+    colour = {} if report.private else {"color": WARNING}
+    warning = "" if report.private else "; NOT PRIVATE"
+    bar.set_label(
+        f"Noisy number of {who} (noise: sd {found.noise_sd:.2g})\n"
+        f"outside of all cells: {round(float(found.outside.sum()))} "
+        f"(sd {found.noise_sd * math.sqrt(n):.2g}){warning}",
+        fontsize="small",
+        **colour,
+    )
     if found.threshold > 0:
         bar.ax.axhspan(0.0, found.threshold, color=EMPTY)
         bar.ax.axhline(found.threshold, color="#7a7a7a", linewidth=0.8)
     if alone or found.classes is None:
         told = axes[0].set_title if not alone else sheet.suptitle
         place = {"x": 0.01, "ha": "left"} if alone else {"loc": "left"}
-        colour = {} if report.private else {"color": WARNING}
-        told(_title(found), fontsize="medium", **place, **colour)
+        told(_title(found), fontsize="medium", wrap=True, **place, **colour)
     return sheet
 
 
@@ -106,7 +129,9 @@ def _colours() -> Any:
 
 
 def _title(found: ProjectionMap) -> str:
-    report = found.privacy_
-    axes = f"{report.details['axes']}, $\\varepsilon$ = {report.details['axes_epsilon']:g}, "
-    axes += f"$\\delta$ = {report.details['axes_delta']:g}"
+    report, told = found.privacy_, found.privacy_.details
+    axes = f"{told['axes']}, $\\varepsilon$ = {told['axes_epsilon']:g}, "
+    axes += f"$\\delta$ = {told['axes_delta']:g}"
+    if (told["axes_unit"], told["axes_adjacency"]) != (report.unit, report.adjacency):
+        axes += f" for every {as_written(told['axes_unit'])}, {told['axes_adjacency']}"
     return f"{guarantee('Projection map', report)}\nbesides its axes ({axes})"

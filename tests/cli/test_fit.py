@@ -120,7 +120,7 @@ def test_the_page_tells_of_bars_where_they_are_drawn(fit, tmp_path, method, draw
 
 def test_the_page_escapes_names(run, table, budget, tmp_path):
     table.write_text(table.read_text().replace("age", "<b>"))
-    run("fit", table, *budget, "--out", tmp_path / "out")
+    run("fit", table, *budget, "--header", "--out", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "&lt;b&gt;" in page and "<b>" not in page
 
@@ -141,6 +141,23 @@ def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
     assert fit("--force").status == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"thesis.tex"}
     assert (tmp_path / "out" / "components.csv").read_text()
+
+
+def test_the_data_and_the_ledger_are_never_replaced_by_results(
+    run, table, budget, ledger, tmp_path
+):
+    (tmp_path / "out").mkdir()
+    data, account = tmp_path / "out" / "components.csv", tmp_path / "out" / "report.json"
+    table.rename(data)
+    ledger.rename(account)
+    before = data.read_bytes(), account.read_bytes()
+    copied = tmp_path / "copy.csv"
+    copied.write_bytes(before[0])
+    for read in ((data,), (copied, "--ledger", account)):
+        result = run("fit", *read, *budget, "--force", "--out", tmp_path / "out")
+        assert is_one_line_error(result)
+        assert "would be replaced" in result.err
+    assert (data.read_bytes(), account.read_bytes()) == before
 
 
 def test_a_directory_that_cannot_be_made_is_found_before_the_charge(
@@ -211,6 +228,20 @@ def test_a_full_disk_after_the_charge_is_told(fit, ledger, monkeypatch):
     result = fit("--ledger", ledger)
     assert is_one_line_error(result)
     assert "was charged (row 1)" in result.err
+
+
+def test_names_that_the_terminal_cannot_spell_end_no_paid_fit(
+    run, rows, budget, tmp_path, monkeypatch
+):
+    frame = pd.DataFrame(rows, columns=NAMES).assign(größe=np.arange(len(rows)))
+    frame.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(said := io.BytesIO(), encoding="ascii"))
+    result = run(
+        *("fit", tmp_path / "t.parquet", *budget),
+        *("--groups", "größe", "-k", 2, "--out", tmp_path / "out"),
+    )
+    assert result.status == 0
+    assert b"gr\\xf6\\xdfe" in said.getvalue()
 
 
 def test_no_bar_and_no_rich_without_a_terminal(fit, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from skdppca.cli._read import read
+from skdppca.decomposition._validation import number_groups
 
 from .conftest import NAMES, is_one_line_error
 
@@ -60,6 +61,53 @@ def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
     assert list(X.columns) == ["x0", "x1", "x2", "x3"]
     X, _ = read(tmp_path / "t.csv", header=True)
     assert len(X) == len(rows) - 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["True,False", "?,-", "<5,>7", "2020-01-01,x", " 1 ,x", "5 mg,x", "a,FALSE"],
+)
+def test_a_first_line_that_may_be_a_record_is_not_published_as_names(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"{first}\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="--no-header") as caught:
+        read(tmp_path / "t.csv")
+    assert not any(cell.strip() in str(caught.value) for cell in first.split(",") if len(cell) > 1)
+    assert len(read(tmp_path / "t.csv", header=True)[0]) == 2
+
+
+def test_names_may_hold_other_letters_spaces_and_digits(tmp_path):
+    (tmp_path / "t.csv").write_text("größe, bp 1,_x,dosis (mg)\n1,2,3,4\n")
+    assert len(read(tmp_path / "t.csv")[0]) == 1
+
+
+@pytest.mark.parametrize("groups", [None, "patient"])
+def test_a_record_of_text_in_the_first_line_is_never_quoted(tmp_path, groups):
+    (tmp_path / "t.csv").write_text(f"{SECRET},{SECRET}\nx,y\n")
+    with pytest.raises(ValueError, match="no numeric column"):
+        read(tmp_path / "t.csv", groups=groups)
+
+
+@pytest.mark.parametrize("header", ["who,a\n", ""])
+@pytest.mark.parametrize(
+    "labels", [("1", "01", "1.0"), ("9223372036854775809", "9223372036854775811")]
+)
+@pytest.mark.parametrize("other", ["x", "2.5"])
+def test_which_labels_are_alike_does_not_depend_on_another_record(tmp_path, header, labels, other):
+    lines = "".join(f"{label},1\n" for label in labels)
+    column = "who" if header else "x0"
+    found = []
+    for more in ("", f"{other},1\n"):
+        (tmp_path / "t.csv").write_text(header + lines + more)
+        _, groups = read(tmp_path / "t.csv", groups=column, header=bool(header))
+        found.append(number_groups(groups, len(groups))[: len(labels)].tolist())
+    assert found[0] == found[1] == list(range(len(labels)))
+
+
+def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1e308,-1e308\n" * 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +171,7 @@ def test_a_label_is_no_feature(tmp_path, name):
         read(tmp_path / "t.csv")
     X, groups = read(tmp_path / "t.csv", groups=name)
     assert list(X.columns) == ["b"]
-    assert groups.tolist() == [1, 3]
+    assert groups.tolist() == ["1", "3"]
 
 
 def test_a_second_label_is_no_feature(tmp_path):
