@@ -77,8 +77,9 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
             X = validate_data(
                 estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", copy=False
             )
-    except (ValueError, TypeError) as error:
-        raise type(error)(_without_data(str(error))) from None
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_without_data(str(error))) from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {X.dtype}; give real numbers")
     if X.shape[0] > MAX_ROWS:
