@@ -62,6 +62,10 @@ BAD_X = {
     "categories": (lambda: pd.DataFrame({"a": pd.Categorical([TEXT] * 9)}), "real numbers"),
     "dictionaries": (lambda: objects({TEXT: VALUE}), "must be a string or a real number"),
     "dates": (lambda: np.full((N_ROWS, D), np.datetime64("2012-03-04")), "real numbers|dtype"),
+    "dates beside numbers": (
+        lambda: pd.DataFrame({"a": VALUE, "b": pd.to_datetime(["2012-03-04"] * 9)}),
+        "give an array of them",
+    ),
     "complex": (lambda: rows() + 1j, "[Cc]omplex"),
     "complex objects": (lambda: objects(1j * VALUE), "[Cc]omplex|real number"),
     "complex sparse": (lambda: sparse.csr_array(rows() + 1j), "[Cc]omplex"),
@@ -75,7 +79,7 @@ BAD_X = {
     "a series": (lambda: pd.Series([VALUE] * N_ROWS), "Expected a 2-dimensional|2D array"),
     "three dimensions": (lambda: rows()[:, :, None], "dim 3"),
     "ragged": (ragged, "inhomogeneous|same length"),
-    "an int too large": (lambda: objects(10**400), "too large"),
+    "an int too large": (lambda: objects(10**400), "give an array of them"),
     "a dictionary": (lambda: {TEXT: VALUE}, "2D array|real number"),
     "None": (lambda: None, "2D array|real number|None"),
 }

@@ -32,7 +32,11 @@ def advice(report: PrivacyReport) -> str:
     """What may be done with the files of a release."""
     if not report.private:
         return "Nothing in these files is protected: treat them as you treat the data themselves."
-    alone = "" if report.receipt else "No ledger was charged: nothing adds this up with other releases of these data.\n"
+    alone = (
+        ""
+        if report.receipt
+        else "No ledger was charged: nothing adds this up with other releases of these data.\n"
+    )
     return (
         f"{alone}These files are private as stated; rows transformed with the components are not."
     )
