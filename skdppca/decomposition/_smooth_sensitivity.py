@@ -106,7 +106,7 @@ class SmoothSensitivityPCA(AdaptivePCA):
     principal component analysis. 2017, Algorithm 1.
 
     K. Nissim, S. Raskhodnikova, A. Smith. Smooth sensitivity and sampling in private data
-    analysis. STOC 2007, Lemmas 2.6 and 2.7.
+    analysis. STOC 2007, Lemma 2.7.
 
     Examples
     --------
