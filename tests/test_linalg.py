@@ -8,13 +8,12 @@ from scipy import linalg
 
 from skdppca.linalg import decreasing_eigh, qr_svd
 
+from .spans import clusters
+
 
 def clustered(seed):
-    """Singular values of which half are 1, and others down to the last digit of that."""
-    rng = np.random.default_rng(seed)
-    d = int(rng.integers(40, 70))
-    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    return (q * np.where(rng.random(d) < 0.5, 1, 2.0 ** -rng.integers(0, 60, d))) @ q.T
+    q, values = clusters(seed)
+    return (q * values) @ q.T
 
 
 # Of these `scipy.linalg.svd`'s divide and conquer said: did not converge (OpenBLAS 0.3, x86-64).

@@ -10,23 +10,14 @@ from skdppca.mechanisms.eigensolver import top_span
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
 
-from ..spans import distance
-
-
-def clusters(seed):
-    """Rows whose Gram matrix has eigenvalues 1, and others down to the last digit of that."""
-    rng = np.random.default_rng(seed)
-    d = int(rng.integers(40, 70))
-    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    values = np.where(rng.random(d) < 0.5, 1, 2.0 ** -rng.integers(0, 60, d))
-    return np.sqrt(values)[:, None] * q.T
+from ..spans import clusters, distance
 
 
 @pytest.mark.parametrize("seed", [324, 2061, 7761])
 def test_directions_are_orthonormal_where_eigenvalues_cluster(seed):
     # Divide and conquer left these orthogonal to 1e-8 (OpenBLAS 0.3, x86-64).
-    X = clusters(seed)
-    d = X.shape[1]
+    q, values = clusters(seed)
+    X, d = np.sqrt(values)[:, None] * q.T, len(q)
     found = top_span(Records(X), None, 1.0, d - 1, NoiseSource(0), exact=True)
     error = found.directions @ found.directions.T - np.eye(d - 1)
     assert np.linalg.norm(error) <= 4 * (d - 1) * d * 2.0**-53

@@ -1,4 +1,4 @@
-"""What Gaussian noise by smooth sensitivity gives away: exact divergences, no bound."""
+"""What noise by smooth sensitivity gives away: exact divergences and log ratios, no bounds."""
 
 from __future__ import annotations
 
@@ -69,3 +69,34 @@ def test_the_divergence_is_what_sampling_says(m):
     sampled = np.maximum(-np.expm1(epsilon - loss), 0)
     error = 4 * sampled.std() / math.sqrt(len(z))
     assert abs(sampled.mean() - divergence(m, epsilon, shift, b)) < error
+
+
+ALONG = np.concatenate([-np.logspace(6, -6, 600), [0.0], np.logspace(-6, 6, 600)])
+
+
+def ratio(law, m, dof, shift, b):
+    """The largest log ratio of the densities of a law, and of it shifted and then scaled."""
+    if law == "student":
+        x, others = np.meshgrid(ALONG, ALONG[600::3] if m > 1 else [0.0])
+        moved = ((x - shift) ** 2 + others**2) * math.exp(-2 * b)
+        return np.abs((m + dof) / 2 * (np.log1p(moved) - np.log1p(x**2 + others**2)) + m * b).max()
+    each = shift / math.sqrt(m)  # the same l2 norm, the largest l1 norm
+    moved = (ALONG - each) ** 2 * math.exp(-2 * b)
+    return m * np.abs(b + np.log1p(moved) - np.log1p(ALONG**2)).max()
+
+
+def largest_ratio(law, m, epsilon, more=1.0):
+    query = SmoothQuery(law, epsilon, 0.0, m, 1, span_sensitivity(1, m + 1, "add-remove"))
+    beta, scale = query.noise
+    return max(
+        ratio(law, m, query.dof, more * min(1.0, math.exp(b)) / scale, b)
+        for b in (-more * beta, 0.0, more * beta)
+    )
+
+
+@pytest.mark.parametrize("law", ["student", "cauchy"])
+@pytest.mark.parametrize("m", [1, 2, 3, 10, 50])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 2.0])
+def test_no_answer_of_a_pure_mode_tells_more_than_epsilon(law, m, epsilon):
+    assert 0.5 * epsilon < largest_ratio(law, m, epsilon) <= epsilon
+    assert largest_ratio(law, m, epsilon, more=2.5) > epsilon
