@@ -20,8 +20,9 @@ class SmoothSensitivityPCA(AdaptivePCA):
     """Private PCA by output perturbation: exact components, then noise that follows their gap.
 
     Gonen & Gilad-Bachrach's method, made explicit and sharper. For sparse or very wide rows whose
-    first k variances stand well above the next one: no d x d matrix is ever formed. The only
-    method here with a pure guarantee, delta = 0. Where the gap is small, `DPGauss` is better.
+    first k variances stand well above the next one: with more than 2000 features and few components
+    a gap release forms no d x d matrix, unless its iterations converge too slowly. The only method
+    here with a pure guarantee, delta = 0. Where the gap is small, `DPGauss` is better.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class SmoothSensitivityPCA(AdaptivePCA):
     principal component analysis. 2017, Algorithm 1.
 
     K. Nissim, S. Raskhodnikova, A. Smith. Smooth sensitivity and sampling in private data
-    analysis. STOC 2007, Lemmas 2.6 and 2.7.
+    analysis. STOC 2007, Lemma 2.7.
 
     Examples
     --------

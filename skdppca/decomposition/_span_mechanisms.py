@@ -33,6 +33,9 @@ COUNT_SHARE = 0.02
 # Share of delta with which the released gap may exceed the true one.
 FAILURE_SHARE = 0.1
 
+# Below that nothing could be seen through the noise of a count or a variance either.
+LEAST_EPSILON = 2.0**-40
+
 # Weight of the noise in the number of clipped records, and the most that are clipped (METHODS 3).
 NOISE_WEIGHT, MAX_EXCESS = 8.0, 0.5
 
@@ -150,6 +153,8 @@ class SmoothMechanism:
     variance_share: float
 
     def __post_init__(self) -> None:
+        if self.epsilon < LEAST_EPSILON:
+            raise ValueError(f"epsilon={self.epsilon} is less than {LEAST_EPSILON}; raise epsilon")
         if self._k < self.public.n_features:
             _ = self._query().noise  # refuses an epsilon that is too small
 

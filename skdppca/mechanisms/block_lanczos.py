@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from ..linalg import decreasing_eigh, qr_svd
 from ..noise import NoiseSource
 
 __all__ = ["Product", "RitzPairs", "block_width", "finite", "random_rows", "ritz_pairs"]
@@ -101,24 +102,24 @@ def ritz_pairs(
         matrix[new, :size] = inner
         matrix[:size, new] = inner.T
         matrix[new, new] = (inner[:, new] + inner[:, new].T) / 2
-        left, lengths, rest = linalg.svd(moved, full_matrices=False, check_finite=False)
+        rest, lengths, left = qr_svd(moved.T)
+        left, rest = left.T, rest.T
         # 2. the Ritz pairs; a large subspace is looked at less often
         full = size == d or size + width > capacity < d
         if full or size - seen >= size // 16:
             seen = size
-            values, vectors = linalg.eigh(matrix[:size, :size], check_finite=False)
-            values, vectors = values[::-1], vectors[:, ::-1]
+            values, vectors = decreasing_eigh(matrix[:size, :size])
             if size >= count:
-                top = vectors[:, :count]
-                residuals = np.linalg.norm((left * lengths).T @ top[new], axis=0)
+                top = vectors[:count]
+                residuals = np.linalg.norm(top[:, new] @ (left * lengths), axis=1)
                 span = basis[:size]
-                yield RitzPairs(values[:count], residuals, lambda y=top, s=span: y.T @ s, products)
+                yield RitzPairs(values[:count], residuals, lambda y=top, s=span: y @ s, products)
         # 3. a full subspace keeps the best of it
         if full:
             kept = max(count, int(size * KEPT))
             capacity = min(d, capacity + 2 * width)
             larger = np.empty((capacity, d))
-            np.matmul(vectors[:, :kept].T, basis[:size], out=larger[:kept])
+            np.matmul(vectors[:kept], basis[:size], out=larger[:kept])
             basis, matrix = larger, np.zeros((capacity, capacity))
             matrix[range(kept), range(kept)] = values[:kept]
             size = seen = kept

@@ -192,15 +192,23 @@ def _by_lapack(
     d = records.n_features
     error = _lapack_error(records, centre, unit)
     records, _ = precise_records(records, np.zeros(d) if centre is None else centre, unit)
-    gram = records.fold(lambda out, block, w: block.add_gram(out, w, centre, 0.0), (d, d), weights)
-    # All of them: asked for a few, LAPACK may silently return fewer where eigenvalues cluster.
-    values, vectors = linalg.eigh(
-        finite(gram), lower=False, driver="evd", overwrite_a=True, check_finite=False
-    )
+
+    def decomposed(driver: str) -> tuple[np.ndarray, np.ndarray]:
+        gram = records.fold(lambda out, b, w: b.add_gram(out, w, centre, 0.0), (d, d), weights)
+        # All of them: asked for a few, LAPACK may silently return fewer where eigenvalues cluster.
+        return linalg.eigh(
+            finite(gram), lower=False, driver=driver, overwrite_a=True, check_finite=False
+        )
+
+    try:
+        values, vectors = decomposed("evd")
+    except linalg.LinAlgError:  # an error would tell of the data; QL iterations do not fail
+        values, vectors = decomposed("ev")
     values = values[: -k - 2 : -1]
     gap = max(0.0, float(values[k - 1] - values[k]))
-    directions = np.ascontiguousarray(vectors.T[: -k - 1 : -1])
-    return Spectrum(directions, values[:k] * unit**2, gap, error, 2 * error)
+    # Divide and conquer leaves vectors of nearly equal values less orthogonal than it should.
+    directions = linalg.qr(vectors[:, : -k - 1 : -1], mode="economic", check_finite=False)[0].T
+    return Spectrum(np.ascontiguousarray(directions), values[:k] * unit**2, gap, error, 2 * error)
 
 
 def _by_folds(records: Records, centre: np.ndarray | None, squares: np.ndarray) -> Product:

@@ -264,7 +264,7 @@ def rotation_mu(k: int) -> float:
 
 def as_directions(rows: np.ndarray) -> np.ndarray:
     """Orthonormal rows of the same span."""
-    return linalg.svd(rows, full_matrices=False, check_finite=False)[2]
+    return linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
 
 
 def _rotation_error(k: int) -> float:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..linalg import qr_svd
 from ..noise import NoiseSource
 from ..records import Records, Residual
 from .base import Public, Spender
@@ -180,5 +181,5 @@ def power_method(
         # 3. X, R = qr(Y)
         W, core = predict(Y, W)
     # 4. the left singular vectors of R turn X so that the first k hold most of Y; free
-    turn = np.linalg.svd(W @ Y.T)[0].T[:k]
+    turn = qr_svd(W @ Y.T)[0].T[:k]
     return turn @ W, turn @ core @ turn.T

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..linalg import qr_svd
 from ..noise import NoiseSource
 from .base import Spender
 from .block_mean import BlockMean, Gradient
@@ -114,7 +115,7 @@ def predict(gradient: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, n
         Symmetric M, so that ``A`` is about ``Q^T M Q`` and the next prediction ``M Q``.
     """
     basis, triangle = np.linalg.qr(gradient.T)
-    left, values, right = np.linalg.svd(basis.T @ directions.T)
+    left, values, right = qr_svd(basis.T @ directions.T)
     kept = values > LOST
     inverse = (right[kept].T / values[kept]) @ left[:, kept].T
     core = triangle @ inverse

@@ -222,3 +222,14 @@ def test_an_epsilon_that_the_rotation_would_eat_is_refused():
     with pytest.raises(ValueError, match="epsilon=1e-07 is too small for n_components=10"):
         SmoothSensitivityPCA(10, epsilon=1e-7, **TOLD).fit(np.eye(D))
     SmoothSensitivityPCA(1, epsilon=1e-3, **TOLD).fit(np.eye(D))  # a sign is exact
+
+
+@pytest.mark.parametrize("law", ["student", "gaussian"])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-13])
+def test_an_epsilon_that_no_count_survives_is_refused_before_it_is_charged(law, epsilon):
+    # All components: there is no span whose noise would refuse it.
+    accountant = PrivacyAccountant(1.0, 1e-3)
+    pca = SmoothSensitivityPCA(noise=law, epsilon=epsilon, accountant=accountant, **TOLD)
+    with pytest.raises(ValueError, match="raise epsilon"):
+        pca.fit(np.eye(4))
+    assert accountant.receipts == ()
