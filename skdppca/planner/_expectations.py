@@ -167,8 +167,8 @@ def _expect(empty: Plan, name: str, floors: bool) -> Expectation:
     except ValueError as refused:  # in terms of the simulated rows' budget
         raise TooLittle(
             f"epsilon={empty.epsilon}, delta={empty.delta} with n_samples={empty.n_samples} are "
-            f"too little for {name} to be simulated: nothing could be seen through its noise; raise "
-            "them, or leave it out of methods"
+            f"too little for {name} to be simulated: nothing could be seen through its noise; "
+            "raise them, or leave it out of methods"
         ) from refused
     low, median, high = found.losses
     return Expectation(
