@@ -26,7 +26,7 @@ from skdppca.privacy import GaussianEvent, epsilon_of
 from .audit import Pair, bounds, collect, mu_lower_bound, run
 
 ALPHA = 1e-4
-RUNS = {2.0: 200, 3.0: 150}
+RUNS = {2.0: 150, 3.0: 100}
 CHOICES = 100
 DELTA = 1e-6
 RADIUS = 3.0
@@ -77,7 +77,10 @@ class AsFitted:
         pca._noise = lambda: noise
         pca.fit(X, groups=groups)
         (self.receipt,) = accountant.receipts
-        return SimpleNamespace(components=pca.components_, method=pca.privacy_.details["method"])
+        shown = {k: v for k, v in vars(pca).items() if k.endswith("_") and k != "privacy_"}
+        shown["report"] = replace(pca.privacy_, receipt=None).to_dict()
+        method = pca.privacy_.details["method"]
+        return SimpleNamespace(components=pca.components_, method=method, shown=shown)
 
 
 def fitted(mu, adjacency, factory=PrivatePCA, given=None, **parameters):
@@ -105,7 +108,7 @@ def shown(mu, adjacency, factory=PrivatePCA, **parameters):
 def test_it_holds_what_was_charged(mu, adjacency):
     found = shown(mu, adjacency)
     assert max(found.values()) <= mu
-    assert found["transcript"] > 0.5 * mu
+    assert found["transcript"] > 0.4 * mu
 
 
 @on_all_leads
@@ -125,14 +128,18 @@ def test_what_a_path_tells_was_paid_whatever_method_it_led_to(monkeypatch, lead,
 @on_all_leads
 @on_both_adjacencies
 @pytest.mark.parametrize("scale", [None, "private"])
-def test_told_nothing_no_path_tells_more_than_was_paid(monkeypatch, lead, adjacency, scale):
+def test_told_nothing_a_fit_shows_the_answers_and_no_path_more_than_was_paid(
+    monkeypatch, lead, adjacency, scale
+):
     monkeypatch.setattr(_choice, "MANY_SPARSE_FEATURES", 1)
     _, parameters, given, neighbours, _ = LEADS[lead]
     audited = fitted(2.0, adjacency, given=given, scale=scale, **parameters)
-    for seed in range(3):
+    for seed in range(2):
         pair = Pair(audited, *neighbours[adjacency], bool(seed % 2), seed)
         assert pair.path_mu <= 2.0
         assert_paid(audited, 2.0)
+        # All that can be seen of a fit, its report too, is a function of the answers.
+        np.testing.assert_equal(pair.actual.release.shown, pair.other.release.shown)
 
 
 @dataclass
