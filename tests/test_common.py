@@ -213,6 +213,13 @@ def test_float32_stays_float32_and_all_else_becomes_float64(factory, given, cont
 
 
 @on_all_estimators
+def test_one_row_of_a_list_does_not_decide_the_precision(factory):
+    rows = list(IRIS.astype(np.float32))
+    dtypes = {factory(2).fit(given).components_.dtype for given in (rows, [*rows, IRIS[0]])}
+    assert dtypes == {np.dtype(np.float64)}
+
+
+@on_all_estimators
 def test_clone_has_the_same_parameters_and_is_not_fitted(factory):
     pca = factory(2, epsilon=0.5, whiten=True, norm_bound=3.0).fit(IRIS)
     twin = clone(pca)

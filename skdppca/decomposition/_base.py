@@ -118,6 +118,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             The accountant's budget does not cover this fit; nothing was released.
         """
         # 1. validate
+        typed = hasattr(X, "shape")  # in a list every row has a type of its own, as private as it
         X = check_rows(self, X)
         labels = check_groups(groups, X.shape[0], self.unit)
         d = X.shape[1]
@@ -147,7 +148,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = mechanism(records, noise)
         self._store(release, mechanism, noise, receipt)
-        cast_released(self, np.float32 if X.dtype == np.float32 else np.float64)
+        cast_released(self, np.float32 if typed and X.dtype == np.float32 else np.float64)
         return self
 
     def _check_parameters(self, n_features: int) -> None:

@@ -37,7 +37,9 @@ class Price:
         return epsilon_of_event(self.event, delta)
 
 
-def price(search: GridSearchCV | PrivateSearchCV, n_features: int) -> Price:
+def price(
+    search: GridSearchCV | PrivateSearchCV, n_features: int, *, is_sparse: bool = False
+) -> Price:
     """What a search charges its accountant, before it runs.
 
     A PrivateSearchCV charges its own budget, once. In a GridSearchCV every candidate is fitted on
@@ -50,6 +52,8 @@ def price(search: GridSearchCV | PrivateSearchCV, n_features: int) -> Price:
         Over a private PCA, or a Pipeline with private PCAs among its steps.
     n_features : int
         Columns of the data.
+    is_sparse : bool, default=False
+        Whether they will be given as a sparse matrix: `PrivatePCA` may take another method then.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def price(search: GridSearchCV | PrivateSearchCV, n_features: int) -> Price:
     events, fits_each = [], []
     for parameters in ParameterGrid(search.param_grid):
         estimators = _private_steps(clone(search.estimator).set_params(**parameters))
-        publics = [Public(n_features, step.adjacency, step.unit) for step in estimators]
+        publics = [Public(n_features, step.adjacency, step.unit, is_sparse) for step in estimators]
         fits = zip(estimators, publics, strict=True)
         delta = min((step.delta for step in estimators), default=0.0)
         events.append(compose(step._mechanism(public).event for step, public in fits))

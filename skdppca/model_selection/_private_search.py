@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 from .._sklearn import Interval, fit_context
 from ..decomposition import BasePrivatePCA
+from ..decomposition._base import LEAST_SHARE
 from ..decomposition._validation import check_domain, check_groups, check_rows
 from ..mechanisms.base import Public, Spender
 from ..noise import NoiseSource
@@ -51,7 +52,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     mean_candidates : float, default=10
         E[K], from 1 to 1e6. More candidates make each a little noisier.
     score_share : float, default=0.1
-        The score's share of what one candidate costs (of its mu^2).
+        The score's share of what one candidate costs (of its mu^2), at least 1e-4.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
         Charged once, for the whole search, before it begins.
     random_state : int, RandomState or None, default=None
@@ -113,7 +114,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         "param_grid": [dict, list],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "mean_candidates": [Interval(Real, 1, MOST_RUNS, closed="both")],
-        "score_share": [Interval(Real, 0, 1, closed="neither")],
+        "score_share": [Interval(Real, LEAST_SHARE, 1, closed="left")],
         **{
             name: BasePrivatePCA._parameter_constraints[name]
             for name in ("delta", "accountant", "random_state", "n_jobs")
@@ -187,7 +188,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         labels = check_groups(groups, checked.shape[0], step.unit)
         mean, scale = public_vectors(step, checked.shape[1])
         records = Records(checked, labels, scale, self.n_jobs)
-        check_domain(step, records.private_n)
+        for parameters in candidates.grid:  # or only those would fail that n is too large for
+            check_domain(candidates.candidate(parameters), records.private_n)
         # 2. the plan, from public facts
         plan = self._plan(candidates.step)
         epsilon, delta = plan.fit_budget(float(self.delta))

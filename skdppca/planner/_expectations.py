@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,6 +19,10 @@ __all__ = ["Expectation", "Plan", "filled"]
 # A curve has the plan itself and these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
 CURVE_FITS = 16
+
+
+class TooLittle(ValueError):
+    """A method refuses to be fitted at the budget."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class Plan:
         Returns
         -------
         tuple of Plan
-            In increasing order; this one is among them.
+            In increasing order; this one is among them, but none of too little to be simulated.
         """
         if name not in ("epsilon", "n_samples"):
             raise ValueError(f"name={name!r} is not 'epsilon' or 'n_samples'; choose one")
@@ -127,7 +132,8 @@ class Plan:
                 value = min(max(2, round(value)), MAX_ROWS)
             moved = replace(self, **{name: value}, rows=())
             methods = [row.method for row in self.rows]
-            plans.append(self if multiple == 1 else filled(moved, methods, floors=False))
+            with suppress(TooLittle):
+                plans.append(self if multiple == 1 else filled(moved, methods, floors=False))
         return tuple(plans)
 
     def sentence(self) -> str:
@@ -155,14 +161,22 @@ def _expect(empty: Plan, name: str, floors: bool) -> Expectation:
         empty.adjacency,
         method.exponent,
     )
-    found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
+    try:
+        found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
+        floor = noise_floor(method, problem) if floors else None
+    except ValueError as refused:  # in terms of the simulated rows' budget
+        raise TooLittle(
+            f"epsilon={empty.epsilon}, delta={empty.delta} with n_samples={empty.n_samples} are "
+            f"too little for {name} to be simulated: nothing could be seen through its noise; "
+            "raise them, or leave it out of methods"
+        ) from refused
     low, median, high = found.losses
     return Expectation(
         method=name,
         captured=1 - median,
         captured_low=1 - high,
         captured_high=1 - low,
-        noise_floor=noise_floor(method, problem) if floors else None,
+        noise_floor=floor,
         clip=found.clip,
         clip_norm=found.clip_norm,
         noise_sd=found.noise_sd,

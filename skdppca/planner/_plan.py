@@ -17,6 +17,9 @@ __all__ = ["plan"]
 
 ADJACENCIES = ("add-remove", "replace-one")
 
+# Their variances are held one by one.
+MOST_FEATURES = 2**24
+
 
 def plan(
     n_samples: int,
@@ -89,7 +92,7 @@ def plan(
     True
     """
     n_samples = _integer("n_samples", n_samples, 2, MAX_ROWS)
-    n_features = _integer("n_features", n_features, 1, MAX_ROWS)
+    n_features = _integer("n_features", n_features, 1, MOST_FEATURES)
     n_components = _integer("n_components", n_components, 1, n_features)
     if n_features > FEATURES and n_components > MOST_COMPONENTS:
         raise ValueError(
@@ -131,7 +134,8 @@ def _integer(name: str, value: Any, least: int, most: int) -> int:
 def _names(methods: Iterable[str] | None) -> list[str]:
     if methods is None:
         return list(METHODS)
-    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
+    single = isinstance(methods, str) or not isinstance(methods, Iterable)
+    names = [methods] if single else list(dict.fromkeys(methods))
     unknown = [name for name in names if name not in METHODS]
     if unknown or not names:
         raise ValueError(f"methods={names} must be some of {list(METHODS)}; {unknown} are not")

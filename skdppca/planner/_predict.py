@@ -28,8 +28,12 @@ PRECISE, MOST_ENTRIES = 0.04, 16_000_000
 # Standard error of a median over that of the mean, of normal values.
 MEDIAN_ERROR = 1.25
 
-# The noise floor is searched in factors of 4 above the tail, then halved so often in between.
-FLOOR_FITS, FLOOR_RAISES, FLOOR_HALVINGS = 4, 14, 5
+# The noise floor is searched in factors of RAISE above the tail, then halved so often in between.
+FLOOR_FITS, RAISE, FLOOR_RAISES, FLOOR_HALVINGS = 4, 4, 14, 5
+
+# In few dimensions so few fits see a direction in noise alone, by chance: so many, and then so
+# many, must see it too, there or at RAISE times the variance.
+SURE_FITS = 12, 32
 
 # How far from chance to certainty the square of a direction must be released to be seen.
 SEEN = 0.5
@@ -103,19 +107,20 @@ def noise_floor(method: Method, problem: Problem) -> float:
 
     larger = replace(problem, n_samples=math.inf)
 
-    def is_seen(variance: float) -> bool:
+    def is_seen(variance: float, fits: int = FLOOR_FITS) -> bool:
         rows = basis * np.sqrt(np.r_[variance, others])
-        fitted = [_fit(method, larger, rows, i) for i in range(FLOOR_FITS)]
+        fitted = [_fit(method, larger, rows, i) for i in range(fits)]
         return np.mean([np.sum(pca.components_[:, 0] ** 2) for pca in fitted]) >= enough
 
     low = max(problem.variances[k], problem.variances.sum() * 1e-6)
     for _ in range(FLOOR_RAISES):
-        if is_seen(4 * low):
+        surely = (all(is_seen(v, n) for n in SURE_FITS) for v in (RAISE * low, RAISE**2 * low))
+        if is_seen(RAISE * low) and any(surely):
             break
-        low *= 4
+        low *= RAISE
     else:
         return math.inf
-    step = 2.0
+    step = math.sqrt(RAISE)
     for _ in range(FLOOR_HALVINGS):
         low *= 1 if is_seen(step * low) else step
         step = math.sqrt(step)

@@ -41,7 +41,16 @@ def check_spectrum(spectrum: Any, d: int, k: int) -> tuple[str, np.ndarray]:
                 f"{d} variances"
             )
         return spectrum, SPECTRA[spectrum](d, k)
-    variances = np.asarray(spectrum, dtype=np.float64)
+    try:
+        variances = np.asarray(spectrum)
+        if np.iscomplexobj(variances):
+            raise TypeError
+        variances = variances.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"spectrum={spectrum!r} is neither a name nor numbers; give one of {sorted(SPECTRA)}, "
+            f"or {d} variances"
+        ) from None
     if variances.shape != (d,):
         raise ValueError(
             f"spectrum has shape {variances.shape}, but n_features={d}; give as many variances "

@@ -138,6 +138,7 @@ def test_a_candidate_that_ignores_its_budget():
         ({"mean_candidates": 0.5}, "'mean_candidates' parameter"),
         ({"mean_candidates": 1e7}, "'mean_candidates' parameter"),
         ({"score_share": 1}, "'score_share' parameter"),
+        ({"score_share": 1e-20}, "'score_share' parameter"),  # was charged, and every score failed
         ({"param_grid": "clip"}, "'param_grid' parameter"),
         ({"random_state": np.random.mtrand._rand}, "numpy's global random state"),
     ],

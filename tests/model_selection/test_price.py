@@ -7,16 +7,17 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, PrivatePCA
 from skdppca.exceptions import BudgetExceeded
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
-from skdppca.privacy import GaussianEvent, is_affordable, mu_of
+from skdppca.privacy import GaussianEvent, compose, is_affordable, mu_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRID = {"n_components": [1, 2, 3]}
@@ -93,3 +94,15 @@ def test_price_of_a_private_search_is_its_budget_and_tells_no_number_of_fits():
     assert found.n_fits is None
     assert is_affordable(found.event, 0.7, 1e-6)
     assert found.epsilon(1e-6) == pytest.approx(0.7, rel=1e-6)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_price_is_of_the_method_that_sparse_rows_get(is_sparse):
+    # with a declared gap another method, which may fail: at a smaller delta it has no price
+    rows = sparse.random_array((60, 2100), density=0.01, rng=0, format="csr")
+    accountant = PrivacyAccountant(100.0, 1e-4)
+    pca = PrivatePCA(2, gap="large", epsilon=0.5, accountant=accountant)
+    search = GridSearchCV(pca, {"whiten": [False]}, cv=2).fit(rows if is_sparse else X)
+    paid = compose(receipt.event for receipt in accountant.receipts)
+    assert price(search, (rows if is_sparse else X).shape[1], is_sparse=is_sparse).event == paid
+    assert math.isfinite(price(search, 4).epsilon(1e-9)) and (paid.failure > 0) == is_sparse

@@ -20,7 +20,8 @@ from sklearn.utils.estimator_checks import (
     check_transformer_get_feature_names_out,
 )
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca import GDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca.decomposition import _gdppca
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.model_selection import PrivateSearchCV, _private_search, price
 from skdppca.privacy import (
@@ -65,6 +66,17 @@ def test_a_budget_that_is_too_small_releases_nothing():
         search.fit(X)
     assert accountant.receipts == ()
     assert not hasattr(search, "best_estimator_")
+
+
+def test_more_records_than_a_candidate_takes_are_refused_and_do_not_decide_the_winner(monkeypatch):
+    # Such a candidate would fail in every run, and win in some with one record less.
+    monkeypatch.setattr(_gdppca, "MAX_COMPLETE", 20)
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    grid = {"pairs": ["complete", "incomplete"]}
+    with pytest.raises(ValueError, match=r"more than 20 rows; .* set pairs='incomplete'"):
+        search_over(GDPPCA(2), grid, accountant=accountant).fit(X[:21])
+    assert accountant.receipts == ()
+    search_over(GDPPCA(2), grid, accountant=accountant).fit(X[:20])
 
 
 def test_the_charge_comes_before_anything_is_computed(monkeypatch):

@@ -1,0 +1,286 @@
+"""PrivatePCA keeps the promise that it was charged for; copies that do not are convicted.
+
+Whole fits are audited, so that the choice of the method and the charge are in the game too: what
+is held is the event on the accountant's receipt, whatever the mechanism says.
+
+Error rate: every bound holds with probability at least 1 - 1e-4; the seeds are fixed, so each test
+passes or fails for good. The weakened copies leak by sqrt2 or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from skdppca import PrivacyAccountant, PrivatePCA
+from skdppca.decomposition import _choice
+from skdppca.decomposition._private_pca import METHODS
+from skdppca.privacy import GaussianEvent, epsilon_of
+
+from .audit import Pair, bounds, collect, mu_lower_bound, run
+
+ALPHA = 1e-4
+RUNS = {2.0: 150, 3.0: 100}
+CHOICES = 100
+DELTA = 1e-6
+RADIUS = 3.0
+
+# Records along the first axis and one off it; for the signs of pairs, one far to the side.
+ALONG = np.tile([RADIUS, 0.0], (20, 1))
+LINE = np.outer(np.arange(20) * 100.0, [1.0, 0.0])
+RIGHT, UP = np.array([[1e7, 0.0]]), np.array([[0.0, 1e7]])
+NEIGHBOURS = {
+    "add-remove": (ALONG, np.vstack([ALONG, UP])),
+    "replace-one": (np.vstack([ALONG, RIGHT]), np.vstack([ALONG, UP])),
+}
+OF_PAIRS = {
+    "add-remove": (LINE, np.vstack([LINE, UP])),
+    "replace-one": (np.vstack([0 * LINE, RIGHT]), np.vstack([0 * LINE, UP])),
+}
+
+TOLD = {"center": False, "norm_bound": RADIUS}
+# What leads to a method: it, parameters, how the rows are given, neighbours, what a path shows.
+GROUPED = {"unit": "user", "method_params": {"variance_share": 0.0}}
+LEADS = {
+    "rows": ("DPGauss", {}, None, NEIGHBOURS, 0.98),
+    "heavy": ("GDPPCA", {"tails": "heavy"}, None, OF_PAIRS, 0.7),
+    "groups": ("ResidualGauss", GROUPED, "groups", NEIGHBOURS, 0.4),
+    "wide": ("DPPowerMethod", {}, "sparse", NEIGHBOURS, 0.7),
+}
+
+on_both_adjacencies = pytest.mark.parametrize("adjacency", NEIGHBOURS)
+on_all_leads = pytest.mark.parametrize("lead", LEADS)
+
+
+@dataclass
+class AsFitted:
+    """A whole fit in the place of a mechanism; `receipt` is of the last."""
+
+    pca: PrivatePCA
+    given: str | None = None
+    receipt: Any = None
+
+    def __call__(self, records, noise):
+        X, groups = records._X, None
+        if self.given == "sparse":
+            X = sparse.csr_array(X)
+        if self.given == "groups":
+            groups = np.arange(len(X))
+        accountant = PrivacyAccountant(1e4, 1e-3, adjacency=self.pca.adjacency, unit=self.pca.unit)
+        pca = clone(self.pca).set_params(accountant=accountant)
+        pca._noise = lambda: noise
+        pca.fit(X, groups=groups)
+        (self.receipt,) = accountant.receipts
+        shown = {k: v for k, v in vars(pca).items() if k.endswith("_") and k != "privacy_"}
+        shown["report"] = replace(pca.privacy_, receipt=None).to_dict()
+        method = pca.privacy_.details["method"]
+        return SimpleNamespace(components=pca.components_, method=method, shown=shown)
+
+
+def fitted(mu, adjacency, factory=PrivatePCA, given=None, **parameters):
+    epsilon = epsilon_of(mu, DELTA)
+    return AsFitted(
+        factory(1, epsilon=epsilon, delta=DELTA, adjacency=adjacency, **parameters), given
+    )
+
+
+def assert_paid(audited, mu):
+    """What the accountant saw is no more than was asked for, and hardly less."""
+    assert mu * (1 - 1e-9) < audited.receipt.event.mu <= mu * (1 + 1e-9)
+
+
+def shown(mu, adjacency, factory=PrivatePCA, **parameters):
+    """What the answers of whole fits prove of mu."""
+    audited = fitted(mu, adjacency, factory, **TOLD, **parameters)
+    found = bounds(audited, *NEIGHBOURS[adjacency], RUNS[mu], ALPHA)
+    assert_paid(audited, mu)
+    return found
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("mu", RUNS)
+def test_it_holds_what_was_charged(mu, adjacency):
+    found = shown(mu, adjacency)
+    assert max(found.values()) <= mu
+    assert found["transcript"] > 0.4 * mu
+
+
+@on_all_leads
+@on_both_adjacencies
+def test_what_a_path_tells_was_paid_whatever_method_it_led_to(monkeypatch, lead, adjacency):
+    monkeypatch.setattr(_choice, "MANY_SPARSE_FEATURES", 1)
+    method, parameters, given, neighbours, least = LEADS[lead]
+    audited = fitted(2.0, adjacency, given=given, **TOLD, **parameters)
+    pairs = [Pair(audited, *neighbours[adjacency], bool(seed % 2), seed) for seed in range(8)]
+    assert_paid(audited, 2.0)
+    assert {pair.actual.release.method for pair in pairs} == {method}
+    paths = [pair.path_mu for pair in pairs]
+    assert max(paths) <= 2.0
+    assert np.median(paths) > 2.0 * least
+
+
+@on_all_leads
+@on_both_adjacencies
+@pytest.mark.parametrize("scale", [None, "private"])
+def test_told_nothing_a_fit_shows_the_answers_and_no_path_more_than_was_paid(
+    monkeypatch, lead, adjacency, scale
+):
+    monkeypatch.setattr(_choice, "MANY_SPARSE_FEATURES", 1)
+    _, parameters, given, neighbours, _ = LEADS[lead]
+    audited = fitted(2.0, adjacency, given=given, scale=scale, **parameters)
+    for seed in range(2):
+        pair = Pair(audited, *neighbours[adjacency], bool(seed % 2), seed)
+        assert pair.path_mu <= 2.0
+        assert_paid(audited, 2.0)
+        # All that can be seen of a fit, its report too, is a function of the answers.
+        np.testing.assert_equal(pair.actual.release.shown, pair.other.release.shown)
+
+
+@dataclass
+class Disguised:
+    """A mechanism that declares what another one costs."""
+
+    public: Any
+    event: Any
+    inner: Any
+
+    def __call__(self, records, noise):
+        return self.inner(records, noise)
+
+
+class HalfTheNoise(PrivatePCA):
+    """Declares KDPPCA's cost, and runs the method of its choice at twice the mu."""
+
+    def _mechanism(self, public):
+        declared = clone(self).set_params(method="KDPPCA")
+        event = super(HalfTheNoise, declared)._mechanism(public).event
+        inner = replace(super()._mechanism(public), event=GaussianEvent(2 * event.mu))
+        return Disguised(public, event, inner)
+
+
+class TwoBudgets(PrivatePCA):
+    """Lets method_params set the budget of the noise, and charges its own."""
+
+    def _estimator(self, public):
+        params = dict(self.method_params)
+        epsilon = params.pop("epsilon")
+        ours = clone(self).set_params(method_params=params)
+        return super(TwoBudgets, ours)._estimator(public).set_params(epsilon=epsilon)
+
+    def _mechanism(self, public):
+        return Disguised(public, self._event(), super()._mechanism(public))
+
+
+class OtherNeighbours(PrivatePCA):
+    """Noise for a record more or less, charged as for a record exchanged."""
+
+    def _mechanism(self, public):
+        return super()._mechanism(replace(public, adjacency="add-remove", n_records=None))
+
+
+class BetterOfTwo(PrivatePCA):
+    """Runs two methods and keeps one, for the price of one."""
+
+    def _mechanism(self, public):
+        inner = super()._mechanism(public)
+
+        def both(records, noise):
+            one, other = inner(records, noise), inner(records, noise)
+            return max(one, other, key=lambda r: r.explained_variance[0])
+
+        return Disguised(public, inner.event, both)
+
+
+@on_both_adjacencies
+def test_half_the_noise_of_another_method_is_caught(adjacency):
+    assert shown(2.0, adjacency, HalfTheNoise)["transcript"] > 2.0
+
+
+@on_both_adjacencies
+def test_a_budget_among_the_methods_parameters_is_caught(adjacency):
+    larger = {"epsilon": epsilon_of(4.0, DELTA)}
+    found = shown(2.0, adjacency, TwoBudgets, method_params=larger)
+    assert found["transcript"] > 2.0
+
+
+@pytest.mark.parametrize(
+    ("weakened", "adjacency"),
+    [
+        (HalfTheNoise, "add-remove"),
+        (HalfTheNoise, "replace-one"),
+        (OtherNeighbours, "replace-one"),
+        (BetterOfTwo, "add-remove"),
+        (BetterOfTwo, "replace-one"),
+    ],
+)
+def test_a_path_shows_what_was_not_paid(weakened, adjacency):
+    audited = fitted(2.0, adjacency, weakened, **TOLD)
+    pair = Pair(audited, *NEIGHBOURS[adjacency], True, 0)
+    assert_paid(audited, 2.0)
+    assert pair.path_mu > 2.0 * 1.3
+
+
+class ByExactCount(PrivatePCA):
+    """Chooses the method by the exact number of records."""
+
+    def fit(self, X, y=None, *, groups=None):
+        self._facts = "light" if len(X) <= len(ALONG) else "heavy"
+        return super().fit(X, groups=groups)
+
+    def _choice(self, public):
+        return _choice.choose(public.n_features, tails=self._facts)
+
+
+class ByLargestNorm(ByExactCount):
+    """Looks whether there are outliers."""
+
+    def fit(self, X, y=None, *, groups=None):
+        self._facts = "heavy" if np.abs(X[:, 1]).max() > 10 * RADIUS else "light"
+        return PrivatePCA.fit(self, X, groups=groups)
+
+
+def choice_shown(adjacency, factory):
+    audited = fitted(2.0, adjacency, factory, **TOLD)
+    sides = [
+        collect(lambda i, X=X, o=o: run(audited, X, 2 * i + o).release.method == "GDPPCA", CHOICES)
+        for o, X in enumerate(NEIGHBOURS[adjacency])
+    ]
+    assert_paid(audited, 2.0)
+    return mu_lower_bound(*sides, ALPHA, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("weakened", "adjacency"),
+    [
+        (ByExactCount, "add-remove"),
+        (ByLargestNorm, "add-remove"),
+        (ByLargestNorm, "replace-one"),
+    ],
+)
+def test_a_choice_by_the_data_is_caught(weakened, adjacency):
+    assert choice_shown(adjacency, weakened) > 2.0
+
+
+@on_both_adjacencies
+def test_the_choice_shows_nothing(adjacency):
+    assert choice_shown(adjacency, PrivatePCA) <= 2.0
+
+
+def test_every_choice_of_rows_or_groups_is_audited():
+    widths, flags = (2, 3000, 20_000), (False, True)
+    chosen = {
+        _choice.choose(d, is_sparse=s, grouped=g, sees_spectrum=k, tails=tails)[0]
+        for d in widths
+        for s in flags
+        for g in flags
+        for k in flags
+        for tails in ("light", "heavy")
+    }
+    # Audited by themselves are the methods that want a wide matrix of groups, or a declared gap.
+    assert chosen - {lead[0] for lead in LEADS.values()} == {"KDPPCA"} <= set(METHODS)
