@@ -75,6 +75,7 @@ BAD_PARAMETERS = [
     ({"whiten": 1}, "whiten"),
     ({"center": "yes"}, "center"),
     ({"n_jobs": 1.5}, "n_jobs"),
+    ({"n_jobs": 0}, "n_jobs"),
     ({"variance_share": -0.1}, "variance_share"),
     ({"variance_share": 0.6}, "variance_share"),
     ({"variance_share": math.nan}, "variance_share"),

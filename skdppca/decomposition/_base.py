@@ -72,7 +72,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             np.random.RandomState,
             None,
         ],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, None, -1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
     }
 
     # So that metadata routing brings the groups to `fit`.
@@ -191,7 +195,10 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         if self.mean is None:
             return None
         mean = np.asarray(self.mean, dtype=np.float64)
-        return mean if self._scales_privately else mean / self._scales(n_features)
+        # Not `_scales`, which an earlier fit may have found.
+        if self.scale is None or self._scales_privately:
+            return mean
+        return mean / np.asarray(self.scale, dtype=np.float64)
 
     def _public_count(self, records: Records) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""

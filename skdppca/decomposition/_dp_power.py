@@ -34,8 +34,8 @@ class DPPowerMethod(AdaptivePCA):
         Each pass costs so many times the one before.
     max_nonzero : int or None, default=None
         Sparse rows only: a public bound on the non-zeros of a row. Enforced by dropping the
-        smallest ones of a row that has more. Less noise as long as the components are spread over
-        many features.
+        smallest ones of a (scaled) row that has more. Less noise as long as the components are
+        spread over many features.
     sensitivity : {"tight", "nicolas", "balcan"}, default="tight"
         The least that is known; or those of the papers, to compare with.
     protect : {"record", "interaction"}, default="record"

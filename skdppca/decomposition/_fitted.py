@@ -154,10 +154,11 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return isinstance(self.scale, str)
 
     def _scales(self, n_features: int) -> np.ndarray:
+        # What was fitted, whatever `scale` was set to after that.
+        if "scale_" in vars(self) or self._scales_privately:
+            return np.asarray(self.scale_, dtype=np.float64)
         if self.scale is None:
             return np.ones(n_features)
-        if self._scales_privately:
-            return np.asarray(self.scale_, dtype=np.float64)
         return np.asarray(self.scale, dtype=np.float64)
 
     def _spread(self) -> np.ndarray:

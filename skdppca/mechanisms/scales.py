@@ -16,11 +16,11 @@ from .radius import noisy_count
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
 # Shares of mu^2: of the number of records; of each step of a search (15), of its last fine ones (2)
-# and the check of what was found (1); of each question of a refinement (15); of each about features
-# of which many values are far from the rest (7). So 15 % at most; what is not used is left to the
-# method. Where the noise of a step would be more than the records over CERTAINTY, up to MOST times
-# that.
-COUNT_SHARE, STEP_SHARE, FINE_SHARE, RARE_SHARE = 0.004, 0.0055, 0.002, 0.002
+# and the check of what was found (1); of each about features of which many values are far from the
+# rest (7). With all refinements, at most 3.1 % (below), 15 % at most; what is not used is left to
+# the method. Where the noise of a step would be more than the records over CERTAINTY, up to MOST
+# times that.
+COUNT_SHARE, STEP_SHARE, RARE_SHARE = 0.004, 0.0055, 0.002
 MOST = 2.5
 
 # Public grids: medians between signed powers of 2, median deviations between powers.
@@ -31,9 +31,12 @@ SIGNED = np.r_[-POWERS[::-1], 0.0, POWERS]
 # run off: then nothing is standardised.
 CERTAINTY, HOPELESS = 4.5, 2.0
 
-# A location is known to half of its interval. So often at most it is narrowed to a quarter: as long
-# as the deviations about it are not more than twice as large: it may be most of them.
-ROUNDS, ENOUGH = 3, 2.0
+# A location is known to half of its interval. It is narrowed as long as the deviations about it are
+# not more than ENOUGH times as large: it may be most of them. So many rounds at most, to one of so
+# many parts each, at such a share a question: to 1/64 with few records; with many, which allow of
+# more noise, to 1/4096. Many are SURE times its sd.
+ENOUGH = 2.0
+FEW_RECORDS, MANY_RECORDS, SURE = (3, 4, 0.002), (4, 8, 0.0011), 25.0
 
 # Values farther than so many median deviations are few (.7 % of normal ones). If they may be more
 # than this share, half of the values may be equal, and a refinement is not taken.
@@ -170,34 +173,36 @@ def _refine(
         Upper ends of their intervals.
     """
     location, half, deviation = location.copy(), half.copy(), deviation.copy()
-    for _ in range(ROUNDS):
+    many = n > SURE * ask.sd(MANY_RECORDS[2])
+    rounds, parts, share = MANY_RECORDS if many else FEW_RECORDS
+    for _ in range(rounds):
         which = np.flatnonzero(ENOUGH * half >= deviation)
         if not len(which):
             break
-        # 1. in which quarter of what the location may be
+        # 1. in which of so many parts of what the location may be
         reach, centre, spread = np.minimum(half, deviation), location.copy(), deviation.copy()
         found = ask.search(
-            lambda k, r=reach: above(location + r * ((k - 1) / 2)),
-            4,
-            FINE_SHARE,
+            lambda k, r=reach: above(location + r * (2 * (k + 1) / parts - 1)),
+            parts,
+            share,
             "medians",
             which,
         )
-        centre[which] += reach[which] * ((found - 1) / 2 - 0.25)
+        centre[which] += reach[which] * ((2 * found + 1) / parts - 1)
         # 2. how far from there
         found = ask.search(
-            lambda k, c=centre: beyond(c, deviation * 2.0 ** (k - 3)),
-            4,
-            FINE_SHARE,
+            lambda k, c=centre: beyond(c, deviation * 2.0 ** (k - parts + 1)),
+            parts,
+            share,
             "median deviations",
             which,
         )
-        spread[which] *= 2.0 ** (found - 3)
+        spread[which] *= 2.0 ** (found - parts + 1)
         # 3. whether that holds for most
-        count, sd = ask.counts(beyond(centre, FAR * spread), FINE_SHARE, "far values", which)
+        count, sd = ask.counts(beyond(centre, FAR * spread), share, "far values", which)
         good = which[count + sd <= MOST_FAR * n]
         half[which] = 0.0
-        half[good] = reach[good] / 4
+        half[good] = reach[good] / parts
         location[good], deviation[good] = centre[good], spread[good]
     return location, np.maximum(deviation, POWERS[0])
 

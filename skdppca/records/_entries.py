@@ -28,7 +28,7 @@ class _Changed(Records):
 
 
 class LargestEntries(_Changed):
-    """Sparse rows without all but their `most` largest entries in absolute value.
+    """Sparse rows without all but their `most` largest entries in absolute value, once scaled.
 
     Of equal ones those of the first columns stay.
     """
@@ -43,7 +43,10 @@ class LargestEntries(_Changed):
         if not np.any(lengths > self.most):
             return rows
         number = np.repeat(np.arange(len(lengths)), lengths)
-        order = np.lexsort((rows.indices, -np.abs(rows.data), number))
+        sizes = np.abs(rows.data)
+        if self._scale is not None:  # the caller divides by it
+            sizes = sizes / self._scale[rows.indices]
+        order = np.lexsort((rows.indices, -sizes, number))
         rank = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
         kept = np.sort(order[rank < self.most])
         indptr = np.concatenate([[0], np.cumsum(np.minimum(lengths, self.most))])

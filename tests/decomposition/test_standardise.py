@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.decomposition._standardise import standardise
+from skdppca.exceptions import BudgetExceeded
 from skdppca.mechanisms.base import Public
 from skdppca.metrics import captured_variance
 from skdppca.model_selection import PrivateSearchCV, price
@@ -162,6 +163,22 @@ def test_scales_of_an_earlier_fit_are_forgotten(factory):
     pca = factory(2, scale="private").fit(IRIS)
     assert not hasattr(pca.set_params(scale=None).fit(IRIS), "scale_")
     np.testing.assert_array_equal(pca._scales(4), 1.0)
+
+
+@on_all_estimators
+def test_the_map_outlives_a_refit_that_is_refused(factory):
+    pca = factory(2, scale="private", accountant=PrivacyAccountant(1.0, 1e-6)).fit(CANCER)
+    scores = pca.transform(CANCER)
+    with pytest.raises(BudgetExceeded):
+        pca.set_params(scale=None).fit(CANCER)
+    np.testing.assert_array_equal(pca.transform(CANCER), scores)
+
+
+@on_all_estimators
+def test_a_public_mean_is_not_in_units_of_an_earlier_fit(factory):
+    mean = np.full(4, 7.0)
+    pca = factory(2, scale="private", mean=mean).fit(1000 * IRIS)
+    np.testing.assert_array_equal(pca.set_params(scale=None).fit(IRIS).mean_, mean)
 
 
 @on_all_estimators

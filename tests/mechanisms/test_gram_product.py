@@ -203,6 +203,13 @@ def test_the_largest_entries_stay_and_of_equal_ones_the_first():
     np.testing.assert_array_equal(kept_of(X, 2), kept)
 
 
+def test_the_largest_entries_are_those_of_scaled_features():
+    X = np.array([[100.0, 2.0, 3.0], [500.0, 0.0, 4.0]])
+    records = LargestEntries(Records(sparse.csr_array(X), scale=np.array([100.0, 1.0, 1.0])), 1)
+    (_, block), *_ = records._blocks(records._spans())
+    np.testing.assert_array_equal(block.rows.toarray(), [[0, 0, 3], [5, 0, 0]])
+
+
 def test_what_a_row_keeps_is_its_own_affair():
     X = RNG.normal(size=(50, 20)) * (RNG.random((50, 20)) < 0.6)
     together = kept_of(X, 5)

@@ -56,6 +56,12 @@ def test_a_far_location_is_narrowed():
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 8.0))
 
 
+@pytest.mark.parametrize("offset", [500.0, -1000.0, 2000.0])
+def test_of_many_records_a_location_is_narrowed_further(offset):
+    found, _ = scales((NORMAL + offset) * UNITS, mu=4.0)
+    assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 1.7))
+
+
 def test_deviations_are_from_a_public_point_if_there_is_one():
     found, spender = scales((NORMAL + 200.0) * UNITS, around=200.0 * UNITS)
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 1.7))
