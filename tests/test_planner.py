@@ -16,6 +16,7 @@ from skdppca.planner import Expectation, _expectations, _predict, plan
 from skdppca.planner._methods import METHODS
 from skdppca.planner._spectra import SPECTRA, check_spectrum
 from skdppca.planner._synthetic import FEATURES, ROWS, Problem, exact_rows
+from skdppca.planner._text import percent
 from skdppca.privacy import mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]
@@ -229,6 +230,14 @@ def test_the_text_states_the_question_the_assumptions_and_every_method(found):
     assert text.startswith("At n=3000, d=8, k=2, epsilon=1, expect ")
     assert "Gaussian rows" in text and "no data were read" in text
     assert all(method in text for method in QUICK)
+
+
+@pytest.mark.parametrize(
+    ("captured", "text"),
+    [(0.0, "0.0%"), (0.5, "50.0%"), (0.9873, "98.7%"), (0.99988, "99.988%"), (1.0, "100%")],
+)
+def test_a_share_shows_what_is_missed(captured, text):
+    assert percent(captured) == text
 
 
 def test_what_no_variance_can_show_is_told_in_words():

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from .._sklearn import Interval, StrOptions
 from ..mechanisms.base import Mechanism, Public
+from ..mechanisms.eigensolver import dense_fits
 from ._base import BasePrivatePCA
 from ._choice import choose
 from ._dp_gauss import DPGauss
@@ -223,6 +224,11 @@ class PrivatePCA(BasePrivatePCA):
         if self.method != "auto":
             return self.method, f"method={self.method!r}"
         count = self.n_components
+        if count is None and not dense_fits(public.n_features):
+            raise ValueError(
+                f"n_components=None asks for all {public.n_features} components, too many to hold; "
+                "give a number"
+            )
         return choose(
             public.n_features,
             is_sparse=public.is_sparse,

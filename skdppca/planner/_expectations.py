@@ -12,7 +12,7 @@ from ..records import MAX_ROWS
 from ._methods import METHODS
 from ._predict import MOST_FITS, noise_floor, predict
 from ._synthetic import FEATURES, Problem
-from ._text import assumptions, sentence, table
+from ._text import assumptions, percent, sentence, table
 
 __all__ = ["Expectation", "Plan", "filled"]
 
@@ -67,6 +67,11 @@ class Expectation:
     memory: str
     releases: str
     extrapolated: bool
+
+    @property
+    def percent(self) -> str:
+        """`captured`, with so many digits that what is missed of 1 shows."""
+        return percent(self.captured)
 
 
 @dataclass(frozen=True)

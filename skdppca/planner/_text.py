@@ -10,7 +10,7 @@ from ._synthetic import FEATURES
 if TYPE_CHECKING:
     from ._expectations import Plan
 
-__all__ = ["assumptions", "sentence", "table"]
+__all__ = ["assumptions", "percent", "sentence", "table"]
 
 HEADS = (
     "method",
@@ -24,10 +24,21 @@ HEADS = (
     "memory",
 )
 
+# Less is told as nothing.
+LEAST_MISSED = 1e-6
+
 ASSUMED = (
     "Assumed: Gaussian rows about the origin, one a record, of the variances of the spectrum; no "
     "data were read. Heavy tails, clusters, a far mean or groups change the figures."
 )
+
+
+def percent(share: float) -> str:
+    """A share with so many digits that what is missed of 1 shows."""
+    missed = 1.0 - share
+    if missed < LEAST_MISSED:
+        return "100%"
+    return f"{share:.{max(1, math.ceil(-math.log10(missed)) - 1)}%}"
 
 
 def sentence(plan: Plan) -> str:
@@ -35,9 +46,9 @@ def sentence(plan: Plan) -> str:
     best = plan.rows[0]
     text = (
         f"At n={plan.n_samples}, d={plan.n_features}, k={plan.n_components}, "
-        f"epsilon={plan.epsilon:g}, expect {best.captured:.1%} of the best possible variance "
-        f"from {best.method} (half of all fits: {best.captured_low:.1%} to "
-        f"{best.captured_high:.1%})."
+        f"epsilon={plan.epsilon:g}, expect {best.percent} of the best possible variance "
+        f"from {best.method} (half of all fits: {percent(best.captured_low)} to "
+        f"{percent(best.captured_high)})."
     )
     if best.noise_floor == math.inf:
         text += " Under this noise the last component would not be seen, whatever its variance."

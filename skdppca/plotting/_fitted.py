@@ -47,7 +47,8 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
     Notes
     -----
     **Error bars** (1.96 standard deviations) hold the noise that was added for privacy, not the
-    sampling of the rows and not the bias of clipping. A component of variance `v` far above the
+    sampling of the rows, nor the bias of clipping, which differs from fit to fit with the clipping
+    norm that was found, often by more than the bars. A component of variance `v` far above the
     noise is seen at :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`, the
     noise has standard deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it, and
     `l` fluctuates by :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the

@@ -64,7 +64,7 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
             marker=MARKERS[i % len(MARKERS)],
             markersize=5,
             linewidth=1.3,
-            label=f"{row.method}: {row.captured:.1%}",
+            label=f"{row.method}: {row.percent}",
         )
     here = getattr(plan, over)
     ax.axvline(here, color=WARNING, linewidth=1.1, linestyle=(0, (5, 3)), zorder=0)
@@ -77,8 +77,8 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
         ticks, [f"{1 - tick:.3%}".rstrip("%").rstrip("0").rstrip(".") + " %" for tick in ticks]
     )
     ax.yaxis.minorticks_off()
-    shown = values if over == "n_samples" else [float(f"{value:.2g}") for value in values]
-    ax.set_xticks(values, [f"{value:g}" for value in shown])
+    rounded = [value if value == here else float(f"{value:.2g}") for value in values]
+    ax.set_xticks(values, [f"{value:g}" for value in rounded])
     ax.xaxis.minorticks_off()
     ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)

@@ -151,3 +151,11 @@ def test_a_grid_of_method_params_is_charged_fit_by_fit():
     pca = PrivatePCA(2, method="KDPOjas", epsilon=0.5, accountant=accountant)
     GridSearchCV(pca, grid, cv=3).fit(X)
     assert len(accountant.receipts) == 7
+
+
+def test_all_components_of_too_many_features_are_refused_for_nothing():
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    wide = sparse.csr_array(([1.0], ([0], [0])), shape=(3, WIDE))
+    with pytest.raises(ValueError, match="n_components=None asks for all 20000"):
+        PrivatePCA(accountant=accountant).fit(wide)
+    assert accountant.receipts == ()
