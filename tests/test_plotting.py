@@ -291,5 +291,5 @@ def test_a_plan_is_drawn_with_its_own_number_marked():
     assert line.get_xdata().tolist() == [20, 63, 200, 632, 2000]
     assert line.get_ydata()[2] == pytest.approx(1 - found["DPGauss"].captured)
     assert list(mark.get_xdata()) == [200, 200]
-    assert labels(ax) == [f"DPGauss: {found['DPGauss'].captured:.1%}"]
+    assert labels(ax) == [f"DPGauss: {found['DPGauss'].percent}"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # nothing missed is at the top
