@@ -3,6 +3,7 @@
 __all__ = [
     "BudgetExceeded",
     "LedgerError",
+    "MovingFoldsWarning",
     "NotReleasedError",
     "SealedAccountantError",
     "SeededNoiseWarning",
@@ -32,3 +33,7 @@ class NotReleasedError(AttributeError):
 
 class SeededNoiseWarning(UserWarning):
     """The noise came from a seed: the release can be repeated by others and is not private."""
+
+
+class MovingFoldsWarning(UserWarning):
+    """One record more or less moves others between the folds of a search: its price is no bound."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,10 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline
 
 from ..decomposition import BasePrivatePCA
+from ..exceptions import MovingFoldsWarning
 from ..mechanisms.base import Public
 from ..privacy import PrivacyEvent, compose, epsilon_of_event
+from ._folds import RecordKFold
 from ._private_search import PrivateSearchCV
 
 __all__ = ["Price", "price"]
@@ -64,6 +67,11 @@ def price(
     TypeError
         A search or an estimator whose fits are not known, so neither is their cost.
 
+    Warns
+    -----
+    MovingFoldsWarning
+        Under add-remove if `cv` is no `RecordKFold`: the price then bounds nothing.
+
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
@@ -82,7 +90,7 @@ def price(
         )
     if hasattr(search.cv, "__next__"):
         raise TypeError("search.cv is an iterator, which can be read once only; pass list(cv)")
-    events, fits_each = [], []
+    events, fits_each, adjacencies = [], [], set()
     for parameters in ParameterGrid(search.param_grid):
         estimators = _private_steps(clone(search.estimator).set_params(**parameters))
         publics = [Public(n_features, step.adjacency, step.unit, is_sparse) for step in estimators]
@@ -90,6 +98,14 @@ def price(
         delta = min((step.delta for step in estimators), default=0.0)
         events.append(compose(step._mechanism(public).event for step, public in fits))
         fits_each.append(len(estimators))
+        adjacencies.update(step.adjacency for step in estimators)
+    if "add-remove" in adjacencies and not isinstance(search.cv, RecordKFold):
+        warnings.warn(
+            f"cv={search.cv!r} may move many records between folds when one comes or goes, which "
+            "adjacency='add-remove' does not cover: the price holds with cv=RecordKFold(...)",
+            MovingFoldsWarning,
+            stacklevel=2,
+        )
     n_splits = check_cv(search.cv).get_n_splits()
     n_fits = n_splits * sum(fits_each)
     total = [event for event in events for _ in range(n_splits)]

@@ -10,12 +10,12 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingRegressor
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, PrivatePCA
-from skdppca.exceptions import BudgetExceeded
+from skdppca.exceptions import BudgetExceeded, MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
 from skdppca.privacy import GaussianEvent, compose, is_affordable, mu_of
 
@@ -106,3 +106,13 @@ def test_price_is_of_the_method_that_sparse_rows_get(is_sparse):
     paid = compose(receipt.event for receipt in accountant.receipts)
     assert price(search, (rows if is_sparse else X).shape[1], is_sparse=is_sparse).event == paid
     assert math.isfinite(price(search, 4).epsilon(1e-9)) and (paid.failure > 0) == is_sparse
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("cv", [None, 3, KFold(4, shuffle=True), RecordKFold(3)])
+def test_folds_that_one_record_moves_are_warned_of(cv, adjacency):
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        price(GridSearchCV(DPGauss(adjacency=adjacency), GRID, cv=cv), 4)
+    warned = [one.category for one in shown] == [MovingFoldsWarning]
+    assert warned == (adjacency == "add-remove" and not isinstance(cv, RecordKFold))
