@@ -1,4 +1,4 @@
-"""Records of which only some entries count: a function of each record by itself."""
+"""Records with other entries: a function of each row by itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import sparse
 from ._records import Records
 from ._sparse import canonical
 
-__all__ = ["Interactions", "LargestEntries"]
+__all__ = ["Interactions", "LargestEntries", "SquaredDeviations"]
 
 
 class _Changed(Records):
@@ -72,3 +72,21 @@ class Interactions(_Changed):
         degrees = np.diff(rows.indptr)
         rows.data = np.repeat(1 / np.sqrt(np.maximum(degrees, self.floor)), degrees)
         return rows
+
+
+class SquaredDeviations(_Changed):
+    """``((x - centre) / unit)^2`` of every entry, in dense blocks.
+
+    Centre and unit are public or were released.
+    """
+
+    def __init__(self, records: Records, centre: np.ndarray, unit: np.ndarray) -> None:
+        super().__init__(records)
+        self._explicit, self._scale = True, None
+        self._public_scale = 1.0 if records._scale is None else records._scale
+        self._centre, self._unit = centre, unit
+
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray:
+        dense = canonical(rows).toarray() if sparse.issparse(rows) else rows.astype(np.float64)
+        with np.errstate(all="ignore"):  # a row that overflows weighs nothing
+            return ((dense / self._public_scale - self._centre) / self._unit) ** 2
