@@ -139,7 +139,7 @@ class PrivatePCA(BasePrivatePCA):
     >>> pca.privacy_.details["method"]
     'DPGauss'
     >>> print(pca.privacy_.details["why"])
-    ordinary rows, and a 64 x 64 matrix fits
+    ordinary rows, and a matrix of 64 x 64 fits
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
