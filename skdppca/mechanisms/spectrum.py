@@ -22,7 +22,7 @@ __all__ = [
 LEAST_VARIANCE = 0.05
 
 # So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
-# themselves, many features of mere noise would have a largest eigenvalue beyond those of the others.
+# themselves, many features of mere noise would have an eigenvalue beyond those of the others.
 NOISY_VARIANCE = 0.25
 
 
