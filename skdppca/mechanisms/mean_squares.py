@@ -13,7 +13,7 @@ from .centre import clip_weights, norm_error
 from .gaussian import summation_error
 from .sensitivity import psd_sum
 
-__all__ = ["root_mean_squares"]
+__all__ = ["SMALLEST", "root_mean_squares"]
 
 # Share of mu^2.
 SQUARE_SHARE = 0.05
@@ -24,8 +24,8 @@ SQUARE_SHARE = 0.05
 BORNE, HIDDEN = 0.1, 0.25
 LEAST, MOST = 3.0, 16.0
 
-# Half of the values are beyond .67 units: what is seen to be less is noise.
-SMALLEST = 0.25
+# Half of the values are beyond .67 units: a root that is seen to be less is noise.
+SMALLEST = 0.5
 
 
 def root_mean_squares(
@@ -52,7 +52,7 @@ def root_mean_squares(
     Returns
     -------
     ndarray of shape (d,)
-        Positive.
+        At least SMALLEST.
     """
     d = records.n_features
     mu = spender.share(SQUARE_SHARE)
@@ -71,4 +71,4 @@ def root_mean_squares(
         norm_error=norm_error(squares),
         rounding=summation_error(bound, squares.span_rows, 1),
     )
-    return np.sqrt(np.maximum(query.release(total, noise) / n, SMALLEST))
+    return np.sqrt(np.maximum(query.release(total, noise) / n, SMALLEST**2))

@@ -11,7 +11,7 @@ from ..noise import NoiseSource
 from ..records import Records
 from .base import Public, Spender
 from .column_counts import ColumnCounts, above, beyond
-from .mean_squares import root_mean_squares
+from .mean_squares import SMALLEST, root_mean_squares
 from .radius import noisy_count
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
@@ -155,9 +155,10 @@ def private_scales(
         which = np.flatnonzero(seen)
         scale[seen] = np.maximum(scale[seen], _far_scales(ask, location, which, n, count[seen]))
     scale = _in_units_of_others(scale, same & ~seen)
-    # 6. tails, which median deviations do not see
-    scale *= root_mean_squares(records, location, scale, n, spender, public, noise)
-    return Scales(location, _in_units_of_others(scale, same & ~seen))
+    # 6. tails, which median deviations do not see, and values too rare to be seen above
+    roots = root_mean_squares(records, location, scale, n, spender, public, noise)
+    unseen = same & ~seen & (roots == SMALLEST)
+    return Scales(location, _in_units_of_others(scale * roots, unseen))
 
 
 def _in_units_of_others(scale: np.ndarray, same: np.ndarray) -> np.ndarray:

@@ -15,6 +15,11 @@ class _Changed(Records):
     """The same records with every row changed as it is read, without a look at other rows."""
 
     def __init__(self, records: Records) -> None:
+        if isinstance(records, _Changed) and records._X is records._source:
+            raise TypeError(
+                f"{type(self).__name__} of {type(records).__name__} would read the rows without "
+                "the inner change, of which what is known of them may follow; change them once"
+            )
         vars(self).update(vars(records))
         self._source = self._X
 
@@ -75,18 +80,24 @@ class Interactions(_Changed):
 
 
 class SquaredDeviations(_Changed):
-    """``((x - centre) / unit)^2`` of every entry, in dense blocks.
+    """``((x - centre) / unit)^2`` of every entry; sparse about 0, else in dense blocks.
 
     Centre and unit are public or were released.
     """
 
     def __init__(self, records: Records, centre: np.ndarray, unit: np.ndarray) -> None:
         super().__init__(records)
-        self._explicit, self._scale = True, None
-        self._public_scale = 1.0 if records._scale is None else records._scale
+        ones = np.ones(records.n_features)
+        self._public_scale = ones if records._scale is None else records._scale
+        self._explicit, self._scale = self._explicit or bool(centre.any()), None
         self._centre, self._unit = centre, unit
 
-    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray:
-        dense = canonical(rows).toarray() if sparse.issparse(rows) else rows.astype(np.float64)
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
         with np.errstate(all="ignore"):  # a row that overflows weighs nothing
+            if self.is_sparse:
+                rows = canonical(rows)
+                at = rows.indices
+                rows.data = (rows.data / self._public_scale[at] / self._unit[at]) ** 2
+                return rows
+            dense = canonical(rows).toarray() if sparse.issparse(rows) else rows.astype(np.float64)
             return ((dense / self._public_scale - self._centre) / self._unit) ** 2

@@ -36,6 +36,24 @@ def test_they_are_those_of_the_deviations(adjacency, seed):
     assert [query.name for query in spender.queries] == ["mean squares"]
 
 
+def test_sparse_rows_stay_sparse_about_zero(monkeypatch):
+    X = np.where(RNG.random((200, 3)) < 0.3, ROWS, 0.0)
+    # what is stored in parts is one entry, squared once
+    twice = np.tile(X.ravel() / 2, (2, 1)).T.ravel()
+    places = np.repeat(np.tile(np.arange(3), 200), 2), np.arange(0, 1201, 6)
+    X = sparse.csr_array((twice, *places), shape=(200, 3))
+    monkeypatch.setattr(sparse.csr_array, "toarray", None)
+    told = Public(3, "add-remove", "row", True), NoiseSource(0)
+    records = Records(X, scale=np.array([1.0, 2.0, 4.0]))
+    mine = root_mean_squares(records, np.zeros(3), UNIT / 4, 200.0, Spender(1e5), *told)
+    monkeypatch.undo()
+    squares = (X.toarray() / [1.0, 2.0, 4.0] / (UNIT / 4)) ** 2
+    norms = np.linalg.norm(squares, axis=1)
+    clipped = squares * np.minimum(1, 16 * np.sqrt(3) / np.maximum(norms, 1e-9))[:, None]
+    true = np.sqrt(np.maximum(clipped.mean(axis=0), 0.25))
+    np.testing.assert_allclose(mine, true, rtol=1e-3)
+
+
 def test_a_group_counts_by_the_mean_of_its_rows_squares(monkeypatch):
     monkeypatch.setattr(_records, "BLOCK_ENTRIES", 1)  # and by parts, if it has many rows
     X = np.vstack([np.full((300, 3), 2.0), np.zeros((199, 3))])
@@ -61,8 +79,8 @@ def test_they_are_positive_whatever_the_noise():
 
 
 @BOTH
-@pytest.mark.parametrize("grouped", [False, True])
-def test_no_record_moves_them_further_than_is_claimed(monkeypatch, adjacency, grouped):
+@pytest.mark.parametrize("form", ["dense", "grouped", "sparse"])
+def test_no_record_moves_them_further_than_is_claimed(monkeypatch, adjacency, form):
     """Over extreme and random neighbours; and the bound is attained."""
     totals = []
 
@@ -74,14 +92,18 @@ def test_no_record_moves_them_further_than_is_claimed(monkeypatch, adjacency, gr
     ends = [np.eye(3)[0] * 1e6, np.eye(3)[2] * 1e6, np.zeros(3), np.full(3, 1e300), CENTRE]
     rng = np.random.default_rng(1)
     ends += [10.0 ** rng.uniform(-2, 6) * rng.normal(size=3) for _ in range(20)]
+    grouped, sparse_rows = form == "grouped", form == "sparse"
     groups = np.r_[np.arange(20), 20, 20] if grouped else None
     base, largest = ROWS[:20], 0.0
+    centre = 0.0 * CENTRE if sparse_rows else CENTRE  # about 0 they stay sparse
 
     def total(*rows):
         size = len(base) + len(rows)
-        told = Public(3, adjacency, "person" if grouped else "row")
-        records = Records(np.vstack([base, *rows]), None if groups is None else groups[:size])
-        root_mean_squares(records, CENTRE, UNIT, 20.0, Spender(50.0), told, None)
+        told = Public(3, adjacency, "person" if grouped else "row", sparse_rows)
+        X = np.vstack([base, *rows])
+        X = sparse.csr_array(X) if sparse_rows else X
+        records = Records(X, None if groups is None else groups[:size])
+        root_mean_squares(records, centre, UNIT, 20.0, Spender(50.0), told, None)
         return totals.pop()
 
     for one in ends:

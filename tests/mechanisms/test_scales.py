@@ -61,6 +61,16 @@ def test_tails_count_as_in_a_standard_deviation():
     assert ratio.max() / ratio.min() < 1.6
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_values_too_rare_to_be_counted_show_in_the_mean_squares(seed):
+    X = np.hstack([NORMAL[:, :3] / 4, one_hot(0.02), np.zeros((N, 1))])
+    found, spender = scales(X, mu=0.2, seed=seed)
+    assert "distances of far values" not in [query.name for query in spender.queries]
+    # in units of the others it would be 1.8
+    assert 0.7 < found.scale[3] / X[:, 3].std() < 1.4
+    assert found.scale[4] == np.median(found.scale[:4])
+
+
 def test_a_far_location_is_narrowed():
     found, _ = scales((NORMAL + 200.0) * UNITS, mu=4.0)
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 8.0))
