@@ -51,10 +51,10 @@ def choose(
     if grouped and fits:
         return "ResidualGauss", "a record is a group of rows: its noise follows how far they differ"
     if grouped:
-        return "KDPPCA", f"a record is a group of rows, and a {square} matrix is too large"
+        return "KDPPCA", f"a record is a group of rows, and a matrix of {square} is too large"
     if not fits or (is_sparse and n_features > MANY_SPARSE_FEATURES):
         wide = f"{n_features} features" + (", sparse" if is_sparse else "")
         if gap == "large":
             return "SmoothSensitivityPCA", f"{wide}, and gap='large': exact, then little noise"
-        return "DPPowerMethod", f"{wide}: no {square} matrix"
-    return "DPGauss", f"ordinary rows, and a {square} matrix fits"
+        return "DPPowerMethod", f"{wide}: no matrix of {square}"
+    return "DPGauss", f"ordinary rows, and a matrix of {square} fits"

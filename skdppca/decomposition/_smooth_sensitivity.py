@@ -55,7 +55,7 @@ class SmoothSensitivityPCA(AdaptivePCA):
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
     scale : array-like of shape (n_features,), "private" or None, default=None
-        Public scales, by which the features are divided; or private ones, for 15 % of the budget
+        Public scales, by which the features are divided; or private ones, for 20 % of the budget
         (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
     whiten : bool, default=False
         Transform to unit variance.

@@ -11,15 +11,16 @@ from ..noise import NoiseSource
 from ..records import Records
 from .base import Public, Spender
 from .column_counts import ColumnCounts, above, beyond
+from .mean_squares import SMALLEST, root_mean_squares
 from .radius import noisy_count
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
 # Shares of mu^2: of the number of records; of each step of a search (15), of its last fine ones (2)
 # and the check of what was found (1); of each about features of which many values are far from the
-# rest (7). With all refinements, at most 3.1 % (below), 15 % at most; what is not used is left to
-# the method. Where the noise of a step would be more than the records over CERTAINTY, up to MOST
-# times that.
+# rest (7). With all refinements, at most 3.1 % (below), 15 % at most; where the noise of a step
+# would be more than the records over CERTAINTY, up to MOST times that. The mean squares take 5 %
+# more. What is not used is left to the method.
 COUNT_SHARE, STEP_SHARE, RARE_SHARE = 0.004, 0.0055, 0.002
 MOST = 2.5
 
@@ -101,7 +102,9 @@ def private_scales(
     public: Public,
     noise: NoiseSource,
 ) -> Scales:
-    """Rough medians, and median absolute deviations from them or from a public point.
+    """Rough medians, and spreads about them or about a public point.
+
+    Median absolute deviations; where records are many enough, root mean squares in units of those.
 
     Parameters
     ----------
@@ -151,10 +154,16 @@ def private_scales(
     if seen.any():
         which = np.flatnonzero(seen)
         scale[seen] = np.maximum(scale[seen], _far_scales(ask, location, which, n, count[seen]))
-    # Hardly any value differs, and rows with one will be clipped: in the others' units.
-    same &= ~seen
-    scale[same] = 1.0 if same.all() else np.median(scale[~same])
-    return Scales(location, scale)
+    scale = _in_units_of_others(scale, same & ~seen)
+    # 6. tails, which median deviations do not see, and values too rare to be seen above
+    roots = root_mean_squares(records, location, scale, n, spender, public, noise)
+    unseen = same & ~seen & (roots == SMALLEST)
+    return Scales(location, _in_units_of_others(scale * roots, unseen))
+
+
+def _in_units_of_others(scale: np.ndarray, same: np.ndarray) -> np.ndarray:
+    """Of features of which hardly any value differs: rows with one that does will be clipped."""
+    return np.where(same, 1.0 if same.all() else np.median(scale[~same]), scale)
 
 
 def _refine(

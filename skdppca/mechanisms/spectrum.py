@@ -21,6 +21,10 @@ __all__ = [
 # Variances below this share of their median are taken for that: constant features stay small.
 LEAST_VARIANCE = 0.05
 
+# So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
+# themselves, many features of mere noise would have an eigenvalue beyond those of the others.
+NOISY_VARIANCE = 0.25
+
 
 @dataclass(frozen=True)
 class NoisySpectrum:
@@ -112,7 +116,9 @@ def correlation(
         What the features were divided by.
     """
     diagonal = np.diag(scatter)
-    squares = np.maximum(diagonal, max(LEAST_VARIANCE * float(np.median(diagonal)), noise_sd))
+    hidden = min(NOISY_VARIANCE * float(np.mean(diagonal)), math.sqrt(len(diagonal)) * noise_sd)
+    least = max(LEAST_VARIANCE * float(np.median(diagonal)), noise_sd, hidden)
+    squares = np.maximum(diagonal, least)
     squares = squares / (float(squares.mean()) if total is None else total)
     scale = np.sqrt(squares)
     return scatter / np.outer(scale, scale), noise_sd * float(np.mean(1 / squares)), scale

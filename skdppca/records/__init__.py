@@ -1,7 +1,7 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
 from ._block import Block, ColumnFunction, Residual
-from ._entries import Interactions, LargestEntries
+from ._entries import Interactions, LargestEntries, SquaredDeviations
 from ._numbers import CANCELLATION
 from ._products import add_products
 from ._records import MAX_ROWS, Records
@@ -15,5 +15,6 @@ __all__ = [
     "LargestEntries",
     "Records",
     "Residual",
+    "SquaredDeviations",
     "add_products",
 ]

@@ -1,4 +1,4 @@
-"""Records of which only some entries count: a function of each record by itself."""
+"""Records with other entries: a function of each row by itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from scipy import sparse
 from ._records import Records
 from ._sparse import canonical
 
-__all__ = ["Interactions", "LargestEntries"]
+__all__ = ["Interactions", "LargestEntries", "SquaredDeviations"]
 
 
 class _Changed(Records):
     """The same records with every row changed as it is read, without a look at other rows."""
 
     def __init__(self, records: Records) -> None:
+        if isinstance(records, _Changed) and records._X is records._source:
+            raise TypeError(
+                f"{type(self).__name__} of {type(records).__name__} would read the rows without "
+                "the inner change, of which what is known of them may follow; change them once"
+            )
         vars(self).update(vars(records))
         self._source = self._X
 
@@ -72,3 +77,27 @@ class Interactions(_Changed):
         degrees = np.diff(rows.indptr)
         rows.data = np.repeat(1 / np.sqrt(np.maximum(degrees, self.floor)), degrees)
         return rows
+
+
+class SquaredDeviations(_Changed):
+    """``((x - centre) / unit)^2`` of every entry; sparse about 0, else in dense blocks.
+
+    Centre and unit are public or were released.
+    """
+
+    def __init__(self, records: Records, centre: np.ndarray, unit: np.ndarray) -> None:
+        super().__init__(records)
+        ones = np.ones(records.n_features)
+        self._public_scale = ones if records._scale is None else records._scale
+        self._explicit, self._scale = self._explicit or bool(centre.any()), None
+        self._centre, self._unit = centre, unit
+
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
+        with np.errstate(all="ignore"):  # a row that overflows weighs nothing
+            if self.is_sparse:
+                rows = canonical(rows)
+                at = rows.indices
+                rows.data = (rows.data / self._public_scale[at] / self._unit[at]) ** 2
+                return rows
+            dense = canonical(rows).toarray() if sparse.issparse(rows) else rows.astype(np.float64)
+            return ((dense / self._public_scale - self._centre) / self._unit) ** 2

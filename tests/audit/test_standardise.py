@@ -13,7 +13,7 @@ import pytest
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, ResidualGauss
 from skdppca.decomposition import _standardise
-from skdppca.mechanisms import column_counts, scales
+from skdppca.mechanisms import column_counts, mean_squares, scales
 from skdppca.mechanisms.gaussian import GaussianQuery
 
 from .audit import Pair, bounds, build
@@ -129,7 +129,8 @@ def test_every_question_is_asked_somewhere():
         without, with_record = next(pairs_of(base, "add-remove"))
         queries = Pair(mechanism, without, with_record, True, 0).actual.queries
         names |= {query.name for query in queries}
-    assert {"medians", "median deviations", "far values", "distances of far values"} < names
+    asked = {"medians", "median deviations", "far values", "distances of far values"}
+    assert asked | {"mean squares"} < names
 
 
 def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
@@ -144,6 +145,13 @@ def test_counts_with_the_sensitivity_of_one_feature_are_caught(monkeypatch):
     mechanism = told(2.0, "add-remove")
     found = [Pair(mechanism, *NEIGHBOURS["add-remove"], True, s).path_mu for s in range(5)]
     assert np.median(found) > 2.1
+
+
+def test_squares_that_are_not_clipped_are_caught(monkeypatch):
+    monkeypatch.setattr(mean_squares, "clip_weights", lambda norms, bound: np.ones_like(norms))
+    mechanism = untold("KDPPCA", 20.0, "add-remove", None)
+    base = BASES["normal"]
+    assert Pair(mechanism, base, np.vstack([base, HIGH]), False, 0).path_mu > 21.0
 
 
 def test_a_budget_that_both_parts_spend_is_caught(monkeypatch):

@@ -17,7 +17,7 @@ from skdppca.decomposition._standardise import standardise
 from skdppca.exceptions import BudgetExceeded
 from skdppca.mechanisms.base import Public
 from skdppca.metrics import captured_variance
-from skdppca.model_selection import PrivateSearchCV, price
+from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_estimators, takes
@@ -210,7 +210,9 @@ def test_too_small_a_budget_is_refused_for_nothing(factory):
 
 
 def test_the_cost_is_known_before_any_fit():
-    search = GridSearchCV(DPGauss(scale="private"), {"n_components": [1, 2]}, cv=2, refit=False)
+    search = GridSearchCV(
+        DPGauss(scale="private"), {"n_components": [1, 2]}, cv=RecordKFold(2), refit=False
+    )
     assert price(search, 4) == price(search.set_params(estimator__scale=None), 4)
 
 

@@ -242,3 +242,11 @@ def test_any_product_will_do():
     np.testing.assert_allclose(np.abs(np.sum(V * vectors.T[::-1][:2], axis=1)), 1.0)
     np.testing.assert_allclose(np.diag(core), values[::-1][:2])
     assert asked == [1.0] * 60
+
+
+def test_changes_of_rows_are_not_stacked():
+    """The outer one would read the rows without the inner change; of scores there is none left."""
+    inner = LargestEntries(Records(sparse.csr_array(np.eye(3))), 1)
+    with pytest.raises(TypeError, match="Interactions of LargestEntries"):
+        Interactions(inner, 1)
+    Interactions(inner.scores(np.eye(2, 3), None), 1)

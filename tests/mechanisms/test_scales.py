@@ -51,6 +51,26 @@ def test_normal_features_get_about_their_standard_deviation(seed, offset, adjace
     assert np.all(np.abs(found.location / UNITS - offset) < 1.0)
 
 
+def test_tails_count_as_in_a_standard_deviation():
+    heavy = np.exp(RNG.normal(size=(N, 6)) * [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]) * 10.0 ** np.arange(
+        -3, 3
+    )
+    found, _ = scales(heavy, mu=4.0)
+    ratio = found.scale / heavy.std(axis=0)
+    # of the median deviations it is 2.1; what is left are the tails that are clipped
+    assert ratio.max() / ratio.min() < 1.6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_too_rare_to_be_counted_show_in_the_mean_squares(seed):
+    X = np.hstack([NORMAL[:, :3] / 4, one_hot(0.02), np.zeros((N, 1))])
+    found, spender = scales(X, mu=0.2, seed=seed)
+    assert "distances of far values" not in [query.name for query in spender.queries]
+    # in units of the others it would be 1.8
+    assert 0.7 < found.scale[3] / X[:, 3].std() < 1.4
+    assert found.scale[4] == np.median(found.scale[:4])
+
+
 def test_a_far_location_is_narrowed():
     found, _ = scales((NORMAL + 200.0) * UNITS, mu=4.0)
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 8.0))
@@ -106,13 +126,13 @@ def test_any_budget_gives_positive_scales_for_at_most_its_share(mu, n, adjacency
     found, spender = scales(100 + NORMAL[:n] * UNITS, mu=mu, adjacency=adjacency)
     assert np.all((found.scale >= 2.0**-41) & (found.scale <= 2.0**41))
     assert np.isfinite(found.location).all()
-    assert cost(spender) <= 0.375 * mu**2
+    assert cost(spender) <= 0.425 * mu**2
 
 
 @pytest.mark.parametrize("mu", [1.0, 10.0])
-def test_of_many_records_the_searches_take_15_percent(mu):
+def test_of_many_records_the_searches_take_15_percent_and_the_squares_5(mu):
     X = np.hstack([(NORMAL + 200.0) * UNITS, one_hot(0.1, 0.3), np.full((N, 1), 5.0)])
-    assert 0.1 * mu**2 < cost(scales(X, mu=mu)[1]) <= 0.15 * mu**2
+    assert 0.15 * mu**2 < cost(scales(X, mu=mu)[1]) <= 0.2 * mu**2
 
 
 def test_with_too_few_records_nothing_is_standardised():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdppca.linalg import decreasing_eigh
-from skdppca.mechanisms.spectrum import NoisySpectrum, elliptical_variances
+from skdppca.mechanisms.spectrum import NoisySpectrum, correlation, elliptical_variances
 
 
 def noisy(values, sd, seed):
@@ -60,3 +60,15 @@ def test_variances_are_found_back_from_the_sign_covariance(variances):
     signs = rows**2 / np.sum(rows**2, axis=1, keepdims=True)
     found = elliptical_variances(signs.mean(axis=0))
     np.testing.assert_allclose(found, truth, rtol=0.03, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_features_that_noise_hides_do_not_outweigh_the_others_in_correlations(seed):
+    # 8 features with a common part, 20 of which only noise is seen
+    scatter = np.zeros((28, 28))
+    scatter[:8, :8] = 50.0 * (1 + np.eye(8))
+    noise = np.random.default_rng(seed).normal(size=(28, 28))
+    matrix, _, scale = correlation(scatter + (noise + noise.T) / 2, 1.0, None)
+    first = decreasing_eigh(matrix)[1][0]
+    assert np.linalg.norm(first[:8]) > 0.95
+    np.testing.assert_allclose(scale[:8] / scale[0], 1.0, atol=0.05)
