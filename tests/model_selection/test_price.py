@@ -85,7 +85,7 @@ def test_price_refuses_what_it_cannot_count():
 
 
 def test_price_of_other_steps_is_nothing():
-    search = GridSearchCV(make_pipeline(Normalizer(), DPGauss(), KMeans()), {}, cv=2)
+    search = GridSearchCV(make_pipeline(Normalizer(), DPGauss(), KMeans()), {}, cv=RecordKFold(2))
     assert price(search, 4).n_fits == 3
 
 
@@ -102,7 +102,7 @@ def test_price_is_of_the_method_that_sparse_rows_get(is_sparse):
     rows = sparse.random_array((60, 2100), density=0.01, rng=0, format="csr")
     accountant = PrivacyAccountant(100.0, 1e-4)
     pca = PrivatePCA(2, gap="large", epsilon=0.5, accountant=accountant)
-    search = GridSearchCV(pca, {"whiten": [False]}, cv=2).fit(rows if is_sparse else X)
+    search = GridSearchCV(pca, {"whiten": [False]}, cv=RecordKFold(2)).fit(rows if is_sparse else X)
     paid = compose(receipt.event for receipt in accountant.receipts)
     assert price(search, (rows if is_sparse else X).shape[1], is_sparse=is_sparse).event == paid
     assert math.isfinite(price(search, 4).epsilon(1e-9)) and (paid.failure > 0) == is_sparse
