@@ -10,7 +10,7 @@ import numpy as np
 
 from ..records import MAX_ROWS
 from ._methods import METHODS
-from ._predict import MOST_FITS, noise_floor, predict
+from ._predict import MOST_FITS, TooLittle, noise_floor, predict
 from ._synthetic import FEATURES, Problem
 from ._text import assumptions, percent, sentence, table
 
@@ -19,10 +19,6 @@ __all__ = ["Expectation", "Plan", "filled"]
 # A curve has the plan itself and these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
 CURVE_FITS = 16
-
-
-class TooLittle(ValueError):
-    """A method refuses to be fitted at the budget."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,7 @@ def _expect(empty: Plan, name: str, floors: bool) -> Expectation:
     try:
         found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
         floor = noise_floor(method, problem) if floors else None
-    except ValueError as refused:  # in terms of the simulated rows' budget
+    except TooLittle as refused:
         raise TooLittle(
             f"epsilon={empty.epsilon}, delta={empty.delta} with n_samples={empty.n_samples} are "
             f"too little for {name} to be simulated: nothing could be seen through its noise; "

@@ -15,7 +15,7 @@ from ..metrics import missed_share
 from ._methods import Method
 from ._synthetic import ROWS, Problem, exact_rows
 
-__all__ = ["MOST_FITS", "Prediction", "noise_floor", "predict"]
+__all__ = ["MOST_FITS", "Prediction", "TooLittle", "noise_floor", "predict"]
 
 # Public: the same question has the same answer.
 SEED = 20_260
@@ -37,6 +37,10 @@ SURE_FITS = 12, 32
 
 # How far from chance to certainty the square of a direction must be released to be seen.
 SEEN = 0.5
+
+
+class TooLittle(ValueError):
+    """A method refuses to be fitted at the budget."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,10 @@ def _fit(
     pca = method.estimator(problem.n_components, random_state=seed, **budget, **told)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        return pca.fit(rows)
+        try:
+            return pca.fit(rows)
+        except ValueError as refused:  # in terms of the simulated rows' budget
+            raise TooLittle(str(refused)) from refused
 
 
 def _error(losses: list[float]) -> float:

@@ -1,28 +1,20 @@
 """`scale="private"`: PCA of standardised data, at the cost of one fit, by every method."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
-from skdppca.decomposition._standardise import standardise
+from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded
-from skdppca.mechanisms.base import Public
 from skdppca.metrics import captured_variance
-from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
-from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_estimators, takes
-from ..refusals import refused
-from ..test_bad_input import BAD_X
 
 RNG = np.random.default_rng(0)
 N = 20_000
@@ -193,86 +185,6 @@ def test_everything_is_in_one_charge_and_one_report(factory, adjacency):
     assert {"medians", "median deviations", "far values"} < set(names)
     plain = factory(2, adjacency=adjacency).fit(ROWS).privacy_
     assert pca.privacy_.event == plain.event
-
-
-@on_all_estimators
-@pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
-def test_bad_data_are_a_clear_error_for_nothing(factory, make, message):
-    accountant = PrivacyAccountant(10.0, 1e-5)
-    refused(factory(2, scale="private", accountant=accountant), make(), message)
-
-
-@on_all_estimators
-def test_too_small_a_budget_is_refused_for_nothing(factory):
-    accountant = PrivacyAccountant(10.0, 1e-5)
-    tiny = factory(2, scale="private", epsilon=1e-12, delta=1e-16, accountant=accountant)
-    refused(tiny, IRIS, "ask for more noise than the grid|too small for n_components")
-
-
-def test_the_cost_is_known_before_any_fit():
-    search = GridSearchCV(
-        DPGauss(scale="private"), {"n_components": [1, 2]}, cv=RecordKFold(2), refit=False
-    )
-    assert price(search, 4) == price(search.set_params(estimator__scale=None), 4)
-
-
-@dataclass(frozen=True)
-class Odd:
-    event: GaussianEvent
-
-
-def test_a_mechanism_that_cannot_be_told_is_refused():
-    with pytest.raises(TypeError, match="Odd has no fields event and mean"):
-        standardise(Odd(GaussianEvent(1.0)), Public(2, "add-remove"), True)
-
-
-class Costly(DPGauss):
-    event = PureEvent(0.5)
-
-    def _event(self):
-        return self.event
-
-
-class Approximate(Costly):
-    event = ApproximateEvent(0.5, 1e-7)
-
-
-class Failing(Costly):
-    event = GaussianEvent(1.0, failure=1e-7)
-
-
-@pytest.mark.parametrize("factory", [Costly, Approximate])
-def test_a_cost_that_is_not_gaussian_is_refused_for_nothing(factory):
-    accountant = PrivacyAccountant(1.0, 1e-6)
-    with pytest.raises(ValueError, match=r"scale='private' needs .*Gaussian noise.*public scales"):
-        factory(2, scale="private", accountant=accountant).fit(IRIS)
-    assert accountant.receipts == ()
-
-
-def test_a_probability_of_failure_stays_part_of_the_cost():
-    pca = Failing(2, scale="private").fit(ROWS)
-    assert pca.privacy_.event == Failing.event
-    assert math.fsum(s.mu**2 for s in pca.privacy_.spendings) <= 1.0
-
-
-def test_interactions_have_no_scales():
-    accountant = PrivacyAccountant(1.0, 1e-6, unit="interaction")
-    pca = DPPowerMethod(
-        2, protect="interaction", center=False, scale="private", accountant=accountant
-    )
-    with pytest.raises(ValueError, match="set scale=None"):
-        pca.fit(np.eye(5))
-    assert accountant.receipts == ()
-
-
-def test_a_private_search_refuses_units_that_differ():
-    accountant = PrivacyAccountant(1.0, 1e-6)
-    search = PrivateSearchCV(
-        DPGauss(2, scale="private"), {"clip": ["auto", "spherical"]}, accountant=accountant
-    )
-    with pytest.raises(ValueError, match=r"scale='private' would score .*public scales"):
-        search.fit(IRIS)
-    assert accountant.receipts == ()
 
 
 @on_estimators([{"clip": "spherical"}, {"sampling": "split"}, {"pairs": "incomplete"}], takes)
