@@ -1,4 +1,4 @@
-"""The loop that all figures share: measure what the csv lacks, summarise, draw."""
+"""The loop that all figures share: measure what the raw csv lacks, summarise, draw."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))  # for as_written
+sys.path.append(str(Path(__file__).parents[1]))  # for as_written and experiments_files
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-from _draw import draw  # noqa: E402
-from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available  # noqa: E402
-from _settings import Setting, seed_of  # noqa: E402
-from joblib import Parallel, delayed  # noqa: E402
-from scipy import stats  # noqa: E402
+import numpy as np
+import pandas as pd
+from _draw import draw
+from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available
+from _settings import Setting, seed_of
+from experiments_files import folders
+from joblib import Parallel, delayed
+from scipy import stats
 
-from skdppca.metrics import zeta_squared  # noqa: E402
+from skdppca.metrics import zeta_squared
 
-RESULTS = ROOT / "doc" / "experiments"
 TRIALS = 50
 QUICK_TRIALS, QUICK_MAX_N = 2, 10_000
 LEVEL = 0.95
@@ -76,36 +75,37 @@ def run_all(figures: list[Figure]) -> None:
     parser.add_argument("--max-n", type=int, default=max(GRID), help="leave out larger cells")
     parser.add_argument("--n-jobs", type=int, default=1, help="trials at a time")
     parser.add_argument("--quick", action="store_true", help="few small trials, elsewhere")
-    parser.add_argument("--draw-only", action="store_true", help="from the saved csv")
+    parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
     parser.add_argument("--redo", nargs="+", metavar="METHOD", help="forget its trials first")
-    parser.add_argument("--folder", type=Path, help="where the files lie and go")
+    parser.add_argument("--folder", type=Path, help="where all files lie and go")
     options = parser.parse_args()
-    folder = options.folder or RESULTS
     if options.quick:
         options.trials = min(options.trials, QUICK_TRIALS)
         options.max_n = min(options.max_n, QUICK_MAX_N)
-        folder = options.folder or Path(tempfile.gettempdir()) / "skdppca-experiments"
-    folder.mkdir(parents=True, exist_ok=True)
+        options.folder = options.folder or Path(tempfile.gettempdir()) / "skdppca-experiments"
+    folder, raw = folders(options.folder)
     if options.redo:
-        _forget(folder, options.redo)
+        _forget(raw, options.redo)
     for figure in figures:
+        saved = folder / f"{figure.name}_summary.csv"
         if not options.draw_only:
-            measure(figure, folder, options.trials, options.max_n, options.n_jobs)
-        summary = summarise(figure, folder)
-        if summary.empty:
+            measure(figure, raw, options.trials, options.max_n, options.n_jobs)
+            summary = summarise(figure, raw)
+            if not summary.empty:
+                summary.to_csv(saved, index=False, float_format="%.6g")
+        if saved.exists():
+            print(draw(figure, pd.read_csv(saved), folder))
+        else:
             print(f"{figure.name}: nothing measured yet")
-            continue
-        summary.to_csv(folder / f"{figure.name}_summary.csv", index=False, float_format="%.6g")
-        print(draw(figure, summary, folder))
 
 
-def measure(figure: Figure, folder: Path, trials: int, max_n: int, n_jobs: int) -> None:
-    """Append to the figure's csv every trial that it lacks, each as soon as it is known.
+def measure(figure: Figure, raw: Path, trials: int, max_n: int, n_jobs: int) -> None:
+    """Append to the figure's raw csv every trial that it lacks, each as soon as it is known.
 
-    A trial that another figure's csv has is copied: equal settings mean equal seeds.
+    A trial that another figure's raw csv has is copied: equal settings mean equal seeds.
     """
-    path = folder / f"{figure.name}.csv"
-    known = pd.concat([_read(other) for other in _raw_files(folder)] or [_read(path)])
+    path = raw / f"{figure.name}.csv"
+    known = pd.concat([_read(other) for other in _raw_files(raw)] or [_read(path)])
     known = known.drop_duplicates(COLUMNS[:3]).set_index(COLUMNS[:3])
     mine = set(_read(path).set_index(COLUMNS[:3]).index)
     _read(path).to_csv(path, index=False)  # without what an interrupted run left unfinished
@@ -158,8 +158,8 @@ def one_trial(setting: Setting, trial: int, methods: list[str]) -> list[dict]:
     return rows
 
 
-def _raw_files(folder: Path) -> list[Path]:
-    return [path for path in folder.glob("figure_*.csv") if not path.stem.endswith("_summary")]
+def _raw_files(raw: Path) -> list[Path]:
+    return list(raw.glob("figure_*.csv"))
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -170,12 +170,12 @@ def _read(path: Path) -> pd.DataFrame:
     return frame.astype({"trial": int})
 
 
-def _forget(folder: Path, methods: list[str]) -> None:
+def _forget(raw: Path, methods: list[str]) -> None:
     """Drop the trials of methods that have changed, in all figures: they would be copied."""
     unknown = set(methods) - set(METHODS)
     if unknown:
         raise SystemExit(f"--redo: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
-    for path in _raw_files(folder):
+    for path in _raw_files(raw):
         frame = _read(path)
         frame[~frame["method"].isin(methods)].to_csv(path, index=False)
 
@@ -186,14 +186,14 @@ def _append(path: Path, rows: list[dict]) -> None:
         frame.to_csv(path, mode="a", header=False, index=False, float_format="%.6g")
 
 
-def summarise(figure: Figure, folder: Path) -> pd.DataFrame:
+def summarise(figure: Figure, raw: Path) -> pd.DataFrame:
     """One row a cell: how many trials, and mean and median with intervals of 95 % confidence."""
-    raw = {key: rows for key, rows in _read(folder / f"{figure.name}.csv").groupby(COLUMNS[:2])}
+    trials = {key: rows for key, rows in _read(raw / f"{figure.name}.csv").groupby(COLUMNS[:2])}
     cells = []
     for panel in figure.panels:
         for x, setting in panel.cells.items():
             for method in panel.methods:
-                rows = raw.get((str(setting), method))
+                rows = trials.get((str(setting), method))
                 if rows is None:
                     continue
                 rows = rows.drop_duplicates("trial")

@@ -3,16 +3,17 @@
     python benchmarks/experiments_gdppca/figures.py                       # 100 repeats, an hour
     python benchmarks/experiments_gdppca/figures.py --minutes 6           # so far as it comes
     python benchmarks/experiments_gdppca/figures.py --figures 5 --repeats 20
-    python benchmarks/experiments_gdppca/figures.py --draw-only
+    python benchmarks/experiments_gdppca/figures.py --draw-only           # from the summaries
 
 Figures 2, 3 and 4: Gaussian, t_1 and contaminated Gaussian rows at epsilon 0.5, delta 1e-5, n from
 250 to 2000, d = 5, 10, 25. Figure 5: all three at n = 2000, d = 10, epsilon from 0.1 to 4. The
 eigenvalues are 10, 5, 1, ..., 1, two components are asked for, a record is exchanged (replace-one).
 The paper's vectors are along the axes, here the space is turned at random; no method sees that.
 
-Every result is appended to ``gdppca_figure_<number>.csv`` as soon as it is known, and seeded by
-its place, so that a run can be stopped and goes on where it was. NSGGD takes n^2 steps and is
-left out beyond n = 500.
+Every result is appended to ``benchmarks/results/raw/gdppca_figure_<number>.csv`` as soon as it is
+known, and seeded by its place, so that a run can be stopped and goes on where it was. The picture
+and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is left
+out beyond n = 500.
 """
 
 from __future__ import annotations
@@ -24,22 +25,21 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))  # for baselines
+sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
 
-import matplotlib  # noqa: E402
+import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-from baselines import analyze_gauss_max, g_dppca, nsggd, sgpca  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from baselines import analyze_gauss_max, g_dppca, nsggd, sgpca
+from experiments_files import folders, spread
 
-from skdppca import GDPPCA, DPGauss  # noqa: E402
-from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian  # noqa: E402
-from skdppca.metrics import sin_theta  # noqa: E402
+from skdppca import GDPPCA, DPGauss
+from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
+from skdppca.metrics import sin_theta
 
-FOLDER = ROOT / "doc" / "experiments"
 COLUMNS = ["law", "n", "d", "epsilon", "method", "repeat", "sin_theta"]
 SPECTRUM, DELTA, K = ([9.0, 4.0], 1.0), 1e-5, 2
 SIZES, DIMENSIONS = (250, 500, 750, 1000, 1500, 2000), (5, 10, 25)
@@ -100,10 +100,10 @@ def components(method: str, X: np.ndarray, epsilon: float, seed: int) -> np.ndar
         return pca.fit(X).components_
 
 
-def measure(numbers: list[int], repeats: int, minutes: float, folder: Path) -> None:
+def measure(numbers: list[int], repeats: int, minutes: float, raw: Path) -> None:
     """Repeat after repeat over all cells, until all are done or the processor time is spent."""
     deadline = time.process_time() + 60 * minutes
-    known = {number: read(number, folder) for number in numbers}
+    known = {number: read(number, raw) for number in numbers}
     done = {number: set(map(tuple, rows[COLUMNS[:-1]].values)) for number, rows in known.items()}
     for repeat in range(repeats):
         for number in numbers:
@@ -113,7 +113,7 @@ def measure(numbers: list[int], repeats: int, minutes: float, folder: Path) -> N
                     break
                 cell = (law, n, d, epsilon)
                 rows += one_cell(cell, repeat, done[number])
-            append(rows, number, folder)
+            append(rows, number, raw)
         if time.process_time() > deadline:
             break
 
@@ -137,38 +137,50 @@ def one_cell(cell: tuple, repeat: int, done: set[tuple]) -> list[list]:
     ]
 
 
-def path_of(number: int, folder: Path) -> Path:
-    return folder / f"gdppca_figure_{number}.csv"
+def path_of(number: int, raw: Path) -> Path:
+    return raw / f"gdppca_figure_{number}.csv"
 
 
-def read(number: int, folder: Path) -> pd.DataFrame:
-    path = path_of(number, folder)
+def read(number: int, raw: Path) -> pd.DataFrame:
+    path = path_of(number, raw)
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
 
 
-def append(rows: list[list], number: int, folder: Path) -> None:
-    path = path_of(number, folder)
+def append(rows: list[list], number: int, raw: Path) -> None:
+    path = path_of(number, raw)
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame.to_csv(path, mode="a", header=not path.exists(), index=False, float_format="%.5g")
 
 
+def summary_of(number: int, folder: Path) -> Path:
+    return folder / f"gdppca_figure_{number}_summary.csv"
+
+
+def summarise(number: int, raw: Path, folder: Path) -> None:
+    rows = read(number, raw)
+    if not rows.empty:
+        summary = spread(rows, COLUMNS[:5], COLUMNS[-1])
+        summary.to_csv(summary_of(number, folder), index=False, float_format="%.6g")
+
+
 def draw_figure(number: int, folder: Path) -> None:
-    rows = read(number, folder)
-    if rows.empty:
+    if not summary_of(number, folder).exists():
+        print(f"figure {number}: nothing measured yet")
         return
+    summary = pd.read_csv(summary_of(number, folder))
     by, x = ("law", "epsilon") if number == 5 else ("d", "n")
     panels = list(dict.fromkeys(cell[0 if number == 5 else 2] for cell in FIGURES[number]))
     sheet, axes = plt.subplots(1, 3, figsize=(13.5, 4.2), sharey=True)
     for ax, panel in zip(axes, panels, strict=True):
         for method, (colour, dashes, marker) in STYLES.items():
-            cells = rows[(rows[by] == panel) & (rows["method"] == method)].groupby(x)["sin_theta"]
-            if not len(cells):  # not measured: nothing for the legend to name
+            points = summary[(summary[by] == panel) & (summary["method"] == method)].sort_values(x)
+            if points.empty:  # not measured: nothing for the legend to name
                 continue
-            mean, error = cells.mean(), cells.sem().fillna(0)
+            error = points["sin_theta_mean_error"].fillna(0)
             filled = colour if dashes == "-" else "white"
             ax.errorbar(
-                mean.index, mean, 1.96 * error, color=colour, ls=dashes, marker=marker, ms=4.5,
-                mfc=filled, lw=1.4, label=method,
+                points[x], points["sin_theta_mean"], 1.96 * error, color=colour, ls=dashes,
+                marker=marker, ms=4.5, mfc=filled, lw=1.4, label=method,
             )  # fmt: skip
         ax.set_title(panel if number == 5 else f"d = {panel}", loc="left", fontsize=10)
         ax.set_xlabel(r"$\varepsilon$" if number == 5 else "n")
@@ -183,8 +195,8 @@ def draw_figure(number: int, folder: Path) -> None:
     else:
         sheet.suptitle("n = 2000, d = 10", x=0.01, ha="left", fontsize=11)
     sheet.legend(handles, labels, loc="center right", frameon=False, fontsize=8)
-    counts = rows.groupby([by, x, "method"]).size()
-    repeats = " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
+    counts = sorted({summary["trials"].min(), summary["trials"].max()})
+    repeats = " to ".join(map(str, counts))
     sheet.text(
         0.01, 0.01, f"{repeats} repeats a point. Dashed: NOT PRIVATE.", fontsize=7.5, color="#444"
     )
@@ -198,14 +210,16 @@ def main() -> None:
     parser.add_argument("--figures", type=int, nargs="+", default=[2, 3, 4, 5], choices=FIGURES)
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=np.inf, help="of processor time, at most")
-    parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--folder", type=Path, help="where all files lie and go")
     parser.add_argument("--draw-only", action="store_true")
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
+    folder, raw = folders(options.folder)
     if not options.draw_only:
-        measure(options.figures, options.repeats, options.minutes, options.folder)
+        measure(options.figures, options.repeats, options.minutes, raw)
     for number in options.figures:
-        draw_figure(number, options.folder)
+        if not options.draw_only:
+            summarise(number, raw, folder)
+        draw_figure(number, folder)
 
 
 if __name__ == "__main__":

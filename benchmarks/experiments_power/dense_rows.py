@@ -6,17 +6,22 @@ python benchmarks/experiments_power/dense_rows.py
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from pathlib import Path
 from time import perf_counter
 
+sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
+
 import numpy as np
 import pandas as pd
+from experiments_files import folders, spread
 
 from skdppca import DPGauss, DPPowerMethod
 from skdppca.exceptions import SeededNoiseWarning
 
-RESULTS = Path(__file__).parents[2] / "doc" / "experiments"
+NAME = "power_dense_rows"
+CELL = ["decay", "method"]
 N, D, K, EPSILON = 20_000, 1000, 5, 1.0
 DECAYS = (1.0, 1.5, 2.0)
 
@@ -31,8 +36,9 @@ METHODS = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where the csv goes")
+    parser.add_argument("--folder", type=Path, help="where all files go")
     options = parser.parse_args()
+    folder, raw = folders(options.folder)
     warnings.simplefilter("ignore", SeededNoiseWarning)
     rows = []
     for decay in DECAYS:
@@ -46,11 +52,16 @@ def main():
                 seconds = perf_counter() - started
                 captured = np.sum(V**2 @ variances) / variances[:K].sum()
                 rows.append((decay, name, seed, captured, seconds))
-    columns = ["decay", "method", "seed", "captured", "seconds"]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame.to_csv(options.folder / "power_dense_rows.csv", index=False, float_format="%.5g")
-    table = frame.groupby(["decay", "method"], sort=False)[["captured", "seconds"]].median()
-    print(table.round(4).to_string())
+    frame = pd.DataFrame(rows, columns=[*CELL, "seed", "captured", "seconds"])
+    frame.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
+    summary = summarise(frame)
+    summary.to_csv(folder / f"{NAME}_summary.csv", index=False, float_format="%.5g")
+    print(summary[[*CELL, "captured_median", "seconds"]].round(4).to_string(index=False))
+
+
+def summarise(frame):
+    seconds = frame.groupby(CELL)["seconds"].median()
+    return spread(frame, CELL, "captured").join(seconds, on=CELL)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,17 @@ Figures 1 and 2 of Nicolas et al. (2025):
 With R the matrix and U the top 32 eigenvectors of ``R^T diag(1 / max(deg, m)) R``, R U U^T is the
 ideal low-pass filter of a recommender, and the error ``||R V V^T - R U U^T|| / ||R U U^T||``.
 FOLDER (or SKDPPCA_DATA) holds the saved matrices; without it the generated one alone is run.
+``--draw-only`` draws the picture again from the summary.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
 
 import matplotlib
 
@@ -23,8 +27,10 @@ import numpy as np
 import pandas as pd
 from _matrices import FLOORS, GENERATED, SAVED, load
 from _methods import METHODS, P, weighted
+from experiments_files import folders, spread
 
-RESULTS = Path(__file__).parents[2] / "doc" / "experiments"
+NAME = "power_relative_error"
+CELL = ["matrix", "floor", "method", "epsilon"]
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 # Okabe & Ito's colours
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#56B4E9", "#CC79A7", "#999999", "#000000")
@@ -57,19 +63,19 @@ def measure(folder, epsilons, repeats):
         for row in errors(X, floor, epsilons, repeats):
             found.append((name, floor, *row))
         print(f"{name}, floor {floor}: done", flush=True)
-    columns = ["matrix", "floor", "method", "epsilon", "seed", "relative_error"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(found, columns=[*CELL, "seed", "relative_error"])
 
 
-def draw(frame, path):
-    cells = list(frame.groupby(["matrix", "floor"], sort=False))
+def draw(summary, path):
+    cells = list(summary.groupby(["matrix", "floor"], sort=False))
     sheet, axes = plt.subplots(1, len(cells), figsize=(3 * len(cells), 4.2), sharey=True)
     for ax, ((name, floor), rows) in zip(np.atleast_1d(axes), cells, strict=True):
         for colour, method in zip(COLOURS, METHODS, strict=True):
-            mine = rows[rows["method"] == method].groupby("epsilon")["relative_error"]
+            mine = rows[rows["method"] == method].set_index("epsilon").sort_index()
+            low, median, high = (mine[f"relative_error_{at}"] for at in ("min", "median", "max"))
             style = ":" if method == "no noise" else "-"
-            ax.plot(mine.median().index, mine.median(), style, color=colour, marker="o", ms=3)
-            ax.fill_between(mine.min().index, mine.min(), mine.max(), color=colour, alpha=0.15)
+            ax.plot(mine.index, median, style, color=colour, marker="o", ms=3)
+            ax.fill_between(mine.index, low, high, color=colour, alpha=0.15)
         ax.set(xscale="log", yscale="log", title=f"{name}, floor {floor}", xlabel="epsilon")
         ax.grid(axis="y", color="#e4e4e4")
     np.atleast_1d(axes)[0].set_ylabel("relative error of the filtered matrix")
@@ -84,16 +90,21 @@ def main():
     parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where csv and png go")
+    parser.add_argument("--folder", type=Path, help="where all files lie and go")
+    parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
     options = parser.parse_args()
-    folder = None if options.data is None else Path(options.data)
-    frame = measure(folder, options.epsilons, options.repeats)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(options.folder / "power_relative_error.csv", index=False, float_format="%.5g")
-    draw(frame, options.folder / "power_relative_error.png")
-    keys = ["matrix", "floor", "epsilon", "method"]
-    table = frame.groupby(keys, sort=False)["relative_error"].median().unstack("epsilon")
-    print(table.round(3).to_string())
+    folder, raw = folders(options.folder)
+    saved = folder / f"{NAME}_summary.csv"
+    if not options.draw_only:
+        data = None if options.data is None else Path(options.data)
+        frame = measure(data, options.epsilons, options.repeats)
+        frame.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
+        summary = spread(frame, CELL, "relative_error")
+        summary.to_csv(saved, index=False, float_format="%.5g")
+    summary = pd.read_csv(saved)
+    draw(summary, folder / f"{NAME}.png")
+    cells = summary.set_index(["matrix", "floor", "epsilon", "method"])["relative_error_median"]
+    print(cells.unstack("epsilon", sort=False).round(3).to_string())
 
 
 if __name__ == "__main__":

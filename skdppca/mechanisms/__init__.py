@@ -1,1 +1,0 @@
-"""Frozen mechanisms: each states its cost before it sees data."""
