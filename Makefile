@@ -12,24 +12,31 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test test-slow test-all lint docs clean
 
 help:
-	@echo 'make demo   private components of the digits data, into demo/'
-	@echo 'make test   the whole test suite'
-	@echo 'make lint   style, and the layers of setup.cfg'
-	@echo 'make docs   the documentation into doc/_build/html, and its examples'
-	@echo 'make clean  remove the environment and what was built'
+	@echo 'make demo      private components of the digits data, into demo/'
+	@echo 'make test      the quick tests: less than 4 minutes on two cores'
+	@echo 'make test-all  every test, those marked slow too'
+	@echo 'make lint      style, types, and the layers of setup.cfg'
+	@echo 'make docs      the documentation into doc/_build/html, and its examples'
+	@echo 'make clean     remove the environment and what was built'
 
 demo: $(VENV)/.installed-plot,cli
 	$(BIN)/skdppca demo --force
 
 test: $(VENV)/.installed-test
-	$(ONE_THREAD) $(BIN)/pytest -n 2
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow'
+
+test-slow: $(VENV)/.installed-test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
+
+test-all: test test-slow
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy skdppca
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.installed-doc $(VENV)/.installed-test

@@ -25,10 +25,10 @@ from skdppca import GDPPCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
-from skdppca.mechanisms.kendall import complete_pairs
-from skdppca.mechanisms.pairs import Kernel, cyclic_sum
 from skdppca.metrics import sin_theta
 from skdppca.privacy import mu_of
+from skdppca.records.pairs import Kernel, cyclic_sum
+from skdppca.statistics import KendallMatrix
 
 FIRST_SEED, NOISE_SEED = 9_000, 1_000_000
 BUDGET = {"epsilon": 0.5, "delta": 1e-5}
@@ -65,7 +65,7 @@ def population(law: str, d: int, n: int, repeats: int) -> np.ndarray:
     draw = LAWS[law](200_000, d, *SPECTRUM, random_state=0)
     total = cyclic_sum(draw.X, np.arange(len(draw.X)), 20, Kernel())
     matrix = (np.triu(total) + np.triu(total, 1).T) / (40 * len(draw.X)) * n
-    sd = complete_pairs(1.0, "add-remove") / mu_of(**BUDGET)
+    sd = KendallMatrix(d).sensitivity("add-remove") / mu_of(**BUDGET)
     rng = np.random.default_rng(FIRST_SEED)
     errors = []
     for _ in range(repeats):

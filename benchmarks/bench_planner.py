@@ -17,11 +17,11 @@ from time import perf_counter
 import numpy as np
 from _common import machine, save, show
 
+from skdppca.decomposition import METHODS
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
-from skdppca.planner._methods import METHODS
-from skdppca.planner._synthetic import FEATURES
+from skdppca.planner.simulation import FEATURES
 
 FIRST_SEED = 40_000
 WITHIN = 0.25

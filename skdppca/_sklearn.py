@@ -1,6 +1,9 @@
 """The only door to scikit-learn's private names."""
 
-from sklearn.base import _fit_context as fit_context
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _assess_dimension as assess_dimension
 from sklearn.utils._param_validation import (
     Interval,
@@ -17,3 +20,13 @@ __all__ = [
     "fit_context",
     "validate_parameter_constraints",
 ]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
+    """Return scikit-learn's decorator for `fit`, typed so that `fit` keeps its signature."""
+    decorate: Callable[[Method], Method] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate

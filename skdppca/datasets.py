@@ -1,7 +1,7 @@
-"""Synthetic data whose components are known, as the papers judge their methods on.
+"""Synthetic data with known components, as in the experiments of the papers.
 
-The draws are data, not noise that protects anybody: numpy's generators, repeatable by a seed.
-Rows are drawn in batches straight into X; nothing else of its size is ever held.
+A seed repeats the data: they come from numpy's generators, because they are no privacy noise. Rows
+are drawn in batches, so that X is the only array of its size.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .linalg import fix_signs
 
 __all__ = ["Draw", "make_contaminated", "make_elliptical", "make_gaussian", "make_spiked"]
 
-# Rows that are drawn at a time.
+# Rows drawn at a time.
 BATCH_ROWS = 4096
 
-# Kim & Jung's outliers: the norm of their mean over the largest eigenvalue, and their spread.
+# The outliers of Kim & Jung: norm of their mean over the largest eigenvalue, and their spread.
 OUTLIER_DISTANCE = 2.5
 OUTLIER_SD = 0.05
 
@@ -45,7 +45,7 @@ def make_spiked(
     random_state: Any = None,
     dtype: Any = np.float64,
 ) -> Draw:
-    r"""Draw records that share a signal and differ by noise of standard deviation `sigma` alone.
+    r"""Draw records that share a signal and differ only by noise.
 
     Every record i is a matrix :math:`A_i` with mean :math:`V \Lambda V^\top + \sigma^2 I`, where
     the columns of V span a random subspace. For one component it is a row,
@@ -59,13 +59,14 @@ def make_spiked(
     n_records, n_features, n_components : int
         n, d and k; the result has n rows if k is 1, else n (k + 1).
     eigenvalues : float or array-like of shape (n_components,)
-        Of the signal, positive, in any order. The covariance has these plus ``sigma**2``.
+        Eigenvalues of the signal: positive, in any order. Those of the covariance are larger by
+        ``sigma**2``.
     sigma : float
-        Standard deviation of every entry of the noise; 0 makes all records alike.
+        Standard deviation of every entry of the noise. With 0, all :math:`A_i` are equal.
     random_state : int, Generator, SeedSequence or None, default=None
-        For ``numpy.random.default_rng``.
+        Seed for ``numpy.random.default_rng``.
     dtype : dtype, default=float64
-        float64 or float32, of X.
+        Dtype of X, float64 or float32.
 
     Returns
     -------
@@ -81,9 +82,9 @@ def make_spiked(
     References
     ----------
     J. Düngler, A. Sanyal. An iterative algorithm for differentially private k-PCA with adaptive
-    noise. Appendix G.1, with one deviation: there, one component's signal is
-    :math:`\pm\lambda_1 v`, of variance :math:`\lambda_1^2`. Here that is :math:`\lambda_1`, as
-    with more components.
+    noise. Appendix G.1, with one deviation. There, the signal of a single component is
+    :math:`\pm\lambda_1 v`, of variance :math:`\lambda_1^2`. Here its variance is
+    :math:`\lambda_1`, as with more components.
 
     Examples
     --------
@@ -122,7 +123,10 @@ def make_gaussian(
     random_state: Any = None,
     dtype: Any = np.float64,
 ) -> Draw:
-    r"""Draw rows from :math:`N(0, V \Lambda V^\top + \sigma^2 I)`, V a random subspace.
+    r"""Draw Gaussian rows whose signal lies in a random subspace.
+
+    The rows come from :math:`N(0, V \Lambda V^\top + \sigma^2 I)`, where the columns of V span the
+    subspace.
 
     Parameters
     ----------
@@ -164,15 +168,18 @@ def make_elliptical(
     random_state: Any = None,
     dtype: Any = np.float64,
 ) -> Draw:
-    r"""Draw rows from a multivariate t: Gaussian rows over :math:`\sqrt{\chi^2_{df} / df}`.
+    r"""Draw rows from a multivariate t distribution, which has heavy tails.
+
+    They are rows of `make_gaussian`, each divided by its own :math:`\sqrt{\chi^2_{df} / df}`.
 
     Parameters
     ----------
     n_records, n_features, eigenvalues, sigma
-        As in `make_gaussian`, of the scatter matrix.
+        As in `make_gaussian`. The eigenvalues are those of the scatter matrix.
     df : float
-        Degrees of freedom: 1 is the multivariate Cauchy (Kim & Jung 2025, section 4.2), ``inf``
-        the rows of `make_gaussian`. Refused if so small that rows are infinite in `dtype`.
+        Degrees of freedom. 1 gives the multivariate Cauchy distribution (Kim & Jung 2025, section
+        4.2), ``inf`` the rows of `make_gaussian`. A value so small that rows are infinite in
+        `dtype` is refused.
     random_state, dtype
         As in `make_gaussian`.
 
@@ -180,7 +187,7 @@ def make_elliptical(
     -------
     Draw
         ``(X, groups, components, covariance)``; groups is None, and `covariance` is the scatter
-        matrix. The rows' own covariance is ``df / (df - 2)`` times that, and infinite up to
+        matrix. The covariance of the rows is ``df / (df - 2)`` times that, and infinite up to
         ``df=2``.
 
     Examples
@@ -211,7 +218,7 @@ def make_contaminated(
     random_state: Any = None,
     dtype: Any = np.float64,
 ) -> Draw:
-    r"""Draw Gaussian rows, a fraction of which is replaced by gross outliers on one side.
+    r"""Draw Gaussian rows and replace a fraction of them by far outliers on one side.
 
     The outliers come from :math:`N(2.5 \lambda_1 u, 0.05^2 I)`, where :math:`\lambda_1` is the
     covariance's largest eigenvalue and u a random direction orthogonal to the components.
@@ -219,23 +226,23 @@ def make_contaminated(
     Parameters
     ----------
     n_records, n_features, eigenvalues, sigma
-        As in `make_gaussian`; fewer eigenvalues than features.
+        As in `make_gaussian`, with fewer eigenvalues than features.
     fraction : float, default=0.05
-        Between 0 and 1; that share of the rows, rounded to whole rows, is replaced.
+        Share of the rows that is replaced, between 0 and 1; rounded to whole rows.
     random_state, dtype
-        As in `make_gaussian`, whose rows the others are.
+        As in `make_gaussian`, which draws the other rows.
 
     Returns
     -------
     Draw
-        ``(X, groups, components, covariance)``; groups is None, components and covariance are
-        those of the rows that are no outliers.
+        ``(X, groups, components, covariance)``; groups is None, and components and covariance
+        are those of the rows that are not outliers.
 
     References
     ----------
     M. Kim, S. Jung. Robust and differentially private PCA for non-Gaussian data. 2025, section
-    4.2, in a random rotation: the covariance there, with the eigenvalues 10, 5, 1, ..., 1, is
-    ``eigenvalues=[9, 4], sigma=1``.
+    4.2, here in a random rotation. The covariance there has the eigenvalues 10, 5, 1, ..., 1: that
+    is ``eigenvalues=[9, 4], sigma=1``.
 
     Examples
     --------
@@ -274,7 +281,7 @@ def _covariance(components: np.ndarray, spikes: np.ndarray, sigma: float) -> np.
 def _normal_batches(
     n_rows: int, n_columns: int, rng: np.random.Generator
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Standard normal rows, some at a time; they do not depend on the size of a batch."""
+    """Yield standard normal rows in batches; the size of a batch does not change the rows."""
     for start in range(0, n_rows, BATCH_ROWS):
         rows = slice(start, min(start + BATCH_ROWS, n_rows))
         yield rows, rng.standard_normal((rows.stop - start, n_columns))
@@ -283,7 +290,7 @@ def _normal_batches(
 def _check(
     n_records: int, n_features: int, eigenvalues: Any, sigma: float, dtype: Any
 ) -> tuple[np.ndarray, np.dtype]:
-    """The eigenvalues by decreasing size, and the dtype."""
+    """Return the eigenvalues in decreasing order, and the dtype."""
     for name, count in [("n_records", n_records), ("n_features", n_features)]:
         if not isinstance(count, Integral) or count < 1:
             raise ValueError(f"{name}={count!r} must be a whole number of at least 1")

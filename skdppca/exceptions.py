@@ -24,11 +24,11 @@ class SealedAccountantError(RuntimeError):
 
 
 class UnknownEventError(ValueError):
-    """A privacy event is of no known kind, so its cost is unknown and the release refused."""
+    """A privacy event is of no known kind, so its cost is unknown and the release is refused."""
 
 
 class NotReleasedError(AttributeError):
-    """A fitted attribute that this method does not release, with the reason and the way to it."""
+    """The method does not release this attribute; the message says why, and how to get it."""
 
 
 class SeededNoiseWarning(UserWarning):
@@ -36,4 +36,4 @@ class SeededNoiseWarning(UserWarning):
 
 
 class MovingFoldsWarning(UserWarning):
-    """One record more or less moves others between the folds of a search: its price is no bound."""
+    """Adding one record moves others between folds, so the stated cost of a search is no bound."""

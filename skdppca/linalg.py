@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-__all__ = ["decreasing_eigh", "fix_signs", "qr_svd", "symmetric_from_upper"]
+__all__ = ["decreasing_eigh", "dense_fits", "fix_signs", "qr_svd", "symmetric_from_upper"]
+
+# A d x d matrix of 1 GiB, and twice as much that LAPACK works with.
+MOST_DENSE_FEATURES = 11_585
+
+
+def dense_fits(n_features: int) -> bool:
+    """Whether a d x d matrix is small enough to be decomposed; public."""
+    return n_features <= MOST_DENSE_FEATURES
 
 
 def symmetric_from_upper(values: np.ndarray, size: int) -> np.ndarray:

@@ -169,7 +169,8 @@ def zeta_squared(components: Any, covariance: Any) -> float:
 def missed_share(rows: np.ndarray, values: np.ndarray, vectors: np.ndarray) -> float:
     """`zeta_squared` of orthonormal rows against eigenvalues, from large to small, and vectors."""
     k = len(rows)
-    missed = np.sum(_outside(vectors[:k], rows) ** 2, axis=1)
+    top = vectors[:k]
+    missed = np.sum((top - (top @ rows.T) @ rows) ** 2, axis=1)
     taken = np.sum((rows @ vectors[k:].T) ** 2, axis=0)
     loss = (values[:k] - values[k - 1]) @ missed + (values[k - 1] - values[k:]) @ taken
     return float(min(loss / values[:k].sum(), 1.0))
@@ -199,8 +200,9 @@ def sin_theta(components: Any, reference: Any, norm: str = "spectral") -> float:
 
     Notes
     -----
-    The sines are the singular values of :math:`(I - V V^\top) U` (Björck & Golub 1973). Angles
-    down to 1e-15 keep their size, where the cosine of an angle below 1e-8 is 1.
+    Small angles come from their sines and large ones from their cosines
+    (`scipy.linalg.subspace_angles`; Björck & Golub 1973, Knyazev & Argentati 2002). Angles down to
+    1e-15 keep their size, where the cosine of an angle below 1e-8 is 1.
 
     Examples
     --------
@@ -219,7 +221,7 @@ def sin_theta(components: Any, reference: Any, norm: str = "spectral") -> float:
             f"components has {len(rows)} rows and reference {len(others)}; compare subspaces of "
             "one dimension"
         )
-    sines = np.minimum(linalg.svdvals(_outside(rows, others)), 1.0)
+    sines = np.sin(linalg.subspace_angles(rows.T, others.T))  # the largest first
     return float(sines[0] if norm == "spectral" else linalg.norm(sines))
 
 
@@ -278,8 +280,3 @@ def _check_features(rows: np.ndarray, other: np.ndarray, name: str) -> None:
             f"components has {rows.shape[1]} features and {name} {other.shape[1]}; both must "
             "have the same"
         )
-
-
-def _outside(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The part of every row that is orthogonal to the span of `others`."""
-    return rows - (rows @ others.T) @ others

@@ -1,4 +1,4 @@
-"""Many repeats of "draw data, fit, judge", as the figures of papers need them."""
+"""Repeat "draw data, fit, judge" many times, as for the figures of a paper."""
 
 from __future__ import annotations
 
@@ -38,32 +38,35 @@ def run_trials(
     metrics: Mapping[str, Metric] | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Draw data, fit, judge; and again. For synthetic or public data: nothing of it is private.
+    """Draw data, fit estimators and judge them, many times.
+
+    Use synthetic or public data only: nothing in the result is private.
 
     Parameters
     ----------
     estimator : estimator or dict of str to estimator
-        Cloned for every trial. All of a dict are judged on the same draw.
+        Cloned for every trial. All estimators of a dict are fitted to the same draw.
     sampler : callable
-        ``sampler(random_state=generator)`` gives ``(X, groups, components, covariance)``, as the
-        functions of `skdppca.datasets` do; groups is None where every row is a record.
+        ``sampler(random_state=generator)`` returns ``(X, groups, components, covariance)``, as the
+        functions of `skdppca.datasets` do. If groups is None, every row is a record.
     n_trials : int, default=50
+        Number of trials.
     n_jobs : int or None, default=None
-        Processes. The values do not depend on it, but `fit_seconds` does.
+        Number of processes, which changes `fit_seconds` and no other value.
     random_state : int or None, default=None
-        For the draws, and for the noise of the estimators that have a seed.
+        Seed for the draws, and for the noise of the estimators that have a seed.
     metrics : dict of str to callable, optional
-        ``metric(fitted_estimator, draw)`` gives a number; a draw has the fields `X`, `groups`,
-        `components` and `covariance`. By default `zeta_squared` against the covariance and
-        `sin_theta`, of the largest angle, against the components.
+        ``metric(fitted_estimator, draw)`` returns a number. A draw has the fields `X`, `groups`,
+        `components` and `covariance`. By default `zeta_squared` against the covariance, and
+        `sin_theta` of the largest angle against the components.
     progress : bool, default=True
         Show a bar on a terminal, if rich is installed.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `trial`, `estimator`, `metric`, `value`: a row for every metric, and one for the
-        metric "fit_seconds", of every estimator in every trial.
+        Columns `trial`, `estimator`, `metric`, `value`. In every trial, an estimator has one row
+        for each metric, and one for the metric "fit_seconds".
 
     Raises
     ------
@@ -72,21 +75,21 @@ def run_trials(
     ValueError, TypeError
         Invalid parameters, a draw that is no such tuple, or an estimator that has an accountant.
     Exception
-        What a fit raises, as it is.
+        Any error of a fit, unchanged.
 
     Notes
     -----
-    **Draws and noise are independent**, and so are all trials: one ``SeedSequence`` is spawned
-    for every trial, and that again for its draw and for every estimator. The first trials are the
-    same whatever `n_trials` is.
+    **Draws and noise are independent**, and so are all trials. `random_state` spawns a
+    ``SeedSequence`` for every trial, which spawns one for its draw and one for every estimator.
+    The first trials do not depend on `n_trials`.
 
     **Noise.** An estimator with ``random_state=None`` keeps its secure noise, which no seed
-    repeats. Where an estimator has a seed, its value does not matter: each trial puts a stream of
-    its own in its place. One seed for all trials would add the same noise to all of them, and
-    their spread would not show it.
+    repeats. If an estimator has a seed, every trial replaces it by a stream of its own, so the
+    value of the seed does not matter. One seed for all trials would add the same noise in each,
+    and the spread of the trials would not show the noise.
 
-    **Accountants** are refused: synthetic data cost nothing, and in other processes an accountant
-    is sealed.
+    **Accountants** are refused: synthetic data need no budget, and a `PrivacyAccountant` cannot be
+    charged in other processes.
 
     Examples
     --------
@@ -114,7 +117,7 @@ def run_trials(
     if SECONDS in metrics:
         raise ValueError(f"metrics has {SECONDS!r}, which is measured anyway; choose another name")
     trials = np.random.SeedSequence(random_state).spawn(n_trials)
-    # Processes, not threads: warnings are silenced for a whole process.
+    # Processes, not threads: a filter of warnings applies to a whole process.
     results = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator")(
         delayed(_trial)(dict(estimator), sampler, dict(metrics), trial) for trial in trials
     )
@@ -158,7 +161,7 @@ def _draw(sampler: Callable[..., Any], generator: np.random.Generator) -> Draw:
 
 
 def _seed(estimator: Any, sequence: np.random.SeedSequence) -> bool:
-    """Replace every seed in the estimator by a stream of its own; say whether there was one."""
+    """Replace every seed in the estimator by a stream of its own; return whether it had one."""
     seeded = sorted(
         name
         for name, value in estimator.get_params().items()
@@ -189,7 +192,7 @@ DEFAULT_METRICS: dict[str, Metric] = {"zeta_squared": _zeta_squared, "sin_theta"
 
 
 def _watched(results: Iterable[Any], n_trials: int, progress: bool) -> Iterable[Any]:
-    """The results, with a bar that counts them on a terminal."""
+    """Return the results; on a terminal, a bar counts them."""
     if not progress or not sys.stderr.isatty():
         return results
     try:

@@ -1,31 +1,31 @@
-"""The estimators that the common tests run on: a new one adds a line."""
+"""The estimators that the common tests run on: all there are."""
 
 import pytest
 
-from skdppca import (
-    GDPPCA,
-    KDPPCA,
-    DPGauss,
-    DPPowerMethod,
-    KDPOjas,
-    PrivatePCA,
-    ResidualGauss,
-    SmoothSensitivityPCA,
-)
+from skdppca import PrivatePCA
+from skdppca.decomposition import METHODS
 
 ESTIMATORS = [
-    ("DPGauss", DPGauss),
-    ("KDPPCA", KDPPCA),
-    ("KDPOjas", KDPOjas),
-    ("ResidualGauss", ResidualGauss),
-    ("GDPPCA", GDPPCA),
-    ("DPPowerMethod", DPPowerMethod),
+    *((name, method.estimator) for name, method in METHODS.items()),
     ("PrivatePCA", PrivatePCA),
-    ("SmoothSensitivityPCA", SmoothSensitivityPCA),
 ]
 
 on_all_estimators = pytest.mark.parametrize(
     "factory", [pytest.param(factory, id=name) for name, factory in ESTIMATORS]
+)
+
+
+def but_the_first_slow(cases):
+    """The same cases; the quick tests run the first one, for what all estimators share."""
+    first, *others = (case if hasattr(case, "marks") else pytest.param(case) for case in cases)
+    return [
+        first,
+        *(pytest.param(*c.values, id=c.id, marks=[*c.marks, pytest.mark.slow]) for c in others),
+    ]
+
+
+on_all_estimators_slowly = pytest.mark.parametrize(
+    "factory", but_the_first_slow(on_all_estimators.args[1])
 )
 
 
@@ -45,15 +45,17 @@ def takes(factory, parameters):
     return True
 
 
-def on_estimators(ways, of=takes, **more):
+def on_estimators(ways, of=takes, slowly=False, **more):
     """Parametrise by every estimator and the parameters that it takes, out of all `ways`.
 
-    A dict in `more` adds an argument: its values, in the order of the ways.
+    A list in `more` adds an argument: its values, in the order of the ways. With `slowly`, the
+    quick tests run every way on one estimator only.
     """
     cases = []
     for parameters, *others in zip(ways, *more.values(), strict=True):
         able = [(name, factory) for name, factory in ESTIMATORS if of(factory, parameters)]
         assert able, f"no estimator takes {parameters}"
         text = ", ".join(f"{key}={value}" for key, value in parameters.items()) or "default"
-        cases += [pytest.param(f, parameters, *others, id=f"{name}-{text}") for name, f in able]
+        new = [pytest.param(f, parameters, *others, id=f"{name}-{text}") for name, f in able]
+        cases += but_the_first_slow(new) if slowly else new
     return pytest.mark.parametrize(["factory", "parameters", *more], cases)

@@ -52,6 +52,7 @@ def refused(estimator, X, message, groups=None):
             estimator.fit(X, groups=groups)
     assert estimator.accountant is None or estimator.accountant.receipts == ()
     assert not hasattr(estimator, "components_")
+    assert caught.value.__context__ is None  # `from None` would only hide what it quotes
     error = "".join(traceback.format_exception(caught.value))
     return error + "".join(str(warning.message) for warning in shown)
 

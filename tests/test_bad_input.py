@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from .estimators import on_all_estimators
+from .estimators import on_all_estimators, on_all_estimators_slowly
 from .refusals import (
     N_ROWS,
     TEXT,
@@ -123,27 +123,27 @@ on_bad_groups = pytest.mark.parametrize(
 )
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @on_both_accountants
 @on_bad_X
 def test_bad_data_are_a_clear_error_for_nothing(factory, make, message, new_accountant, tmp_path):
     refused(factory(accountant=new_accountant(tmp_path)), make(), message)
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @on_bad_X
 def test_errors_about_data_hold_no_private_value(factory, make, message):
     assert_tells_nothing(refused(factory(), make(), message))
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @on_bad_X
 def test_errors_about_data_with_groups_hold_no_private_value(factory, make, message):
     groups = labels(TEXT, VALUE)
     assert_tells_nothing(refused(factory(unit="patient"), make(), message, groups))
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @on_both_accountants
 @on_bad_groups
 def test_bad_groups_are_a_clear_error_for_nothing(
@@ -153,7 +153,7 @@ def test_bad_groups_are_a_clear_error_for_nothing(
     assert_tells_nothing(refused(estimator, rows(), message, make()))
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @on_both_accountants
 def test_groups_that_a_pipeline_drops_are_an_error_for_nothing(factory, new_accountant, tmp_path):
     accountant = new_accountant(tmp_path, "patient")
@@ -200,13 +200,13 @@ GOOD_GROUPS = {
 }
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @pytest.mark.parametrize("make", GOOD_X.values(), ids=GOOD_X)
 def test_odd_but_good_data_do(factory, make):
     assert_fits_in_silence(factory(2, random_state=0), make())
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @pytest.mark.parametrize("make", GOOD_GROUPS.values(), ids=GOOD_GROUPS)
 def test_odd_but_good_groups_do(factory, make):
     assert_fits_in_silence(factory(2, unit="patient", random_state=0), rows(), make())

@@ -1,9 +1,6 @@
 """The baselines of benchmarks/: labelled not private, and shown to be."""
 
 import ast
-import importlib
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +8,9 @@ import pytest
 from skdppca.datasets import make_gaussian
 from skdppca.metrics import sin_theta
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from .benchmarks import BENCHMARKS, load
+
 FILES = sorted((BENCHMARKS / "baselines").glob("*.py"))
-
-
-def load(name):
-    """A module of the folder, without leaving benchmarks on the path."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

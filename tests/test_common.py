@@ -30,11 +30,11 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.decomposition import _base
+from skdppca.decomposition import randomness
 from skdppca.exceptions import NotReleasedError
 from skdppca.noise import NoiseSource
 
-from .estimators import ESTIMATORS, on_all_estimators
+from .estimators import ESTIMATORS, but_the_first_slow, on_all_estimators
 
 CONFIGURATIONS = [
     {},
@@ -43,7 +43,9 @@ CONFIGURATIONS = [
     {"adjacency": "replace-one"},
     {"scale": "private"},
 ]
-on_all_configurations = pytest.mark.parametrize("parameters", CONFIGURATIONS, ids=str)
+on_all_configurations = pytest.mark.parametrize(
+    "parameters", but_the_first_slow(CONFIGURATIONS), ids=str
+)
 
 MORE_CHECKS = [
     check_dataframe_column_names_consistency,
@@ -75,14 +77,19 @@ GROUPS = {"row": None, "flower": np.arange(len(IRIS)) // 3}
 
 # With every configuration once, and with every accountant once: they know nothing of each other.
 CONFIGURATIONS_AND_ACCOUNTANTS = [
-    *[(configuration, "no accountant") for configuration in CONFIGURATIONS],
-    ({}, "memory"),
-    ({"adjacency": "replace-one"}, "ledger"),
+    pytest.param({}, "memory"),
+    *[pytest.param(configuration, "no accountant") for configuration in CONFIGURATIONS],
+    pytest.param({"adjacency": "replace-one"}, "ledger"),
 ]
 
 # Draws of the noise: many for what all share (`fit`, and the fitted methods), fewer for the slow.
 SALTS = {DPGauss: 20}
 FEWER_SALTS = 5
+ON_SALTS = [
+    pytest.param(factory, salt, id=f"{name}-{salt}")
+    for name, factory in ESTIMATORS
+    for salt in range(SALTS.get(factory, FEWER_SALTS))
+]
 
 
 @pytest.fixture(params=["no accountant", "memory", "ledger"])
@@ -108,7 +115,9 @@ def assert_passes_all_checks(estimator):
 
 @on_all_estimators
 @pytest.mark.parametrize(
-    ("parameters", "new_accountant"), CONFIGURATIONS_AND_ACCOUNTANTS, indirect=["new_accountant"]
+    ("parameters", "new_accountant"),
+    but_the_first_slow(CONFIGURATIONS_AND_ACCOUNTANTS),
+    indirect=["new_accountant"],
 )
 def test_scikit_learns_checks_pass(factory, parameters, new_accountant):
     accountant = new_accountant(parameters.get("adjacency", "add-remove"))
@@ -128,18 +137,21 @@ def salted(salt):
     return SaltedNoiseSource
 
 
-@pytest.mark.parametrize(
-    ("factory", "salt"),
-    [
-        (factory, salt)
-        for _, factory in ESTIMATORS
-        for salt in range(SALTS.get(factory, FEWER_SALTS))
-    ],
-)
+@pytest.mark.parametrize(("factory", "salt"), but_the_first_slow(ON_SALTS))
 def test_scikit_learns_checks_pass_whatever_the_noise(factory, salt, monkeypatch):
     # The checks fix random_state, and would see the same noise every time.
-    monkeypatch.setattr(_base, "NoiseSource", salted(salt))
+    monkeypatch.setattr(randomness, "NoiseSource", salted(salt))
     assert_passes_all_checks(factory())
+
+
+@on_all_estimators
+def test_the_salt_changes_the_noise_of_a_seed(factory, monkeypatch):
+    def components(salt):
+        monkeypatch.setattr(randomness, "NoiseSource", salted(salt))
+        return factory(2, random_state=0).fit(IRIS).components_
+
+    np.testing.assert_array_equal(components(0), components(0))
+    assert not np.array_equal(components(0), components(1))
 
 
 @on_all_estimators

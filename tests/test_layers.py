@@ -1,4 +1,4 @@
-"""Layers that import-linter cannot see: private names of scikit-learn have one door."""
+"""Layers that import-linter cannot see: private names of scikit-learn, records, and rooms."""
 
 import ast
 from pathlib import Path
@@ -65,3 +65,75 @@ def test_the_door_to_private_names_is_used():
 )
 def test_no_other_module_imports_private_names_of_scikit_learn(path):
     assert private_imports(path.read_text(encoding="utf-8")) == []
+
+
+# Who takes the records themselves, or pays for numbers that are no sum, and proves it there.
+OPENED = {
+    "mechanisms/centre.py": {"_median_distance"},
+    "mechanisms/scales.py": {"exact_scales"},
+    "decomposition/gdppca/mechanism.py": {"_median_difference"},
+    "decomposition/smooth_sensitivity/gap.py": {"exact_span", "release_span"},
+}
+DOORS = {"unprotected_records", "take"}
+METHODS = sorted(
+    path
+    for room in ("mechanisms", "decomposition", "maps")
+    for path in (PACKAGE / room).rglob("*.py")
+)
+
+
+def openings(source):
+    """Names of the functions that ask for more than sums, or look past `PrivateData`."""
+    names = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Attribute):
+                continue
+            past = isinstance(node.value, ast.Attribute) and node.value.attr == "source"
+            if node.attr in DOORS or (past and node.attr != "layout"):
+                names.append(function.name)
+    return set(names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "data.unprotected_records('a median')",
+        "self.data.take('gap', mu, 1.0, rounding=0.0)",
+        "data.source.total(Count())",
+        "mean.data.source.private_n",
+    ],
+)
+def test_a_planted_look_past_the_door_is_found(line):
+    assert openings(f"def peek(data):\n    return {line}") == {"peek"}
+
+
+@pytest.mark.parametrize(
+    "line", ["data.ask(Count(), mu)", "data.source.layout", "query.release(total, data.noise)"]
+)
+def test_a_question_is_no_finding(line):
+    assert openings(f"def ask(data):\n    return {line}") == set()
+
+
+@pytest.mark.parametrize("path", METHODS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_method_learns_of_the_records_by_asking(path):
+    found = openings(path.read_text(encoding="utf-8"))
+    assert found == OPENED.get(path.relative_to(PACKAGE).as_posix(), set())
+
+
+ROOMS = {path.parent.name for path in (PACKAGE / "decomposition").glob("*/estimator.py")}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in METHODS if path.parent.name in ROOMS],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_a_method_knows_no_other_method(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    above = {(node.module or "").split(".")[0] for node in imports if node.level == 2}
+    assert not above & (ROOMS | {"methods", "private_pca"})
+    assert all(node.level or "skdppca" not in node.module for node in imports)

@@ -10,11 +10,10 @@ from scipy import sparse
 from skdppca import GDPPCA, DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.maps import projection_map
-from skdppca.maps._mechanism import MapMechanism
-from skdppca.mechanisms.base import Public
-from skdppca.mechanisms.gaussian import GaussianQuery
-from skdppca.privacy import GaussianEvent
+from skdppca.maps._map import LabelledRows
+from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.records import Records
+from skdppca.statistics import Count, Explicit, Histogram
 
 X = np.random.default_rng(0).normal(size=(500, 3)) * [4.0, 2.0, 1.0]
 COST = {"epsilon": 1.0, "delta": 1e-6}
@@ -99,15 +98,25 @@ def test_a_row_lies_where_it_lies_by_itself():
     rows, axes = rng.normal(size=(300, 50)), np.linalg.qr(rng.normal(size=(50, 2)))[0].T.copy()
 
     def cells(some, edges):
-        asked = MapMechanism(
-            Public(50, "add-remove"), GaussianEvent(1.0), axes, np.zeros(50), edges
-        )
-        return asked._cells(Records(some).map(lambda b: b.scores(axes, asked.centre), width=2))
+        return Histogram(axes, np.zeros(50), *edges)._cells(Records(some))
 
     alone = [Records(row[None]).map(lambda b: b.scores(axes, None), width=2)[0] for row in rows]
     edges = tuple(np.sort(np.array(alone), axis=0).T)
     together = cells(rows, edges)
     np.testing.assert_array_equal(together, [cells(row[None], edges)[0] for row in rows])
+
+
+def test_labelled_rows_answer_no_other_question():
+    # their labels would not follow the rows through a view, or into a part
+    rows = LabelledRows(Records(X), np.arange(len(X)) // 2)
+    for ask in (
+        lambda: rows.total(Count()),
+        lambda: rows.seen(Explicit()),
+        lambda: rows.assign((1, 1), NoiseSource(0)),
+        lambda: rows.shuffled(NoiseSource(0)),
+    ):
+        with pytest.raises(TypeError, match="ask a Histogram"):
+            ask()
 
 
 def test_rows_that_overflow_lie_outside():
@@ -133,7 +142,7 @@ def test_beyond_the_budget_nothing_is_computed(monkeypatch):
         raise AssertionError("the rows were read before the charge")
 
     accountant = PrivacyAccountant(0.5, 1e-5)
-    monkeypatch.setattr(MapMechanism, "__call__", touched)
+    monkeypatch.setattr(Histogram, "total", touched)
     with pytest.raises(BudgetExceeded):
         projection_map(PCA_2, X, accountant=accountant, **COST)
     assert accountant.receipts == ()

@@ -103,6 +103,14 @@ def test_sines_of_known_angles(angle):
     assert both == pytest.approx(linalg.norm(sines), **tolerance)
 
 
+def test_sines_of_a_wide_and_a_narrow_angle():
+    angles = np.array([1e-9, math.pi / 2 - 1e-7])
+    rows = np.cos(angles)[:, np.newaxis] * BASIS[:2] + np.sin(angles)[:, np.newaxis] * BASIS[2:4]
+    assert sin_theta(rows, BASIS[:2]) == pytest.approx(np.sin(angles[1]), rel=1e-15)
+    both = sin_theta(rows, BASIS[:2], norm="frobenius")
+    assert both == pytest.approx(linalg.norm(np.sin(angles)), rel=1e-15)
+
+
 @pytest.mark.parametrize(("norm", "order"), [("frobenius", "fro"), ("spectral", 2)])
 def test_the_subspace_distance_is_that_of_the_projectors(norm, order):
     one, other = tilted(0.7), BASIS[[0, 4]]

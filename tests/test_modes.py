@@ -4,8 +4,7 @@ from .estimators import on_estimators
 from .test_common import assert_passes_all_checks
 
 MODES = [
-    {"mechanism": "output"},
-    {"mechanism": "output", "n_components": 1},
+    {"noise": "gap-release", "n_components": 1},
     {"noise": "student", "norm_bound": 10.0, "center": False},
     {"noise": "cauchy", "norm_bound": 10.0, "center": False, "n_components": 1},
     {"noise": "gaussian", "epsilon": 0.5, "norm_bound": 10.0, "center": False},

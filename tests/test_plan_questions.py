@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdppca.planner import plan
-from skdppca.planner._spectra import SPECTRA, check_spectrum
+from skdppca.planner.spectra import SPECTRA, check_spectrum
 
 
 @pytest.mark.parametrize("name", sorted(SPECTRA))
@@ -24,20 +24,26 @@ def test_a_spectrum_may_come_in_any_order():
 @pytest.mark.parametrize(
     ("changed", "error", "remedy"),
     [
-        ({"n_samples": 1}, ValueError, "between 2 and"),
-        ({"n_samples": 100.5}, TypeError, "give an int"),
+        ({"n_samples": 1}, ValueError, r"an int in the range \[2, .* Got 1 instead"),
+        ({"n_samples": 100.5}, TypeError, "must be an int"),
         ({"n_samples": True}, TypeError, "give an int"),
-        ({"n_features": 0}, ValueError, "between 1 and"),
-        ({"n_components": 9}, ValueError, "between 1 and 8"),
+        ({"n_features": True}, TypeError, "give an int"),
+        ({"n_components": True}, TypeError, "give an int"),
+        ({"n_components": np.True_}, TypeError, "must be an int"),
+        ({"n_features": 0}, ValueError, r"an int in the range \[1, 16777216\]"),
+        ({"n_features": 2**30}, ValueError, r"an int in the range \[1, 16777216\]"),
+        ({"n_components": 0}, ValueError, r"an int in the range \[1, inf\)"),
+        ({"n_components": 9}, ValueError, "choose at most 8"),
         ({"n_features": 1000, "n_components": 300}, ValueError, "at most 100 components"),
-        ({"epsilon": 0}, ValueError, "above 0"),
-        ({"epsilon": math.inf}, ValueError, "sklearn.decomposition.PCA"),
-        ({"epsilon": math.nan}, ValueError, "above 0"),
-        ({"epsilon": "1"}, ValueError, "above 0"),
-        ({"delta": 0.0}, ValueError, "between 0 and 1"),
-        ({"delta": 1}, ValueError, "between 0 and 1"),
-        ({"adjacency": "both"}, ValueError, "replace-one"),
-        ({"spectrum": "round"}, ValueError, "power-law"),
+        ({"epsilon": 0}, ValueError, r"a float in the range \(0.0, inf\)"),
+        ({"epsilon": math.inf}, ValueError, r"a float in the range \(0.0, inf\)"),
+        ({"epsilon": math.nan}, ValueError, r"a float in the range \(0.0, inf\)"),
+        ({"epsilon": "1"}, TypeError, r"a float in the range \(0.0, inf\)"),
+        ({"delta": 0.0}, ValueError, r"a float in the range \(0.0, 1.0\)"),
+        ({"delta": 1}, ValueError, r"a float in the range \(0.0, 1.0\)"),
+        ({"adjacency": "both"}, ValueError, "'replace-one'"),
+        ({"spectrum": "round"}, ValueError, "'power-law'"),
+        ({"spectrum": 3.0}, TypeError, "'power-law'"),
         ({"spectrum": list("12345678a")}, ValueError, "neither a name nor numbers"),
         ({"spectrum": {1: 2}}, ValueError, "neither a name nor numbers"),
         ({"spectrum": np.ones(8) * 1j}, ValueError, "neither a name nor numbers"),
@@ -45,13 +51,26 @@ def test_a_spectrum_may_come_in_any_order():
         ({"spectrum": -np.ones(8)}, ValueError, "at least 0"),
         ({"spectrum": np.zeros(8)}, ValueError, "not all of them 0"),
         ({"spectrum": np.full(8, np.nan)}, ValueError, "finite"),
-        ({"methods": ["PCA"]}, ValueError, "DPGauss"),
-        ({"methods": []}, ValueError, "DPGauss"),
-        ({"methods": 3}, ValueError, "DPGauss"),
-        ({"n_features": 2**30}, ValueError, "between 1 and 16777216"),
+        ({"methods": "PCA"}, ValueError, "one or more of .*'DPGauss'"),
+        ({"methods": ["PCA"]}, ValueError, "one or more of .*'DPGauss'"),
+        ({"methods": [["DPGauss"]]}, ValueError, "one or more of .*'DPGauss'"),
+        ({"methods": []}, ValueError, "one or more of .*'DPGauss'"),
+        ({"methods": 3}, TypeError, "'DPGauss'"),
     ],
 )
 def test_bad_parameters_name_their_remedy(changed, error, remedy):
     parameters = {"n_samples": 100, "n_features": 8, "n_components": 2, **changed}
-    with pytest.raises(error, match=remedy):
+    with pytest.raises(error, match=remedy) as refused:
         plan(**parameters)
+    assert next(iter(changed)) in str(refused.value)
+
+
+@pytest.mark.parametrize("methods", ["DPGauss", ("DPGauss", "DPGauss"), iter(["DPGauss"])])
+def test_methods_may_come_as_one_name_or_any_iterable(methods):
+    assert [row.method for row in plan(50, 2, 1, methods=methods).rows] == ["DPGauss"]
+
+
+def test_numbers_of_numpy_are_numbers():
+    given = plan(np.int64(50), np.int32(2), np.int8(1), np.float32(1.0), methods="DPGauss")
+    assert given == plan(50, 2, 1, methods="DPGauss")
+    assert type(given.n_samples) is int and type(given.epsilon) is float

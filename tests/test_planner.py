@@ -1,5 +1,6 @@
 """Plans: public numbers in, expectations out; the same question has the same answer."""
 
+import importlib
 import inspect
 import json
 import math
@@ -9,14 +10,17 @@ import numpy as np
 import pytest
 
 from skdppca import DPGauss, ResidualGauss
+from skdppca.decomposition import METHODS
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
-from skdppca.planner import Expectation, _expectations, _predict, plan
-from skdppca.planner._methods import METHODS
-from skdppca.planner._synthetic import FEATURES, ROWS, Problem, exact_rows
-from skdppca.planner._text import percent
+from skdppca.planner import Expectation, plan, simulation
+from skdppca.planner.simulation import FEATURES, ROWS, Problem, exact_rows
+from skdppca.planner.text import aligned, percent
 from skdppca.privacy import mu_of
+
+# The module: in the package the function has its name.
+planning = importlib.import_module("skdppca.planner.plan")
 
 QUICK = ["DPGauss", "DPPowerMethod"]
 SPIKES = np.r_[4.0, 3.0, np.ones(6)]
@@ -29,8 +33,8 @@ def problem(n=5000, variances=SPIKES, k=2, epsilon=1.0, delta=1e-6, exponent=1.0
 @pytest.fixture(scope="module", autouse=True)
 def few_fits():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_expectations, "MOST_FITS", 12)
-        patch.setattr(_predict, "FLOOR_HALVINGS", 3)
+        patch.setattr(planning, "MOST_FITS", 12)
+        patch.setattr(simulation, "FLOOR_HALVINGS", 3)
         yield
 
 
@@ -130,21 +134,21 @@ def test_other_errors_are_not_taken_for_too_little(monkeypatch):
         raise ValueError("a bug")
 
     few = plan(100, 3, 1, methods=["DPGauss"])
-    monkeypatch.setattr(_expectations, "predict", predict)
+    monkeypatch.setattr(planning, "predict", predict)
     with pytest.raises(ValueError, match=r"^a bug$"):
         few.along()
 
 
 def test_a_curve_leaves_out_what_cannot_be_simulated(monkeypatch):
     few = plan(100, 3, 1, methods=["DPGauss"])
-    honest = _expectations.predict
+    honest = planning.predict
 
     def predict(method, problem, *fits):
         if problem.n_mu < 0.1 * 100 * mu_of(1.0, 1e-6) * 2:
-            raise _predict.TooLittle("more noise than the grid holds")
+            raise simulation.TooLittle("more noise than the grid holds")
         return honest(method, problem, *fits)
 
-    monkeypatch.setattr(_expectations, "predict", predict)
+    monkeypatch.setattr(planning, "predict", predict)
     assert [point.epsilon for point in few.along()] == pytest.approx([10**-0.5, 1.0, 10**0.5, 10.0])
 
 
@@ -167,7 +171,7 @@ def test_replace_one_costs_more(found):
     ("estimator", "n"), [(DPGauss, 800), (DPGauss, 8000), (ResidualGauss, 8000)]
 )
 def test_the_prediction_is_what_the_estimator_does(estimator, n, monkeypatch):
-    monkeypatch.setattr(_expectations, "MOST_FITS", _predict.MOST_FITS)
+    monkeypatch.setattr(planning, "MOST_FITS", simulation.MOST_FITS)
     # The median of 31 losses against the predicted one. A loss has a relative sd of about .3, the
     # median of 31 one of about .07, and the prediction of about .06: 25 % is more than 2.5 sds, so
     # it would be missed with probability .01; the seeds are fixed. Settings of no benchmark.
@@ -247,6 +251,10 @@ def test_the_text_states_the_question_the_assumptions_and_every_method(found):
 )
 def test_a_share_shows_what_is_missed(captured, text):
     assert percent(captured) == text
+
+
+def test_the_columns_of_a_table_are_aligned():
+    assert aligned([("a", "bcd", ""), ("efg", "h", "i")]) == ["a    bcd", "efg  h    i"]
 
 
 def test_what_no_variance_can_show_is_told_in_words():

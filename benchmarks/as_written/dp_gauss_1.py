@@ -2,8 +2,9 @@
 
 Why: beta is made of the population's eigenvalue and noise level, and of the exact n, which under
 add/remove is private. Given a public beta, the classical scale sqrt(2 ln(1.25/delta))/epsilon is
-proven for epsilon < 1 only, and wrong for large epsilon (METHODS 1). At epsilon = 1 it is loose
-instead, and so is the mirrored triangle, by sqrt2 off the diagonal (METHODS 2).
+proven for epsilon < 1 only, and wrong for large epsilon (doc/theory/gaussian_dp.rst). At
+epsilon = 1 it is loose instead, and so is the mirrored triangle, by sqrt2 off the diagonal
+(doc/theory/sensitivities.rst).
 
 Unprinted and chosen here: C = 1 in beta.
 """

@@ -4,8 +4,9 @@ Algorithm 1 of Nicolas et al. (2025), with the clipping and the factor alpha bet
 Sanyal (2025), section 5 and Appendix G, put around it.
 
 Why: alpha and beta are made of the population's eigenvalue and noise level and of the exact n.
-Given public ones, its noise multiplier still is private for epsilon <= 2.34 ln(1/delta) only: the
-proof of Theorem 3.2 loses a factor sqrt2 from equation 25 to 26 (METHODS 9).
+Given public ones, the proof of Theorem 3.2 still loses a factor sqrt2 from equation 25 to 26, and
+covers epsilon <= 2.34 ln(1/delta) only. The noise itself suffices up to about 3 ln(1/delta) at
+delta = 1e-6, and no further (doc/dp_power.rst).
 
 Unprinted and chosen here: C = 1 in beta; L = 3 iterations, the default of Nicolas et al.; iteration
 rank p = k.

@@ -1,9 +1,9 @@
 """k-DP-Ojas as printed (Düngler & Sanyal 2025, Algorithms 1 and 3): **NOT PRIVATE**.
 
-Why (METHODS 6): the noise multiplier C' log(n/delta) / (epsilon sqrt n) rests on amplification by
-shuffling, which holds for epsilon = O(sqrt(log(n/delta)/n)) only (Liu et al. 2022, Lemma 3.1). At
-epsilon = 1 it is far outside that range, and Algorithm 3 does not even shuffle. The clipping
-threshold is made of population quantities and the exact n.
+Why (doc/kdpojas.rst): the noise multiplier C' log(n/delta) / (epsilon sqrt n) rests on
+amplification by shuffling, which holds for epsilon = O(sqrt(log(n/delta)/n)) only (Liu et al. 2022,
+Lemma 3.1). At epsilon = 1 it is far outside that range, and Algorithm 3 does not even shuffle. The
+clipping threshold is made of population quantities and the exact n.
 
 Unprinted and chosen here: C = C' = 1; n is the number of all records, also inside a round that
 sees m = n/k of them. K = a = 1 and eta_j = 1/(1 + j) are Appendix G's.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdppca.mechanisms.pairs import Kernel, complete_sum
+from skdppca.records.pairs import Kernel, complete_sum
 
 from ._common import classical_sd, symmetric, top_rows
 

@@ -10,34 +10,42 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from _papers import BalcanPowerMethod, NicolasPowerMethod
 from scipy import sparse
 
 from skdppca import DPPowerMethod
 from skdppca.exceptions import SeededNoiseWarning
-from skdppca.mechanisms.product_sensitivity import interaction_product
 from skdppca.privacy import mu_of
+from skdppca.statistics.products import coherence
 
 P, L, DELTA = 32, 3, 1e-6
 
 Method = Callable[[sparse.csr_array, int, float, int], np.ndarray]
 
 
-def ours(X: sparse.csr_array, floor: int, epsilon: float, seed: int, **parameters) -> np.ndarray:
+def ours(
+    X: sparse.csr_array,
+    floor: int,
+    epsilon: float,
+    seed: int,
+    estimator: type[DPPowerMethod] = DPPowerMethod,
+    **parameters,
+) -> np.ndarray:
     """`DPPowerMethod`, interaction-level; all of the budget for the passes."""
     told = {"protect": "interaction", "center": False, "variance_share": 0, "n_iter": L}
     told |= {"oversampling": 0, "degree_floor": floor, "delta": DELTA} | parameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        return DPPowerMethod(P, epsilon=epsilon, random_state=seed, **told).fit(X).components_
+        return estimator(P, epsilon=epsilon, random_state=seed, **told).fit(X).components_
 
 
 def printed(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
     """Algorithm 1 of Nicolas et al., noise ``sqrt2 rho sqrt(4 L ln(1/delta)) / epsilon``.
 
-    That of Theorem 3.2; private for epsilon <= 2.34 ln(1/delta) = 32 only.
+    That of Theorem 3.2, whose proof covers epsilon <= 2.34 ln(1/delta) = 32 only.
     """
     multiplier = math.sqrt(4 * L * math.log(1 / DELTA)) / epsilon
-    return _power(X, floor, seed, lambda W: interaction_product(W, floor, "nicolas") * multiplier)
+    return _power(X, floor, seed, lambda W: math.sqrt(2) * coherence(W) * multiplier)
 
 
 def local(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
@@ -78,11 +86,11 @@ def more_directions(X: sparse.csr_array, floor: int, epsilon: float, seed: int) 
 
 
 def nicolas(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
-    return ours(X, floor, epsilon, seed, sensitivity="nicolas")
+    return ours(X, floor, epsilon, seed, estimator=NicolasPowerMethod)
 
 
 def balcan(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
-    return ours(X, floor, epsilon, seed, sensitivity="balcan")
+    return ours(X, floor, epsilon, seed, estimator=BalcanPowerMethod)
 
 
 METHODS: dict[str, Method] = {

@@ -18,6 +18,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 from _matrices import topics
+from _papers import BalcanPowerMethod, NicolasPowerMethod
 from scipy.sparse.linalg import svds
 
 from skdppca import DPGauss, DPPowerMethod
@@ -31,14 +32,8 @@ METHODS = {
     "replace-one": (DPPowerMethod, {"adjacency": "replace-one"}),
     "norms, tight, D = 50": (DPPowerMethod, {"clip": "norm", "max_nonzero": LENGTH}),
     "norms, tight": (DPPowerMethod, {"clip": "norm"}),
-    "norms, nicolas, D = 50": (
-        DPPowerMethod,
-        {"clip": "norm", "max_nonzero": LENGTH, "sensitivity": "nicolas"},
-    ),
-    "norms, balcan, D = 50": (
-        DPPowerMethod,
-        {"clip": "norm", "max_nonzero": LENGTH, "sensitivity": "balcan"},
-    ),
+    "norms, nicolas, D = 50": (NicolasPowerMethod, {"clip": "norm", "max_nonzero": LENGTH}),
+    "norms, balcan, D = 50": (BalcanPowerMethod, {"clip": "norm", "max_nonzero": LENGTH}),
     "DPGauss": (DPGauss, {}),
 }
 

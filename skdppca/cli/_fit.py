@@ -1,4 +1,4 @@
-"""``skdppca fit`` and ``skdppca demo``: nothing is charged before all else is in order."""
+"""``skdppca fit`` and ``skdppca demo``. They charge only after every other check has passed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..decomposition import (
-    GDPPCA,
-    KDPPCA,
-    BasePrivatePCA,
-    DPGauss,
-    DPPowerMethod,
-    KDPOjas,
-    PrivatePCA,
-    ResidualGauss,
-    SmoothSensitivityPCA,
-)
+from ..decomposition import METHODS as REGISTRY
+from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
+from ._page import templates
 from ._progress import progress
 from ._read import read
 from ._report import advice
@@ -30,21 +22,15 @@ __all__ = ["METHODS", "demo", "fit"]
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
     "auto": PrivatePCA,
-    "gauss": DPGauss,
-    "gdppca": GDPPCA,
-    "kdpojas": KDPOjas,
-    "kdppca": KDPPCA,
-    "power": DPPowerMethod,
-    "residual-gauss": ResidualGauss,
-    "smooth": SmoothSensitivityPCA,
+    **{method.command: method.estimator for method in REGISTRY.values()},
 }
 
-# Those that a number of components can be chosen by.
-SPECTRAL = {"auto", "gauss", "gdppca"}
+# Methods that release a spectrum, from which a number of components can be chosen.
+SPECTRAL = {"auto", *(method.command for method in REGISTRY.values() if method.spectral)}
 
 DIGIT_SHAPE = (8, 8)
 
-# The share of a component's square from which one feature is nearly all of it.
+# One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
 
 
@@ -92,7 +78,7 @@ def fit(options: argparse.Namespace) -> None:
 
 
 def demo(options: argparse.Namespace) -> None:
-    """Fit scikit-learn's digits; say and show what was released."""
+    """Fit scikit-learn's digits, print what was released, and write the files."""
     from sklearn.datasets import load_digits
 
     _prepare(options.out, options.force)
@@ -127,7 +113,8 @@ def _unit(groups: str | None, name: str | None) -> str:
 
 
 def _prepare(out: Path, force: bool) -> None:
-    """Make the directory and find that it can be written to."""
+    """Make the directory and check that a release can be written to it."""
+    templates()
     try:
         if out.exists() and not out.is_dir():
             raise ValueError(f"--out {out} is a file; choose another directory")
@@ -146,9 +133,11 @@ def _prepare(out: Path, force: bool) -> None:
 
 
 def _spare(out: Path, *read: Path | None) -> None:
-    """Refuse to replace by results what they are made of, or the account of them."""
+    """Refuse to replace the data or the ledger by a result."""
     for path in read:
-        for name in FILES if path is not None and path.exists() else ():
+        if path is None or not path.exists():
+            continue
+        for name in FILES:
             if (out / name).exists() and (out / name).samefile(path):
                 raise ValueError(
                     f"{path} would be replaced by the result of that name in --out {out}; choose "
@@ -178,7 +167,7 @@ def _summary(pca: BasePrivatePCA) -> str:
 
 
 def _units(pca: BasePrivatePCA) -> str:
-    """A word on units, if one feature drowns the others; read off the released components."""
+    """Advice on units if one feature dominates; it reads the released components only."""
     first = pca.components_[0] ** 2
     if pca.scale is not None or len(first) < 3 or first.max() < NEARLY_ALL:
         return ""

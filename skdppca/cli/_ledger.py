@@ -1,4 +1,4 @@
-"""``skdppca ledger``: make an account, read it, and check it."""
+"""``skdppca ledger``: create, show and verify a ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["create", "show", "verify"]
 
 
 def create(options: argparse.Namespace) -> None:
-    """Make a ledger file; never over another."""
+    """Make a ledger file; an existing one is never replaced."""
     ledger = PrivacyLedger.create(
         options.file,
         options.epsilon,

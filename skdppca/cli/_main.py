@@ -1,4 +1,4 @@
-"""The commands and their options, and the one line that every error is told in."""
+"""The commands and their options. Every error is printed as one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._report import report
 
 __all__ = ["main"]
 
-# Errors that a user can mend. Their messages hold parameters and paths, never data.
+# Errors that a user can correct. Their messages hold parameters and paths, never data.
 ANTICIPATED = (ValueError, TypeError, OSError, ImportError, BudgetExceeded, LedgerError)
 
 ADJACENCIES = ("add-remove", "replace-one")
@@ -40,19 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names that it cannot spell end no paid fit
+        # A name that the stream cannot encode must not end a fit that was charged.
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has left; flushing the rest at exit would complain again.
+        # The reader of our output has gone; flushing the rest at exit would raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ANTICIPATED as error:
         return _fail("; ".join(line.strip() for line in str(error).splitlines()))
     except MemoryError:
-        # numpy's message has the shape of the data, so the number of rows.
+        # numpy's message contains the shape of the data, and with it the number of rows.
         return _fail("out of memory; give the data as .npy, which is read piece by piece")
     except KeyboardInterrupt:
         return _fail("interrupted; what a ledger was charged stays charged", status=130)
@@ -65,7 +66,7 @@ def _fail(message: str, status: int = 2) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells an error in one line."""
+    """A parser that prints an error as one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"skdppca: error: {message}; see {self.prog} --help\n")
@@ -204,7 +205,7 @@ def _add_ledger(commands: argparse._SubParsersAction) -> None:
 
 
 def _method(text: str) -> str:
-    """The name of a method here, if it is given by that of its class."""
+    """Return the command line's name of a method, given that name or the one of its class."""
     classes = {one.__name__.lower(): name for name, one in METHODS.items()}
     return classes.get(text.lower(), text)
 

@@ -1,4 +1,4 @@
-"""``skdppca plan``: what to expect of each method, before any budget is spent or data are read."""
+"""``skdppca plan``: what to expect of each method. It reads no data and charges nothing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import plotting
+from ..decomposition import METHODS
 from ..planner import Plan, plan
 from ..plotting._common import figure
-from ._fit import METHODS
 from ._progress import progress
 
 __all__ = ["PLANNED", "plan_fits"]
 
-# The methods of `skdppca fit` that a plan compares, by the names that they have there.
-PLANNED = {name: one.__name__ for name, one in METHODS.items() if name != "auto"}
+# The methods that a plan compares: the name on the command line -> the name in Python.
+PLANNED = {method.command: name for name, method in METHODS.items()}
 
 DOTS_PER_INCH = 150
 
@@ -45,7 +45,7 @@ def plan_fits(options: argparse.Namespace) -> None:
 
 
 def _spectrum(text: str) -> str | list[float]:
-    """A name, or numbers with commas between them."""
+    """Read the name of a spectrum, or numbers with commas between them."""
     if not any(letter.isdigit() for letter in text):
         return text
     try:
@@ -58,7 +58,7 @@ def _spectrum(text: str) -> str | list[float]:
 
 
 def _canvas(path: Path) -> Any:
-    """A figure, if there is matplotlib, for a file that can be written."""
+    """Return a figure for a file that can be written; raise if matplotlib is missing."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
     if not path.parent.is_dir():

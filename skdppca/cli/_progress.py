@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, moved by public steps only."""
+"""A progress bar on a terminal, which moves at public steps only."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["progress"]
 
 @contextmanager
 def progress(steps: int) -> Iterator[Callable[[str], None]]:
-    """Give a function that announces the next of `steps` steps.
+    """Yield a function that announces the next of `steps` steps.
 
-    The bar never moves within a step: how far a pass has come would tell the number of rows.
-    Without a terminal, or without rich, there is no bar.
+    The bar never moves within a step, because the progress of a pass would reveal the number of
+    rows. Without a terminal, or without rich, there is no bar.
     """
     bar = _bar() if sys.stderr.isatty() else None
     if bar is None:

@@ -1,4 +1,4 @@
-"""Tables from files, with errors that name columns and never quote a cell or count rows."""
+"""Read tables from files. Errors name columns, and never quote a cell or count rows."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-# Columns that an error lists.
+# Most columns that an error lists.
 MAX_LISTED = 8
 
-# Names of columns that tell rows or people apart: id, patient_id, patientID.
+# Names of columns that identify rows or people: id, patient_id, patientID.
 LABEL = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
-# What pandas reads as a truth.
-TRUTHS = ("true", "false")
+# Texts that pandas reads as a boolean.
+BOOLEANS = ("true", "false")
 
 
 def read(path: Path, groups: str | None = None, header: bool | None = None) -> tuple[Any, Any]:
-    """Rows to fit on, and the group of every row.
+    """Read the rows to fit on, and the group of every row.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
         A ``.csv`` or ``.parquet`` table, a ``.npy`` array (mapped, not loaded), or a ``.npz`` with
         one array or one sparse matrix.
     groups : str, optional
-        The column that says whose row it is; it is no feature.
+        The column that holds each row's group; it is not a feature.
     header : bool, optional
-        Whether the first line of a ``.csv`` holds the columns' names. None believes so if every
-        one of them begins as a name does, and refuses the file if not.
+        Whether the first line of a ``.csv`` holds the columns' names. With None it does if every
+        cell of it looks like a name, and otherwise the file is refused.
 
     Returns
     -------
@@ -52,9 +52,10 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
     Raises
     ------
     ValueError, OSError
-        With the remedy.
+        If the file cannot be used; the message says what to do.
     """
     kind = path.suffix.lower()
+    X: Any
     labels = None
     if kind in (".csv", ".parquet"):
         X, labels = _split(path, _frame(path, groups, header), groups)
@@ -82,12 +83,13 @@ def _frame(path: Path, groups: str | None, header: bool | None) -> pd.DataFrame:
         return frame
     table = "a table in UTF-8 with a comma between cells and as many cells in every line"
     with _reading(path, table), warnings.catch_warnings():
-        # A line that is longer than the first would be cut with a warning.
+        # pandas would cut a line that is longer than the first, and only warn of it.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         first = pandas.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
         headless = header is False
         names = [f"x{i}" for i in range(len(first))] if headless else list(first)
-        # Labels as text: read as numbers, one record's would decide which of the others' are alike.
+        # Groups are read as text. If they were read as numbers where possible, one record could
+        # decide which groups of other records are equal ("1" and "01").
         texts = [names.index(groups) if headless else groups] if groups in names else []
         frame = pandas.read_csv(
             path,
@@ -105,7 +107,7 @@ def _frame(path: Path, groups: str | None, header: bool | None) -> pd.DataFrame:
 
 
 def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
-    """Refuse what may be a record, and never quote it."""
+    """Refuse a first line that may be a record, without quoting it."""
     if header is None and not all(_is_name(text) for text in first.dropna()):
         raise ValueError(
             f"{path.name} has numbers, or what is no name, in its first line, which may be a "
@@ -121,7 +123,7 @@ def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
 
 
 def _check_numeric(path: Path, frame: pd.DataFrame) -> None:
-    """Refuse a table of text, whose first line may be a record: before any name is quoted."""
+    """Refuse a table of text before any name is quoted: its first line may be a record."""
     _check_size(path, frame)
     if not any(map(_is_numeric, frame.dtypes)):
         raise ValueError(
@@ -143,7 +145,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 def _split(
     path: Path, frame: pd.DataFrame, groups: str | None
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Features as floating-point columns, and the column of the groups."""
+    """Return the features as floating-point columns, and the column of the groups."""
     if groups is not None and groups not in frame.columns:
         raise ValueError(
             f"--groups {groups}: {path.name} has no such column; it has {_listed(frame.columns)}"
@@ -173,7 +175,10 @@ def _split(
 
 
 def _check_labels(path: Path, names: list[str]) -> None:
-    """Refuse a label as a feature: then each of somebody's rows would be protected alone."""
+    """Refuse an identifier among the features: it may be the column for `--groups`.
+
+    Without groups, every row of a person would be protected alone.
+    """
     labels = [name for name in names if LABEL.search(name) or CAPITAL_LABEL.search(name)]
     if labels:
         raise ValueError(
@@ -218,7 +223,7 @@ def _check_size(path: Path, X: Any) -> None:
 def _check_finite(path: Path, X: Any) -> None:
     _check_size(path, X)
     try:
-        with np.errstate(all="ignore"):  # large numbers would warn of themselves
+        with np.errstate(all="ignore"):  # a warning would reveal that there are large numbers
             assert_all_finite(X)
     except ValueError:
         raise ValueError(
@@ -229,7 +234,7 @@ def _check_finite(path: Path, X: Any) -> None:
 
 @contextmanager
 def _reading(path: Path, what: str) -> Iterator[None]:
-    """Replace what a reader says of a bad file: it may quote a cell or the number of a line."""
+    """Replace a reader's error, which may quote a cell or the number of a line."""
     try:
         yield
     except (ImportError, MemoryError):
@@ -256,15 +261,15 @@ def _pandas(path: Path) -> ModuleType:
 
 
 def _is_name(text: str) -> bool:
-    """Whether it begins with a letter and is neither a number nor a truth.
+    """Whether the text begins with a letter and is neither a number nor a boolean.
 
-    A record of dates, truths or placeholders taken for names would be published as such.
+    A record of dates, booleans or placeholders must not pass as names, which are published.
     """
     text = text.strip()
     try:
         float(text)
     except ValueError:
-        return (text[:1].isalpha() or text[:1] == "_") and text.lower() not in TRUTHS
+        return (text[:1].isalpha() or text[:1] == "_") and text.lower() not in BOOLEANS
     return False
 
 

@@ -14,7 +14,7 @@ __all__ = ["advice", "path_in", "read_report", "report"]
 
 
 def report(options: argparse.Namespace) -> None:
-    """Print in words what is in a directory."""
+    """Print the report of a release in words."""
     path = path_in(options.directory)
     found = read_report(path)
     print(found)
@@ -24,12 +24,12 @@ def report(options: argparse.Namespace) -> None:
 
 
 def path_in(directory: Path) -> Path:
-    """The report in a directory that a fit wrote; or the file that was given instead."""
+    """Return the report's path in a directory that a fit wrote; a file's path as it is."""
     return directory / REPORT if directory.is_dir() else directory
 
 
 def advice(report: PrivacyReport) -> str:
-    """What may be done with the files of a release."""
+    """Say how the files of a release may be used."""
     if not report.private:
         return "Nothing in these files is protected: treat them as you treat the data themselves."
     alone = (
@@ -43,12 +43,12 @@ def advice(report: PrivacyReport) -> str:
 
 
 def read_report(path: Path) -> PrivacyReport:
-    """The report in a file that `PrivacyReport.to_json` wrote.
+    """Read the report in a file that `PrivacyReport.to_json` wrote.
 
     Raises
     ------
     OSError, ValueError
-        If there is none.
+        If the file cannot be read, or holds no such report.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

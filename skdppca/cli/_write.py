@@ -1,4 +1,4 @@
-"""The files that a fit leaves: all of them made of its released attributes alone."""
+"""Write the files of a release. They contain released attributes only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def write(
     names: Sequence[str] | None = None,
     shape: tuple[int, int] | None = None,
 ) -> list[str]:
-    """Write a release, what matters most first.
+    """Write a release, the most important files first.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ def write(
     out : Path
         A directory; files of an earlier release in it are replaced or removed.
     names : sequence of str, optional
-        Of the features; by default those that `pca` has seen, or x0, x1, ...
+        Names of the features. By default those that `pca` was fitted with, or x0, x1, ...
     shape : (int, int), optional
-        Of a row as an image; then the components are drawn as images, too.
+        Height and width, if a row is an image. The components are then drawn as images, too.
 
     Returns
     -------
@@ -60,27 +61,27 @@ def write(
 
 
 def _write_arrays(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
-    np.savez(
-        path,
-        components=pca.components_,
-        mean=pca.mean_,
-        explained_variance=pca.explained_variance_,
-        explained_variance_ratio=pca.explained_variance_ratio_,
-        singular_values=pca.singular_values_,
-        noise_variance=pca.noise_variance_,
-        n_samples=pca.n_samples_,
-        feature_names=np.array(names, dtype=str),
+    arrays: dict[str, Any] = {
+        "components": pca.components_,
+        "mean": pca.mean_,
+        "explained_variance": pca.explained_variance_,
+        "explained_variance_ratio": pca.explained_variance_ratio_,
+        "singular_values": pca.singular_values_,
+        "noise_variance": pca.noise_variance_,
+        "n_samples": pca.n_samples_,
+        "feature_names": np.array(names, dtype=str),
         **_scales(pca),
-    )
+    }
+    np.savez(path, **arrays)
 
 
 def _scales(pca: BasePrivatePCA) -> dict[str, np.ndarray]:
-    """The private scales, if the components are of features that were divided by them."""
+    """The private scales, if the fit divided the features by them."""
     return {"scale": pca.scale_} if hasattr(pca, "scale_") else {}
 
 
 def _write_table(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
-    """A line a feature: name, mean, private scale if any, and entry in every component."""
+    """Write one line per feature: name, mean, private scale if any, entry in each component."""
     columns = {"mean": pca.mean_, **_scales(pca)}
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file, lineterminator="\n")
@@ -91,7 +92,7 @@ def _write_table(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
 
 def _pictures(pca: BasePrivatePCA, shape: tuple[int, int] | None) -> dict[str, bytes]:
     try:
-        figures = {SCREE: plotting.scree(pca).figure}
+        figures: dict[str, Any] = {SCREE: plotting.scree(pca).figure}
     except ImportError:
         return {}
     if shape is not None:

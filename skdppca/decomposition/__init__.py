@@ -1,25 +1,26 @@
-"""Estimators: one method a file."""
+"""Estimators: a method is a room, and `methods` the table of them."""
 
-from ._base import BasePrivatePCA
-from ._deflation import Deflation
-from ._dp_gauss import DPGauss
-from ._dp_power import DPPowerMethod
-from ._gdppca import GDPPCA
-from ._kdpojas import KDPOjas
-from ._kdppca import KDPPCA
-from ._oracles import Oracle, PowerOracle
-from ._private_pca import PrivatePCA
-from ._residual_gauss import ResidualGauss
-from ._smooth_sensitivity import SmoothSensitivityPCA
+from .base import BasePrivatePCA
+from .dp_gauss import DPGauss
+from .dp_power import DPPowerMethod
+from .gdppca import GDPPCA
+from .kdpojas import KDPOjas
+from .kdppca import KDPPCA, Deflation, Oracle, PowerOracle
+from .methods import METHODS, Method
+from .private_pca import PrivatePCA
+from .residual_gauss import ResidualGauss
+from .smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
     "GDPPCA",
     "KDPPCA",
+    "METHODS",
     "BasePrivatePCA",
     "DPGauss",
     "DPPowerMethod",
     "Deflation",
     "KDPOjas",
+    "Method",
     "Oracle",
     "PowerOracle",
     "PrivatePCA",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
-from ..decomposition import BasePrivatePCA
-from ..decomposition._noise import noise_source, why_not_private
-from ..decomposition._validation import check_groups, check_rows
-from ..mechanisms.base import Public
+from ..decomposition.base import BasePrivatePCA
+from ..decomposition.randomness import noise_source, why_not_private
+from ..decomposition.validation import check_groups, check_rows
 from ..privacy import PrivacyReport, Spending
-from ..records import Records
-from ._mechanism import MapMechanism
+from ..private_data import PrivateData, Public, spender_of
+from ..records import Layout, Records
+from ..statistics import Histogram, Statistic
 from ._validation import (
     check_budget,
     check_classes,
@@ -71,6 +71,38 @@ class ProjectionMap:
     def threshold(self) -> float:
         """A count that, were all cells empty, the noise of about one of them would exceed."""
         return self.noise_sd * max(0.0, float(ndtri(1 - 1 / self.counts.size)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledRows:
+    """A source of rows that have labels besides: whose they are, and of which class.
+
+    Parameters
+    ----------
+    rows : Records
+        Every row by itself.
+    groups, classes : ndarray of int of shape (n_rows,) or None
+    """
+
+    rows: Records
+    groups: np.ndarray | None = None
+    classes: np.ndarray | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Public; all that the rounding of a total may depend on."""
+        return self.rows.layout
+
+    def total(self, statistic: Statistic) -> np.ndarray:
+        """The exact histogram, for `PrivateData` only."""
+        if not isinstance(statistic, Histogram):
+            raise TypeError(f"{type(statistic).__name__} takes no labels; ask a Histogram")
+        return statistic.total(self.rows, self.groups, self.classes)
+
+    def _refused(self, *args: Any, **more: Any) -> NoReturn:
+        raise TypeError("a map looks at all rows as they are, and at once; ask a Histogram")
+
+    seen = assign = shuffled = _refused
 
 
 def projection_map(
@@ -141,7 +173,7 @@ def projection_map(
     Notes
     -----
     One Gaussian query (Dong, Roth & Su 2022, Theorem 2.7) of sensitivity 1, or the root of 2 if
-    a record is exchanged, label included: `skdppca.mechanisms.histogram.histogram_sum`.
+    a record is exchanged, label included: `skdppca.statistics.Histogram`.
 
     Examples
     --------
@@ -165,35 +197,43 @@ def projection_map(
     X = check_rows(pca, X, reset=False)
     labels = check_groups(groups, X.shape[0], unit)
     numbers = None if names is None else class_numbers(y, names, X.shape[0])
-    # 2. build the mechanism from public facts
-    mechanism = MapMechanism(
-        public=Public(X.shape[1], adjacency, unit, sparse.issparse(X)),
-        event=priced(epsilon, delta, edges, names),
+    # 2. what is asked, and its cost, from public facts
+    event = priced(epsilon, delta, edges, names)
+    histogram = Histogram(
         axes=np.ascontiguousarray(pca._axes()[list(pair)], dtype=np.float64),
         centre=np.asarray(pca.mean_, dtype=np.float64),
-        edges=edges,
+        x_edges=edges[0],
+        y_edges=edges[1],
         n_classes=1 if names is None else len(names),
+        grouped=labels is not None,
     )
     noise = noise_source(epsilon, random_state, stacklevel=2)
     # 3. charge
     receipt = None
     if accountant is not None:
         receipt = accountant.charge(
-            mechanism.event,
+            event,
             adjacency=adjacency,
             unit=unit,
             label="projection_map",
             seeded=not noise.is_private,
         )
     # 4. compute
+    data = PrivateData(
+        source=LabelledRows(Records(X), labels, numbers),
+        public=Public(X.shape[1], adjacency, unit, sparse.issparse(X)),
+        spender=spender_of(event),
+        noise=noise,
+        centre=histogram.centre,
+    )
     with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-        counts, spender = mechanism(Records(X), noise, labels, numbers)
-    (query,) = spender.queries
-    shape = mechanism.shape if names is None else (len(names), *mechanism.shape)
+        counts = data.ask(histogram, name="histogram").value
+    (query,) = data.spender.queries
+    first = () if names is None else (len(names),)
     axes = pca.privacy_
     return ProjectionMap(
-        counts=_frozen(counts[:, :-1].reshape(shape)),
-        outside=_frozen(counts[:, -1].reshape(shape[:-2])),
+        counts=_frozen(counts[:, :-1].reshape(*first, *(len(e) - 1 for e in edges))),
+        outside=_frozen(counts[:, -1].reshape(first)),
         edges=edges,
         components=pair,
         classes=names,
@@ -204,7 +244,7 @@ def projection_map(
             delta=float(delta),
             adjacency=adjacency,
             unit=unit,
-            event=mechanism.event,
+            event=event,
             not_private=(
                 *why_not_private(epsilon, noise),
                 *(f"axes: {reason}" for reason in axes.not_private),

@@ -1,4 +1,4 @@
-"""Checks of what a projection map is asked for. All but `class_numbers` look at public values."""
+"""Checks of the arguments of a projection map. Only `class_numbers` reads private values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import validate_parameter_constraints
-from ..decomposition import BasePrivatePCA
-from ..decomposition._noise import check_chargeable
-from ..decomposition._validation import read_labels
+from ..decomposition.base import BasePrivatePCA
+from ..decomposition.randomness import check_chargeable
+from ..decomposition.validation import read_labels
 from ..exceptions import NotReleasedError
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
 
@@ -28,17 +28,18 @@ __all__ = [
     "priced",
 ]
 
-# Without an extent the map reaches so many standard deviations to either side of the mean.
+# Without an extent, the map reaches this many standard deviations to either side of the mean.
 REACH = 3.0
 
 MAX_CELLS = 2**20
 
-# Per root of the number of cells: the noise then stays on the grid.
+# Smallest mu for one cell; it grows with the root of their number. Noise below it is too large for
+# the grid.
 LEAST_MU = 2.0**-26
 
 
 def check_pca(pca: Any) -> None:
-    """A fitted PCA whose axes were paid for."""
+    """Refuse a PCA that is not fitted, or not of this package: its axes need not be private."""
     if not isinstance(pca, BasePrivatePCA):
         raise TypeError(
             f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its axes "
@@ -48,7 +49,7 @@ def check_pca(pca: Any) -> None:
 
 
 def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -> None:
-    """As the estimators check theirs."""
+    """Check the budget of a map as the estimators check theirs."""
     given = {
         "epsilon": epsilon,
         "delta": delta,
@@ -61,10 +62,10 @@ def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -
 
 
 def check_components(components: Any, n_components: int) -> tuple[int, int]:
-    """Two different ones, counted from 0."""
+    """Return two different components, counted from 0, or raise."""
     try:
         first, second = components
-        valid = all(isinstance(i, Integral) and 0 <= i < n_components for i in components)
+        valid = all(isinstance(i, Integral) and 0 <= int(i) < n_components for i in components)
     except (TypeError, ValueError):
         valid = False
     if not valid or first == second:
@@ -78,10 +79,10 @@ def check_components(components: Any, n_components: int) -> tuple[int, int]:
 def map_edges(
     pca: BasePrivatePCA, pair: tuple[int, int], bins: Any, extent: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the cells, from public numbers and released ones."""
+    """Return the bounds of the cells along both components, from public or released numbers."""
     try:
-        counts = (bins, bins) if isinstance(bins, Integral) else tuple(bins)
-        valid = len(counts) == 2 and all(isinstance(b, Integral) and b > 0 for b in counts)
+        counts: tuple[Any, ...] = (bins, bins) if isinstance(bins, Integral) else tuple(bins)
+        valid = len(counts) == 2 and all(isinstance(b, Integral) and int(b) > 0 for b in counts)
     except TypeError:
         valid = False
     if not valid:
@@ -96,7 +97,7 @@ def map_edges(
         valid = False
     if valid:
         with np.errstate(all="ignore"):
-            x, y = (np.linspace(*ends[i], counts[i] + 1) for i in (0, 1))
+            x, y = (np.linspace(ends[i, 0], ends[i, 1], counts[i] + 1) for i in (0, 1))
             valid = all(np.isfinite(e).all() and (np.diff(e) > 0).all() for e in (x, y))
     if not valid:
         raise ValueError(
@@ -122,14 +123,14 @@ def _reach(pca: BasePrivatePCA, pair: tuple[int, int]) -> np.ndarray:
 
 
 def neighbours(pca: BasePrivatePCA, adjacency: Any, unit: Any) -> tuple[str, str]:
-    """What neighbouring data sets differ in, as the PCA was fitted unless told."""
+    """Return the adjacency and the unit: what is given, or else what the PCA was fitted with."""
     adjacency = pca.privacy_.adjacency if adjacency is None else adjacency
     if adjacency not in ("add-remove", "replace-one"):
         raise ValueError(
             f"adjacency={adjacency!r} is neither 'add-remove' nor 'replace-one'; choose one"
         )
     unit = pca.privacy_.unit if unit is None else unit
-    if unit == "interaction":  # an entry moves its row from cell to cell: more than one record may
+    if unit == "interaction":  # one entry can move its row to another cell: two counts change
         raise ValueError(
             "unit='interaction' protects single entries, a map whole rows; set unit='row', or "
             "call what a group is by another name"
@@ -140,7 +141,7 @@ def neighbours(pca: BasePrivatePCA, adjacency: Any, unit: Any) -> tuple[str, str
 
 
 def check_classes(y: Any, classes: Any) -> tuple[Hashable, ...] | None:
-    """The public labels, all different."""
+    """Return the public labels, all different; None without classes."""
     if (y is None) != (classes is None):
         given, missing = ("y", "classes") if classes is None else ("classes", "y")
         raise ValueError(
@@ -160,12 +161,12 @@ def check_classes(y: Any, classes: Any) -> tuple[Hashable, ...] | None:
 
 
 def class_numbers(y: Any, names: tuple[Hashable, ...], n_rows: int) -> np.ndarray:
-    """The number of every row's label among the public ones, -1 for another one.
+    """Return the position of every row's label among the public labels, or -1.
 
     Raises
     ------
     ValueError
-        Which quotes no label.
+        If `y` does not hold one label for every row. The message quotes no label.
     """
     labels = read_labels(y, n_rows, "y")
     numbers = {name: number for number, name in enumerate(names)}
@@ -182,7 +183,7 @@ def priced(
     edges: tuple[np.ndarray, np.ndarray],
     names: tuple[Hashable, ...] | None,
 ) -> PrivacyEvent:
-    """What the map costs, if so many cells can be paid for."""
+    """Return the cost of the map; raise if there are too many cells, also for the budget."""
     n_cells = (1 if names is None else len(names)) * (1 + math.prod(len(e) - 1 for e in edges))
     if n_cells > 2 * MAX_CELLS:
         raise ValueError(

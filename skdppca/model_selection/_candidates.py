@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ..decomposition import BasePrivatePCA
-from ..decomposition._validation import check_reach, check_vector
-from ..mechanisms.base import Public
+from ..decomposition.validation import check_reach, check_vector
 from ..privacy import GaussianEvent
+from ..private_data import Public
 
 __all__ = ["Candidates"]
 
@@ -101,7 +101,8 @@ class Candidates:
             step._check_parameters(public.n_features)
             mean, _ = public_vectors(step, public.n_features)
             check_reach(mean, None, step.norm_bound)
-            event = step._mechanism(public).event
+            step._mechanism(public)
+            event = step._event(public)
             step._check_noise(event, public.n_features)
             if type(event) is not GaussianEvent or event.failure:
                 raise ValueError(

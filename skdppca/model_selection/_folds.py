@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from ..decomposition._validation import number_groups
+from ..decomposition.validation import number_groups
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
 

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from ..decomposition import BasePrivatePCA
 from ..exceptions import MovingFoldsWarning
-from ..mechanisms.base import Public
 from ..privacy import PrivacyEvent, compose, epsilon_of_event
+from ..private_data import Public
 from ._folds import RecordKFold
 from ._private_search import PrivateSearchCV
 
@@ -90,13 +90,13 @@ def price(
         )
     if hasattr(search.cv, "__next__"):
         raise TypeError("search.cv is an iterator, which can be read once only; pass list(cv)")
-    events, fits_each, adjacencies = [], [], set()
+    events: list[PrivacyEvent] = []
+    fits_each: list[int] = []
+    adjacencies: set[str] = set()
     for parameters in ParameterGrid(search.param_grid):
         estimators = _private_steps(clone(search.estimator).set_params(**parameters))
-        publics = [Public(n_features, step.adjacency, step.unit, is_sparse) for step in estimators]
-        fits = zip(estimators, publics, strict=True)
         delta = min((step.delta for step in estimators), default=0.0)
-        events.append(compose(step._mechanism(public).event for step, public in fits))
+        events.append(compose(_cost(step, n_features, is_sparse) for step in estimators))
         fits_each.append(len(estimators))
         adjacencies.update(step.adjacency for step in estimators)
     if "add-remove" in adjacencies and not isinstance(search.cv, RecordKFold):
@@ -113,6 +113,13 @@ def price(
         n_fits += max(fits_each)
         total.append(max(events, key=lambda event: epsilon_of_event(event, delta)))
     return Price(n_fits, compose(total))
+
+
+def _cost(step: BasePrivatePCA, n_features: int, is_sparse: bool) -> PrivacyEvent:
+    """What one fit of it costs; refuses what a fit would refuse."""
+    public = Public(n_features, step.adjacency, step.unit, is_sparse)
+    step._mechanism(public)
+    return step._event(public)
 
 
 def _private_steps(estimator: Any) -> list[BasePrivatePCA]:

@@ -13,12 +13,12 @@ from sklearn.utils import get_tags
 
 from .._sklearn import Interval, fit_context
 from ..decomposition import BasePrivatePCA
-from ..decomposition._base import LEAST_SHARE
-from ..decomposition._validation import check_domain, check_groups, check_rows
-from ..mechanisms.base import Public, Spender
+from ..decomposition.base import LEAST_SHARE
+from ..decomposition.validation import check_domain, check_groups, check_rows
 from ..noise import NoiseSource
-from ..privacy import PrivacyEvent, PrivacyReport, Receipt
+from ..privacy import PrivacyEvent, PrivacyReport, Receipt, Spender
 from ..privacy.events import MOST_RUNS
+from ..private_data import PrivateData, Public
 from ..records import Records
 from ._candidates import Candidates, public_vectors
 from ._plan import SearchPlan, plan_search
@@ -209,11 +209,16 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         # 3. charge
         receipt = self._charge(plan, step, noise)
         # 4. what all scores share, and then candidate after candidate
-        centre = np.zeros(public.n_features) if mean is None and not step.center else mean
-        spender = Spender(plan.mu_preliminary)
-        bound = _norm_bound(step)
+        data = PrivateData(
+            source=records,
+            public=public,
+            spender=Spender(plan.mu_preliminary),
+            noise=noise,
+            centre=np.zeros(public.n_features) if mean is None else mean,
+            norm_bound=_norm_bound(step),
+        )
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-            scorer = prepare_scorer(records, centre, bound, spender, plan.mu_score, public, noise)
+            scorer = prepare_scorer(data, step._finds_centre, plan.mu_score)
         runs = draw_runs(noise, float(self.mean_candidates))
         drawn = noise.labels(runs, len(candidates.grid)).tolist()
         fits = [
@@ -244,7 +249,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     def _plan(self, step: BasePrivatePCA) -> SearchPlan:
         """How the budget is divided, from parameters alone."""
         free = step.adjacency == "replace-one" and _norm_bound(step) is not None
-        preliminary = not free or (step.center and step.mean is None)
+        preliminary = not free or (step._finds_centre)
         numbers = (self.epsilon, self.delta, self.mean_candidates, self.score_share)
         return plan_search(*map(float, numbers), bool(preliminary))
 
@@ -273,7 +278,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             "mu_fit": plan.mu_fit,
             "mu_score": plan.mu_score,
             "score_norm_bound": scorer.radius,
-            "score_noise_sd": scorer.query.noise_sd / scorer.n,
+            "score_noise_sd": scorer.noise_sd,
         }
         return replace(
             winner.privacy_,
@@ -296,5 +301,6 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _norm_bound(step: BasePrivatePCA) -> float | None:
     """Bound on the scored norms: of rows the public one, which for groups is on another norm."""
-    bounded = step.norm_bound is not None and step.unit == "row"
-    return float(step.norm_bound) if bounded else None
+    if step.norm_bound is None or step.unit != "row":
+        return None
+    return float(step.norm_bound)

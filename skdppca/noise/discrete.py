@@ -1,8 +1,9 @@
-"""Exact samplers on the integers (METHODS, section 12).
+"""Exact samplers on the integers.
 
-A float64 Gaussian added to a float64 sum betrays the sum through its low bits. An integer query
-plus a rounded Gaussian does not: ``f + round(N) = round(f + N)`` is post-processing of the true
-Gaussian mechanism, if ``round(N)`` has exactly its distribution. This file draws it.
+A float64 Gaussian added to a float64 sum betrays the sum through its low bits (Mironov 2012). An
+integer f plus a rounded Gaussian does not: ``f + round(N) = round(f + N)`` is a post-processing of
+the true Gaussian mechanism, if the draw has exactly the distribution of ``round(N)``. The samplers
+here make such draws.
 """
 
 from collections.abc import Callable
@@ -18,11 +19,11 @@ Words = Callable[[int], np.ndarray]
 # Up to here sd * z < 2**38, so that float64 resolves it to 2**-15 and few draws are ambiguous.
 MAX_SD = 2.0**33
 
-# Relative error of scipy.special.ndtri on the floats of [2**-64, 1/2]: 8 times the largest found,
-# at 0.1373, among 3.2 million points compared with mpmath (scipy 1.17; tests/noise repeats some).
+# Relative error of scipy.special.ndtri on the floats of [2**-64, 1/2]: 8 times the largest error,
+# found at 0.1373, among 3.2 million points compared with mpmath (scipy 1.17; a test repeats some).
 NDTRI_ERROR = 8 * 1.04e-15
 
-# The float64 operations behind ndtri err by at most 4 units of 2**-53 of z; twice that.
+# The float64 operations after ndtri err by at most 4 units of 2**-53, relative to z; twice that.
 ROUNDING = 2.0**-50
 
 # |dz / d log p| = p / phi(z), Mills' ratio, is at most its value at z = 0, sqrt(pi/2) = 1.25331...;
@@ -32,11 +33,11 @@ MILLS = 1.2534
 # Extra bits asked of mpmath's erfc, whose last bits are not guaranteed.
 GUARD_BITS = 64
 
-# Draws at a time: their arrays stay in a core's cache, and memory is bounded.
+# Draws at a time: memory is bounded, and the arrays stay in the cache of a core.
 CHUNK = 2**14
 
-# mpmath caches its constants and extends them on demand without a lock. Extended here beyond what
-# `_tail` asks for, they are only read afterwards, by any number of threads.
+# mpmath caches its constants and extends them on demand, without a lock. These calls extend them
+# beyond the precision that `_tail` needs, so that threads only ever read them.
 libmp.pi_fixed(2**12)
 libmp.ln2_fixed(2**12)
 
@@ -46,19 +47,19 @@ def rounded_gaussian(
 ) -> np.ndarray:
     """Draw ``round(N(0, sd**2))``, exactly.
 
-    A draw takes the sign from the top bit of one word and ``k`` from the other 63. The uniform
-    ``u`` that the Gaussian's magnitude ``z = -ndtri(u)`` comes from lies *somewhere* in
-    ``[k, k + 1) 2**-64``. If every z of that interval rounds to one integer, that is the draw.
-    Otherwise further words are appended to the same u until the answer is certain. Nothing is
-    redrawn, which would be biased towards the unambiguous, and z always comes from the lower
-    tail, where floats are dense: near u = 1 integers beyond z = 5 would be skipped.
+    A draw takes its sign from the top bit of one word and ``k`` from the other 63. Its magnitude is
+    ``z = -ndtri(u)`` of a uniform ``u`` that lies *somewhere* in ``[k, k + 1) 2**-64``. If all z of
+    that interval round to one integer, that integer is the draw. Otherwise further words are
+    appended to the same u until the answer is certain. A new u instead would favour values that are
+    easy to decide. z always comes from the lower tail, where floats are dense: near u = 1, integers
+    beyond z = 5 would be skipped.
 
     Parameters
     ----------
     words : callable
         ``words(n)`` returns n independent uniform 64-bit words as an array of dtype uint64.
     sd : float or array-like broadcastable to `size`
-        Standard deviation in grid units, in (0, 2**33], taken exactly as the float64 it is.
+        Standard deviation in grid units, in (0, 2**33]; used exactly, as a float64.
     size : int or tuple of int
         Shape of the result.
 
@@ -69,16 +70,17 @@ def rounded_gaussian(
     Notes
     -----
     *Proven:* the draw is the rounding of an exact Gaussian of standard deviation `sd`, given the
-    two premises below. With ``p = float(k) 2**-64`` and any u of the interval,
+    two assumptions below. With ``p = float(k) 2**-64`` and any u of the interval,
     ``|log(u / p)| <= 1/k + 2**-53``. As z has slope at most sqrt(pi/2) in log p, z(u) is within
     ``sqrt(pi/2) (1/k + 2**-53)`` of z(p). Rounding is monotone, and the widened interval decides
-    only if both its ends agree. For k = 0 it is infinite and decides nothing.
+    only if both its ends round to the same integer. For k = 0 it is infinite and decides nothing.
 
-    *Rests on* the relative error of `scipy.special.ndtri` on [2**-64, 1/2], measured and taken
-    8 times larger (``NDTRI_ERROR``), and, for the ambiguous draws (one in 8000 at the largest
-    `sd`, fewer in proportion below), on mpmath's erfc, of which 64 bits more are asked than used.
+    *Assumed:* the relative error of `scipy.special.ndtri` on [2**-64, 1/2] is at most
+    ``NDTRI_ERROR``, 8 times the largest one measured. For the ambiguous draws (one in 8000 at the
+    largest `sd`, proportionally fewer below), mpmath's erfc computes 64 more bits than are used,
+    and errs in these only.
 
-    The time it takes depends on the noise alone: data never come near this function.
+    The running time depends on the noise alone; the function never sees data.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def _settle(u: "_Uniform", sd: float, low: float, high: float) -> int:
 
 
 class _Uniform:
-    """A uniform of which we know only that it is in [digits, digits + 1) 2**-bits."""
+    """A uniform number, known to lie in [digits, digits + 1) 2**-bits."""
 
     def __init__(self, k: int, words: Words) -> None:
         self.digits = k
@@ -142,7 +144,7 @@ class _Uniform:
         self.words = words
 
     def is_beyond(self, m: int, sd: float) -> bool:
-        """Whether sd * z > m + 1/2, that is, whether the uniform is below that tail."""
+        """Whether sd * z > m + 1/2, that is, whether the uniform is below the tail there."""
         while True:
             tail = _tail(m, sd, self.bits)  # the true one is between tail - 1 and tail + 2
             if self.digits + 1 <= tail - 1:
@@ -156,8 +158,8 @@ class _Uniform:
 def _tail(m: int, sd: float, bits: int) -> int:
     """Return P(N > (m + 1/2) / sd) in units of 2**-bits, less its fraction.
 
-    Functions of `mpmath.libmp` take their precision as an argument: unlike `mpmath.mp` they share
-    none with other threads.
+    Functions of `mpmath.libmp` take the precision as an argument. `mpmath.mp` holds it as a
+    setting, which one thread could change for another.
     """
     numerator, denominator = sd.as_integer_ratio()
     square, scale = ((2 * m + 1) * denominator) ** 2, 8 * numerator**2
@@ -172,8 +174,8 @@ def _tail(m: int, sd: float, bits: int) -> int:
 def uniform_labels(words: Words, n: int, parts: int) -> np.ndarray:
     """Draw independent labels, each exactly uniform over ``range(parts)``.
 
-    Words beyond the last whole cycle of `parts` are drawn again; how many says nothing of any
-    label.
+    Words beyond the last whole cycle of `parts` are drawn again. Their number does not depend on
+    the labels.
 
     Parameters
     ----------

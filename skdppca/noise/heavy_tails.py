@@ -14,15 +14,26 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 
-from ..noise import MAX_SD, NoiseSource
+from .discrete import MAX_SD
+from .source import NoiseSource
 
-__all__ = ["CAUCHY", "LAPLACE", "LARGEST", "chi", "chi_error", "rounded_noise", "rounded_student"]
+__all__ = [
+    "CAUCHY",
+    "LAPLACE",
+    "LARGEST",
+    "chi",
+    "chi_error",
+    "rounded_noise",
+    "rounded_student",
+    "saturated_sum",
+]
 
 # Of float64 evaluation, relative to a quantile and to its slope: 4 times what the operations err.
 EVALUATION = 2.0**-50
 
-# A draw beyond this is set to it. Grid units.
+# A draw beyond this is set to it, and a released sum beyond half of it to that. Grid units.
 LARGEST = 2**61
+MOST_RELEASED = LARGEST // 2
 
 # Where float64 still tells integers apart.
 FAST = 2.0**50
@@ -122,6 +133,16 @@ def rounded_student(divisor: float, scale: float, size: int, noise: NoiseSource)
     if sd <= MAX_SD:
         return noise.rounded_gaussian(sd, size)
     return rounded_noise(GAUSSIAN_TAIL, sd, size, noise)
+
+
+def saturated_sum(steps: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Add draws to integers, and cut the integers and the sums at `MOST_RELEASED`.
+
+    A draw that was cut at twice that must not show the integer it was added to. So the result is
+    that of the exact mechanism, cut at `MOST_RELEASED`: post-processing of it.
+    """
+    kept = np.clip(steps, -MOST_RELEASED, MOST_RELEASED)
+    return np.clip(kept + draws, -MOST_RELEASED, MOST_RELEASED)
 
 
 def chi(dof: int, noise: NoiseSource) -> float:

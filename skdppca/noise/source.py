@@ -1,6 +1,7 @@
 """Where random words come from: the operating system, or a seed."""
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,15 +9,17 @@ from .discrete import rounded_gaussian, uniform_labels
 
 __all__ = ["NoiseSource"]
 
+Seed = int | Sequence[int] | np.ndarray | np.random.SeedSequence
+
 
 class NoiseSource:
     """Independent uniform 64-bit words, and the exact samplers that consume them.
 
     Without a seed every word comes from the operating system's cryptographic generator. No
-    generator state lives in the process, so a fork, a copy or a pickle cannot repeat noise. With
-    a seed the words come from numpy's PCG64; all that follows is the same code, but anyone who
-    knows the seed can subtract the noise, so such a source is not private. The global state of
-    ``numpy.random`` is neither read nor changed.
+    generator state lives in the process, so a fork, a copy or a pickle cannot repeat noise. With a
+    seed the words come from numpy's PCG64, and the samplers are the same. Such a source is not
+    private: anyone who knows the seed can subtract the noise. The global state of ``numpy.random``
+    is neither read nor changed.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ class NoiseSource:
     array([-109,   61,  174,  213,  -49])
     """
 
-    def __init__(self, seed: object = None) -> None:
+    def __init__(self, seed: Seed | None = None) -> None:
         self._generator = None if seed is None else _seeded(seed)
 
     @property
@@ -68,7 +71,7 @@ class NoiseSource:
         Parameters
         ----------
         sd : float or array-like broadcastable to `size`
-            Standard deviation in grid units, in (0, 2**33], taken exactly as the float64 it is.
+            Standard deviation in grid units, in (0, 2**33]; used exactly, as a float64.
         size : int or tuple of int
             Shape of the result.
 
@@ -95,7 +98,7 @@ class NoiseSource:
         return uniform_labels(self.words, n, parts)
 
 
-def _seeded(seed: object) -> np.random.PCG64:
+def _seeded(seed: Seed) -> np.random.PCG64:
     try:
         return np.random.PCG64(seed)
     except (TypeError, ValueError) as error:

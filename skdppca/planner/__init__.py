@@ -1,6 +1,5 @@
-"""What a private PCA may be expected to find, before anything is spent; no data are read."""
+"""How much of the variance a private PCA can be expected to capture; no data are read."""
 
-from ._expectations import Expectation, Plan
-from ._plan import plan
+from .plan import Expectation, Plan, plan
 
 __all__ = ["Expectation", "Plan", "plan"]

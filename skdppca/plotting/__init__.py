@@ -1,6 +1,6 @@
 """Pictures of what was released, and of what a fit would find.
 
-All are drawn from private outputs, or from public numbers alone.
+All are drawn from private outputs, or from public numbers only.
 """
 
 from ._fitted import components_image, scree

@@ -1,8 +1,8 @@
-"""What all pictures share: a figure of their own, and the guarantee as their title."""
+"""What all pictures share: a figure of their own, and the guarantee as a title."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..privacy import PrivacyReport
 
@@ -16,7 +16,7 @@ NOISE, WARNING = "#7a7a7a", "#b3261e"
 
 
 def figure(width: float, height: float) -> Figure:
-    """A figure of its own: no window, no pyplot state, any backend."""
+    """Return a figure without a window and without pyplot state, for any backend."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -27,12 +27,12 @@ def figure(width: float, height: float) -> Figure:
 
 
 def as_written(text: object) -> str:
-    """A name of the user's, whose dollars matplotlib shall not read as formulas."""
+    """Return a user's text, escaped so that matplotlib reads no formula between dollar signs."""
     return str(text).replace("$", r"\$")
 
 
 def guarantee(name: str, report: PrivacyReport) -> str:
-    """The cost in a line, or why there is no guarantee."""
+    """Return the guarantee in one line, or the reason why there is none."""
     if not report.private:
         reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
         return f"{name}: NOT PRIVATE ({reason})"
@@ -43,6 +43,6 @@ def guarantee(name: str, report: PrivacyReport) -> str:
 
 
 def dress_title(ax: Axes, name: str, report: PrivacyReport) -> None:
-    """Put the guarantee above the axes, in red if there is none."""
-    colour = {} if report.private else {"color": WARNING}
+    """Put the guarantee above the axes, or in red the reason why there is none."""
+    colour: dict[str, Any] = {} if report.private else {"color": WARNING}
     ax.set_title(guarantee(name, report), fontsize="medium", loc="left", wrap=True, **colour)

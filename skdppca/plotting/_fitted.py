@@ -1,4 +1,4 @@
-"""Pictures of what a fit released, drawn from its private attributes alone."""
+"""Pictures of what a fit released, drawn from its released attributes only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 from ._common import WARNING, dress_title, figure
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
 
 __all__ = ["components_image", "scree"]
 
-# Error bars reach so many standard deviations: 95 % of a normal law.
+# Length of an error bar in standard deviations: 95 % of a normal distribution.
 BAR_SDS = 1.96
 
-# Left-out components that are shown beside the kept ones.
+# Most components shown that the fit did not keep.
 MAX_LEFT_OUT = 12
 
-# Image components a row, and in all.
+# Most images in a row, and in a figure.
 IMAGES_A_ROW = 5
 MAX_IMAGES = 25
 
@@ -30,15 +32,14 @@ SIGNAL, NOISE, LEFT_OUT = "#1f5fa8", "#7a7a7a", "#a8a8a8"
 
 
 def scree(pca: Any, ax: Axes | None = None) -> Axes:
-    r"""Plot the variance of every component with its privacy error bar, and the noise floor.
+    r"""Plot the variance of every component, its privacy error bar, and the noise floor.
 
     Parameters
     ----------
     pca : fitted private PCA
         Only its released attributes are read, so the picture is as private as they are.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. By default in a new figure, which is ``ax.figure`` of the result and which
-        pyplot knows nothing of.
+        Where to draw. By default in a new figure outside of pyplot: ``ax.figure`` of the result.
 
     Returns
     -------
@@ -46,33 +47,35 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    **Error bars** (1.96 standard deviations) hold the noise that was added for privacy, not the
-    sampling of the rows, nor the bias of clipping, which differs from fit to fit with the clipping
-    norm that was found, often by more than the bars. A component of variance `v` far above the
-    noise is seen at :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`, the
-    noise has standard deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it, and
-    `l` fluctuates by :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the
-    component's alignment [1]_. Undoing the shift divides by :math:`dl / d\theta = a`, and the
-    noisy count scales all variances alike, so the variance has the sd
+    **Error bars** (1.96 standard deviations) show the noise that was added for privacy. They leave
+    out the sampling of the rows and the bias of clipping. That bias depends on the clipping norm
+    that the fit found, and often differs between fits by more than the bars.
+
+    A component of variance `v` far above the noise appears at
+    :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`. The noise has standard
+    deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it. The standard deviation of
+    `l` is :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the component's alignment
+    [1]_. Undoing the shift divides by :math:`dl / d\theta = a`, and the noisy count scales all
+    variances alike, so the variance has the standard deviation
 
     .. math:: \sqrt{\frac{s^2}{(n - 1)^2 a} + \left(v \, \mathrm{sd}(n) / n\right)^2}.
 
-    The first term is about the noise's own sd over n for a spike well above the floor, and grows
-    without bound towards it. This is an approximation for many features and well separated
-    variances.
+    Well above the noise floor, the first term is about the standard deviation of the noise over n.
+    Towards the floor it grows without bound. This is an approximation for many features and well
+    separated variances.
 
-    A method that does not release the whole spectrum is drawn without bars and floor.
+    For a method that does not release the whole spectrum, neither bars nor floor are drawn.
 
-    **The noise floor** is the smallest variance whose direction the noise does not drown,
-    :math:`\theta = \tau \sqrt d` from the spectrum's centre: there `a` is 0. It is drawn in the
-    units of the debiased variances; the spectrum as it was seen, before debiasing, ends at
-    ``privacy_.details["noise_edge"]``.
+    **The noise floor** is the smallest variance at which a component still has a direction of its
+    own, and not that of the noise: :math:`\theta = \tau \sqrt d` from the spectrum's centre, where
+    `a` is 0. It is drawn in the units of the debiased variances. The noise in the spectrum before
+    debiasing ends at ``privacy_.details["noise_edge"]``.
 
     If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical"), the same holds
-    for shares `p` of the total variance, whose sign covariance has the eigenvalues
-    :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order; floor and bars are divided by that
-    slope. The total is known up to a factor of about :math:`\sqrt 2` only, common to all
-    components, which the bars leave out.
+    for shares `p` of the total variance. The sign covariance of the rows has the eigenvalues
+    :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are divided by the
+    slope of that. The total variance is known only up to a factor of about :math:`\sqrt 2`, common
+    to all components, which the bars leave out.
 
     References
     ----------
@@ -96,12 +99,19 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
     number = np.arange(1, len(variances) + 1)
     above = _alignments(pca) > 0
     crowded = len(variances) > 25
-    style = {"linestyle": "none", "marker": "o", "markersize": 4 if crowded else 6.5, "zorder": 3}
+    style: dict[str, Any] = {
+        "linestyle": "none",
+        "marker": "o",
+        "markersize": 4 if crowded else 6.5,
+        "zorder": 3,
+    }
 
-    handles = []
+    handles: list[Artist | Container] = []
     if above.any():
         bars = BAR_SDS * _standard_errors(pca)[above]
-        heights = {"yerr": [np.minimum(bars, variances[above]), bars]} if bars.any() else {}
+        heights: dict[str, Any] = (
+            {"yerr": [np.minimum(bars, variances[above]), bars]} if bars.any() else {}
+        )
         handles += [
             ax.errorbar(
                 number[above],
@@ -129,7 +139,7 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
         handles += ax.plot(positions, left_out, ".", color=LEFT_OUT, markersize=5, label="left out")
     floor = _noise_floor(pca)
     if floor > 0:
-        dashes = {"color": WARNING, "linewidth": 1.1, "linestyle": (0, (5, 3))}
+        dashes: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": (0, (5, 3))}
         handles.append(ax.axhline(floor, label="noise floor", **dashes))
     ax.legend(handles=handles, frameon=False)
     _dress(ax, pca, number[-1] + len(left_out))
@@ -139,9 +149,9 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
 def components_image(
     pca: Any, shape: tuple[int, int], axes: np.ndarray | list[Axes] | None = None
 ) -> Figure:
-    """Show components of image data as images, on one scale that is symmetric about 0.
+    """Show components of image data as images, on one colour scale that is symmetric about 0.
 
-    A release that is not private is called so above the images.
+    If the release is not private, a title says so.
 
     Parameters
     ----------
@@ -149,7 +159,7 @@ def components_image(
     shape : (int, int)
         Height and width of an image; their product is the number of features.
     axes : array of matplotlib.axes.Axes, optional
-        Where to draw, an image each. By default in a new figure, at most 25.
+        Where to draw, one image in each. By default a new figure with at most 25.
 
     Returns
     -------
@@ -199,19 +209,22 @@ def components_image(
 
 
 def _alignments(pca: Any) -> np.ndarray:
-    """Of the components; all 1 if the method does not tell."""
-    told = pca.privacy_.details.get("alignments")
-    return np.ones(len(pca.components_)) if told is None else np.asarray(told, dtype=float)
+    """Return the components' alignments, or ones if the method does not release them."""
+    alignments = pca.privacy_.details.get("alignments")
+    if alignments is None:
+        return np.ones(len(pca.components_))
+    return np.asarray(alignments, dtype=float)
 
 
 def _left_out(pca: Any) -> np.ndarray:
+    """Return the variances of the first components that the fit did not keep."""
     kept = len(pca.explained_variance_)
     spectrum = np.asarray(pca.privacy_.details.get("spectrum", ()), dtype=float)
     return spectrum[kept : kept + min(kept + 4, MAX_LEFT_OUT)]
 
 
 def _shares(pca: Any) -> np.ndarray | None:
-    """The shares of the total variance, if rows were scaled to norm 1."""
+    """Return the shares of the total variance if rows were scaled to norm 1, else None."""
     details = pca.privacy_.details
     if details.get("clip") != "spherical":
         return None
@@ -219,13 +232,13 @@ def _shares(pca: Any) -> np.ndarray | None:
 
 
 def _noise_sd(pca: Any) -> float:
-    """The Gram matrix's noise over what the variances were divided by."""
+    """Return the noise sd of a variance: that of the Gram matrix, divided as the variances are."""
     divisor = pca.singular_values_[0] ** 2 / pca.explained_variance_[0]
     return float(pca.privacy_.details["noise_sd"] / divisor)
 
 
 def _standard_errors(pca: Any) -> np.ndarray:
-    """The sd of every variance, as the notes of `scree` derive it; 0 where there is no signal."""
+    """Return the sd of every variance, as derived in the notes of `scree`; 0 without signal."""
     alignments, shares = _alignments(pca), _shares(pca)
     if not pca.privacy_.details.get("noise_sd"):
         return np.zeros_like(alignments)
@@ -240,7 +253,7 @@ def _standard_errors(pca: Any) -> np.ndarray:
 
 
 def _noise_floor(pca: Any) -> float:
-    """The variance that is seen at the noise edge: half the half-width from the centre."""
+    """Return the noise floor of `scree`'s notes; half the noise's half-width from its centre."""
     details, shares = pca.privacy_.details, _shares(pca)
     if not details.get("noise_sd"):
         return 0.0
@@ -252,7 +265,7 @@ def _noise_floor(pca: Any) -> float:
 
 
 def _dress(ax: Axes, pca: Any, last: int) -> None:
-    """Labels, limits and the guarantee."""
+    """Set the labels, the limits and the title."""
     from matplotlib.ticker import MaxNLocator
 
     report = pca.privacy_

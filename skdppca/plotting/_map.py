@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 __all__ = ["projection_map"]
 
-# Cells whose count the noise alone may have made are left in this colour.
+# Cells whose count may be noise alone have this colour.
 EMPTY = "#f2f2f2"
 
 MAPS_A_ROW = 5
 
-# Beyond these ratios of height to width one unit is no longer as long along both components.
+# Outside of these ratios of height to width, the two components have different scales.
 FLATTEST, TALLEST = 0.4, 1.6
 
 
 def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = None) -> Figure:
-    """Draw a projection map, one panel a class, on one colour scale.
+    """Draw a projection map, one panel for each class, on one colour scale.
 
-    The darker a cell, the more records. Cells below ``found.threshold`` are left blank: were all
-    of them empty, the noise of about one would exceed it. How many records lie outside of all
-    cells is told beside the colours. Nothing but the map is read, so the picture is as private as
-    it is.
+    Darker cells hold more records. Cells below ``found.threshold`` are blank: if all cells were
+    empty, the noise of about one of them would exceed the threshold. The label of the colour bar
+    gives the number of records outside of all cells. Only the map is read, so the picture is as
+    private as the map.
 
-    One unit is as long along both components, unless one extent is more than 1.6 times the other
-    (2.5 times, if it is the first component's).
+    Both components have the same scale, unless the second one's extent is more than 1.6 times the
+    first one's, or the first one's more than 2.5 times the second one's.
 
     Parameters
     ----------
     found : ProjectionMap
-        Of `skdppca.maps.projection_map`.
+        From `skdppca.maps.projection_map`.
     axes : array of matplotlib.axes.Axes, optional
-        Where to draw, a class each. By default in a new figure, which pyplot knows nothing of.
-        Your own axes of several classes get no title: write ``found.privacy_.guarantee()`` there.
+        Where to draw, one class in each. By default in a new figure outside of pyplot. Your own
+        axes get no title if there are several classes: add ``found.privacy_.guarantee()``.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
     axes = np.asarray(axes, dtype=object).ravel()
     if len(axes) < n:
         raise ValueError(f"axes has {len(axes)} axes for {n} classes; give one for each")
-    # Above the threshold, with a colour that is seen on blank at once.
+    # The colours end above the threshold, even if no count does.
     most = max(float(counts.max()), found.threshold + 1.0)
     for i, ax in enumerate(axes):
         if i >= n:
@@ -121,7 +121,7 @@ def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = 
 
 
 def _colours() -> Any:
-    """One hue that is seen on blank from its lightest on."""
+    """Return a colour map whose lightest colour can be told from a blank cell."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 

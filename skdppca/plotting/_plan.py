@@ -1,8 +1,10 @@
-"""A plan as a picture: what every method is expected to find, against the budget or the rows."""
+"""A plan as a picture: the expected captured variance by epsilon, or by number of records."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ._common import NOISE, WARNING, figure
 
@@ -13,26 +15,25 @@ __all__ = ["plan"]
 
 AXIS_NAMES = {"epsilon": "epsilon", "n_samples": "Number of records n"}
 
-# Told apart by those who see few colours (Okabe & Ito 2008), and by their markers.
+# Safe for colour-blind readers (Okabe & Ito 2008); markers tell the methods apart without colour.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7a7a7a")
 MARKERS = "osD^vP<X"
 
-# Losses that are drawn, and those among them that are written at the axis.
+# The smallest missed variance that is drawn, and the ticks of the axis.
 SMALLEST, TICKS = 1e-5, (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
 
 
 def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
-    """Plot the captured variance that a plan expects of every method against one of its numbers.
+    """Plot the expected captured variance of every method of a plan.
 
     Parameters
     ----------
     plan : skdppca.planner.Plan
-        Its number is marked by a line; the others are simulated for the picture.
+        A line marks its epsilon or number of records. The other points are simulated now.
     over : {"epsilon", "n_samples"}, default="epsilon"
-        What runs along the axis, from a tenth to ten times the plan's.
+        The horizontal axis, from a tenth to ten times the plan's value.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. By default in a new figure, which is ``ax.figure`` of the result and which
-        pyplot knows nothing of.
+        Where to draw. By default in a new figure outside of pyplot: ``ax.figure`` of the result.
 
     Returns
     -------
@@ -40,8 +41,8 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    The axis is logarithmic in the variance that is missed: from 90 % to 99 % is as far as from
-    99 % to 99.9 %. What misses less than 0.001 % is drawn there.
+    The vertical axis is logarithmic in the missed variance: 90 % is as far from 99 % as 99 % is
+    from 99.9 %. A point that misses less than 0.001 % is drawn at 0.001 %.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
     ax.axvline(here, color=WARNING, linewidth=1.1, linestyle=(0, (5, 3)), zorder=0)
     ax.set(xscale="log", yscale="log", xlabel=AXIS_NAMES[over])
     ax.set_ylabel("Expected captured variance,\nof the best possible")
-    lowest = min(line.get_ydata().min() for line in ax.lines[:-1])
+    lowest = min(np.min(line.get_ydata()) for line in ax.lines[:-1])
     ax.set_ylim(1.0, max(lowest, SMALLEST) / 1.3)
     ticks = [tick for tick in TICKS if tick >= ax.get_ylim()[1]]
     ax.set_yticks(

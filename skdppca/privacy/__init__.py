@@ -19,6 +19,7 @@ from .gdp import compose_mu, delta_of, epsilon_of, mu_of
 from .ledger import PrivacyLedger
 from .pricing import compose, epsilon_of_event, is_affordable
 from .report import PrivacyReport, Spending
+from .spender import Spender
 
 __all__ = [
     "ApproximateEvent",
@@ -34,6 +35,7 @@ __all__ = [
     "PureEvent",
     "Receipt",
     "SelectionEvent",
+    "Spender",
     "Spending",
     "compose",
     "compose_mu",

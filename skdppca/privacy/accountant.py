@@ -20,7 +20,7 @@ __all__ = ["BaseAccountant", "PrivacyAccountant", "PrivacyCost", "Receipt"]
 
 # Held during every charge and across a fork, so that no child inherits half a charge.
 LOCK = threading.RLock()
-_process = uuid.uuid4().hex  # another one in every forked child, whatever its pid
+_process = uuid.uuid4().hex  # differs in every forked child, even if a process id is reused
 
 
 def _wake_in_child() -> None:
@@ -47,22 +47,21 @@ class _Refused(Exception):
 
 
 class BaseAccountant(ABC):
-    """What every accountant does: hold a budget, check a charge against it, say what is left.
+    """A budget: it checks every charge, records it, and says what is left.
 
-    An accountant is an identity, like a bank account: `clone`, `copy` and `deepcopy` return the
-    accountant itself.
+    A copy would be a second budget, so `clone`, `copy` and `deepcopy` return the accountant itself.
 
     Notes
     -----
-    Gaussian releases may be chosen in view of what earlier ones returned: the sum of squared `mu`
-    is a privacy filter. For other events, and for failures, only the price of a plan is known:
-    their kinds and sizes must not depend on earlier outputs.
+    You may choose a Gaussian release in view of what earlier ones returned, because the sum of
+    squared `mu` is a privacy filter. The kinds and sizes of other events, and of failures, must
+    not depend on earlier outputs: their price holds only for a fixed plan.
     """
 
     @property
     @abstractmethod
     def _terms(self) -> Terms:
-        """The budget and what it is for."""
+        """The budget, the neighbours and the unit it is stated for, and the accountant's id."""
 
     @abstractmethod
     def _current(self) -> Chain:
@@ -70,7 +69,7 @@ class BaseAccountant(ABC):
 
     @abstractmethod
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
-        """Replace the current chain by `grant` of it, durably, and return it."""
+        """Apply `grant` to the current chain, store the result durably, and return it."""
 
     @property
     def id(self) -> str:
@@ -106,14 +105,14 @@ class BaseAccountant(ABC):
         label: str = "",
         seeded: bool = False,
     ) -> Receipt:
-        """Pay for a release that is about to happen. There is no refund.
+        """Charge a release that is about to happen. There is no refund.
 
         Parameters
         ----------
         event : PrivacyEvent
             What the release costs.
         adjacency, unit : str
-            What that cost is stated for; they must be the accountant's.
+            The neighbours that this cost is stated for; they must be the accountant's.
         label : str, default=""
             Public text for the receipt.
         seeded : bool, default=False
@@ -128,7 +127,7 @@ class BaseAccountant(ABC):
         BudgetExceeded
             If the budget does not cover it; nothing was charged.
         ValueError
-            If the event is not private or is about other neighbours.
+            If the event is not private, or its adjacency or unit is not the accountant's.
         """
         if (adjacency, unit) != (self.adjacency, self.unit):
             raise ValueError(
@@ -163,9 +162,9 @@ class BaseAccountant(ABC):
     def remaining(self) -> PrivacyCost:
         """What is left: the largest epsilon, at the accountant's delta, of one more Gaussian fit.
 
-        (Of one more pure release where ``delta=0``.) Budgets add up in squares: after half of
-        epsilon was spent, more than half is left. Once other than Gaussian events were charged, the
-        answer may be too small by up to ``epsilon / 4096``.
+        With ``delta=0``, that of one more pure release. Gaussian releases add up in squares: after
+        a charge of half of epsilon, more than half is left. After a charge that was not Gaussian,
+        the answer may be too small by up to ``epsilon / 4096``.
         """
         return PrivacyCost(self._current().total.room(self.epsilon, self.delta), self.delta)
 
@@ -224,16 +223,16 @@ class BaseAccountant(ABC):
 class PrivacyAccountant(BaseAccountant):
     """A budget that lives in the memory of one process.
 
-    It pickles to a token: the process that made it gets the same accountant back, any other
-    process (a fork too) a sealed one that charges nothing and tells nothing. Parallel fits in
-    several processes need a `PrivacyLedger`.
+    Its pickle is a token. In the process that made the accountant, loading the token returns that
+    accountant. In any other process, a fork included, it returns a sealed one, which can neither
+    be charged nor say what was spent. Use a `PrivacyLedger` for fits in several processes.
 
     Parameters
     ----------
     epsilon : float
         Positive and finite.
     delta : float
-        In [0, 1); 0 affords pure events only.
+        In [0, 1); 0 covers pure events only.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         What neighbouring data sets differ by.
     unit : str, default="row"

@@ -1,7 +1,7 @@
 """Receipts in a hash chain: what was charged, in an order that cannot be rewritten unnoticed.
 
-Each row's head hashes its own text and the head before it; row 0 is the budget itself. Who holds
-a head can tell whether everything up to it is still there and unchanged.
+The head of a row is a hash of the row's own text and of the head before it; row 0 is the budget.
+Someone who kept a head can tell whether all rows up to it are still there and unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ADJACENCIES = ("add-remove", "replace-one")
 
 @dataclass(frozen=True)
 class Terms:
-    """What an accountant is bound to; row 0 of its chain.
+    """The budget of an accountant and what it is for; row 0 of its chain.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Chain:
-    """All rows up to now, verified, and their total. Immutable: a charge makes a new chain.
+    """All verified rows up to now, and their total. Immutable: a charge makes a new chain.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Chain:
 
 
 def _canonical(values: dict[str, Any]) -> str:
-    """One text for one content: sorted keys, ASCII, floats that read back as themselves."""
+    """Equal values give equal text: keys are sorted, text is ASCII, floats read back exactly."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -14,7 +14,7 @@ from .selection import rdp_epsilon
 
 __all__ = ["Composition"]
 
-_BISECTIONS = 12  # of `room` where every trial takes a numerical price
+_BISECTIONS = 12  # in `room`, where each takes a numerical price
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,11 @@ class Composition:
 
     def gaussian(self, mu: float, failure: float = 0.0) -> Composition:
         """Add a Gaussian release that may fail."""
-        square, failure = Fraction(mu) ** 2, Fraction(failure)
-        return replace(self, square=self.square + square, failure=self.failure + failure)
+        return replace(
+            self,
+            square=self.square + Fraction(mu) ** 2,
+            failure=self.failure + Fraction(failure),
+        )
 
     def step(self, epsilon: float, delta: float) -> Composition:
         """Add an (epsilon, delta) release."""
@@ -76,14 +79,15 @@ class Composition:
     def epsilon(self, delta: float) -> float:
         """Return the smallest epsilon that can be proven at `delta`, rounded up.
 
-        With selections: the epsilon of the selections and the Gaussian releases, by their Renyi
-        divergences, at what the steps leave of `delta`, plus the epsilons of the steps.
+        With selections, the steps first take their deltas out of `delta`. The Renyi divergences
+        of the selections and the Gaussian releases give an epsilon at the rest of `delta`, and
+        the epsilons of the steps are added to it.
 
         Proof. A step is a post-processing of a randomised response b that is drawn for it alone,
         whatever came before: with probability 1 - delta_i the odds of b move by at most
         e^epsilon_i (Kairouz, Oh and Viswanath 2015, Theorem 3.1). Given all b, what is left is an
-        adaptive composition of selections and Gaussian releases: ``P_b(S) <= e^r Q_b(S) + d`` at
-        its own (r, d). Averaged over b that is
+        adaptive composition of selections and Gaussian releases, for which
+        ``P_b(S) <= e^r Q_b(S) + d`` holds with its own (r, d). Averaged over b, that is
         ``P(S) <= e^(r + sum epsilon_i) Q(S) + d + sum delta_i``.
         """
         sum_epsilon, failure = self._sums()
@@ -100,7 +104,7 @@ class Composition:
         return min(basic, self._pld(delta)) if self._mixed else basic
 
     def fits(self, epsilon: float, delta: float) -> bool:
-        """Return whether the total is (epsilon, delta)-private. Doubt means no."""
+        """Return whether the total is (epsilon, delta)-private; False where it cannot be shown."""
         if self.selections:
             return self.epsilon(delta) <= epsilon
         sum_epsilon, failure = self._sums()
@@ -108,7 +112,7 @@ class Composition:
             return False
         left = Fraction(epsilon) - sum_epsilon
         if left >= 0:
-            # Rounded down, like everything that is granted.
+            # Rounded down: a budget never grants more than it has.
             mu = mu_of(max(-float_up(-left), 0.0), delta, failure)
             if self.square <= Fraction(mu) ** 2:
                 return True
@@ -117,8 +121,8 @@ class Composition:
     def room(self, epsilon: float, delta: float) -> float:
         """Return the largest epsilon, at `delta`, of one more release that the budget grants.
 
-        The release is a Gaussian one (``mu_of(epsilon, delta)``), a pure one if ``delta=0``. Where
-        other than Gaussian releases were made the answer is at most ``epsilon / 4096`` too small.
+        The release is Gaussian (``mu_of(epsilon, delta)``), or pure if ``delta=0``. After releases
+        that were not Gaussian, the answer may be too small by up to ``epsilon / 4096``.
         """
 
         def grants(request: float) -> bool:

@@ -27,9 +27,11 @@ __all__ = [
     "known_event",
 ]
 
-MOST_RUNS = 1e6  # as a mean: more than anybody runs, and far from where floats would matter
+# Largest mean number of runs: more than anybody needs, and small enough for float64.
+MOST_RUNS = 1e6
 
 
+@dataclass(frozen=True)
 class PrivacyEvent:
     """Base of all events. Accountants price the classes of this module and refuse all others."""
 
@@ -54,10 +56,10 @@ class GaussianEvent(PrivacyEvent):
     Parameters
     ----------
     mu : float
-        Sensitivity over noise sd; of a composition, the root of the sum of squares. Finite: what
-        has no noise is a `NonPrivateEvent`.
+        Sensitivity over noise sd, or the root of the sum of squares for a composition. Finite:
+        a release without noise is a `NonPrivateEvent`.
     failure : float, default=0
-        Probability with which the promise may fail; it adds to delta.
+        Probability with which the guarantee may fail; it adds to delta.
 
     Examples
     --------
@@ -136,8 +138,9 @@ class SelectionEvent(PrivacyEvent):
     """The best of a random number of runs of a Gaussian mechanism; nothing else is released.
 
     The number of runs K follows the logarithmic distribution (the truncated negative binomial
-    with eta = 0; Papernot and Steinke 2022) and stays secret. What a run outputs, and the private
-    score that the best has the largest of, are mu-GDP together, and may not fail.
+    with eta = 0; Papernot and Steinke 2022) and stays secret. The best run is the one with the
+    largest private score. The output of a run and its score together must be mu-GDP, and never
+    fail.
 
     Parameters
     ----------
@@ -168,7 +171,7 @@ class SelectionEvent(PrivacyEvent):
 
 @dataclass(frozen=True)
 class NonPrivateEvent(PrivacyEvent):
-    """A release without noise: no budget affords it and every accountant refuses it.
+    """A release without noise; every accountant refuses it.
 
     Examples
     --------
@@ -186,7 +189,8 @@ class NonPrivateEvent(PrivacyEvent):
 class ComposedEvent(PrivacyEvent):
     """Several releases about the same records, each of which may depend on the ones before.
 
-    Repetition is written out, so a count can be neither forgotten nor applied twice.
+    A release that is repeated is listed as often as it happens, so no count can be forgotten or
+    applied twice.
 
     Parameters
     ----------
@@ -234,7 +238,7 @@ _KINDS = {
 
 
 def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
-    """Return the event that `to_dict` wrote, or refuse what it cannot have written.
+    """Return the event that `to_dict` wrote, or refuse a record that it cannot have written.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ __all__ = ["float_up", "last_float", "number", "root_up"]
 _INFINITY_RANK = struct.unpack("<q", struct.pack("<d", math.inf))[0]
 
 
-def number(name: str, value: Real, limit: float = math.nextafter(math.inf, 0)) -> float:
-    """Return `value` as the same float64 in [0, limit], or refuse it."""
+def number(name: str, value: float, limit: float = math.nextafter(math.inf, 0)) -> float:
+    """Return `value` as a float64 if that changes nothing and it is in [0, limit]; else raise."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} is not a number; pass a float")
     if not 0 <= value <= limit:
@@ -46,10 +46,11 @@ def float_up(exact: Fraction | mpmath.mpf) -> float:
 
 
 def last_float(holds: Callable[[float], bool], start: float) -> float:
-    """Return the largest finite float64 at which `holds`, which is true from 0 up to there.
+    """Return the largest finite float64 at which `holds` is true.
 
-    Neighbouring non-negative float64 numbers have neighbouring ranks (their bits as an integer):
-    steps of 1, 2, 4, ... ranks from `start` find a bracket, and bisection the last bit.
+    `holds` must be true at 0 and may change to false once only. Neighbouring non-negative float64
+    numbers have neighbouring ranks (their bits read as an integer). Steps of 1, 2, 4, ... ranks
+    from `start` find a bracket, and bisection finds the last bit.
     """
     low, step = _rank(start), 1
     if holds(start):
@@ -68,8 +69,10 @@ def last_float(holds: Callable[[float], bool], start: float) -> float:
 
 
 def _rank(x: float) -> int:
+    """Return the bits of a non-negative float64 as an integer, which sorts as the numbers do."""
     return struct.unpack("<q", struct.pack("<d", x))[0]
 
 
 def _float(rank: int) -> float:
+    """Return the float64 of that rank."""
     return struct.unpack("<d", struct.pack("<q", rank))[0]

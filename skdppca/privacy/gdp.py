@@ -5,8 +5,8 @@ A Gaussian mechanism with sensitivity D and noise sd s is mu-GDP with ``mu = D /
 
     delta(mu, epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) <= delta.
 
-The inverses are decided to the last bit: a float solve gives a start, two Newton steps in mpmath
-polish it, and the neighbouring float64 numbers are then told apart with 30 correct digits.
+The inverses are exact to the last bit. A search in float64 gives a start, Newton steps in mpmath
+improve it, and 30 correct digits of delta decide between neighbouring float64 numbers.
 """
 
 import math
@@ -22,12 +22,14 @@ from .floats import float_up, last_float, number, root_up
 
 __all__ = ["compose_mu", "delta_of", "epsilon_of", "mu_of"]
 
-_CORRECT_DIGITS = 30  # of every delta that decides a rounding; float64 has 17
-_HUGE = 1e100  # beyond it nothing is private and nothing is worth computing: rounded, not refused
+# Correct digits of every delta that decides a rounding; float64 has 17.
+_CORRECT_DIGITS = 30
+# A larger mu counts as no privacy, a larger epsilon as this one: rounded up, never refused.
+_HUGE = 1e100
 
 
 class _Local(threading.local):
-    """mpmath keeps its precision in the context: threads that shared one would change it."""
+    """An mpmath context for each thread, since a context holds the precision as a setting."""
 
     def __init__(self) -> None:
         self.mp = mpmath.mp.clone()
@@ -45,7 +47,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     mu : float
         Gaussian-DP parameter, at least 0; infinity means no privacy.
     epsilon : float
-        At least 0; infinity is satisfied by everything.
+        At least 0; infinity gives 0.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     return min(float_up(_delta(mu, epsilon)[0]), 1.0)
 
 
-def mu_of(epsilon: float, delta: float, failure: float = 0.0) -> float:
+def mu_of(epsilon: float, delta: float, failure: float | Fraction = 0.0) -> float:
     """Return the largest float64 mu for which mu-GDP implies (epsilon, delta)-DP.
 
     Parameters
@@ -74,7 +76,7 @@ def mu_of(epsilon: float, delta: float, failure: float = 0.0) -> float:
         At least 0; infinity gives infinity (no privacy).
     delta : float
         In [0, 1).
-    failure : float, default=0
+    failure : float or Fraction, default=0
         The part of `delta` that is spent elsewhere (on steps that may fail), at most `delta`.
         It is subtracted exactly, so ``GaussianEvent(mu_of(epsilon, delta, f), f)`` always fits.
 
@@ -105,7 +107,7 @@ def _mu_of(epsilon: float, target: Fraction) -> float:
     return last_float(lambda mu: mu == 0 or _delta(mu, epsilon)[0] <= goal, start)
 
 
-def epsilon_of(mu: float, delta: float, failure: float = 0.0) -> float:
+def epsilon_of(mu: float, delta: float, failure: float | Fraction = 0.0) -> float:
     """Return the smallest float64 epsilon for which mu-GDP implies (epsilon, delta)-DP.
 
     Parameters
@@ -114,7 +116,7 @@ def epsilon_of(mu: float, delta: float, failure: float = 0.0) -> float:
         Gaussian-DP parameter, at least 0; infinity gives infinity.
     delta : float
         In [0, 1). With ``delta=0`` no epsilon is enough, unless ``mu=0``.
-    failure : float, default=0
+    failure : float or Fraction, default=0
         The part of `delta` that is spent elsewhere, as in `mu_of`.
 
     Returns
@@ -140,7 +142,7 @@ def _epsilon_of(mu: float, target: Fraction) -> float:
     if _delta(mu, 0.0)[0] <= goal:
         return 0.0
 
-    def short(epsilon: float) -> bool:
+    def is_too_small(epsilon: float) -> bool:
         return _delta(mu, epsilon)[0] > goal
 
     def step(epsilon: float) -> mpmath.mpf:
@@ -148,7 +150,7 @@ def _epsilon_of(mu: float, target: Fraction) -> float:
         return (delta - goal) / lower
 
     start = last_float(lambda e: e == 0 or _log_delta(mu, e) > _log(target), 1.0)
-    return math.nextafter(last_float(short, _newton(step, start)), math.inf)
+    return math.nextafter(last_float(is_too_small, _newton(step, start)), math.inf)
 
 
 def compose_mu(mus: Iterable[float]) -> float:
@@ -162,7 +164,7 @@ def compose_mu(mus: Iterable[float]) -> float:
     Returns
     -------
     float
-        The smallest float64 that is not below the exact root; `mu` itself for a single `mu`.
+        The smallest float64 that is not below the exact root; for a single value, that value.
 
     Examples
     --------
@@ -170,10 +172,12 @@ def compose_mu(mus: Iterable[float]) -> float:
     5.0
     """
     mus = [number("mu", mu, math.inf) for mu in mus]
-    return math.inf if math.inf in mus else root_up(sum(Fraction(mu) ** 2 for mu in mus))
+    if math.inf in mus:
+        return math.inf
+    return root_up(sum((Fraction(mu) ** 2 for mu in mus), Fraction(0)))
 
 
-def _target(delta: float, failure: float) -> Fraction:
+def _target(delta: float, failure: float | Fraction) -> Fraction:
     """Return what is left of `delta` for the Gaussian part, exactly."""
     delta = number("delta", delta, math.nextafter(1, 0))
     if not isinstance(failure, Fraction):  # sums of failures come as exact fractions
@@ -184,7 +188,7 @@ def _target(delta: float, failure: float) -> Fraction:
 
 
 def _goal(target: Fraction) -> mpmath.mpf:
-    """Return `target`, a ratio with a power of two below, as the mpf that equals it."""
+    """Return `target`, whose denominator is a power of two, as the mpf that equals it."""
     with _LOCAL.mp.workprec(max(target.numerator.bit_length(), 1)):
         return _LOCAL.mp.mpf(target.numerator) / target.denominator
 
@@ -194,7 +198,7 @@ def _log(target: Fraction) -> float:
 
 
 def _log_delta(mu: float, epsilon: float) -> float:
-    """Return log delta(mu, epsilon) in float64, good enough for a start."""
+    """Return log delta(mu, epsilon) in float64, close enough for a start."""
     upper = float(log_ndtr(mu / 2 - epsilon / mu))
     lower = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     share = -math.expm1(min(lower - upper, 0.0))
@@ -202,7 +206,7 @@ def _log_delta(mu: float, epsilon: float) -> float:
 
 
 def _delta(mu: float, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Return delta(mu, epsilon), rounded up in its 30th digit, and the term it subtracts."""
+    """Return delta(mu, epsilon), rounded up in its 30th digit, and its second, negative term."""
     mp = _LOCAL.mp
     epsilon = min(epsilon, _HUGE)
     if mu > _HUGE:
@@ -229,7 +233,7 @@ def _density(mu: float, epsilon: float) -> mpmath.mpf:
 
 
 def _newton(step: Callable[[float], mpmath.mpf], start: float) -> float:
-    """Follow Newton steps from a start that is already good; fall back on the start."""
+    """Take Newton steps from a good start; return the start if they go astray."""
     x = _LOCAL.mp.mpf(start)
     for _ in range(4):
         move = step(x)

@@ -1,10 +1,10 @@
 """A budget that lives in an SQLite file, for all processes and for years.
 
 One table, ``chain``: row 0 holds the budget, every other row a receipt. A charge is one exclusive
-transaction (verify, check the budget, insert, commit), and only after its commit is noise drawn:
-a crash can waste budget, never release unpaid. Rows cannot be changed; what is done to the file
-behind our back is found by the hash chain, by the objects that remember how far they have seen it,
-and by the receipts.
+transaction (verify, check the budget, insert, commit), and noise is drawn only after its commit. A
+crash can therefore waste budget, but never release anything without a charge. The table accepts no
+changes of its rows. Changes made to the file by other means are found by the hash chain, by ledger
+objects, which remember the last row they saw, and by the receipts.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _REMEDIES = {
 class PrivacyLedger(BaseAccountant):
     """A budget in an SQLite file, shared by any number of processes.
 
-    The file is made once, by `PrivacyLedger.create`; ``PrivacyLedger(path)`` only opens it. Budget
-    and notion live in the file, so a file that is missing, foreign, damaged or rolled back is an
-    error and never a fresh budget. Everything that the file cannot do is a `LedgerError`, before
+    `PrivacyLedger.create` makes the file once; ``PrivacyLedger(path)`` only opens it. The file
+    holds the budget and what it is for, so a file that is missing, foreign, damaged or rolled back
+    is an error and never a fresh budget. Every failure of the file raises a `LedgerError` before
     anything is released.
 
     Parameters
@@ -81,9 +81,8 @@ class PrivacyLedger(BaseAccountant):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = _absolute(path)
-        self._verified: Chain | None = None
-        self._seen: tuple[int, str] | None = None
-        self._current()
+        with LOCK, _transaction(self._path, "BEGIN") as db:
+            self._remember(self._read(db, None, None))
 
     @classmethod
     def create(
@@ -134,7 +133,7 @@ class PrivacyLedger(BaseAccountant):
                 _insert(db, chain)
         except BaseException:
             with suppress(OSError):
-                os.unlink(path)  # ours, and nobody can have charged it
+                os.unlink(path)  # made above, and not charged by anyone yet
             raise
         return cls(path)
 
@@ -149,11 +148,11 @@ class PrivacyLedger(BaseAccountant):
 
     def _current(self) -> Chain:
         with LOCK, _transaction(self._path, "BEGIN") as db:
-            return self._remember(self._read(db, self._verified))
+            return self._remember(self._read(db, self._verified, self._seen))
 
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
         with _transaction(self._path, "BEGIN IMMEDIATE") as db:
-            chain = grant(self._remember(self._read(db, self._verified)))
+            chain = grant(self._remember(self._read(db, self._verified, self._seen)))
             _insert(db, chain)
         return self._remember(chain)
 
@@ -169,7 +168,7 @@ class PrivacyLedger(BaseAccountant):
             for (finding,) in db.execute("PRAGMA quick_check"):
                 if finding != "ok":
                     raise self._error(f"it is damaged ({finding})")
-            chain = self._remember(self._read(db, Chain(self._terms)))
+            chain = self._remember(self._read(db, Chain(self._terms), self._seen))
         wrong = chain.lacks(receipts)
         if wrong is not None:
             raise self._error(wrong)
@@ -179,8 +178,14 @@ class PrivacyLedger(BaseAccountant):
         self._seen = (len(chain.receipts), chain.head())
         return chain
 
-    def _read(self, db: sqlite3.Connection, chain: Chain | None) -> Chain:
-        """Return `chain` (the file's beginning if None) with the rows that follow it, verified."""
+    def _read(
+        self, db: sqlite3.Connection, chain: Chain | None, seen: tuple[int, str] | None
+    ) -> Chain:
+        """Return `chain` with the rows that follow it in the file, all verified.
+
+        Without a `chain`, the file is read from its beginning. A row that was seen before, given
+        with its head, must still be there.
+        """
         self._check_form(db)
         row = len(chain.receipts) if chain else 0
         rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (row,))
@@ -194,8 +199,8 @@ class PrivacyLedger(BaseAccountant):
                 raise ValueError(_SWAPPED)
             for row, body, head in rows:  # noqa: B007 (the error names the row)
                 chain = chain.followed(body, head)
-            if self._seen is not None:
-                row, head = self._seen
+            if seen is not None:
+                row, head = seen
                 if row > len(chain.receipts):
                     raise ValueError(_ROLLED_BACK)
                 if chain.head(row) != head:
@@ -207,7 +212,7 @@ class PrivacyLedger(BaseAccountant):
     def _check_form(self, db: sqlite3.Connection) -> None:
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        size = os.path.getsize(self._path)  # nobody can change it between two of our reads
+        size = os.path.getsize(self._path)  # the transaction keeps it from changing
         if size == 0:
             raise self._error("it is empty")
         if application != _APPLICATION:
@@ -220,7 +225,7 @@ class PrivacyLedger(BaseAccountant):
         form = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         if version != _VERSION or sorted(sql for (sql,) in form) != sorted(_TABLE):
             raise self._error("its tables were altered")
-        # SQLite itself reads the missing end of a last page as zeros.
+        # SQLite reads a page that was cut short as if zeros followed, so the size is checked here.
         (page_size,) = db.execute("PRAGMA page_size").fetchone()
         (page_count,) = db.execute("PRAGMA page_count").fetchone()
         if size != page_size * page_count:
@@ -237,9 +242,9 @@ class PrivacyLedger(BaseAccountant):
 
 
 def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
-    """Return the ledger that was pickled. The file is opened by the first use that needs it.
+    """Return the ledger that was pickled, without opening the file before it is needed.
 
-    A fitted estimator must load, and transform, where the file is out of reach.
+    A fitted estimator must load and transform even where the file cannot be reached.
     """
     ledger = PrivacyLedger.__new__(PrivacyLedger)
     ledger._path, ledger._verified, ledger._seen = path, Chain(terms), (row, head)
@@ -271,7 +276,7 @@ def _transaction(path: str, begin: str) -> Iterator[sqlite3.Connection]:
         with closing(
             sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         ) as db:
-            # A copy of a write-ahead-log file can lack everything since the last checkpoint.
+            # With a write-ahead log, a copy of the file can lack the latest rows.
             if db.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
                 raise sqlite3.OperationalError("its journal mode was changed and is in use")
             db.execute("PRAGMA synchronous=EXTRA")

@@ -1,4 +1,4 @@
-"""The price of compositions that are not Gaussian only, by dp-accounting's loss distributions."""
+"""Price compositions that are not only Gaussian, with dp-accounting's loss distributions."""
 
 import math
 from collections.abc import Mapping
@@ -6,10 +6,14 @@ from functools import lru_cache
 
 __all__ = ["pld_epsilon"]
 
-_CELLS = 4_000  # of the discretised loss, per unit of its scale: rounds up by about 1e-6
-_SCALES = (1e-100, 300.0)  # dp-accounting squares 1 / mu and takes exp of losses
-_FFT_ERROR = 1e-11  # what a convolution of up to 1e6 float64 cells may lose of a mass, generously
-_FLOAT_ERROR = 1e-9  # of dp-accounting's sums, relative
+# Cells of the discretised loss per unit of its scale: rounding up adds about 1e-6 to epsilon.
+_CELLS = 4_000
+# Smallest and largest scale: dp-accounting squares 1 / mu and takes exp of losses.
+_SCALES = (1e-100, 300.0)
+# Probability that one convolution of up to 1e6 float64 cells may lose; a generous bound.
+_FFT_ERROR = 1e-11
+# Relative error of dp-accounting's sums.
+_FLOAT_ERROR = 1e-9
 
 
 def pld_epsilon(
@@ -20,9 +24,9 @@ def pld_epsilon(
     Parameters
     ----------
     mu : float
-        Gaussian-DP parameter: sensitivity over noise sd, whatever the adjacency. dp-accounting is
-        always asked about its add-or-remove Gaussian with ``sd = 1 / mu``; its own notion of
-        replacement is not used (its RDP accountant forgets the factor 2 there).
+        Gaussian-DP parameter: sensitivity over noise sd, whatever the adjacency. dp-accounting
+        always prices its add-or-remove Gaussian with ``sd = 1 / mu``. Its own replace-one
+        neighbours are not used, because its RDP accountant omits a factor of 2 there.
     steps : mapping of (epsilon, delta) to int
         The steps and how often each happened, all finite.
     failure : float
@@ -33,18 +37,18 @@ def pld_epsilon(
     Returns
     -------
     float
-        Infinity where a loss distribution cannot tell: `delta` close to its rounding errors, or
-        an epsilon in the hundreds. Basic composition still can.
+        Infinity where the loss distribution is not accurate enough: for a `delta` close to its
+        rounding errors, or an epsilon in the hundreds. The sum of epsilons still holds there.
 
     Examples
     --------
-    Three steps of epsilon 0.5 and a Gaussian one, at much less than the sum of their epsilons:
+    Three steps of epsilon 0.5 and a Gaussian one cost much less than the sum of their epsilons:
 
     >>> price = pld_epsilon(0.5, {(0.5, 0.0): 3}, 0.0, 1e-6)
     >>> 3.59 < price < 3.6
     True
     """
-    # A failure is a step of epsilon 0 that may break.
+    # A failure is priced as a step of epsilon 0 whose delta is the probability to fail.
     known = frozenset((step, count) for step, count in steps.items() if any(step))
     return _pld_epsilon(mu, known, failure, delta)
 
@@ -67,8 +71,8 @@ def _pld_epsilon(
     usable = delta * (1 - _FLOAT_ERROR) - convolutions * _FFT_ERROR
     if not _SCALES[0] < scale <= _SCALES[1] or usable <= 0:
         return math.inf
-    # Losses are rounded up to multiples of the cell. The largest step is one (a power of two
-    # divides exactly); the more kinds there are, the smaller the cell.
+    # Losses are rounded up to multiples of the cell. The cell divides the epsilon of the largest
+    # step exactly, by a power of two; more kinds of steps need a smaller cell.
     largest = max((epsilon for (epsilon, _), _ in steps), default=0.0)
     cell = scale / (_CELLS * min(1 + len(steps), 10))
     if largest > cell:

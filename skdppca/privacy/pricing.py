@@ -1,4 +1,4 @@
-"""What events cost together: composition, the price at a delta, and whether a budget affords it."""
+"""Compose events, price them at a delta, and compare them with a budget."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def epsilon_of_event(event: PrivacyEvent, delta: float) -> float:
     Parameters
     ----------
     event : PrivacyEvent
-        What was released. Gaussian events are priced exactly, a single pure or approximate event
-        by what it declares, mixtures by dp-accounting or by the sum of epsilons, whichever is
-        lower. Selections and Gaussian events are priced together by dp-accounting, and other
-        events with them by the sum of epsilons.
+        What was released. The price of Gaussian events is exact. That of a single pure or
+        approximate event is what it declares. For a mixture of these, it is the lower of
+        dp-accounting's price and the sum of epsilons. dp-accounting prices selections and
+        Gaussian events together; the epsilons of all other events are then added.
     delta : float
         In [0, 1).
 
@@ -91,7 +91,7 @@ def is_affordable(event: PrivacyEvent, epsilon: float, delta: float) -> bool:
     event : PrivacyEvent
         What is to be released.
     epsilon, delta : float
-        The budget; with ``delta=0`` it affords pure events only.
+        The budget; ``delta=0`` covers pure events only.
 
     Returns
     -------

@@ -21,7 +21,7 @@ class Spending:
     Parameters
     ----------
     name : str
-        What was asked.
+        What the query estimates.
     mu : float
         Its Gaussian-DP cost.
     sensitivity : float
@@ -29,7 +29,7 @@ class Spending:
     noise_sd : float
         Standard deviation of the noise that was added.
     part : str
-        Which of several disjoint parts of the records was asked; empty for all of them.
+        Which of several disjoint parts of the records the query is about; empty for all records.
     """
 
     name: str
@@ -41,7 +41,9 @@ class Spending:
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """The account of one fit. Everything in it is public or was paid for.
+    """What one fit released and what it cost.
+
+    It holds public facts, and private outputs that the cost of the fit covers.
 
     Parameters
     ----------
@@ -80,10 +82,10 @@ class PrivacyReport:
         return not self.not_private
 
     def costs(self) -> list[tuple[str, int, float]]:
-        """Per question: its name, how often it was asked, and its share of the budget.
+        """For each query: its name, how often it was asked, and its share of the budget.
 
-        Of a question that was asked of disjoint parts of the records, no record pays more than
-        what the dearest part cost, and what was asked of all records besides.
+        A query may be asked of disjoint parts of the records. A record is in one part only, so
+        the share is that of the most expensive part, plus that of all records together.
         """
         total = getattr(self.event, "mu", math.inf)
         asked: dict[str, dict[str, list[float]]] = {}
@@ -172,7 +174,10 @@ class PrivacyReport:
 
 
 def _with_whole(parts: dict[str, list[float]]) -> list[float]:
-    """What every part costs, with all that it is a part of ("1 of 2" of "1 of 2, 3 of 4")."""
+    """For each part, return its cost plus that of all parts that contain it.
+
+    "1 of 2" contains "1 of 2, 3 of 4", and the unnamed part contains all others.
+    """
     return [
         math.fsum(
             share

@@ -1,4 +1,4 @@
-"""The price of compositions with private selections, by dp-accounting's Renyi accountant."""
+"""Price compositions with private selections, with dp-accounting's Renyi accountant."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ __all__ = ["rdp_epsilon"]
 _ORDERS = (1.0, *(1 + np.logspace(-1.8, 6.0, 156)))
 _LEAST_DELTA, _MOST_EPSILON = 1e-40, 500.0
 _LEAST_MU = 1e-100  # dp-accounting squares 1 / mu
-_FLOAT_ERROR = 1e-9  # of dp-accounting's sums, relative; and of delta, see `rdp_epsilon`
+_FLOAT_ERROR = 1e-9  # relative error of dp-accounting's sums; also the part of delta kept back
 
 
 def rdp_epsilon(mu: float, selections: Mapping[tuple[float, float], int], delta: float) -> float:
@@ -26,27 +26,29 @@ def rdp_epsilon(mu: float, selections: Mapping[tuple[float, float], int], delta:
     Parameters
     ----------
     mu : float
-        Gaussian-DP parameter of what else was released. dp-accounting is always asked about its
-        add-or-remove Gaussian with ``sd = 1 / mu``: its notion of replacement forgets a factor 2.
+        Gaussian-DP parameter of what else was released. dp-accounting always prices its
+        add-or-remove Gaussian with ``sd = 1 / mu``, because for replace-one neighbours it omits a
+        factor of 2.
     selections : mapping of (mu, mean) to int
-        Gaussian-DP parameter of one run and E[K], and how often each was made.
+        How often each selection was made, by the Gaussian-DP parameter of one run and E[K].
     delta : float
         The delta to price at.
 
     Returns
     -------
     float
-        Infinite for ``delta=0``, and where the notes say so.
+        Infinity for ``delta=0`` and outside of the range in the notes.
 
     Notes
     -----
-    One part in 1e9 of `delta` is kept back. It covers K being drawn with a total-variation error
-    t of at most 2^-900, which adds at most ``(1 + e^epsilon) t`` to delta, for every delta above
-    1e-40 and epsilon below 500; beyond these the price is infinite.
+    One part in 1e9 of `delta` is kept back for the sampler of K, whose total-variation error t is
+    at most 2^-900. That error adds at most ``(1 + e^epsilon) t`` to delta, which is less than the
+    part kept back for every delta above 1e-40 and epsilon below 500. Beyond these the price is
+    infinite.
 
     Examples
     --------
-    The best of 10 runs, on average, costs less than 4 runs that are all released:
+    The best of 10 runs (their mean number) costs less than 4 runs that are all released:
 
     >>> price = rdp_epsilon(0.1, {(0.1, 10.0): 1}, 1e-6)
     >>> price < rdp_epsilon(0.2, {(0.1, 1.0): 1}, 1e-6)

@@ -1,20 +1,26 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._block import Block, ColumnFunction, Residual
+from ._block import Block, ColumnFunction, Residual, RowBlock
 from ._entries import Interactions, LargestEntries, SquaredDeviations
 from ._numbers import CANCELLATION
-from ._products import add_products
-from ._records import MAX_ROWS, Records
+from ._records import Layout, Measurable, Records
+from ._single_rows import MeanRows
+from .rounding import MAX_ROWS, UNIT_ROUNDOFF, summation_error
 
 __all__ = [
     "CANCELLATION",
     "MAX_ROWS",
+    "UNIT_ROUNDOFF",
     "Block",
     "ColumnFunction",
     "Interactions",
     "LargestEntries",
+    "Layout",
+    "MeanRows",
+    "Measurable",
     "Records",
     "Residual",
+    "RowBlock",
     "SquaredDeviations",
-    "add_products",
+    "summation_error",
 ]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Block", "ColumnFunction", "Residual"]
+__all__ = ["Block", "ColumnFunction", "Residual", "RowBlock"]
 
 # Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
 ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]
@@ -81,6 +81,19 @@ class Block(Protocol):
         `weighted` has a weight a record, and then what `residual_norms` handed on, times that.
         """
 
+    def add_products(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        directions: np.ndarray,
+    ) -> None:
+        """Add ``sum_i w_i^2 W X_i^T X_i``, of shape (p, d), X_i a record's rows less the centre.
+
+        By BLAS: a row's products may have other last digits in another block. The sum's rounding
+        error is bounded for any order, and nothing else is made of them.
+        """
+
     def add_gram(
         self,
         out: np.ndarray,
@@ -92,3 +105,13 @@ class Block(Protocol):
 
         ``out`` has one row and column more than there are features if ``constant`` is not 0.
         """
+
+
+class RowBlock(Block, Protocol):
+    """A block whose records are single rows."""
+
+    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+        """Products of every row less the centre with the directions."""
+
+    def squares(self, residual: Residual) -> np.ndarray:
+        """Of every row, its square and a bound on the squared terms that it came from."""

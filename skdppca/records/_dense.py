@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._block import ColumnFunction, Residual
-from ._numbers import add_upper_gram, row_dots, row_norms, row_squares
+from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
 
 __all__ = ["DenseRows", "ExplicitRows"]
+
+# If no more than this share of a block's rows are clipped, they are scaled one by one.
+FEW = 0.25
 
 
 class DenseRows(ProductResiduals):
@@ -39,7 +42,7 @@ class DenseRows(ProductResiduals):
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
         """Products of every row less the centre with the directions."""
-        return _dots(self.centred(centre), directions)
+        return rows_dots(self.centred(centre), directions)
 
     def projected(self, residual: Residual) -> np.ndarray:
         """The rows less the centre, without their parts along what is removed."""
@@ -56,12 +59,12 @@ class DenseRows(ProductResiduals):
         return np.column_stack([squares, squares])
 
     def products(self, vectors: np.ndarray, residual: Residual) -> np.ndarray:
-        return _dots(self.projected(residual), vectors)
+        return rows_dots(self.projected(residual), vectors)
 
     def some_rows(self, which: np.ndarray, residual: Residual) -> np.ndarray:
         return self.projected(residual)[which]
 
-    def add_products(
+    def add_scored(
         self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
     ) -> None:
         rows = self.projected(residual)
@@ -74,10 +77,14 @@ class DenseRows(ProductResiduals):
         d = self.rows.shape[1]
         out = self.scratch[:, : d + (constant != 0)]
         rows = self.centred(centre)
-        if weights is None:
+        if centre is None:
             out[:, :d] = rows
-        else:
-            np.multiply(rows, weights[:, None], out=out[:, :d])
+        if weights is not None:
+            clipped = np.flatnonzero(weights != 1)
+            if clipped.size > FEW * len(rows):
+                out[:, :d] *= weights[:, None]
+            else:
+                out[clipped, :d] *= weights[clipped, None]
             if not weights.all():
                 out[weights == 0, :d] = 0.0  # inf * 0
         if constant:
@@ -97,6 +104,17 @@ class DenseRows(ProductResiduals):
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
         out += np.ones(len(self.rows)) @ f(self.rows, slice(None))
+
+    def add_products(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        directions: np.ndarray,
+    ) -> None:
+        # Without weights the rows themselves do, and need no copy.
+        rows = self.centred(centre) if weights is None else self.weighted(weights, centre, 0.0)
+        out += (rows @ directions.T).T @ rows
 
     def add_gram(
         self,
@@ -118,7 +136,3 @@ class ExplicitRows(ExplicitResiduals, DenseRows):
             np.multiply(rows, row_dots(rows, w)[:, None], out=out)
             out -= c
             yield out
-
-
-def _dots(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return np.stack([row_dots(rows, vector) for vector in vectors], axis=1)

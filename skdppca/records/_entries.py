@@ -15,18 +15,19 @@ class _Changed(Records):
     """The same records with every row changed as it is read, without a look at other rows."""
 
     def __init__(self, records: Records) -> None:
-        if isinstance(records, _Changed) and records._X is records._source:
+        if isinstance(records, _Changed) and not records._replaced:
             raise TypeError(
                 f"{type(self).__name__} of {type(records).__name__} would read the rows without "
                 "the inner change, of which what is known of them may follow; change them once"
             )
-        vars(self).update(vars(records))
-        self._source = self._X
+        records._check_not_shifted()
+        vars(self).update(vars(records._derived()))
+        self._replaced, self._most, self._floor = False, None, None
 
-    def _rows(self, where: slice) -> np.ndarray | sparse.csr_array:
-        rows = super()._rows(where)
+    def _rows(self, where: slice, fill: np.ndarray | None = None) -> np.ndarray | sparse.csr_array:
+        rows = super()._rows(where, fill)
         # The scores of records replace their rows, and are left as they are.
-        return self._change(rows) if self._X is self._source else rows
+        return rows if self._replaced else self._change(rows)
 
     def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
         raise NotImplementedError
@@ -40,9 +41,9 @@ class LargestEntries(_Changed):
 
     def __init__(self, records: Records, most: int) -> None:
         super().__init__(records)
-        self.most = most
+        self.most = self._most = most
 
-    def _change(self, rows: sparse.csr_array) -> sparse.csr_array:
+    def _change(self, rows: np.ndarray | sparse.csr_array) -> sparse.csr_array:
         rows = canonical(rows)
         lengths = np.diff(rows.indptr)
         if not np.any(lengths > self.most):
@@ -66,7 +67,7 @@ class Interactions(_Changed):
 
     def __init__(self, records: Records, floor: int) -> None:
         super().__init__(records)
-        self.floor = floor
+        self.floor = self._floor = floor
 
     def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
         if not sparse.issparse(rows):
@@ -82,7 +83,7 @@ class Interactions(_Changed):
 class SquaredDeviations(_Changed):
     """``((x - centre) / unit)^2`` of every entry; sparse about 0, else in dense blocks.
 
-    Centre and unit are public or were released.
+    Centre and unit are public or were released. An absent entry is read as the centre's: 0.
     """
 
     def __init__(self, records: Records, centre: np.ndarray, unit: np.ndarray) -> None:
@@ -92,12 +93,23 @@ class SquaredDeviations(_Changed):
         self._explicit, self._scale = self._explicit or bool(centre.any()), None
         self._centre, self._unit = centre, unit
 
+    def _rows(self, where: slice, fill: np.ndarray | None = None) -> np.ndarray | sparse.csr_array:
+        return super()._rows(where, np.full(self.n_features, np.nan))  # absent until `_change`
+
     def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
         with np.errstate(all="ignore"):  # a row that overflows weighs nothing
-            if self.is_sparse:
+            if sparse.issparse(rows):
                 rows = canonical(rows)
-                at = rows.indices
-                rows.data = (rows.data / self._public_scale[at] / self._unit[at]) ** 2
-                return rows
-            dense = canonical(rows).toarray() if sparse.issparse(rows) else rows.astype(np.float64)
-            return ((dense / self._public_scale - self._centre) / self._unit) ** 2
+                if self.is_sparse:
+                    at = rows.indices
+                    units = rows.data / self._public_scale[at] / self._unit[at]
+                    rows.data = self._filled(units**2)
+                    return rows
+                rows = rows.toarray()
+            dense = np.asarray(rows, dtype=np.float64)
+            return self._filled(((dense / self._public_scale - self._centre) / self._unit) ** 2)
+
+    def _filled(self, squares: np.ndarray) -> np.ndarray:
+        if self._may_miss:
+            squares[np.isnan(squares)] = 0.0
+        return squares

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._block import ColumnFunction, Residual
 from ._dense import DenseRows
-from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, safe_root
+from ._numbers import add_upper_gram, aligned_empty, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals
 
 __all__ = ["DenseGroups", "LargeGroup"]
@@ -74,8 +74,22 @@ class DenseGroups(_Groups):
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         rows = self._rows.weighted(None, centre, constant)
         stops = np.cumsum(self.sizes)
-        squares = [_gram_square(rows[b - m : b]) for b, m in zip(stops, self.sizes, strict=True)]
-        return np.sqrt(safe_root(np.array(squares)))
+        alone = aligned_empty(int(self.sizes.max()), rows.shape[1])
+        squares = np.empty(len(self.sizes))
+        for i, (stop, size) in enumerate(zip(stops, self.sizes, strict=True)):
+            alone[:size] = rows[stop - size : stop]
+            squares[i] = _gram_square(alone[:size])
+        return np.sqrt(safe_root(squares))
+
+    def add_products(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        directions: np.ndarray,
+    ) -> None:
+        spread = None if weights is None else np.repeat(weights, self.sizes)
+        self._rows.add_products(out, spread, centre, directions)
 
     def add_gram(
         self,
@@ -128,6 +142,20 @@ class LargeGroup(_Groups):
         upper = self._gram(centre, constant, size)
         square = 2 * np.einsum("ij,ij->", upper, upper) - (np.diag(upper) ** 2).sum()
         return np.sqrt(safe_root(np.array([square])))
+
+    def add_products(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        directions: np.ndarray,
+    ) -> None:
+        weight = 1.0 if weights is None else weights[0]
+        if weight:
+            total = np.zeros_like(out)
+            for part in self.parts():
+                part.add_products(total, None, centre, directions)
+            out += weight**2 * total
 
     def add_gram(
         self,

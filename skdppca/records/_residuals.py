@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._block import Residual
-from ._numbers import CANCELLATION, NEAREST, row_squares, safe_root
+from ._numbers import CANCELLATION, NEAREST, paired_dots, row_squares, rows_dots, safe_root
 
 __all__ = ["ExplicitResiduals", "ProductResiduals"]
 
@@ -24,8 +24,8 @@ class ExplicitResiduals(ABC):
         """Column after column of all residuals, each of shape (number of records, d)."""
 
     def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
-        norms = safe_root(sum(row_squares(column) for column in self.columns(residual)))
-        return norms[:, None]
+        first, *others = (row_squares(column) for column in self.columns(residual))
+        return safe_root(sum(others, first))[:, None]
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         weights = weighted[:, 0]
@@ -54,7 +54,7 @@ class ProductResiduals(ABC):
         """A few of the rows y, dense."""
 
     @abstractmethod
-    def add_products(
+    def add_scored(
         self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
     ) -> None:
         """Add ``sum s y^T`` over the rows that are kept, of which these are the scores."""
@@ -69,10 +69,10 @@ class ProductResiduals(ABC):
         elif residual.core is None:
             crossed = self.products(residual.prediction, residual)
         else:
-            crossed = np.einsum("ij,kj->ik", scores, residual.core)
+            crossed = rows_dots(scores, residual.core)
         # ||y||^2 ||s||^2 - 2 <C^T y, s> + ||C||^2
         constant = float(row_squares(residual.prediction).sum())
-        found = squares * lengths - 2 * np.einsum("ij,ij->i", crossed, scores) + constant
+        found = squares * lengths - 2 * paired_dots(crossed, scores) + constant
         norms = safe_root(found)
         lost = ~(found >= CANCELLATION * (terms * lengths + constant))
         lost |= (lengths < NEAREST**2) & (squares > 1)  # a long row whose scores underflow
@@ -81,13 +81,15 @@ class ProductResiduals(ABC):
             entries = near.size * residual.directions.shape[1]
             for some in np.array_split(near, 1 + entries // DENSE_ENTRIES):
                 rows = self.some_rows(some, residual)
-                columns = zip(scores[some].T, residual.prediction, strict=True)
-                norms[some] = safe_root(sum(row_squares(rows * s[:, None] - c) for s, c in columns))
+                squares = np.zeros(len(some))
+                for s, c in zip(scores[some].T, residual.prediction, strict=True):
+                    squares += row_squares(rows * s[:, None] - c)
+                norms[some] = safe_root(squares)
         return np.column_stack([norms, scores])
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         weights, scores = weighted[:, 0], weighted[:, 1:]
         kept = weights != 0  # inf * 0
-        self.add_products(out, scores if kept.all() else scores[kept], kept, residual)
+        self.add_scored(out, scores if kept.all() else scores[kept], kept, residual)
         if residual.prediction.any():
             out -= weights.sum() * residual.prediction

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -63,7 +65,7 @@ class SparseRows(ProductResiduals):
     def some_rows(self, which: np.ndarray, residual: Residual) -> np.ndarray:
         return self._dense(which).projected(residual)
 
-    def add_products(
+    def add_scored(
         self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
     ) -> None:
         rows = self.rows if kept.all() else self.rows[kept]
@@ -98,6 +100,20 @@ class SparseRows(ProductResiduals):
         out += np.bincount(rows.indices, weights=f(rows.data, rows.indices), minlength=d)
         out += (rows.shape[0] - stored) * f(np.zeros(d), slice(None))
 
+    def add_products(
+        self,
+        out: np.ndarray,
+        weights: np.ndarray | None,
+        centre: np.ndarray | None,
+        directions: np.ndarray,
+    ) -> None:
+        rows, weights = self._weighted(weights)
+        scores = rows @ directions.T
+        if centre is not None:
+            scores -= np.outer(weights, directions @ centre)
+            out -= np.outer(weights @ scores, centre)
+        out += (rows.T @ scores).T
+
     def add_gram(
         self,
         out: np.ndarray,
@@ -119,7 +135,7 @@ class SparseRows(ProductResiduals):
             out[d, d] += constant**2 * len(weights)
 
 
-def canonical(rows: sparse.csr_array) -> sparse.csr_array:
+def canonical(rows: Any) -> sparse.csr_array:
     """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
 
     Without the flag scipy would sort the rows only if one of them needs it, so that one row

@@ -1,4 +1,4 @@
-"""Lower bounds, by experiment, on the Gaussian-DP parameter of a release (METHODS 14).
+"""Lower bounds, by experiment, on the Gaussian-DP parameter of a release (doc/theory/audit.rst).
 
 Two games. In one, the adversary sees one number of the release. In the other, the answers to all
 queries of a run: it then knows every later question, so the exact sums of both data sets too, and
@@ -7,23 +7,43 @@ the log likelihood ratio is the best that there is to look at.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from skdppca.decomposition._standardise import standardise
 from skdppca.linalg import symmetric_from_upper
-from skdppca.mechanisms.base import Mechanism, Public
-from skdppca.mechanisms.gaussian import GaussianQuery
-from skdppca.noise import NoiseSource
-from skdppca.privacy import GaussianEvent
+from skdppca.mechanisms.base import Mechanism, Release
+from skdppca.mechanisms.standardise import Standardised
+from skdppca.noise import GaussianQuery, NoiseSource
+from skdppca.privacy import GaussianEvent, PrivacyEvent
+from skdppca.private_data import PrivateData, Public, spender_of
 from skdppca.records import Records
+
+# What releases something of rows, with that noise; and what it says that it asked.
+Game = Callable[[np.ndarray, NoiseSource], tuple[Any, Sequence[Any]]]
+
+# No data set that is audited has more.
+MOST_RECORDS = 512
+
+ADJACENCIES = ("add-remove", "replace-one")
+on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+
+
+def mostly_slow(names: str, *values: Iterable[Any], quick: Sequence[tuple[Any, ...]]) -> Any:
+    """Parametrise by all combinations, of which all but the quick ones are marked slow."""
+    cases = list(itertools.product(*values))
+    assert set(quick) <= set(cases)
+    return pytest.mark.parametrize(
+        names, [pytest.param(*c, marks=() if c in quick else pytest.mark.slow) for c in cases]
+    )
 
 
 def mu_lower_bound(
@@ -63,20 +83,61 @@ def collect(release: Callable[[int], float], runs: int) -> np.ndarray:
     return np.array([release(seed) for seed in range(runs)])
 
 
-def build(estimator: Any, mu: float, n_records: int | None = None) -> Mechanism:
-    """The estimator's mechanism for two features, at a budget of `mu`."""
-    public = Public(2, estimator.adjacency, n_records=n_records)
+@dataclass(frozen=True)
+class Audited:
+    """What `fit` does with rows once it has charged."""
+
+    mechanism: Mechanism
+    public: Public
+    event: PrivacyEvent
+    centre: np.ndarray
+    norm_bound: float | None
+
+    def __call__(self, X: np.ndarray, noise: NoiseSource) -> tuple[Release, Sequence[Any]]:
+        data = PrivateData(
+            source=Records(X),
+            public=self.public,
+            spender=spender_of(self.event),
+            noise=noise,
+            centre=self.centre,
+            norm_bound=self.norm_bound,
+        )
+        return self.mechanism.run(data), data.spender.queries
+
+
+def build(estimator: Any, mu: float | None, n_records: int = 21) -> Audited:
+    """The estimator's mechanism for two features.
+
+    Parameters
+    ----------
+    estimator : BasePrivatePCA
+    mu : float or None
+        The budget, whatever epsilon is; None for that of the estimator.
+    n_records : int
+        Told only where it is public.
+    """
+    n = estimator._public_count(Records(np.zeros((n_records, 2))))
+    public = Public(2, estimator.adjacency, n_records=n)
+    event = estimator._event(public) if mu is None else GaussianEvent(mu)
     mechanism = estimator._mechanism(public)
-    if estimator.scale is not None:
-        mechanism = standardise(mechanism, public, estimator.center)
-    return replace(mechanism, event=GaussianEvent(mu))
+    if estimator._scales_privately:
+        mechanism = Standardised.checked(mechanism, event, estimator._finds_centre)
+    centre = estimator._public_centre(estimator.mean, None, 2)
+    return Audited(mechanism, public, event, centre, estimator.norm_bound)
+
+
+def weaken_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All Gaussian noise from now on is too small by the root of 2."""
+    honest = GaussianQuery.noise_sd.func
+    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
 
 
 class Draws(NoiseSource):
     """Noise, and what is drawn without the data: the same whatever the data and the noise are.
 
     Neither changes a guarantee. The start may be any, so the adversary chooses it: the first unit
-    vectors. The parts of the records could be released too, so it knows them.
+    vectors. The parts and the order of the records could be released too, so it knows them: records
+    that both data sets have draw the same, and later draws do not depend on their number.
     """
 
     def __init__(self, seed: int) -> None:
@@ -86,8 +147,11 @@ class Draws(NoiseSource):
     def rounded_gaussian(self, sd: float, size: tuple[int, int]) -> np.ndarray:
         return np.eye(*size) * sd
 
+    def words(self, n: int) -> np.ndarray:
+        return super().words(max(n, MOST_RECORDS))[:n]
+
     def labels(self, n: int, parts: int) -> np.ndarray:
-        return super().labels(100, parts)[:n]
+        return super().labels(max(n, MOST_RECORDS), parts)[:n]
 
 
 @dataclass
@@ -98,9 +162,10 @@ class Run:
     totals: list[np.ndarray]
     answers: list[np.ndarray]
     release: Any = None
+    reported: Sequence[Any] = ()
 
 
-def run(mechanism: Mechanism, X: np.ndarray, seed: int, replay: Run | None = None) -> Run:
+def run(game: Game, X: np.ndarray, seed: int, replay: Run | None = None) -> Run:
     """Run on X; with the answers of another run, to see the sums of X along its path."""
     seen = Run([], [], [])
     honest = GaussianQuery.release
@@ -116,7 +181,7 @@ def run(mechanism: Mechanism, X: np.ndarray, seed: int, replay: Run | None = Non
         return answer
 
     with patch.object(GaussianQuery, "release", release):
-        seen.release = mechanism(Records(X), Draws(seed))
+        seen.release, seen.reported = game(X, Draws(seed))
     return seen
 
 
@@ -131,7 +196,7 @@ class Pair:
 
     Parameters
     ----------
-    mechanism : Mechanism
+    game : Game
     without, with_record : ndarray
         Neighbours.
     seen : bool
@@ -141,15 +206,15 @@ class Pair:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        game: Game,
         without: np.ndarray,
         with_record: np.ndarray,
         seen: bool,
         seed: int,
     ) -> None:
         data = (without, with_record)
-        self.actual = run(mechanism, data[seen], seed)
-        self.other = run(mechanism, data[not seen], seed, replay=self.actual)
+        self.actual = run(game, data[seen], seed)
+        self.other = run(game, data[not seen], seed, replay=self.actual)
         # Neighbours must be asked the same questions after the same answers.
         assert self.actual.queries == self.other.queries
         order = (self.other, self.actual) if seen else (self.actual, self.other)
@@ -165,6 +230,11 @@ class Pair:
                 for query, (absent, present) in zip(queries, self._sums, strict=True)
             )
         )
+
+    def assert_told_by_answers(self) -> None:
+        """All that is released is a function of the answers: the same for both data sets."""
+        assert self.actual.reported == self.other.reported
+        np.testing.assert_equal(vars(self.actual.release), vars(self.other.release))
 
     def evidence(self) -> dict[str, float]:
         """What the run shows of which data set it saw.
@@ -186,11 +256,11 @@ class Pair:
 
 
 def bounds(
-    mechanism: Mechanism, without: np.ndarray, with_record: np.ndarray, runs: int, alpha: float
+    game: Game, without: np.ndarray, with_record: np.ndarray, runs: int, alpha: float
 ) -> dict[str, float]:
     """A lower bound on mu from each piece of `Pair.evidence`, by so many runs a side."""
     sides = [
-        [Pair(mechanism, without, with_record, seen, 2 * i + seen).evidence() for i in range(runs)]
+        [Pair(game, without, with_record, seen, 2 * i + seen).evidence() for i in range(runs)]
         for seen in (False, True)
     ]
     # A likelihood ratio of 1 tells the data sets apart best; of the component nothing is known.

@@ -6,22 +6,28 @@ are fixed, so each test passes or fails for good. The weakened copies leak by sq
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from skdppca import DPGauss
-from skdppca.decomposition import _dp_gauss_mechanism
-from skdppca.decomposition._dp_gauss_mechanism import DPGaussMechanism
-from skdppca.mechanisms import gram
-from skdppca.mechanisms.gaussian import GaussianQuery
+from skdppca.decomposition.dp_gauss import mechanism as dp_gauss
+from skdppca.decomposition.dp_gauss.mechanism import DPGaussMechanism
 from skdppca.noise import NoiseSource
-from skdppca.records import Records
+from skdppca.statistics import gram
 
+from .audit import (
+    ADJACENCIES,
+    Audited,
+    Pair,
+    collect,
+    mostly_slow,
+    mu_lower_bound,
+    on_both_adjacencies,
+    weaken_noise,
+)
 from .audit import build as build_any
-from .audit import collect, mu_lower_bound
 
 ALPHA = 1e-4
 RUNS = 4000
@@ -33,11 +39,16 @@ NEIGHBOURS = {
     "add-remove": (BASE, np.vstack([BASE, FAR])),
     "replace-one": (np.vstack([BASE, OTHER]), np.vstack([BASE, FAR])),
 }
+WAYS = {
+    "bounded, about 0": {"norm_bound": RADIUS, "center": False},
+    "bounded": {"norm_bound": RADIUS},
+    "told nothing": {},
+    "spherical": {"clip": "spherical"},
+}
 
 
-def build(mu: float, adjacency: str, **parameters: object) -> DPGaussMechanism:
-    n_records = 21 if adjacency == "replace-one" else None
-    return build_any(DPGauss(adjacency=adjacency, **parameters), mu, n_records)
+def build(mu: float, adjacency: str, **parameters: object) -> Audited:
+    return build_any(DPGauss(adjacency=adjacency, **parameters), mu)
 
 
 @pytest.fixture
@@ -45,21 +56,21 @@ def released_gram(monkeypatch):
     """The last noisy Gram matrix that a mechanism released."""
     seen = {}
 
-    release = gram.release_gram
+    release = dp_gauss.release_gram
 
     def recording(*args, **kwargs):
         result = release(*args, **kwargs)
         seen["gram"] = result.matrix
         return result
 
-    monkeypatch.setattr(_dp_gauss_mechanism, "release_gram", recording)
+    monkeypatch.setattr(dp_gauss, "release_gram", recording)
     return seen
 
 
-def bound_of(mechanism, adjacency: str, statistic, runs: int = RUNS) -> float:
+def bound_of(game: Audited, adjacency: str, statistic, runs: int = RUNS) -> float:
     def show(X, offset):
         def once(seed):
-            return statistic(mechanism, Records(X), NoiseSource(2 * seed + offset))
+            return statistic(game, X, NoiseSource(2 * seed + offset))
 
         return once
 
@@ -72,103 +83,142 @@ def bound_of(mechanism, adjacency: str, statistic, runs: int = RUNS) -> float:
 def gram_statistic(seen, adjacency):
     """<M, f(D') - f(D)>: the entry that FAR fills, less the one that OTHER leaves."""
 
-    def statistic(mechanism, records, noise):
-        mechanism(records, noise)
+    def statistic(game, X, noise):
+        game(X, noise)
         matrix = seen["gram"]
         return matrix[0, 0] - (matrix[1, 1] if adjacency == "replace-one" else 0.0)
 
     return statistic
 
 
-@pytest.mark.parametrize("adjacency", NEIGHBOURS)
-@pytest.mark.parametrize("mu", [2.0, 3.0])
-@pytest.mark.parametrize(
-    "parameters", [{"norm_bound": RADIUS, "center": False}, {"norm_bound": RADIUS}]
+@pytest.mark.parametrize("way", WAYS)
+@on_both_adjacencies
+@pytest.mark.parametrize("mu", [2.0, 20.0])
+def test_what_a_path_tells_is_what_was_paid(way, adjacency, mu):
+    game = build(mu, adjacency, **WAYS[way])
+    pairs = [Pair(game, *NEIGHBOURS[adjacency], bool(s % 2), s) for s in range(6)]
+    for pair in pairs:
+        pair.assert_told_by_answers()
+    found = [pair.path_mu for pair in pairs]
+    assert max(found) <= mu
+    assert np.median(found) > 0.93 * mu
+
+
+@pytest.mark.parametrize("way", WAYS)
+@on_both_adjacencies
+def test_a_path_shows_noise_too_small_by_sqrt2(monkeypatch, way, adjacency):
+    weaken_noise(monkeypatch)
+    game = build(2.0, adjacency, **WAYS[way])
+    assert Pair(game, *NEIGHBOURS[adjacency], True, 0).path_mu > 2.6
+
+
+@mostly_slow(
+    "way, adjacency, mu",
+    ["bounded, about 0", "bounded"],
+    ADJACENCIES,
+    [2.0, 3.0],
+    quick=[("bounded, about 0", "replace-one", 2.0)],
 )
-def test_gram_matrix_holds_its_mu(released_gram, adjacency, mu, parameters):
-    mechanism = build(mu, adjacency, **parameters)
-    bound = bound_of(mechanism, adjacency, gram_statistic(released_gram, adjacency))
+def test_gram_matrix_holds_its_mu(released_gram, way, adjacency, mu):
+    game = build(mu, adjacency, **WAYS[way])
+    bound = bound_of(game, adjacency, gram_statistic(released_gram, adjacency))
     assert 0.6 * mu < bound <= mu
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [2.0, 3.0])
 def test_told_nothing_it_holds_its_mu(released_gram, mu):
-    mechanism = build(mu, "add-remove")
+    game = build(mu, "add-remove")
     statistic = gram_statistic(released_gram, "add-remove")
-    assert bound_of(mechanism, "add-remove", statistic, RUNS // 4) <= mu
+    assert bound_of(game, "add-remove", statistic, RUNS // 4) <= mu
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [2.0, 3.0])
 def test_number_of_records_holds_its_mu(mu):
-    mechanism = build(mu, "add-remove", norm_bound=RADIUS)
-    bound = bound_of(mechanism, "add-remove", lambda m, r, noise: m(r, noise).n_samples)
+    game = build(mu, "add-remove", norm_bound=RADIUS)
+    bound = bound_of(game, "add-remove", n_samples_shown)
     assert bound <= mu
 
 
-@pytest.mark.parametrize("adjacency", NEIGHBOURS)
+@pytest.mark.slow
+@on_both_adjacencies
 @pytest.mark.parametrize("mu", [2.0, 3.0])
 def test_noise_too_small_by_sqrt2_is_caught(released_gram, monkeypatch, adjacency, mu):
-    honest = GaussianQuery.noise_sd.fget
-    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
-    mechanism = build(mu, adjacency, norm_bound=RADIUS, center=False)
-    assert bound_of(mechanism, adjacency, gram_statistic(released_gram, adjacency)) > mu
+    weaken_noise(monkeypatch)
+    game = build(mu, adjacency, norm_bound=RADIUS, center=False)
+    assert bound_of(game, adjacency, gram_statistic(released_gram, adjacency)) > mu
 
 
-@pytest.mark.parametrize("adjacency", NEIGHBOURS)
-def test_missing_clipping_is_caught(released_gram, monkeypatch, adjacency):
+@pytest.fixture
+def without_clipping(monkeypatch):
     monkeypatch.setattr(gram, "clip_weights", lambda distances, radius: np.ones_like(distances))
-    mechanism = build(3.0, adjacency, norm_bound=RADIUS, center=False)
+
+
+@pytest.mark.usefixtures("without_clipping")
+@pytest.mark.parametrize("way", ["bounded, about 0", "bounded"])
+@on_both_adjacencies
+def test_a_path_shows_missing_clipping(way, adjacency):
+    game = build(2.0, adjacency, **WAYS[way])
+    assert Pair(game, *NEIGHBOURS[adjacency], True, 0).path_mu > 20.0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_clipping")
+@on_both_adjacencies
+def test_missing_clipping_is_caught(released_gram, adjacency):
+    game = build(3.0, adjacency, norm_bound=RADIUS, center=False)
     statistic = gram_statistic(released_gram, adjacency)
-    assert bound_of(mechanism, adjacency, statistic, RUNS // 4) > 3.0
+    assert bound_of(game, adjacency, statistic, RUNS // 4) > 3.0
 
 
 class ExactCount(DPGaussMechanism):
     """Leaks n as the attribute."""
 
-    def __call__(self, records, noise):
-        return replace(super().__call__(records, noise), n_samples=records.private_n)
+    def run(self, data):
+        return replace(super().run(data), n_samples=data.source.private_n)
 
 
 class ExactBranch(DPGaussMechanism):
     """Leaks n by the branch it takes."""
 
-    def __call__(self, records, noise):
-        clip = "spherical" if records.private_n > len(BASE) else "auto"
-        return super(ExactBranch, replace(self, clip=clip)).__call__(records, noise)
+    def run(self, data):
+        clip = "spherical" if data.source.private_n > len(BASE) else "auto"
+        return super(ExactBranch, replace(self, clip=clip)).run(data)
 
 
 class ExactShape(DPGaussMechanism):
     """Leaks n by the number of components."""
 
-    def __call__(self, records, noise):
-        release = super().__call__(records, noise)
-        return replace(release, components=release.components[: 1 + records.private_n % 2])
+    def run(self, data):
+        release = super().run(data)
+        return replace(release, components=release.components[: 1 + data.source.private_n % 2])
 
 
 class ExactError(DPGaussMechanism):
     """Leaks n by an error."""
 
-    def __call__(self, records, noise):
-        if records.private_n <= len(BASE):
+    def run(self, data):
+        if data.source.private_n <= len(BASE):
             raise ValueError("too few records")
-        return super().__call__(records, noise)
+        return super().run(data)
 
 
-def n_samples_shown(mechanism, records, noise):
-    return mechanism(records, noise).n_samples
+def n_samples_shown(game, X, noise):
+    return game(X, noise)[0].n_samples
 
 
-def clip_shown(mechanism, records, noise):
-    return float(mechanism(records, noise).details["clip"] == "spherical")
+def clip_shown(game, X, noise):
+    return float(game(X, noise)[0].details["clip"] == "spherical")
 
 
-def shape_shown(mechanism, records, noise):
-    return float(len(mechanism(records, noise).components))
+def shape_shown(game, X, noise):
+    return float(len(game(X, noise)[0].components))
 
 
-def error_shown(mechanism, records, noise):
+def error_shown(game, X, noise):
     try:
-        mechanism(records, noise)
+        game(X, noise)
     except ValueError:
         return 1.0
     return 0.0
@@ -185,22 +235,26 @@ LEAKS = [
 def jittered_statistic(statistic):
     """Ties broken by a coin, so that a threshold separates discrete outcomes too."""
 
-    def jittered(mechanism, records, noise):
-        return statistic(mechanism, records, noise) + 1e-9 * float(noise.words(1)[0] % 1000)
+    def jittered(game, X, noise):
+        return statistic(game, X, noise) + 1e-9 * float(noise.words(1)[0] % 1000)
 
     return jittered
 
 
 @pytest.mark.parametrize(("weakened", "statistic"), LEAKS)
 def test_exact_n_is_caught(weakened, statistic):
-    mechanism = build(3.0, "add-remove", norm_bound=RADIUS, center=False)
-    mechanism = weakened(**vars(mechanism))
-    bound = bound_of(mechanism, "add-remove", jittered_statistic(statistic), RUNS // 4)
+    game = build(3.0, "add-remove", norm_bound=RADIUS, center=False)
+    game = replace(game, mechanism=weakened(**vars(game.mechanism)))
+    bound = bound_of(game, "add-remove", jittered_statistic(statistic), RUNS // 4)
     assert bound > 3.0
 
 
-@pytest.mark.parametrize("statistic", [n_samples_shown, clip_shown, shape_shown, error_shown])
+@mostly_slow(
+    "statistic",
+    [n_samples_shown, clip_shown, shape_shown, error_shown],
+    quick=[(n_samples_shown,)],
+)
 def test_honest_release_shows_no_exact_n(statistic):
-    mechanism = build(3.0, "add-remove", norm_bound=RADIUS, center=False)
+    game = build(3.0, "add-remove", norm_bound=RADIUS, center=False)
     jittered = jittered_statistic(statistic)
-    assert bound_of(mechanism, "add-remove", jittered, RUNS // 4) <= 3.0
+    assert bound_of(game, "add-remove", jittered, RUNS // 4) <= 3.0

@@ -6,19 +6,17 @@ passes or fails for good. The weakened copies leak by sqrt2 or more.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from skdppca.mechanisms.base import Public, Spender
-from skdppca.mechanisms.gaussian import GaussianQuery
-from skdppca.model_selection import _scorer
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.noise import NoiseSource
+from skdppca.privacy import Spender
+from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
+from skdppca.statistics import CapturedTotal
 
-from .audit import collect, mu_lower_bound
+from .audit import ADJACENCIES, collect, mostly_slow, mu_lower_bound, weaken_noise
 
 ALPHA, RUNS, RADIUS = 1e-4, 4000, 3.0
 BASE = np.tile([RADIUS, 0.0], (20, 1))
@@ -31,11 +29,16 @@ def scores(rows, adjacency, mu, told):
     records = Records(rows)
 
     def one(seed):
-        spender = Spender(1e6)  # what is asked before the score is not what is audited
-        given = np.zeros(2), RADIUS if told else None
-        noise = NoiseSource([seed, len(rows)])
-        scorer = prepare_scorer(records, *given, spender, mu, public, noise)
-        return scorer(np.array([[0.0, 1.0]])) * scorer.n
+        data = PrivateData(
+            source=records,
+            public=public,
+            spender=Spender(1e6),  # what is asked before the score is not what is audited
+            noise=NoiseSource([seed, len(rows)]),
+            centre=np.zeros(2),
+            norm_bound=RADIUS if told else None,
+        )
+        scorer = prepare_scorer(data, centred=False, mu_score=mu)
+        return scorer(np.array([[0.0, 1.0]])) * scorer.data.n
 
     return collect(one, RUNS)
 
@@ -46,22 +49,22 @@ def shown(adjacency, mu, told=True):
     return mu_lower_bound(*pair, ALPHA)
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("mu", [2.0, 3.0])
+@mostly_slow("adjacency, mu", ADJACENCIES, [2.0, 3.0], quick=[("add-remove", 2.0)])
 def test_a_score_holds_its_mu(adjacency, mu):
     assert 0.7 * mu < shown(adjacency, mu) <= mu
 
 
+@pytest.mark.slow
 def test_a_score_about_a_private_radius_holds_its_mu():
     assert shown("add-remove", 2.0, told=False) <= 2.0
 
 
 def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
-    honest = GaussianQuery.noise_sd.fget
-    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
+    weaken_noise(monkeypatch)
     assert shown("add-remove", 2.0) > 2.0
 
 
 def test_a_sensitivity_too_small_by_half_is_caught(monkeypatch):
-    monkeypatch.setattr(_scorer, "bounded_sum", lambda bound, adjacency: bound / 2)
+    honest = CapturedTotal.sensitivity
+    monkeypatch.setattr(CapturedTotal, "sensitivity", lambda *asked: honest(*asked) / 2)
     assert shown("add-remove", 2.0) > 2.0

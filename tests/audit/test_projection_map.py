@@ -7,23 +7,25 @@ so each test passes or fails for good.
 from __future__ import annotations
 
 import math
+from unittest.mock import patch
 
 import numpy as np
-import pytest
 
-from skdppca.maps._mechanism import MapMechanism
-from skdppca.mechanisms import histogram
-from skdppca.mechanisms.base import Public
-from skdppca.mechanisms.gaussian import GaussianQuery
+from skdppca import DPGauss
+from skdppca.maps import _map, projection_map
+from skdppca.maps._map import LabelledRows
 from skdppca.noise import NoiseSource
-from skdppca.privacy import GaussianEvent
+from skdppca.privacy import Spender, epsilon_of
+from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
+from skdppca.statistics import Histogram, cells
 
-from .audit import mu_lower_bound
+from .audit import ADJACENCIES, mostly_slow, mu_lower_bound, weaken_noise
 
-ALPHA, RUNS = 1e-4, 3000
+ALPHA, RUNS, DELTA = 1e-4, 3000, 1e-6
 EDGES = (np.linspace(-2.0, 2.0, 3), np.linspace(-2.0, 2.0, 3))
 BASE = np.zeros((20, 2))
+AXES = DPGauss(2, epsilon=math.inf, center=False).fit(np.diag([2.0, 1.0]))  # the unit vectors
 ONE, OTHER = np.array([[1.0, 1.0]]), np.array([[-1.0, -1.0]])
 WAYS = {
     "rows": {},
@@ -31,8 +33,6 @@ WAYS = {
     "classes": {"classes": (0, 1)},
     "outside": {"far": 1e300},
 }
-
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 def neighbours(adjacency, groups=1, classes=None, far=1.0):
@@ -48,56 +48,93 @@ def neighbours(adjacency, groups=1, classes=None, far=1.0):
     return found
 
 
-def mechanism(mu, adjacency, way):
-    unit = "patient" if "groups" in way else "row"
-    n_classes = 2 if "classes" in way else 1
-    public = Public(2, adjacency, unit)
-    return MapMechanism(public, GaussianEvent(mu), np.eye(2), np.zeros(2), EDGES, n_classes)
+def question(groups, classes):
+    return Histogram(
+        axes=np.eye(2),
+        centre=np.zeros(2),
+        x_edges=EDGES[0],
+        y_edges=EDGES[1],
+        n_classes=1 if classes is None else 2,
+        grouped=groups is not None,
+    )
 
 
-def found_mu(mu, adjacency, way):
+def answer(mu, adjacency, side, noise):
+    X, groups, classes = side
+    asked = question(groups, classes)
+    rows = LabelledRows(Records(X), groups, classes)
+    public = Public(2, adjacency, unit="row" if groups is None else "patient")
+    data = PrivateData(rows, public, Spender(mu), noise, centre=asked.centre)
+    return data.ask(asked).value
+
+
+def whole_map(mu, adjacency, side, noise):
+    X, groups, classes = side
+    with patch.object(_map, "noise_source", lambda *_, **__: noise):
+        found = projection_map(
+            AXES,
+            X,
+            epsilon=epsilon_of(mu, DELTA),
+            delta=DELTA,
+            bins=2,
+            extent=((-2.0, 2.0), (-2.0, 2.0)),
+            y=classes,
+            classes=None if classes is None else (0, 1),
+            groups=groups,
+            adjacency=adjacency,
+            unit="row" if groups is None else "patient",
+        )
+    outside = found.outside.reshape(-1, 1)
+    return np.hstack([found.counts.reshape(len(outside), -1), outside])
+
+
+def found_mu(mu, adjacency, way, release=answer, runs=RUNS):
     """The bound that the best test proves: the answers along the line of the exact histograms."""
-    asked, sides = mechanism(mu, adjacency, way), neighbours(adjacency, **way)
-    exact, honest = [], histogram.weigh
-    for X, groups, classes in sides:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(histogram, "weigh", lambda *a: exact.append(honest(*a)) or exact[-1])
-            asked(Records(X), NoiseSource(0), groups, classes)
+    sides = neighbours(adjacency, **way)
+    exact = [question(*labels).total(Records(X), *labels).ravel() for X, *labels in sides]
     line = exact[1] - exact[0]
     middle = line @ (exact[0] + exact[1]) / 2
     shown = [
         np.array(
             [
-                line @ asked(Records(X), NoiseSource([seed, o]), groups, classes)[0].ravel()
-                for seed in range(RUNS)
+                line @ release(mu, adjacency, side, NoiseSource([seed, o])).ravel()
+                for seed in range(runs)
             ]
         )
-        for o, (X, groups, classes) in enumerate(sides)
+        for o, side in enumerate(sides)
     ]
     return mu_lower_bound(*shown, ALPHA, middle)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, 3.0])
+@mostly_slow(
+    "way, adjacency, mu", WAYS, ADJACENCIES, [2.0, 3.0], quick=[("rows", "add-remove", 2.0)]
+)
 def test_it_holds_its_mu(way, adjacency, mu):
     assert 0.75 * mu < found_mu(mu, adjacency, WAYS[way]) <= mu
 
 
-@pytest.mark.parametrize("way", WAYS)
-@on_both_adjacencies
+@mostly_slow("way, adjacency", WAYS, ADJACENCIES, quick=[("groups", "replace-one")])
+def test_a_whole_map_holds_its_mu(way, adjacency):
+    assert 1.3 < found_mu(2.0, adjacency, WAYS[way], whole_map, runs=1000) <= 2.0
+
+
+@mostly_slow("way, adjacency", WAYS, ADJACENCIES, quick=[("classes", "replace-one")])
 def test_noise_too_small_by_sqrt2_is_caught(monkeypatch, way, adjacency):
-    honest = GaussianQuery.noise_sd.fget
-    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
+    weaken_noise(monkeypatch)
     assert found_mu(2.0, adjacency, WAYS[way]) > 2.0
 
 
 def test_an_exchange_at_the_cost_of_an_addition_is_caught(monkeypatch):
-    monkeypatch.setattr(histogram, "histogram_sum", lambda adjacency: 1.0)
+    monkeypatch.setattr(Histogram, "sensitivity", lambda statistic, adjacency: 1.0)
     assert found_mu(2.0, "replace-one", {}) > 2.0
 
 
 def test_rows_of_a_group_that_weigh_one_each_are_caught(monkeypatch):
-    honest = histogram.weigh
-    monkeypatch.setattr(histogram, "weigh", lambda cells, n, groups=None: honest(cells, n))
+    honest = cells.weigh
+    monkeypatch.setattr(cells, "weigh", lambda places, n, groups=None: honest(places, n))
     assert found_mu(2.0, "add-remove", WAYS["groups"]) > 2.0
+
+
+def test_a_whole_map_of_other_neighbours_is_caught(monkeypatch):
+    monkeypatch.setattr(_map, "neighbours", lambda pca, adjacency, unit: ("add-remove", unit))
+    assert found_mu(2.0, "replace-one", {}, whole_map, runs=1000) > 2.0

@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from skdppca import DPGauss, SmoothSensitivityPCA
-from skdppca.decomposition import _span_mechanisms
-from skdppca.mechanisms import pure
-from skdppca.mechanisms.base import Public
-from skdppca.mechanisms.gap import SpanSensitivity
-from skdppca.mechanisms.gaussian import GaussianQuery
-from skdppca.noise import NoiseSource
-from skdppca.privacy import GaussianEvent
-from skdppca.records import Records
+from skdppca import SmoothSensitivityPCA
+from skdppca.decomposition.smooth_sensitivity import gap as gap_release
+from skdppca.decomposition.smooth_sensitivity import pure
+from skdppca.decomposition.smooth_sensitivity.gap import SpanSensitivity
+from skdppca.noise import GaussianQuery, NoiseSource
 
-from .audit import mu_lower_bound
+from .audit import ADJACENCIES, build, mostly_slow, mu_lower_bound, weaken_noise
 
 ALPHA = 1e-4
 RUNS = 1000
@@ -31,10 +27,15 @@ FAILURE = 1e-6
 GAP = 400
 TOLD = {"center": False, "norm_bound": 1.0, "variance_share": 0.0}
 
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-on_both_mus = pytest.mark.parametrize("mu", [2.0, 3.0])
-of_both_estimators = pytest.mark.parametrize("output", [False, True], ids=["smooth", "DPGauss"])
-on_pure_laws = pytest.mark.parametrize("law", ["student", "cauchy"])
+LAWS = ["student", "cauchy"]
+
+on_all_gap_releases = mostly_slow(
+    "adjacency, mu", ADJACENCIES, [2.0, 3.0], quick=[("add-remove", 2.0)]
+)
+on_pure_laws = mostly_slow("law", LAWS, quick=[("student",)])
+on_all_pure_releases = mostly_slow(
+    "law, adjacency", LAWS, ADJACENCIES, quick=[("student", "add-remove")]
+)
 
 
 def neighbours(adjacency, gap=GAP):
@@ -47,25 +48,23 @@ def neighbours(adjacency, gap=GAP):
     return without, np.vstack([base, one])
 
 
-def mechanism_of(adjacency, mu, output=False):
-    n_records = GAP + 1 if adjacency == "replace-one" else None
-    if output:
-        told = {"mechanism": "output", "center": False, "norm_bound": 1.0}
-        estimator = DPGauss(1, adjacency=adjacency, **told)
-    else:
-        estimator = SmoothSensitivityPCA(1, adjacency=adjacency, **TOLD)
-    built = estimator._mechanism(Public(2, adjacency, n_records=n_records))
-    return replace(built, event=GaussianEvent(mu, FAILURE))
+def audited(adjacency, mu, gap=GAP, **parameters):
+    return build(SmoothSensitivityPCA(1, adjacency=adjacency, **TOLD, **parameters), mu, gap + 1)
 
 
-def slope(release):
+def gap_released(adjacency, mu):
+    game = audited(adjacency, mu)
+    return replace(game, mechanism=replace(game.mechanism, failure=FAILURE))
+
+
+def slope(release, _):
     """Of the direction: its sign says nothing."""
     return release.components[0, 1] / release.components[0, 0]
 
 
-def releases(mechanism, X, side, runs, statistic):
+def releases(game, X, side, runs, statistic):
     """What so many runs show; the spectrum, which is the same in all of them, is found once."""
-    honest = _span_mechanisms.top_span
+    honest = gap_release.top_span
     found = []
 
     def once(*args, **kwargs):
@@ -73,44 +72,39 @@ def releases(mechanism, X, side, runs, statistic):
         return found[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_span_mechanisms, "top_span", once)
-        return [statistic(mechanism(Records(X), NoiseSource([i, side]))) for i in range(runs)]
+        patch.setattr(gap_release, "top_span", once)
+        return [statistic(*game(X, NoiseSource([i, side]))) for i in range(runs)]
 
 
-def shown(adjacency, mu, data=None, statistic=slope, output=False):
-    mechanism, data = mechanism_of(adjacency, mu, output), data or neighbours(adjacency)
-    sides = [np.array(releases(mechanism, X, o, RUNS, statistic)) for o, X in enumerate(data)]
+def shown(adjacency, mu, data=None, statistic=slope):
+    game, data = gap_released(adjacency, mu), data or neighbours(adjacency)
+    sides = [np.array(releases(game, X, o, RUNS, statistic)) for o, X in enumerate(data)]
     # half-way between the two directions; of another statistic nothing is known
     middle = 1 / (4 * GAP) if adjacency == "add-remove" else 0.0
     return mu_lower_bound(*sides, ALPHA, middle if statistic is slope else None)
 
 
-@on_both_mus
-@on_both_adjacencies
-@of_both_estimators
-def test_the_gap_release_holds_its_mu(adjacency, mu, output):
-    assert 0.65 * mu < shown(adjacency, mu, output=output) <= mu
+@on_all_gap_releases
+def test_the_gap_release_holds_its_mu(adjacency, mu):
+    assert 0.65 * mu < shown(adjacency, mu) <= mu
 
 
-@on_both_mus
-@on_both_adjacencies
-@of_both_estimators
-def test_half_the_sensitivity_is_caught(adjacency, mu, output, monkeypatch):
+@on_all_gap_releases
+def test_half_the_sensitivity_is_caught(adjacency, mu, monkeypatch):
     honest = SpanSensitivity.local
     monkeypatch.setattr(SpanSensitivity, "local", lambda s, gap: honest(s, gap) / 2)
-    assert shown(adjacency, mu, output=output) > mu
+    assert shown(adjacency, mu) > mu
 
 
-@on_both_mus
+@mostly_slow("mu", [2.0, 3.0], quick=[(2.0,)])
 def test_noise_too_small_by_sqrt2_is_caught(mu, monkeypatch):
-    honest = GaussianQuery.noise_sd.fget
-    monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / math.sqrt(2)))
+    weaken_noise(monkeypatch)
     assert shown("add-remove", mu) > mu
 
 
-def told_gap(release):
+def told_gap(_, queries):
     """What the noise's scale says of the gap: it is public once the gap is released."""
-    return release.spender.queries[-1].sensitivity
+    return queries[-1].sensitivity
 
 
 @pytest.mark.parametrize("weakened", [False, True])
@@ -153,15 +147,11 @@ EPSILON = 2.0
 def outputs(law, adjacency, monkeypatch, gap, runs=3000):
     """Rows as they are released, before they are made orthonormal, for both neighbours."""
     monkeypatch.setattr(pure, "as_directions", lambda rows: rows)
-    n_records = gap + 1 if adjacency == "replace-one" else None
-    estimator = SmoothSensitivityPCA(
-        1, noise=law, delta=0, epsilon=EPSILON, adjacency=adjacency, **TOLD
-    )
-    mechanism = estimator._mechanism(Public(2, adjacency, n_records=n_records))
-    sides = []
-    for o, X in enumerate(neighbours(adjacency, gap)):
-        sides.append(releases(mechanism, X, o, runs, lambda release: release.components[0]))
-    return [np.array(side) for side in sides]
+    game = audited(adjacency, None, gap, noise=law, delta=0, epsilon=EPSILON)
+    return [
+        np.array(releases(game, X, o, runs, lambda release, _: release.components[0]))
+        for o, X in enumerate(neighbours(adjacency, gap))
+    ]
 
 
 def turned(rows):
@@ -169,15 +159,13 @@ def turned(rows):
     return rows[:, 1] * np.sign(rows[:, 0])
 
 
-@on_pure_laws
-@on_both_adjacencies
+@on_all_pure_releases
 def test_the_pure_modes_hold_their_epsilon(law, adjacency, monkeypatch):
     found = epsilon_lower_bound(*map(turned, outputs(law, adjacency, monkeypatch, 60)))
     assert 0.2 < found <= EPSILON
 
 
-@on_pure_laws
-@on_both_adjacencies
+@on_all_pure_releases
 def test_a_tenth_of_the_noise_is_caught(law, adjacency, monkeypatch):
     honest = SpanSensitivity.smooth
     monkeypatch.setattr(SpanSensitivity, "smooth", lambda s, g, b: honest(s, g, b) / 10)

@@ -125,6 +125,27 @@ def test_the_page_escapes_names(run, table, budget, tmp_path):
     assert "&lt;b&gt;" in page and "<b>" not in page
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "a noisy number of records"),
+        (("--adjacency", "replace-one"), "which replace-one neighbours share"),
+        (("--epsilon", "inf"), "Nothing here is protected"),
+    ],
+)
+def test_the_page_says_what_is_protected(fit, tmp_path, more, said):
+    fit("-k", 2, *more)
+    assert said in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_without_jinja2_nothing_is_charged(monkeypatch, fit, ledger):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = fit("--ledger", ledger)
+    assert is_one_line_error(result)
+    assert "pip install 'skdppca[cli]'" in result.err
+    assert charges(ledger) == 0
+
+
 def test_a_directory_in_use_is_refused_before_the_charge(fit, ledger, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()

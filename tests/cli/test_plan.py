@@ -3,9 +3,9 @@ import sys
 import pytest
 
 from skdppca import planner
-from skdppca.cli import _plan
+from skdppca.cli import _fit, _plan
 from skdppca.cli._plan import PLANNED
-from skdppca.planner._methods import METHODS
+from skdppca.decomposition import METHODS
 
 from .conftest import is_one_line_error
 
@@ -36,8 +36,33 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
     assert asked == [((50, 3, 2, 0.5, 1e-5), {**more, "methods": ["DPGauss", "KDPPCA"]})]
 
 
+def test_methods_have_short_names():
+    assert PLANNED == {
+        "gauss": "DPGauss",
+        "gdppca": "GDPPCA",
+        "kdpojas": "KDPOjas",
+        "kdppca": "KDPPCA",
+        "power": "DPPowerMethod",
+        "residual-gauss": "ResidualGauss",
+        "smooth": "SmoothSensitivityPCA",
+    }
+
+
 def test_every_method_that_can_be_chosen_can_be_planned():
-    assert set(PLANNED.values()) <= set(METHODS)
+    assert {"auto", *PLANNED} == set(_fit.METHODS)
+    for name, method in PLANNED.items():
+        assert _fit.METHODS[name] is METHODS[method].estimator
+        assert _fit.METHODS[name].__name__ == method
+
+
+@pytest.mark.parametrize("name", sorted(_fit.METHODS))
+def test_a_method_sees_a_spectrum_exactly_if_it_takes_a_share_of_the_variance(name):
+    try:
+        _fit.METHODS[name](0.9)._validate_params()
+        takes_a_share = True
+    except ValueError:
+        takes_a_share = False
+    assert (name in _fit.SPECTRAL) == takes_a_share
 
 
 @pytest.mark.parametrize("over", ["epsilon", "n"])
@@ -52,8 +77,8 @@ def test_a_picture_is_written(run, tmp_path, over):
 @pytest.mark.parametrize(
     ("more", "remedy"),
     [
-        (("--k", 5), "between 1 and 4"),
-        (("--epsilon", 0), "above 0"),
+        (("--k", 5), "choose at most 4"),
+        (("--epsilon", 0), "in the range (0.0, inf)"),
         (("--spectrum", "round"), "power-law"),
         (("--spectrum", "1,2,x"), "commas"),
         (("--spectrum", "1,2"), "as many variances"),

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from skdppca.cli._read import read
-from skdppca.decomposition._validation import number_groups
+from skdppca.decomposition.validation import number_groups
 
 from .conftest import NAMES, is_one_line_error
 

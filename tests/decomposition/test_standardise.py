@@ -14,7 +14,7 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded
 from skdppca.metrics import captured_variance
 
-from ..estimators import on_all_estimators, on_estimators, takes
+from ..estimators import on_all_estimators, on_all_estimators_slowly, on_estimators, takes
 
 RNG = np.random.default_rng(0)
 N = 20_000
@@ -193,7 +193,7 @@ def test_ways_of_a_method_work_with_it(factory, parameters):
     assert captured(pca) > 0.85
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @pytest.mark.parametrize(
     ("parameter", "values"),
     [

@@ -1,25 +1,22 @@
 """`scale="private"`: what it costs, and what is refused for nothing."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
-from skdppca.decomposition._standardise import standardise
-from skdppca.mechanisms.base import Public
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
-from ..estimators import on_all_estimators
+from ..estimators import on_all_estimators, on_all_estimators_slowly
 from ..refusals import refused
 from ..test_bad_input import BAD_X
 from .test_standardise import IRIS, ROWS
 
 
-@on_all_estimators
+@on_all_estimators_slowly
 @pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
 def test_bad_data_are_a_clear_error_for_nothing(factory, make, message):
     accountant = PrivacyAccountant(10.0, 1e-5)
@@ -40,20 +37,10 @@ def test_the_cost_is_known_before_any_fit():
     assert price(search, 4) == price(search.set_params(estimator__scale=None), 4)
 
 
-@dataclass(frozen=True)
-class Odd:
-    event: GaussianEvent
-
-
-def test_a_mechanism_that_cannot_be_told_is_refused():
-    with pytest.raises(TypeError, match="Odd has no fields event and mean"):
-        standardise(Odd(GaussianEvent(1.0)), Public(2, "add-remove"), True)
-
-
 class Costly(DPGauss):
     event = PureEvent(0.5)
 
-    def _event(self):
+    def _event(self, public):
         return self.event
 
 

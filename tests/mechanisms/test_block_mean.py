@@ -7,17 +7,17 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from skdppca.mechanisms.base import Public, Spender
-from skdppca.mechanisms.block_mean import BlockMean
-from skdppca.mechanisms.gaussian import GaussianQuery
-from skdppca.records import Records, _records
+from skdppca.mechanisms.block_mean import BlockMean, Gradient
+from skdppca.records import _records
+
+from ..asking import exact_sums, filled, private_data
 
 RNG = np.random.default_rng(0)
 D = 6
 BASE = RNG.normal(size=(40, D))
 FRAME = np.linalg.qr(RNG.normal(size=(D, D)))[0].T
 W, REMOVED, REST = FRAME[:2], FRAME[2:4], FRAME[4:]
-CENTRE = np.full(D, 0.5)
+ORIGIN, CENTRE = np.zeros(D), np.full(D, 0.5)
 RADIUS = 2.0
 
 # A record whose residual is nothing but rounding: its own product is what is predicted.
@@ -25,7 +25,7 @@ PREDICTED = CENTRE + W[0] + 0.5 * W[1] + 0.3 * REST[0]
 
 
 def product(row, centre):
-    y = row if centre is None else row - centre
+    y = row - centre
     return np.outer(W @ y, y)
 
 
@@ -49,7 +49,7 @@ EXTREME = [
 ]
 
 KINDS = {"C": np.asarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
-CENTRES = {"no centre": None, "centre": CENTRE, "far centre": 1e14 * CENTRE}
+CENTRES = {"origin": ORIGIN, "centre": CENTRE, "far centre": 1e14 * CENTRE}
 PREDICTIONS = {
     "none": lambda centre: np.zeros((2, D)),
     "exact": lambda centre: product(PREDICTED, centre),
@@ -59,22 +59,13 @@ PREDICTIONS = {
 
 @pytest.fixture
 def sums(monkeypatch):
-    """The exact sums behind the releases."""
-    seen = []
-
-    def spy(query, total, noise):
-        seen.append((query, total))
-        return np.zeros(query.size)
-
-    monkeypatch.setattr(GaussianQuery, "release", spy)
-    return seen
+    return exact_sums(monkeypatch)
 
 
-def sum_of(sums, X, W, C, centre=None, removed=None, groups=None, adjacency="add-remove"):
-    unit = "row" if groups is None else "person"
-    public = Public(X.shape[1], adjacency, unit, sparse.issparse(X), len(BASE))
-    mean = BlockMean(Records(X, groups), 1.0, public, centre, RADIUS**0.5, removed)
-    mean(W, C, Spender(1.0), 0.0, 1.0, None)
+def sum_of(sums, X, W, C, centre, removed=None, **more):
+    """The query of a mean, and the exact sum behind it."""
+    data = private_data(X, centre=centre, norm_bound=RADIUS**0.5, n=1.0, **more)
+    BlockMean(data, removed)(W, C, 0.0, 1.0)
     return sums.pop()
 
 
@@ -141,7 +132,8 @@ def test_the_sensitivity_is_attained_and_never_exceeded(sums, adjacency):
 
     def shorter(z):
         x, y, C, w = z.reshape(4, 2)
-        asked = {"W": w[None] / np.linalg.norm(w), "C": C[None], "adjacency": adjacency}
+        asked = {"W": w[None] / np.linalg.norm(w), "C": C[None], "centre": np.zeros(2)}
+        asked["adjacency"] = adjacency
         partner = [] if adjacency == "add-remove" else [y]
         query, total = sum_of(sums, np.vstack([np.eye(2), x]), **asked)
         _, other = sum_of(sums, np.vstack([np.eye(2), *partner]), **asked)
@@ -153,3 +145,90 @@ def test_the_sensitivity_is_attained_and_never_exceeded(sums, adjacency):
     for _ in range(4):
         minimize(shorter, 2 * rng.normal(size=8), method="Nelder-Mead", options={"maxfev": 400})
     assert max(moved) > 0.999
+
+
+def exact_mean(rows, groups=None):
+    """``C + mean (A_i W - C)``, of which C is nothing without clipping."""
+    n = len(rows) if groups is None else groups.max() + 1
+    y = rows - CENTRE
+    return (W @ y.T) @ y / n
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(10), 4)], ids=["rows", "groups"])
+def test_without_noise_it_is_the_mean(kind, groups):
+    n = 40.0 if groups is None else 10.0
+    data = private_data(kind(BASE), np.inf, groups=groups, centre=CENTRE, n=n)
+    found = BlockMean(data)(W, 3.0 * W, np.inf, np.inf)
+    np.testing.assert_allclose(found.mean, exact_mean(BASE, groups), rtol=1e-9, atol=1e-9)
+    assert found.noise_sd == 0
+    assert found.radius == np.inf
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_without_directions_it_is_the_mean_of_projected_records(kind):
+    data = private_data(kind(BASE), np.inf, centre=CENTRE, n=40.0)
+    found = BlockMean(data).without(REMOVED)(W, np.zeros_like(W), np.inf, np.inf)
+    y = (BASE - CENTRE) - ((BASE - CENTRE) @ REMOVED.T) @ REMOVED
+    np.testing.assert_allclose(found.mean, (W @ y.T) @ y / 40, rtol=1e-9, atol=1e-9)
+    assert BlockMean(data, REMOVED).without(REMOVED[:0]).removed is None
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_prediction_makes_residuals_short_and_the_noise_small(kind):
+    rows = np.tile(PREDICTED, (4000, 1)) + 1e-3 * RNG.normal(size=(4000, D))
+    told = {"centre": CENTRE, "n": 4000.0}
+    found = {
+        name: BlockMean(private_data(kind(rows), 2.0, **told))(W, C, 1.0, 1.0)
+        for name, C in (("exact", product(PREDICTED, CENTRE)), ("none", np.zeros_like(W)))
+    }
+    assert found["exact"].radius < found["none"].radius / 100
+    assert found["exact"].noise_sd < found["none"].noise_sd / 50
+    expected = (W @ (rows - CENTRE).T) @ (rows - CENTRE) / 4000
+    np.testing.assert_allclose(found["exact"].mean, expected, atol=1e-4)
+
+
+def test_what_is_known_of_the_radius_is_not_searched():
+    data = private_data(BASE, 1.0, centre=CENTRE, n=40.0)
+    found = BlockMean(data)(W, np.zeros_like(W), 0.3, 0.5, radius=7.0)
+    assert isinstance(found, Gradient)
+    assert found.radius == 7.0
+    (query,) = data.spender.queries
+    assert (query.name, query.mu, query.sensitivity) == ("gradient", 0.5, 7.0)
+    bounded = private_data(BASE, 1.0, centre=CENTRE, n=40.0, norm_bound=3.0)
+    assert BlockMean(bounded)(W, np.zeros_like(W), 0.3, 0.5).radius == 9.0
+    assert len(bounded.spender.queries) == 1
+
+
+def test_parts_spend_all_they_have_on_their_own_records():
+    data = private_data(RNG.normal(size=(4000, D)), 1.0, n=4000.0)
+    others, mine = BlockMean(data, name="step").parts((1, 3))
+    found = mine.ranged_by(others, W, np.zeros_like(W))
+    queries = data.spender.queries
+    searches = [q for q in queries if q.part == "1 of 2"]
+    assert {q.name for q in searches} == {"radius of the step"}
+    assert sum(q.mu**2 for q in searches) <= 1 + 1e-12
+    assert [(q.name, q.mu) for q in queries if q.part == "2 of 2"] == [("step", 1.0)]
+    assert mine.left == 0
+    # every record of the part once
+    assert found.noise_sd == pytest.approx(queries[-1].noise_sd / 3000)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("removed", [None, REMOVED], ids=["all", "removed"])
+def test_absent_entries_add_nothing_to_a_product(kind, removed):
+    holes = np.where(np.random.default_rng(1).random(BASE.shape) < 0.3, np.nan, BASE)
+    holes[3] = np.nan
+    found = []
+    for rows, may_miss in ((holes, True), (filled(holes, CENTRE), False)):
+        told = {"centre": CENTRE, "may_miss": may_miss, "norm_bound": 1.0}
+        mean = BlockMean(private_data(kind(rows), 1e3, n=40.0, **told))
+        mean = mean if removed is None else mean.without(removed)
+        found.append(mean(W, np.zeros_like(W), 0.0, 1e3).mean)
+    np.testing.assert_allclose(*found, atol=1e-6)
+
+
+def test_directions_that_are_not_orthonormal_are_refused():
+    mean = BlockMean(private_data(BASE, n=40.0))
+    with pytest.raises(ValueError, match="orthonormalise them first"):
+        mean(2 * W, W, 0.1, 0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -15,12 +17,14 @@ def noisy(values, sd, seed):
     return decreasing_eigh(np.diag(values) + (noise + noise.T) / 2)
 
 
-SPIKES = np.r_[60.0, 40.0, np.zeros(198)]
+@cache
+def spiked(seed):
+    return noisy(np.r_[60.0, 40.0, np.zeros(198)], 1.0, seed)
 
 
 def test_spikes_are_debiased():
     # mean of 20 fixed seeds; the noise lifts the second spike from 40 to 42.5
-    seen = [noisy(SPIKES, 1.0, seed)[0] for seed in range(20)]
+    seen = [spiked(seed)[0] for seed in range(20)]
     debiased = np.mean([NoisySpectrum(values, 1.0).debiased[:2] for values in seen], axis=0)
     assert np.mean(seen, axis=0)[1] > 42
     np.testing.assert_allclose(debiased, [60, 40], atol=0.5)
@@ -28,7 +32,7 @@ def test_spikes_are_debiased():
 
 def test_alignments_tell_the_squared_cosine():
     # mean of 20 fixed seeds
-    results = [noisy(SPIKES, 1.0, seed) for seed in range(20)]
+    results = [spiked(seed) for seed in range(20)]
     cosines = np.mean([np.diag(vectors)[:2] ** 2 for _, vectors in results], axis=0)
     told = np.mean([NoisySpectrum(values, 1.0).alignments[:2] for values, _ in results], axis=0)
     np.testing.assert_allclose(told, cosines, atol=0.01)

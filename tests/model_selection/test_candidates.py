@@ -23,7 +23,7 @@ class Costly(DPGauss):
 
     event = PureEvent(0.1)
 
-    def _event(self):
+    def _event(self, public):
         return self.event
 
 

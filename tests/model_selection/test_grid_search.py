@@ -66,8 +66,14 @@ def test_the_scores_that_it_chooses_by_are_finite(factory):
     ("factory", "piped", "error_score", "error", "message"),
     [
         (KDPPCA, False, "raise", SealedAccountantError, "use PrivacyLedger"),
-        (KDPOjas, True, "raise", SealedAccountantError, "use PrivacyLedger"),
-        (ResidualGauss, True, math.nan, ValueError, f"All the {N_FITS - 1} fits failed"),
+        pytest.param(
+            *(KDPOjas, True, "raise", SealedAccountantError, "use PrivacyLedger"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(ResidualGauss, True, math.nan, ValueError, f"All the {N_FITS - 1} fits failed"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_accountant_in_memory_is_no_accountant_for_other_processes(

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdppca.mechanisms.base import Public, Spender
 from skdppca.model_selection._plan import plan_search
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.noise import NoiseSource
-from skdppca.privacy import is_affordable, mu_of
+from skdppca.privacy import Spender, is_affordable, mu_of
+from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
 
@@ -51,11 +51,17 @@ def test_no_record_moves_a_score_further_than_its_sensitivity(adjacency, grouped
         totals = []
         for data in pair:
             labels = np.repeat(np.arange(len(data)), size) if grouped else None
-            records = Records(data.reshape(-1, 5), labels)
-            scorer = prepare_scorer(
-                records, np.ones(5), 2.0, Spender(1e9), 1e8, public, NoiseSource(0)
+            held = PrivateData(
+                source=Records(data.reshape(-1, 5), labels),
+                public=public,
+                spender=Spender(1e9),
+                noise=NoiseSource(0),
+                centre=np.ones(5),
+                norm_bound=2.0,
             )
-            totals.append(scorer(np.eye(5)[: 1 + trial % 3]) * scorer.n)
+            scorer = prepare_scorer(held, centred=False, mu_score=1e8)
+            axes = np.eye(5)[: 1 + trial % 3]
+            totals.append(scorer(axes) * scorer.data.n)
         moved.append(abs(totals[0] - totals[1]))
-    assert scorer.query.sensitivity == 4.0
+    assert scorer._captured(axes).sensitivity(adjacency) == 4.0
     assert 3.9 < max(moved) <= 4.0 + 1e-3

@@ -23,7 +23,7 @@ X = np.random.default_rng(0).normal(size=(60, 4))
 GRID = {"n_components": [1, 2, 3]}
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_search_with_a_ledger_charges_thirteen_fits(tmp_path, n_jobs):
     ledger = PrivacyLedger.create(tmp_path / "ledger.db", epsilon=100.0, delta=1e-6)
     search = GridSearchCV(

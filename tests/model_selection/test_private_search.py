@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skdppca import GDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.decomposition import _gdppca
+from skdppca.decomposition.gdppca import estimator as gdppca
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.model_selection import PrivateSearchCV, _private_search, price
 from skdppca.privacy import (
@@ -44,7 +44,7 @@ def search_over(estimator=None, grid=None, **parameters):
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("mean", [1, 10, 200.0])
+@pytest.mark.parametrize("mean", [1, 10, pytest.param(200.0, marks=pytest.mark.slow)])
 def test_the_total_is_charged_once_and_uses_the_budget_up(adjacency, mean):
     accountant = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency)
     search = search_over(
@@ -70,7 +70,7 @@ def test_a_budget_that_is_too_small_releases_nothing():
 
 def test_more_records_than_a_candidate_takes_are_refused_and_do_not_decide_the_winner(monkeypatch):
     # Such a candidate would fail in every run, and win in some with one record less.
-    monkeypatch.setattr(_gdppca, "MAX_COMPLETE", 20)
+    monkeypatch.setattr(gdppca, "MAX_COMPLETE", 20)
     accountant = PrivacyAccountant(1.0, 1e-6)
     grid = {"pairs": ["complete", "incomplete"]}
     with pytest.raises(ValueError, match=r"more than 20 rows; .* set pairs='incomplete'"):

@@ -1,0 +1,380 @@
+"""What all private PCAs share: parameters, and a `fit` that charges before it computes."""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABCMeta, abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from ..exceptions import NotReleasedError
+from ..linalg import fix_signs
+from ..mechanisms.base import Mechanism, Release
+from ..mechanisms.standardise import Standardised
+from ..noise import NoiseSource
+from ..privacy import (
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyAccountant,
+    PrivacyEvent,
+    PrivacyLedger,
+    PrivacyReport,
+    Receipt,
+    Spending,
+    mu_of,
+)
+from ..private_data import PrivateData, Public, spender_of
+from ..records import MAX_ROWS, Records
+from .fitted import FittedPCA
+from .parameters import estimator, parameter
+from .randomness import check_chargeable, noise_source, why_not_private
+from .validation import check_domain, check_groups, check_reach, check_rows, check_vector
+
+__all__ = ["LEAST_SHARE", "BasePrivatePCA"]
+
+# Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
+LEAST_MU = 2.0**-26
+
+# What a method with private scales needs more: they leave it at least 57 % of mu^2.
+SCALED_MU = 1.33
+
+# The least share of the budget that a parameter may give a step.
+LEAST_SHARE = 1e-4
+
+VARIANCES = (
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "noise_variance_",
+)
+
+# Attributes that `fit` finds out, in this or an earlier call.
+VALIDATED = ("n_features_in_", "feature_names_in_")
+
+
+@estimator
+class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
+    """Base of the private PCAs: an estimator adds its parameters and `_mechanism`.
+
+    Parameters
+    ----------
+    n_components : int, float, "auto", "mle" or None, default=None
+        How many components: so many; enough for a share of the variance; those above the noise
+        (at least one); by Minka's likelihood; all. All but the int look at the released spectrum
+        only, so they cost nothing.
+    epsilon : float, default=1.0
+        Privacy budget. ``inf`` runs the same computation without noise; it is not private.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; well below 1 / n.
+    adjacency : {"add-remove", "replace-one"}, default="add-remove"
+        What neighbouring data sets differ in: one record more or less (the number of records is
+        private), or one record exchanged (it is public).
+    unit : str, default="row"
+        What a record is: a row, or a name ("patient") for the groups given to `fit`.
+    norm_bound : float or None, default=None
+        Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
+        the Frobenius norm of a group's Gram matrix. Enforced by clipping. It saves the search for
+        one.
+    center : bool, default=True
+        Subtract a private mean. False: components of the second moments about `mean` or 0.
+    mean : array-like of shape (n_features,) or None, default=None
+        A public mean; it costs nothing.
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        Public scales, by which the features are divided; or private ones, for 20 % of the budget
+        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
+    whiten : bool, default=False
+        Transform to unit variance.
+    accountant : PrivacyAccountant, PrivacyLedger or None, default=None
+        Charged before every fit.
+    random_state : int, RandomState or None, default=None
+        None draws secure noise. A seed makes the release repeatable, so **not private**.
+    n_jobs : int or None, default=None
+        Threads for the passes over the data.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions, by decreasing variance.
+    mean_ : ndarray of shape (n_features,)
+        The private mean.
+    scale_ : ndarray of shape (n_features,)
+        The private scales, with ``scale="private"``.
+    explained_variance_ : ndarray of shape (n_components,)
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+    singular_values_ : ndarray of shape (n_components,)
+    noise_variance_ : float
+        Mean of the variances left out.
+    n_components_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        If the columns of X have names.
+    n_samples_ : float
+        The number of records; noisy under add-remove.
+    privacy_ : PrivacyReport
+        What was released, at what cost.
+    """
+
+    n_components: Any = parameter(
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="neither"),
+        StrOptions({"auto", "mle"}),
+        None,
+        default=None,
+        kw_only=False,
+    )
+    epsilon: float = parameter(Interval(Real, 0, None, closed="right"), default=1.0)
+    delta: float = parameter(Interval(Real, 0, 1, closed="neither"), default=1e-6)
+    adjacency: str = parameter(StrOptions({"add-remove", "replace-one"}), default="add-remove")
+    unit: str = parameter(str, default="row")
+    norm_bound: float | None = parameter(
+        Interval(Real, 0, None, closed="neither"), None, default=None
+    )
+    center: bool = parameter("boolean", default=True)
+    mean: Any = parameter("array-like", None, default=None)
+    scale: Any = parameter("array-like", StrOptions({"private"}), None, default=None)
+    whiten: bool = parameter("boolean", default=False)
+    accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, None, default=None)
+    random_state: Any = parameter(
+        Interval(Integral, 0, None, closed="left"), np.random.RandomState, None, default=None
+    )
+    n_jobs: int | None = parameter(
+        Interval(Integral, None, -1, closed="right"),
+        Interval(Integral, 1, None, closed="left"),
+        None,
+        default=None,
+    )
+
+    # So that metadata routing brings the groups to `fit`.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+
+    # Attributes that a method does not release: name -> why, and how to get it.
+    _not_released: ClassVar[dict[str, str]] = {}
+
+    # What to do about more records than the declared domain has.
+    _more_records: ClassVar[str] = "take fewer"
+
+    @property
+    def _max_records(self) -> int:
+        """The declared domain: more records are an error, which is no private output."""
+        return MAX_ROWS
+
+    @abstractmethod
+    def _mechanism(self, public: Public) -> Mechanism:
+        """The mechanism, built from parameters and public facts alone."""
+
+    def _event(self, public: Public) -> PrivacyEvent:
+        """Cost of one fit, and so the budget of the mechanism."""
+        if math.isinf(self.epsilon):
+            return NonPrivateEvent()
+        return GaussianEvent(mu_of(float(self.epsilon), float(self.delta)))
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:
+        """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
+
+        The accountant, if there is one, is charged before anything is computed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Finite real numbers. Never written to.
+        y : None
+            Ignored.
+        groups : array-like of shape (n_rows,), optional
+            Whose row it is; required exactly when `unit` is not "row".
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Invalid parameters or data; nothing was charged.
+        BudgetExceeded
+            The accountant's budget does not cover this fit; nothing was released.
+        """
+        # 1. validate
+        typed = hasattr(X, "shape")  # in a list every row has a type of its own, as private as it
+        seen = copy.copy(self)  # a fit that is refused leaves this one as it was
+        X = check_rows(seen, X)
+        labels = check_groups(groups, X.shape[0], self.unit)
+        d = X.shape[1]
+        scale = None if self._scales_privately or self.scale is None else self.scale
+        scale = None if scale is None else check_vector(scale, d, "scale", True)
+        mean = None if self.mean is None else check_vector(self.mean, d, "mean")
+        check_reach(mean, scale, self.norm_bound)
+        self._check_parameters(d)
+        records = Records(X, labels, scale, self.n_jobs)
+        check_domain(self, records.private_n)
+        # 2. build the mechanism from public facts
+        public = Public(
+            n_features=d,
+            adjacency=self.adjacency,
+            unit=self.unit,
+            is_sparse=sparse.issparse(X),
+            n_records=self._public_count(records),
+        )
+        event, mechanism = self._event(public), self._mechanism(public)
+        if self._scales_privately:
+            mechanism = Standardised.checked(mechanism, event, self._finds_centre)
+        self._check_noise(event, d)
+        noise = self._noise()
+        # 3. charge
+        receipt = self._charge(event, noise)
+        # 4. compute
+        data = PrivateData(
+            source=records,
+            public=public,
+            spender=spender_of(event),
+            noise=noise,
+            centre=self._public_centre(mean, scale, d),
+            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
+        )
+        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
+            release = mechanism.run(data)
+        # 5. store all of it at once
+        found = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        found |= _cast(
+            self._attributes(release, d),
+            np.float32 if typed and X.dtype == np.float32 else np.float64,
+        )
+        found["privacy_"] = PrivacyReport(
+            method=type(self).__name__,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            adjacency=self.adjacency,
+            unit=self._accounted_unit,
+            event=event,
+            not_private=why_not_private(self.epsilon, noise),
+            spendings=tuple(
+                Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part)
+                for q in data.spender.queries
+            ),
+            receipt=receipt,
+            details=self._details(release, public),
+        )
+        parameters = self.get_params(deep=False)
+        kept = {k: v for k, v in vars(self).items() if k in parameters or not k.endswith("_")}
+        self.__dict__ = kept | found
+        return self
+
+    def _check_parameters(self, n_features: int) -> None:
+        if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds n_features={n_features}; "
+                f"choose at most {n_features}"
+            )
+        if self.unit == "interaction":
+            raise ValueError(
+                "unit='interaction' is what DPPowerMethod(protect='interaction') is accounted as; "
+                "call what a group is by another name"
+            )
+        for name in ("variance_share", "location_share"):
+            if 0 < getattr(self, name, 0.0) < LEAST_SHARE:
+                raise ValueError(
+                    f"{name}={getattr(self, name)} pays for no answer that could be used; set 0 "
+                    f"to leave it out, or at least {LEAST_SHARE}"
+                )
+        check_chargeable(self.epsilon, self.accountant, self.random_state)
+
+    def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
+        least = self._least_mu(n_features) * (SCALED_MU if self._scales_privately else 1)
+        if isinstance(event, GaussianEvent) and event.mu < least:
+            raise ValueError(
+                f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
+                f"holds with n_features={n_features}; nothing could be seen through it: raise them"
+            )
+
+    def _least_mu(self, n_features: int) -> float:
+        """The mu of a fit below which the noise of some query leaves the grid."""
+        return LEAST_MU * (n_features + 1)
+
+    @property
+    def _finds_centre(self) -> bool:
+        """Whether a private mean is to be found."""
+        return bool(self.center) and self.mean is None
+
+    def _public_centre(
+        self, mean: np.ndarray | None, scale: np.ndarray | None, n_features: int
+    ) -> np.ndarray:
+        """The public mean, in units of the features that public scales divide; or 0."""
+        if mean is None:
+            return np.zeros(n_features)
+        return mean if scale is None else mean / scale
+
+    def _public_count(self, records: Records) -> int | None:
+        """The number of records, where the notion of neighbours makes it public."""
+        if self.adjacency == "replace-one" or math.isinf(self.epsilon):
+            return records.private_n
+        return None
+
+    def _noise(self) -> NoiseSource:
+        return noise_source(self.epsilon, self.random_state, stacklevel=4)
+
+    @property
+    def _accounted_unit(self) -> str:
+        """What one of neighbouring data sets has more of, for the accountant and the report."""
+        return self.unit
+
+    def _charge(self, event: PrivacyEvent, noise: NoiseSource) -> Receipt | None:
+        if self.accountant is None:
+            return None
+        return self.accountant.charge(
+            event,
+            adjacency=self.adjacency,
+            unit=self._accounted_unit,
+            label=type(self).__name__,
+            seeded=not noise.is_private,
+        )
+
+    def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
+        """What `fit` stores of a release, in float64."""
+        found: dict[str, Any] = {
+            "components_": fix_signs(release.components),
+            "n_components_": len(release.components),
+            "n_samples_": release.n_samples,
+        }
+        scale = np.ones(n_features) if self.scale is None else release.scale
+        if release.scale is not None:
+            found["scale_"] = release.scale
+        elif scale is None:
+            scale = np.asarray(self.scale, dtype=np.float64)
+        found["mean_"] = release.centre * scale
+        if release.explained_variance is not None:
+            variances, total = release.explained_variance, release.total_variance or 1.0
+            found["explained_variance_"] = variances
+            found["explained_variance_ratio_"] = variances / total
+            found["singular_values_"] = np.sqrt(variances * max((release.n_rows or 0.0) - 1, 1.0))
+            found["noise_variance_"] = release.noise_variance
+        return found
+
+    def _details(self, release: Release, public: Public) -> dict[str, Any]:
+        """What the report says besides."""
+        return release.details
+
+    def __getattr__(self, name: str) -> Any:
+        why = type(self)._not_released.get(name)
+        if why is not None and "privacy_" in vars(self):
+            raise NotReleasedError(f"{type(self).__name__} does not release {name}: {why}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _cast(found: dict[str, Any], dtype: type) -> dict[str, Any]:
+    """Arrays in the input's precision if it holds them all; what was computed is in float64."""
+    arrays = {k: v for k, v in found.items() if isinstance(v, np.ndarray)}
+    if max(np.abs(values).max() for values in arrays.values()) < np.finfo(dtype).max:
+        return found | {k: values.astype(dtype, copy=False) for k, values in arrays.items()}
+    return found

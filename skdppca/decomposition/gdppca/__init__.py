@@ -1,0 +1,5 @@
+"""GDPPCA: eigenvectors of a noisy multivariate Kendall matrix."""
+
+from .estimator import GDPPCA
+
+__all__ = ["GDPPCA"]

@@ -1,0 +1,181 @@
+"""What GDPPCA releases: a noisy multivariate Kendall matrix, and all that goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...linalg import decreasing_eigh
+from ...mechanisms.base import Release
+from ...mechanisms.centre import location_error, robust_location
+from ...mechanisms.clipping import Clip
+from ...mechanisms.gram import release_gram
+from ...mechanisms.spectrum import NoisySpectrum, count_components
+from ...private_data import PrivateData
+from ...statistics import AdjacentDifferences, KendallMatrix
+from .shares import kendall_shares
+
+__all__ = ["GDPPCAMechanism"]
+
+# Shares of mu^2: of the number of records, of a radius of winsorisation, and of the centre where
+# it is what the signs are taken around. The matrix gets what is left of all.
+COUNT_SHARE, RADIUS_SHARE, CENTRE_SHARE = 0.01, 0.05, 0.20
+
+# Signs are taken around a private centre only if its noise is this small against them.
+LARGEST_ERROR = 0.2
+
+# Up to about so many records all pairs are formed, if their count is no less certain than that.
+COMPLETE_UP_TO = 2**13
+LARGEST_COUNT_SD = 1000.0
+
+# Half-lengths of differences are searched on this finer grid, 2^-40 .. 2^40 in steps of 4.4 %.
+FINE_GRID = 2.0 ** np.arange(-40, 40.03125, 0.0625)
+
+# Median of the square of a standard normal variable.
+MEDIAN_CHI2 = 0.4549364231195727
+
+
+@dataclass(frozen=True)
+class GDPPCAMechanism:
+    """g-DPPCA (Kim & Jung 2025, Algorithm 1), with the exact noise and everything else private.
+
+    It differs from the paper in that the matrix is ``S / (n - 1)`` with its sharp sensitivity and
+    the Gaussian mechanism's exact scale, about half the noise; in that pairs may be left out at
+    random; and in that radius, mean and variances are released as well.
+
+    Parameters
+    ----------
+    n_components : int, float, "auto" or None
+    kernel : {"spherical", "winsorized"}
+    pairs : {"auto", "complete", "incomplete"}
+    n_pairs : int
+        Others that a record meets if pairs are incomplete; even.
+    centering : {"pairs", "private"}
+    center : bool
+        Whether a private location is found.
+    location_share, variance_share : float
+        Of the budget; 0 for none.
+    """
+
+    n_components: int | float | str | None
+    kernel: str
+    pairs: str
+    n_pairs: int
+    centering: str
+    center: bool
+    location_share: float
+    variance_share: float
+
+    def run(self, data: PrivateData) -> Release:
+        """Release the whole noisy spectrum, and as many components as are wanted."""
+        # All rows at once; a group counts by its mean row, everywhere
+        data = data.mean_rows()
+        # 1. n: how many records
+        data = data.counted(data.share(COUNT_SHARE))
+        # 2. c: a location, for `mean_`, and for the signs if they are taken around it
+        data, around_centre = self._located(data)
+        # 3. r: the radius of winsorisation
+        radius = self._radius(data)
+        # 4. K: the noisy matrix, with all but what the variances cost
+        paid = data.keeping(self.variance_share)
+        if around_centre:
+            matrix, noise_sd = _signs_around_centre(paid, radius)
+        else:
+            matrix, noise_sd = self._signs_of_pairs(paid, radius)
+        values, vectors = decreasing_eigh(matrix)
+        spectrum = NoisySpectrum(values, noise_sd)
+        # 5. the variances behind its eigenvalues, and their scale along the first component
+        largest = None
+        if self.variance_share:
+            name = "median along the first component"
+            largest = _median_difference(data, data.left, name, vectors[0]) ** 2 / MEDIAN_CHI2
+        shares = kendall_shares(spectrum, radius, largest)
+        k = count_components(self.n_components, spectrum, shares, data.n)
+        variances = total = rest = None
+        if largest is not None:
+            variances = shares * (largest / shares[0])
+            total = float(variances.sum())
+            rest = float(variances[k:].mean()) if k < len(variances) else 0.0
+        weight = data.n if around_centre else data.n / 2  # what the signs' eigenvalues sum to
+        pairs = "complete" if self._forms_all_pairs(data) else "incomplete"
+        return Release(
+            components=vectors[:k],
+            centre=data.centre,
+            n_samples=data.n,
+            explained_variance=None if variances is None else variances[:k],
+            total_variance=total,
+            noise_variance=rest,
+            n_rows=data.n,
+            details={
+                "clip": self.kernel,
+                "norm_bound": radius,
+                "pairs": "none" if around_centre else pairs,
+                "noise_sd": noise_sd * data.n / weight,
+                "noise_edge": spectrum.edge / weight,
+                "alignments": spectrum.alignments[:k],
+                "spectrum": shares if variances is None else variances,
+            },
+        )
+
+    def _located(self, data: PrivateData) -> tuple[PrivateData, bool]:
+        """The records about a location, and whether signs are taken around it."""
+        around_centre = self.centering == "private"
+        if not self.center:
+            return data, around_centre
+        mu = data.share(self.location_share)
+        if around_centre:
+            enough = data.share(CENTRE_SHARE)
+            around_centre = location_error(data, enough) < LARGEST_ERROR
+            mu = enough if around_centre else mu
+        return (robust_location(data, mu) if mu else data), around_centre
+
+    def _radius(self, data: PrivateData) -> float | None:
+        """What differences are winsorised to; None for signs."""
+        if self.kernel == "spherical":
+            return None
+        if data.norm_bound is not None:
+            return data.norm_bound
+        mu = data.share(RADIUS_SHARE)
+        return _median_difference(data, mu, "radius of winsorisation") or 1.0
+
+    def _forms_all_pairs(self, data: PrivateData) -> bool:
+        """Decide on the (noisy) number of records."""
+        if self.pairs != "auto":
+            return self.pairs == "complete"
+        # Only on a count that cannot be off by as much as `MAX_COMPLETE`: 100 sds, at least.
+        told = data.public.n_records is not None
+        return data.n <= COMPLETE_UP_TO and (
+            told or 1 / data.share(COUNT_SHARE) <= LARGEST_COUNT_SD
+        )
+
+    def _signs_of_pairs(self, data: PrivateData, radius: float | None) -> tuple[np.ndarray, float]:
+        """Spend all on the Kendall matrix, times n / 2; also the noise's sd."""
+        offsets = None
+        if not self._forms_all_pairs(data):
+            data, offsets = data.shuffled(), self.n_pairs // 2
+        kendall = KendallMatrix(data.n_features, radius, offsets)
+        answer = data.ask(kendall, name="Kendall matrix")
+        return answer.value, answer.noise_sd
+
+
+def _signs_around_centre(data: PrivateData, radius: float | None) -> tuple[np.ndarray, float]:
+    """Spend all on the sum of signs (or winsorised rows) around the centre; also the noise's sd."""
+    clip = Clip(1.0, spherical=True) if radius is None else Clip(radius)
+    gram = release_gram(data, clip)
+    unit = clip.radius**2
+    return gram.matrix / unit, gram.noise_sd / unit
+
+
+def _median_difference(
+    data: PrivateData, mu: float, name: str, direction: np.ndarray | None = None
+) -> float:
+    """Median length over sqrt 2 of the records' differences, or of their parts along a direction.
+
+    Every record meets the next in a random cyclic order.
+    """
+    data, differences = data.shuffled(), AdjacentDifferences(direction)
+    if data.exact:
+        lengths = data.unprotected_records("a median").measured(differences)
+        return float(np.median(lengths)) if len(lengths) else 0.0
+    return data.radius(differences, data.n / 2, mu, name, grid=FINE_GRID)

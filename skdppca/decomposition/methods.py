@@ -1,0 +1,131 @@
+"""The methods there are: one table for the choice, the planner, the command line and the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..statistics import KendallMatrix
+from ..statistics.lemmas import ball_sum, psd_sum
+from .base import BasePrivatePCA
+from .dp_gauss import DPGauss
+from .dp_power import DPPowerMethod
+from .gdppca import GDPPCA
+from .kdpojas import KDPOjas
+from .kdppca import KDPPCA
+from .residual_gauss import ResidualGauss
+from .smooth_sensitivity import SmoothSensitivityPCA
+
+__all__ = ["METHODS", "Method"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, and what a plan must know of it.
+
+    Parameters
+    ----------
+    estimator : type
+    command : str
+        Its name on the command line.
+    query : str or None
+        Name of the noisy sums that its components come from, in its report; None if they come from
+        none.
+    sensitivity : callable
+        ``sensitivity(bound, adjacency)`` of that sum.
+    memory : str
+        What it holds beside the rows.
+    releases : str
+    spectral : bool
+        Whether it releases a spectrum, from which a number of components can be chosen.
+    exponent : float
+        The query's radius grows with this power of the total variance.
+    adds_up_to : float
+        Over the number of records: the trace of the sum if rows or pairs are scaled to norm 1.
+    unbiased : bool
+        Without noise it errs by sampling alone: no iteration is cut short.
+    standing_in : dict
+        Parameters for rows that stand for others: what is quick and, n being told apart, the same.
+    """
+
+    estimator: type[BasePrivatePCA]
+    command: str
+    query: str | None
+    sensitivity: Callable[[float, str], float]
+    memory: str
+    releases: str
+    spectral: bool = False
+    exponent: float = 1.0
+    adds_up_to: float = 1.0
+    unbiased: bool = False
+    standing_in: Mapping[str, Any] = field(default_factory=dict)
+
+
+METHODS = {
+    "DPGauss": Method(
+        DPGauss,
+        "gauss",
+        "Gram matrix",
+        psd_sum,
+        "d x d",
+        "components, mean, all variances, error bars",
+        spectral=True,
+    ),
+    "ResidualGauss": Method(
+        ResidualGauss,
+        "residual-gauss",
+        "gradient",
+        ball_sum,
+        "d x d",
+        "components, rough mean, variances",
+    ),
+    "GDPPCA": Method(
+        GDPPCA,
+        "gdppca",
+        "Kendall matrix",
+        lambda bound, adjacency: bound * KendallMatrix(1).sensitivity(adjacency),
+        "d x d, all rows",
+        "components, robust location, all variance ratios and a scale",
+        spectral=True,
+        adds_up_to=0.5,
+        unbiased=True,
+        standing_in={"pairs": "incomplete"},
+    ),
+    "DPPowerMethod": Method(
+        DPPowerMethod,
+        "power",
+        "product",
+        ball_sum,
+        "d x k, 3 passes",
+        "components, rough mean, variances",
+        exponent=0.5,
+    ),
+    "SmoothSensitivityPCA": Method(
+        SmoothSensitivityPCA,
+        "smooth",
+        None,
+        psd_sum,
+        "d x k, exact solver",
+        "components, rough mean, variances",
+        unbiased=True,
+    ),
+    "KDPPCA": Method(
+        KDPPCA,
+        "kdppca",
+        "gradient",
+        ball_sum,
+        "d x k, 7 passes",
+        "components, rough mean, variances",
+        exponent=0.5,
+    ),
+    "KDPOjas": Method(
+        KDPOjas,
+        "kdpojas",
+        "gradient",
+        ball_sum,
+        "d x k, 12 passes",
+        "components, rough mean, variances",
+        exponent=0.5,
+    ),
+}

@@ -1,0 +1,92 @@
+"""Constructors of estimators: every parameter, its default and its constraints are stated once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from typing import Any, TypeVar, dataclass_transform
+
+__all__ = ["estimator", "parameter", "without"]
+
+C = TypeVar("C", bound=type)
+
+
+def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
+    """A parameter of a constructor: scikit-learn's constraints on it, and its default."""
+    return field(default=default, kw_only=kw_only, metadata={"constraints": constraints})
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+def estimator(cls: C) -> C:
+    """Make a class with `parameter` fields an estimator.
+
+    It gets the constructor, the constraints for `_validate_params`, and in its docstring the
+    parameters and attributes that its base documents, but for those that it documents itself.
+    """
+    dataclass(eq=False, repr=False)(cls)  # scikit-learn's repr; equal is who is the same
+    own = {entry.name: list(entry.metadata["constraints"]) for entry in fields(cls)}
+    cls._parameter_constraints = own  # type: ignore[attr-defined]
+    base = next((b for b in cls.__mro__[1:] if "_parameter_constraints" in vars(b)), None)
+    if cls.__doc__ and base is not None and base.__doc__:
+        text, theirs = inspect.cleandoc(cls.__doc__), inspect.cleandoc(base.__doc__)
+        for section in ("Parameters", "Attributes"):
+            text = _completed(text, theirs, section)
+        cls.__doc__ = text
+    return cls
+
+
+def without(name: str, instead: str) -> Callable[[C], C]:
+    """Make a constructor that says what took the place of a parameter that it once had."""
+
+    def refuse(cls: C) -> C:
+        construct = cls.__init__  # type: ignore[misc]
+
+        @wraps(construct)
+        def checked(self: Any, *values: Any, **parameters: Any) -> None:
+            if name in parameters:
+                raise TypeError(f"{cls.__name__} has no parameter {name}; {instead}")
+            construct(self, *values, **parameters)
+
+        cls.__init__ = checked  # type: ignore[misc]
+        return cls
+
+    return refuse
+
+
+def _completed(text: str, base: str, section: str) -> str:
+    """A docstring (numpydoc) with a section that has what that of the base has, and more.
+
+    The base's first entry comes first, then what is new, then the others in the base's order; what
+    the docstring says of an entry itself is kept.
+    """
+    (start, stop), own = _section(text, section)
+    inherited = _section(base, section)[1]
+    head, *others = inherited
+    new = [name for name in own if name not in inherited]
+    entries = [own[name] if name in own else inherited[name] for name in (head, *new, *others)]
+    lines = text.split("\n")
+    if start == stop:  # no such section yet: behind the parameters
+        start = stop = _section(text, "Parameters")[0][1]
+        entries = ["", section, "-" * len(section), *entries]
+    return "\n".join([*lines[:start], *entries, *lines[stop:]])
+
+
+def _section(text: str, section: str) -> tuple[tuple[int, int], dict[str, str]]:
+    """From which line to which a section of a docstring goes, and its entries by name."""
+    lines = text.split("\n")
+    rules = [i for i, line in enumerate(lines) if line and not line.strip("-")]
+    if section not in lines:
+        nowhere = rules[0] - 2 if rules else len(lines)
+        return (nowhere, nowhere), {}
+    first = lines.index(section) + 2
+    last = next((i - 1 for i in rules if i > first), len(lines))
+    while not lines[last - 1]:
+        last -= 1
+    starts = [i for i in range(first, last) if lines[i][:1].strip()]
+    entries = {
+        lines[a].split(" :")[0]: "\n".join(lines[a:b])
+        for a, b in zip(starts, [*starts[1:], last], strict=True)
+    }
+    return (first, last), entries

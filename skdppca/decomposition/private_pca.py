@@ -1,0 +1,222 @@
+"""PrivatePCA: the method that suits what is publicly known, and how it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._sklearn import Interval, StrOptions
+from ..linalg import dense_fits
+from ..mechanisms.base import Mechanism, Release
+from ..privacy import PrivacyEvent
+from ..private_data import Public
+from .base import VARIANCES, BasePrivatePCA
+from .methods import METHODS
+from .parameters import estimator, parameter
+
+__all__ = ["PrivatePCA", "choose"]
+
+# Sparse rows: from here on a few passes are faster than a d x d matrix, and as accurate.
+MANY_SPARSE_FEATURES = 2000
+
+# What every method is given as it is; what it costs, and whom, is settled by PrivatePCA.
+SHARED = (
+    "n_components",
+    "epsilon",
+    "delta",
+    "adjacency",
+    "unit",
+    "norm_bound",
+    "center",
+    "mean",
+    "scale",
+    "whiten",
+)
+
+
+def choose(
+    n_features: int,
+    *,
+    is_sparse: bool = False,
+    grouped: bool = False,
+    sees_spectrum: bool = False,
+    pure: bool = False,
+    tails: str = "light",
+    gap: str = "unknown",
+) -> tuple[str, str]:
+    """The method for these public facts, and why.
+
+    Parameters
+    ----------
+    n_features : int
+    is_sparse : bool
+        Whether X is given as a sparse matrix.
+    grouped : bool
+        Whether a record is a group of rows.
+    sees_spectrum : bool
+        Whether the number of components is to be chosen from the spectrum.
+    pure : bool
+        Whether delta is 0.
+    tails : {"light", "heavy"}
+    gap : {"unknown", "large"}
+
+    Returns
+    -------
+    method, why : str
+    """
+    fits = dense_fits(n_features)
+    square = f"{n_features} x {n_features}"
+    if pure:
+        return "SmoothSensitivityPCA", "delta=0: the one method with a pure guarantee"
+    if tails == "heavy" and fits:
+        return "GDPPCA", "tails='heavy': outliers weigh no more than other records"
+    if sees_spectrum and fits:
+        return "DPGauss", "n_components is chosen from the spectrum, which this method releases"
+    if grouped and fits:
+        return "ResidualGauss", "a record is a group of rows: its noise follows how far they differ"
+    if grouped:
+        return "KDPPCA", f"a record is a group of rows, and a matrix of {square} is too large"
+    if not fits or (is_sparse and n_features > MANY_SPARSE_FEATURES):
+        wide = f"{n_features} features" + (", sparse" if is_sparse else "")
+        if gap == "large":
+            return "SmoothSensitivityPCA", f"{wide}, and gap='large': exact, then little noise"
+        return "DPPowerMethod", f"{wide}: no matrix of {square}"
+    return "DPGauss", f"ordinary rows, and a matrix of {square} fits"
+
+
+@estimator
+class PrivatePCA(BasePrivatePCA):
+    """Private PCA by the method that suits what is publicly known of the data.
+
+    It looks at the number of features, at whether X is sparse and rows come in groups, and at
+    what you declare; never at a value. Which method it was, and why, is in `privacy_`.
+
+    Parameters
+    ----------
+    n_components : int, float, "auto", "mle" or None, default=None
+        How many components: so many; enough for a share of the variance; those above the noise
+        (at least one); by Minka's likelihood; all. `DPGauss` takes them all; others may take an
+        int or None only.
+    method : str, default="auto"
+        "auto", or the name of a method, such as "KDPPCA".
+    method_params : dict or None, default=None
+        More parameters of that method.
+    tails : {"light", "heavy"}, default="light"
+        "heavy" declares heavy tails or outliers. It must not be decided by looking at the data.
+    gap : {"unknown", "large"}, default="unknown"
+        "large" declares that the variances asked for stand well above the next; likewise.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; well below 1 / n. 0 asks for a pure
+        guarantee, and for a public `norm_bound`, and a `mean` or ``center=False``.
+    norm_bound : float or None, default=None
+        Public bound on the records, enforced by clipping; what it bounds is said by the method.
+
+    Attributes
+    ----------
+    privacy_ : PrivacyReport
+        What was released, at what cost. ``privacy_.details["method"]`` is the method, and
+        ``privacy_.details["why"]`` the reason.
+
+    See Also
+    --------
+    DPGauss, ResidualGauss, GDPPCA, DPPowerMethod, SmoothSensitivityPCA, KDPPCA, KDPOjas
+
+    Notes
+    -----
+    The choice costs nothing as long as neighbouring data sets agree in all that it looks at. Give
+    sparse rows, or dense ones, always: a `ColumnTransformer` decides it by the density of the data
+    (``sparse_threshold=0`` does not). The cost, the source and the proof are those of the method.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import PrivatePCA
+    >>> pca = PrivatePCA(n_components=2, epsilon=1.0).fit(load_digits().data)
+    >>> pca.privacy_.details["method"]
+    'DPGauss'
+    >>> print(pca.privacy_.details["why"])
+    ordinary rows, and a matrix of 64 x 64 fits
+    """
+
+    delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
+    method: str = parameter(StrOptions({"auto", *METHODS}), default="auto")
+    method_params: Mapping[str, Any] | None = parameter(dict, None, default=None)
+    tails: str = parameter(StrOptions({"light", "heavy"}), default="light")
+    gap: str = parameter(StrOptions({"unknown", "large"}), default="unknown")
+
+    _not_released: ClassVar[dict[str, str]] = dict.fromkeys(
+        VARIANCES, "method_params={'variance_share': 0} leaves them out; set another share"
+    )
+
+    def _event(self, public: Public) -> PrivacyEvent:
+        return self._chosen(public)._event(public)
+
+    def _mechanism(self, public: Public) -> Mechanism:
+        unbounded = self.norm_bound is None or self._finds_centre
+        if self.method == "auto" and self.delta == 0 and unbounded:
+            raise ValueError(
+                "delta=0 is pure privacy, which leaves no Gaussian noise to find a norm_bound and "
+                "a mean with; set both (or center=False), or a small delta"
+            )
+        chosen = self._chosen(public)
+        chosen._check_parameters(public.n_features)
+        mechanism = chosen._mechanism(public)
+        chosen._check_noise(chosen._event(public), public.n_features)
+        for name in ("_accounted_unit", "_max_records"):
+            if getattr(chosen, name) != getattr(self, name):
+                raise ValueError(
+                    f"method_params={self.method_params} change what is protected, or how many "
+                    f"rows there may be; use {type(chosen).__name__} itself"
+                )
+        return mechanism
+
+    def _choice(self, public: Public) -> tuple[str, str]:
+        """The method's name, and why."""
+        if self.method != "auto":
+            return self.method, f"method={self.method!r}"
+        count = self.n_components
+        if count is None and not dense_fits(public.n_features):
+            raise ValueError(
+                f"n_components=None asks for all {public.n_features} components, too many to hold; "
+                "give a number"
+            )
+        return choose(
+            public.n_features,
+            is_sparse=public.is_sparse,
+            grouped=public.grouped,
+            sees_spectrum=not (count is None or isinstance(count, int | np.integer)),
+            pure=self.delta == 0,
+            tails=self.tails,
+            gap=self.gap,
+        )
+
+    def _chosen(self, public: Public) -> BasePrivatePCA:
+        """The method with these parameters, validated."""
+        name, why = self._choice(public)
+        given = self.method_params or {}
+        ours = sorted(set(given) & set(self.get_params()))
+        if ours:
+            raise ValueError(
+                f"method_params sets {ours[0]!r}, which is a parameter of PrivatePCA; set "
+                f"PrivatePCA({ours[0]}=...)"
+            )
+        known = METHODS[name].estimator().get_params()
+        unknown = [key for key in given if key not in known]
+        if unknown:
+            theirs = ", ".join(sorted(set(known) - set(self.get_params()))) or "none"
+            raise ValueError(
+                f"method_params sets {unknown[0]!r}, which {name} (chosen: {why}) does not have; "
+                f"its own are: {theirs}"
+            )
+        shared = {key: getattr(self, key) for key in SHARED}
+        pure = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
+        chosen = METHODS[name].estimator(**shared, **{**pure, **given})
+        chosen._validate_params()
+        return chosen
+
+    def _details(self, release: Release, public: Public) -> dict[str, Any]:
+        method, why = self._choice(public)
+        return {"method": method, "why": why, **release.details}

@@ -1,0 +1,260 @@
+"""The top eigenvectors of clipped records and the gap below them, with a public error bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import linalg
+
+from ...linalg import decreasing_eigh, dense_fits
+from ...noise import NoiseSource
+from ...records import MAX_ROWS, UNIT_ROUNDOFF, Layout, Records, Residual, summation_error
+from ...statistics import Spreads, around
+from ...statistics.sums import clip_weights, sparse_terms
+from .block_lanczos import Product, block_width, finite, random_rows, ritz_pairs
+from .sparse_products import SparseProducts
+
+__all__ = ["Spectrum", "top_span"]
+
+# From here on a d x d matrix costs more than passes over the records, if few components are asked.
+DENSE_FEATURES = 2000
+FEW = 20
+
+# What the residuals of the span may be, and by how much an eigenvalue that follows may be missed,
+# where one record is 1. All residuals are also less than a miss of that size would leave, were the
+# Ritz vector so many times less along the missed eigenvector than a random row.
+RESIDUAL, MISS = 2.0**-10, 2.0**-6
+SHORTNESS = 128.0
+
+# Residuals are measured once the recurrence has them so many times smaller.
+MARGIN = 2.0
+
+# Products with a block before LAPACK takes over, if it can: so many, or so many rows over d.
+MOST_PRODUCTS, MOST_ROWS = 200, 2
+
+# What a product with a vector may err by, where one record is 1, if rows can be made dense.
+MOST_ERROR = 0.02
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Top eigenvectors of ``H = sum_i A_i``, every record's ``A_i`` of trace at most 1. Private.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (k, d)
+        Orthonormal rows.
+    values : ndarray of shape (k,)
+        Their Rayleigh quotients, in squared units of the rows.
+    gap : float
+        Between the k-th and the next eigenvalue.
+    error, gap_error : float
+        Public: for some E with ``||E||_F <= error`` the gap of ``H + E`` is within `gap_error` of
+        `gap`; where `gap` exceeds `gap_error`, the rows span exactly its top k eigenvectors.
+    """
+
+    directions: np.ndarray
+    values: np.ndarray
+    gap: float
+    error: float
+    gap_error: float
+
+
+def top_span(
+    records: Records,
+    centre: np.ndarray,
+    radius: float,
+    k: int,
+    noise: NoiseSource,
+    exact: bool = False,
+) -> Spectrum:
+    r"""The top k eigenvectors of the records' Gram matrix, over the square of the radius.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (d,)
+        Public or released; also what an absent entry is read as.
+    radius : float
+        Records, as all their rows together, are clipped to it: ``tr A_i <= radius^2``, which is
+        the unit of H. Infinite: nothing is clipped, and the unit is the largest ``tr A_i``.
+    k : int
+        Less than d.
+    exact : bool
+        Use LAPACK, whatever it costs: nothing then rests on a random start.
+
+    Notes
+    -----
+    Which solver runs first is decided by d, k and `exact`. There is no outcome of failure: if the
+    checks of the iterative one do not pass, it goes on, and where a d x d matrix fits, LAPACK takes
+    over, at the same public errors. How long it takes follows the data, as for every solver.
+
+    *LAPACK*: the sum's error is proven (`summation_error`), and so is that LAPACK errs by a modest
+    multiple of u ``||H||``, taken as ``d u MAX_ROWS``.
+
+    *Block Lanczos* on products with the records. The leading k + 1 Ritz pairs are measured with
+    products whose error is proven. With ``R = H V - V M``, M the Rayleigh matrix of the first k,
+    these are exact eigenvectors of ``H + E = H - R V^T - V R^T``, ``||E||_F <= sqrt(2) ||R||_F``,
+    with eigenvalues t_1 .. t_k. The others are those of H with V projected out, and the largest of
+    them, s, is at least t_{k+1}, a Rayleigh quotient. Trusted: it is no more than r = `MISS` above.
+    Then, if ``t_k >= s``, V spans the top and the gap is between ``t_k - t_{k+1} - r`` and ``t_k -
+    t_{k+1}``. If not, ``t_k - t_{k+1} < r``, and k eigenvalues are at least t_k, a k + 1st as well,
+    and less than k above t_k + r: the gap of H + E is in [0, r] too, and the noise is the largest
+    there is, whatever V spans.
+
+    *What is trusted* is that the random start, b = 2 k + 8 Gaussian rows, misses no eigenvector.
+    Let u be that of s, and y the unit vector of t_{k+1}: its residual is at least ``(s - t_{k+1})
+    |u^T y|``. Residuals are at most ``r sqrt(b / d) / 128``, so with a miss of more than r y would
+    be 128 times shorter along u than the start is, in which products with H only made u stronger.
+    The start itself, less k + 1 directions, is as short as that with a probability of at most
+    ``(e b / (128^2 (k + 7)))^((k + 7) / 2)``, below 1e-14. No bound is proven for the products'
+    part in it, and none is in delta.
+
+    A large miss is out of the question. Let l_j be the eigenvalues of H, j = k or k + 1, and q the
+    products with a block before the last. For any x > 0 and v, w >= 1 the Ritz value t_j is below
+    ``l_j - 2 x`` with a probability of at most ``v^-(b - j + 1) + exp(-w^2 / 2)``, if
+
+    .. math:: \cosh(2 q\,\mathrm{arcsinh}\sqrt{z}) \sqrt{x / l_j} \ge
+        \frac{e \sqrt b}{b - j + 1}\, v\, (\sqrt d + \sqrt b + w),
+
+    where ``z = x / (l_{k+1} - x)`` for j = k + 1 and ``z = l_k / l_{k+1} - 1`` for j = k: with d =
+    5000, k = 1, ``l_2 = 50`` and q = 40 below 1e-12 for 2 records. *Proof.* With ``a = l_{k+1} -
+    x`` or ``l_{k+1}``, let p be the Chebyshev polynomial of degree q on [0, a], and G_1, G_2 the
+    start's parts along the top j eigenvectors and all others. The subspace holds the j-dimensional
+    range of ``p(H) G^T G_1^+`` (and a restart keeps t_j). There a quotient is below a (or l_k) by
+    at most ``||G_2 G_1^+||^2 / p(l_j)^2`` of it (after Musco & Musco 2015). For the norms: Davidson
+    & Szarek (2001), and Halko, Martinsson & Tropp (2011, Proposition 10.4).
+    """
+    d = records.n_features
+    norms = records.measured(Spreads(centre))
+    if math.isinf(radius):
+        unit = float(norms.max()) or 1.0
+        if math.isinf(unit):
+            raise ValueError("X holds values too large to be squared; scale it down")
+        weights = np.full(records.private_n, 1 / unit)
+    else:
+        unit, weights = radius, clip_weights(norms, radius) / radius
+    if exact or d <= DENSE_FEATURES or k > d // FEW:
+        return _by_lapack(records, centre, weights, unit, k)
+    quick, precise, error = _products(records, centre, weights**2, unit)
+    backward = math.sqrt(2) * (RESIDUAL + math.sqrt(k) * error) + error
+    errors = backward, MISS + backward
+    most, width = math.inf, min(d, block_width(k + 1))
+    residual = min(RESIDUAL, MISS * math.sqrt(width / d) / SHORTNESS)
+    if dense_fits(d):  # whoever answers, the errors are the same
+        most = min(MOST_PRODUCTS, MOST_ROWS * d // width)
+        lapack = _lapack_error(records.layout, centre, unit)
+        errors = max(errors[0], lapack), max(errors[1], 2 * lapack)
+    start = random_rows(width, d, noise)
+    pairs = _by_lanczos(quick, precise, k, start, residual, most, noise)
+    if pairs is None:
+        found = _by_lapack(records, centre, weights, unit, k)
+        return replace(found, error=errors[0], gap_error=errors[1])
+    values, rows = pairs
+    gap = float(values[k - 1] - values[k])
+    return Spectrum(rows[:k], values[:k] * unit**2, gap, *errors)
+
+
+def _products(
+    records: Records, centre: np.ndarray, squares: np.ndarray, unit: float
+) -> tuple[Product, Product, float]:
+    """Quick and precise products with H, and the error of the latter, a unit vector's."""
+    error = summation_error(1.0, records.span_rows, records.n_features)
+    if records.is_sparse:
+        products = SparseProducts(records, centre, squares, unit)
+        if products.error <= max(MOST_ERROR, error):
+            return products.quick, products.precise, products.error
+        records = records.explicit()  # the centre is too far away for products
+    apply = _by_folds(records, centre, squares)
+    return apply, apply, error
+
+
+def _lapack_error(layout: Layout, centre: np.ndarray, unit: float) -> float:
+    """Backward error of `_by_lapack`; public."""
+    d, (_, terms) = layout.n_features, sparse_terms(layout, centre, unit)
+    return summation_error((terms / unit) ** 2, layout.span_rows, d) + d * UNIT_ROUNDOFF * MAX_ROWS
+
+
+def _by_lapack(
+    records: Records, centre: np.ndarray, weights: np.ndarray, unit: float, k: int
+) -> Spectrum:
+    d, c = records.n_features, around(centre)
+    explicit, _ = sparse_terms(records.layout, centre, unit)
+    summed = records.explicit() if explicit else records
+
+    def decomposed(driver: Literal["evd", "ev"]) -> tuple[np.ndarray, np.ndarray]:
+        gram = summed.fold(
+            lambda out, block, w: block.add_gram(out, w, c, 0.0), (d, d), weights, fill=centre
+        )
+        # All of them: asked for a few, LAPACK may silently return fewer where eigenvalues cluster.
+        return linalg.eigh(
+            finite(gram), lower=False, driver=driver, overwrite_a=True, check_finite=False
+        )
+
+    try:
+        values, vectors = decomposed("evd")
+    except linalg.LinAlgError:  # an error would tell of the data; QL iterations do not fail
+        values, vectors = decomposed("ev")
+    values = values[: -k - 2 : -1]
+    gap = max(0.0, float(values[k - 1] - values[k]))
+    # Divide and conquer leaves vectors of nearly equal values less orthogonal than it should.
+    directions = linalg.qr(vectors[:, : -k - 1 : -1], mode="economic", check_finite=False)[0].T
+    error = _lapack_error(records.layout, centre, unit)
+    return Spectrum(np.ascontiguousarray(directions), values[:k] * unit**2, gap, error, 2 * error)
+
+
+def _by_folds(records: Records, centre: np.ndarray, squares: np.ndarray) -> Product:
+    """``W -> W H`` for a few rows W, by the sums that residuals have, of prediction 0."""
+
+    def apply(rows: np.ndarray) -> np.ndarray:
+        residual = Residual(np.ascontiguousarray(rows), np.zeros_like(rows), around(centre))
+
+        def add(out: np.ndarray, block: Any, w: Any) -> None:
+            weighted = w[:, None]
+            if not records.is_explicit:
+                scores = block.products(residual.directions, residual) * weighted
+                weighted = np.column_stack([w, np.where(weighted == 0, 0.0, scores)])  # inf * 0
+            block.add_residuals(out, weighted, residual)
+
+        return records.fold(add, rows.shape, squares, fill=centre)
+
+    return apply
+
+
+def _by_lanczos(
+    quick: Product,
+    precise: Product,
+    k: int,
+    start: np.ndarray,
+    residual: float,
+    most: float,
+    noise: NoiseSource,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first k + 1 values and rows, by their residuals; None after so many products.
+
+    `quick` finds candidates, which `precise` measures.
+    """
+    for product in (quick, precise):
+        for pairs in ritz_pairs(product, start, k + 1, noise):
+            if np.linalg.norm(pairs.residuals) <= residual / MARGIN:
+                start = np.vstack([pairs.rows(), start[k + 1 :]])
+                values, rows, measured = _measured(start[: k + 1], precise)
+                if measured <= residual:  # not a number is not
+                    return values, rows
+                if product is quick:
+                    break
+            if not pairs.products < most:
+                return None
+    raise AssertionError("pairs come without end")
+
+
+def _measured(rows: np.ndarray, precise: Product) -> tuple[np.ndarray, np.ndarray, float]:
+    """Rayleigh-Ritz in the span of a few rows: values, rows, and the norm of all residuals."""
+    rows = linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
+    moved = finite(precise(rows))
+    rayleigh = moved @ rows.T
+    values, rotation = decreasing_eigh((rayleigh + rayleigh.T) / 2)
+    rows = rotation @ rows
+    return values, rows, float(np.linalg.norm(rotation @ moved - values[:, None] * rows))

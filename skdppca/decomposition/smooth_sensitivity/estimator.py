@@ -1,0 +1,184 @@
+"""The estimator of output perturbation: its parameters, and which mechanism they ask for."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+from ..._sklearn import Interval, StrOptions
+from ...linalg import dense_fits
+from ...privacy import (
+    ApproximateEvent,
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyEvent,
+    PureEvent,
+    mu_of,
+)
+from ...private_data import Public
+from ..parameters import estimator, parameter
+from ..subspace import SubspacePCA
+from .gap import rotation_mu
+from .mechanism import GapMechanism, SmoothMechanism
+
+__all__ = ["SmoothSensitivityPCA"]
+
+# Share of delta with which the released gap may exceed the true one.
+FAILURE_SHARE = 0.1
+
+# A span gets at least this share of mu, whatever was spent before it.
+LEAST_OF_MU = 1 / 8
+
+
+@estimator
+class SmoothSensitivityPCA(SubspacePCA):
+    """Private PCA by output perturbation: exact components, then noise that follows their gap.
+
+    Gonen & Gilad-Bachrach's method, made explicit and sharper. For sparse or very wide rows whose
+    first k variances stand well above the next one: with more than 2000 features and few components
+    a gap release forms no d x d matrix, unless its iterations converge too slowly. The only method
+    here with a pure guarantee, delta = 0. Where the gap is small, `DPGauss` is better.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        How many components; None for as many as features, of which only the order is to be
+        found.
+    noise : {"gap-release", "gaussian", "student", "cauchy"}, default="gap-release"
+        "gap-release" releases the gap, then the components with Gaussian noise. The others add
+        noise by a smooth sensitivity that stays private: "gaussian" as the paper has it (epsilon
+        below 1), "student" and "cauchy" with a **pure** guarantee, whatever `delta` is. These need
+        a `norm_bound`, and a `mean` or ``center=False``.
+    variance_share : float, default=0.05
+        Share of the budget for `explained_variance_`, what depends on it, and the order of the
+        components; 0 leaves them out, and the components in no order.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; well below 1 / n. Not used, and best set to
+        0, if noise is "student" or "cauchy".
+    norm_bound : float or None, default=None
+        Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
+        the sum of their squares. Enforced by clipping. It saves the search for one.
+
+    Attributes
+    ----------
+    privacy_ : PrivacyReport
+        What was released, at what cost. By the smooth sensitivity no scale of the noise is stated:
+        it is private itself.
+
+    See Also
+    --------
+    DPGauss : Noise on the covariance matrix; needs no gap.
+
+    Notes
+    -----
+    One record moves the span of the top k components by at most ``2 sin(arcsin(1 / g) / 4)``, with
+    g the gap over the squared clipping norm (2 / g under replace-one): the theorem and its proof
+    are at `skdppca.decomposition.smooth_sensitivity.gap.SpanSensitivity`.
+
+    References
+    ----------
+    A. Gonen, R. Gilad-Bachrach. Smooth sensitivity based approach for differentially private
+    principal component analysis. 2017, Algorithm 1.
+
+    K. Nissim, S. Raskhodnikova, A. Smith. Smooth sensitivity and sampling in private data
+    analysis. STOC 2007, Lemma 2.7.
+
+    Examples
+    --------
+    >>> from skdppca import SmoothSensitivityPCA
+    >>> from skdppca.datasets import make_gaussian
+    >>> X, _, components, _ = make_gaussian(5000, 20, [10, 5], 0.1, random_state=0)
+    >>> pca = SmoothSensitivityPCA(2).fit(X)
+    >>> bool(abs(components[0] @ pca.components_[0]) > 0.9)
+    True
+    >>> pure = SmoothSensitivityPCA(2, noise="student", delta=0, norm_bound=10, center=False)
+    >>> pure.fit(X).privacy_.event
+    PureEvent(epsilon=1.0)
+    """
+
+    noise: str = parameter(
+        StrOptions({"gap-release", "gaussian", "student", "cauchy"}), default="gap-release"
+    )
+    delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
+
+    @property
+    def _is_pure(self) -> bool:
+        return self.noise in ("student", "cauchy")
+
+    def _event(self, public: Public) -> PrivacyEvent:
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        if math.isinf(epsilon):
+            return NonPrivateEvent()
+        if self._is_pure:
+            return PureEvent(epsilon)
+        if delta == 0:
+            raise ValueError(
+                f"delta=0 is pure privacy, which noise={self.noise!r} does not give; set "
+                "noise='student', or a small delta"
+            )
+        if self.noise == "gaussian":
+            if epsilon >= 1:
+                raise ValueError(
+                    f"noise='gaussian' is proven for epsilon below 1, but epsilon={epsilon}; set "
+                    "noise='gap-release'"
+                )
+            return ApproximateEvent(epsilon, delta)
+        return self._gap_event(epsilon, delta)
+
+    def _gap_event(self, epsilon: float, delta: float) -> GaussianEvent:
+        """All but `FAILURE_SHARE` of delta is that of Gaussian noise."""
+        k, failure = self.n_components, FAILURE_SHARE * delta
+        mu = mu_of(epsilon, delta, failure)
+        # all of them are not rotated
+        if k is not None and not 8 * rotation_mu(k) <= LEAST_OF_MU * min(mu, 1.0):
+            raise ValueError(
+                f"epsilon={epsilon} is too small for n_components={k}: what floating point costs "
+                "would be a large part of it; raise epsilon, or ask for fewer components"
+            )
+        return GaussianEvent(mu, failure)
+
+    def _mechanism(self, public: Public) -> GapMechanism | SmoothMechanism:
+        event = self._event(public)
+        if self.noise == "gap-release" or math.isinf(self.epsilon):
+            failure = event.failure if isinstance(event, GaussianEvent) else 0.0
+            return GapMechanism(**self._shared(), failure=failure)
+        mechanism = SmoothMechanism(
+            law=self.noise,
+            epsilon=float(self.epsilon),
+            delta=0.0 if self._is_pure else float(self.delta),
+            norm_bound=self._smooth_bound(public),
+            n_components=self.n_components,
+            variance_share=float(self.variance_share),
+        )
+        mechanism.check(public)
+        return mechanism
+
+    def _smooth_bound(self, public: Public) -> float:
+        """The norm bound that smooth sensitivity needs.
+
+        Raises
+        ------
+        ValueError
+            If something would spend Gaussian noise, or rest on a solver that may miss something.
+        """
+        if self.norm_bound is None:
+            raise ValueError(
+                f"noise={self.noise!r} needs a public norm_bound: a private one would spend "
+                "Gaussian noise; set norm_bound, or noise='gap-release'"
+            )
+        if self._finds_centre:
+            raise ValueError(
+                f"noise={self.noise!r} needs a public mean: a private one would spend Gaussian "
+                "noise; set mean, or center=False, or noise='gap-release'"
+            )
+        if public.grouped and self.variance_share:
+            raise ValueError(
+                f"noise={self.noise!r} releases no variances of groups, but unit={self.unit!r}; "
+                "set variance_share=0, or noise='gap-release'"
+            )
+        if not dense_fits(public.n_features):
+            raise ValueError(
+                f"noise={self.noise!r} decomposes a d x d matrix, too large for "
+                f"n_features={public.n_features}; set noise='gap-release'"
+            )
+        return float(self.norm_bound)

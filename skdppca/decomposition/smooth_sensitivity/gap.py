@@ -1,0 +1,300 @@
+"""The span of the top eigenvectors, with noise that follows the gap below them.
+
+Gap and span are no sums over records. This file takes the records themselves (`exact_span`), so it
+also holds the theorem that says how far one record can move either (`SpanSensitivity`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.special import ndtri
+
+from ...noise import NoiseSource
+from ...private_data import PrivateData
+from ...records import MAX_ROWS, UNIT_ROUNDOFF
+from ...statistics import Spreads
+from ...statistics.lemmas import count
+from .eigensolver import Spectrum, top_span
+
+__all__ = [
+    "ROTATION_LOSS",
+    "SpanSensitivity",
+    "as_directions",
+    "exact_span",
+    "release_span",
+    "rotated",
+    "rotation_mu",
+    "span_sensitivity",
+]
+
+# Share of mu^2 for the gap. The rest carries the noise, which the gap's own error makes larger.
+GAP_SHARE = 0.09
+
+# A random rotation comes from Gaussians of so many grid units, redrawn until their least singular
+# value is at least LEAST / sqrt(k), which seven in eight matrices exceed.
+ROTATION_SD = 2.0**33
+LEAST = 1 / 8
+
+# Times k^1.5: how far a rotation is from one that is exactly uniform, and what that costs.
+ROTATION_ERROR, ROTATION_LOSS = 2.0**-29, 2.0**-28
+
+
+@dataclass(frozen=True)
+class SpanSensitivity:
+    r"""How far one record moves the span of the top k eigenvectors, for a given gap below them.
+
+    Distances are ``min_R ||V R - V'||_F`` over orthogonal k x k matrices R; eigenvalues are in
+    units of the largest trace that one record's matrix ``A_i`` can have.
+
+    Parameters
+    ----------
+    step : float
+        How far a neighbour's gap can be from this one's.
+    reach : float
+        How much of a gap one record can bridge.
+    blur : float
+        How much smaller the true gap may be than the computed one.
+    cap : float
+        The largest distance there is.
+    rounding : float
+        What rounding adds to every distance.
+
+    Notes
+    -----
+    **Theorem.** Let H have the gap g > 1 between its k-th and next eigenvalue, and let ``H' = H +
+    P``, where P or -P is positive semi-definite of trace at most 1. Then the spans of the top k
+    eigenvectors are within
+
+    .. math:: LS(g) = 2 \sin\left(\tfrac14 \arcsin\tfrac1g\right),
+
+    about ``1 / (2 g)``, whatever k and d are. If P is a difference of two such matrices, the same
+    holds with 2 / g for 1 / g, if g > 2. Both are attained for every k < d.
+
+    *Proof.* 1. Let U and U' project on the spans, ``S = 2 U' - I`` and ``U2 = S U S``. The
+    principal angles between the ranges of U and U2 are twice those between U and U', t_i (as long
+    as those are below pi/4). S commutes with H', so ``H - S H S = S P S - P``. On the range of
+    U, H is at least ``l_k``; off the range of U2, ``S H S`` is at most ``l_k - g``. So ``X =
+    (I - U2) U`` solves a Sylvester equation with right-hand side ``Y = (I - U2)(S P S - P) U``, and
+    ``g ||X|| <= ||Y||`` in every unitarily invariant norm (Davis & Kahan 1970, the sin 2 theta
+    theorem; Bhatia 1997, VII.2). In the nuclear norm: ``g sum_i sin(2 t_i) <= ||Y||_*``.
+
+    2. Let ``P = x x^T``, ``||x|| <= 1``, ``y = S x``. Then ``(I - U2) y = S (I - U) x`` and
+    ``(I - U2) x = S (I - U) y``, so ``||Y||_* <= ||(I - U) x|| ||U y|| + ||(I - U) y|| ||U x||``,
+    which is ``sin a cos b + sin b cos a <= 1`` for unit vectors. A positive semi-definite P of
+    trace 1 is a convex combination of such, and Y is linear in P: ``sum_i sin(2 t_i) <= 1 / g``.
+    A difference of two gives 2 / g.
+
+    3. The gap of ``H + s P`` stays positive for s in [0, 1], so the spans, and the t_i, move
+    continuously from 0; ``sin(2 t_i) <= 1 / g < 1`` on the way, so no t_i passes pi/4.
+
+    4. ``min_R ||V R - V'||_F^2 = 2 sum_i (1 - cos t_i) = sum_i f(sin 2 t_i)`` with ``f(u) = 4
+    sin^2(arcsin(u) / 4)``. f is convex (its derivative is ``sin(a / 2) / cos a``, ``a =
+    arcsin u``) with f(0) = 0, hence superadditive: the sum is at most ``f(1 / g)``. It is attained
+    in the plane of ``v_k, v_{k+1}`` by x at the angle b from v_k with ``cos 2 b = -1 / g`` (two
+    orthogonal x at 45 degrees of the tilted axes, for a difference).
+
+    *The cap.* ``||V R - V'||_F^2 = 2 k - 2 ||V^T V'||_*``, and at least ``2 k - d`` of the
+    cosines are 1: at most ``2 min(k, d - k)``.
+
+    *The gap* moves by at most 1 (2): eigenvalues move by between 0 and ``||P||``, all to one side
+    (and then to the other).
+
+    *Computed spans.* Let V span the top k eigenvectors of ``H + E`` with gap ``g_E``, ``||E||_F <=
+    e``, and likewise for H'. Then P becomes ``P + E' - E``: eigenvalues move by 4 e more than
+    above in all, and as Y has rank at most ``m = min(k, d - k)``, ``||Y||_*`` grows by ``sqrt(m)
+    ||S (E' - E) S - (E' - E)||_F <= 4 sqrt(m) e``. A computed gap within b of ``g_E`` moves by
+    2 b more. Norms that clip with a relative error r let traces be ``(1 + r)^2``.
+    """
+
+    step: float
+    reach: float
+    blur: float
+    cap: float
+    rounding: float = 0.0
+
+    def local(self, gap: float) -> float:
+        """Distance of any neighbour, for a computed gap of at least so much."""
+        gap -= self.blur
+        if not gap > self.reach:
+            return self.cap + self.rounding
+        distance = 2 * math.sin(math.asin(self.reach / gap) / 4) * (1 + 8 * UNIT_ROUNDOFF)
+        return min(distance, self.cap) + self.rounding
+
+    def smooth(self, gap: float, beta: float) -> float:
+        """The least upper bound of `local` that changes by at most exp(beta) between neighbours.
+
+        That is ``max_s exp(-beta s / step) local(gap - s)`` over s >= 0 (Nissim, Raskhodnikova &
+        Smith 2007). Where `local` is not the cap it is log-convex: ``-d log LS / dg`` is
+        ``(1 + cos(a/2)) cos(a/2) tan(a) / 2`` for ``a = arcsin(1/g)``, which increases with a. So
+        the maximum is at one of two ends: here, or where the cap begins.
+        """
+        away = max(0.0, gap - self.blur - self.reach) / self.step
+        return max(self.local(gap), (self.cap + self.rounding) * math.exp(-beta * away))
+
+
+def span_sensitivity(
+    k: int,
+    n_features: int,
+    adjacency: str,
+    error: float = 0.0,
+    gap_error: float = 0.0,
+    norm_error: float = 0.0,
+) -> SpanSensitivity:
+    """The sensitivity of k computed eigenvectors of n_features; see `SpanSensitivity`.
+
+    Parameters
+    ----------
+    error, gap_error : float
+        Of `Spectrum`.
+    norm_error : float
+        Relative error of the norms by which records were clipped.
+    """
+    records = (1 if adjacency == "add-remove" else 2) * count(adjacency) * (1 + norm_error) ** 2
+    m = min(k, n_features - k)
+    return SpanSensitivity(
+        step=records + 4 * error + 2 * gap_error,
+        reach=records + 4 * math.sqrt(m) * error,
+        blur=gap_error,
+        cap=math.sqrt(2 * m),
+        rounding=2 * _rotation_error(k) + 4 * k * n_features * UNIT_ROUNDOFF,
+    )
+
+
+def exact_span(
+    data: PrivateData, radius: float, k: int, exact: bool = False
+) -> tuple[Spectrum, SpanSensitivity]:
+    """The exact span and gap of the clipped records, **not private**, and their sensitivity.
+
+    Parameters
+    ----------
+    radius : float
+        What the records are clipped to; public or released.
+    k : int
+        Less than d.
+    exact : bool
+        Use LAPACK, whatever it costs; see `top_span`.
+    """
+    records = data.unprotected_records("the eigengap and the span")
+    spectrum = top_span(records, data.centre, radius, k, data.noise, exact)
+    sensitivity = span_sensitivity(
+        k,
+        data.n_features,
+        data.public.adjacency,
+        spectrum.error,
+        spectrum.gap_error,
+        Spreads(data.centre).error(records.layout),
+    )
+    return spectrum, sensitivity
+
+
+def release_span(
+    data: PrivateData, spectrum: Spectrum, sensitivity: SpanSensitivity, failure: float
+) -> np.ndarray:
+    r"""Gap release: the gap with Gaussian noise, then the span with the noise that it asks for.
+
+    Spends all the budget that is left, and fails with probability at most `failure`.
+
+    Parameters
+    ----------
+    spectrum, sensitivity
+        Of `exact_span`.
+    failure : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray of shape (k, d)
+        Orthonormal rows, in no order.
+
+    Notes
+    -----
+    What is left after the gap pays for the span's noise and for `rotation_mu`, of which it must be
+    more than 8 times as much.
+
+    *Proof.* With ``z = Phi^-1(1 - failure)``, ``g^ = g + N(0, s^2) - z s`` exceeds g with
+    probability at most `failure`. V Q, Q uniform over O(k), has the law of V R Q for every R: so
+    one may compare with the R nearest to the neighbour's V'. Where ``g^ <= max(g, g')``,
+    ``LS(g^) >= min_R ||V R - V'||_F``, and the two answers are two Gaussian mechanisms, the second
+    adaptive: ``mu^2 = mu_1^2 + mu_2^2``. The event ``g^ > max(g, g')`` is one of the first answer;
+    let both data sets answer the same there, and nothing is lost but its probability, `failure`.
+    That Q is known up to ``2^-29 k^1.5`` is inside the sensitivity; see `rotated`.
+    """
+    # 1. g^: below the gap but with probability `failure`
+    query = data.take(
+        "eigengap",
+        data.left * math.sqrt(GAP_SHARE),
+        sensitivity.step,
+        rounding=UNIT_ROUNDOFF * MAX_ROWS,
+    )
+    below = -float(ndtri(failure)) * query.noise_sd * (1 + 2.0**-40) + query.grid
+    gap = float(query.release(spectrum.gap, data.noise)) - below
+    # 2. V Q + noise
+    k, d = spectrum.directions.shape
+    mu = data.left - rotation_mu(k)
+    span = data.take("span", mu, sensitivity.local(gap), size=k * d, rounding=UNIT_ROUNDOFF)
+    rows = span.release(rotated(spectrum.directions, data.noise).ravel(), data.noise)
+    return as_directions(rows.reshape(k, d))
+
+
+def rotated(directions: np.ndarray, noise: NoiseSource) -> np.ndarray:
+    """``Q V``, Q uniform over the orthogonal k x k matrices: V as one of equals.
+
+    Notes
+    -----
+    For k = 1 a sign, exactly. Otherwise the orthogonal factor of a Gaussian matrix G, whose law
+    does not change if G is rotated; nor does it given that G's least singular value is at least
+    ``LEAST / sqrt(k)``. Entries of G are known to 2^-34: that moves Q by less than ``2^-29 k^1.5``,
+    and where it decides whether G is redrawn, the law changes by a factor of at most
+    ``1 + 2^-28 k^1.5`` (`ROTATION_LOSS`), for the density of the least singular value is at most
+    sqrt(k) (Edelman 1988).
+    """
+    k = len(directions)
+    if k == 1:
+        return directions * (1.0 if noise.labels(1, 2)[0] else -1.0)
+    while True:
+        gaussian = noise.rounded_gaussian(ROTATION_SD, (k, k)) / ROTATION_SD
+        if linalg.svdvals(gaussian)[-1] * math.sqrt(k) >= LEAST:
+            break
+    q, r = linalg.qr(gaussian)
+    return (q * np.where(np.diag(r) < 0, -1.0, 1.0)) @ directions
+
+
+def rotation_mu(k: int) -> float:
+    r"""By how much more mu a release is GDP because its rotation is not exactly uniform.
+
+    Notes
+    -----
+    Let P and Q be the laws on neighbours if it were uniform, m-GDP, and P', Q' the true ones, whose
+    densities are within factors of ``exp(l / 2)`` of theirs, ``l = 2^-28 k^1.5``. If l is at most
+    m / 8 and 1 / 16, P' and Q' are mu-GDP, ``mu = m + 2 l``.
+
+    *Proof.* It is to be shown, for any ``e >= 0`` and both orders of P and Q, that the hockey-stick
+    divergence of P' and Q' is at most ``D(mu, e)``, ``D(m, e) = Phi(y) - exp(e) Phi(y - m)``, ``y =
+    m/2 - e/m``, which that of P and Q is at most (Dong, Roth & Su 2022, Corollary 2.13). By m, D
+    has the derivative phi(y), by e ``-exp(e) Phi(y - m)``; ``exp(e) phi(y - m) = phi(y)``. Let
+    ``m(s) = mu - 2 l s``, from mu to m, and ``R = Phi / phi``, which increases.
+
+    If ``e >= mu^2/2 + l``: p' - exp(e) q' is at most ``exp(l/2) (p - exp(e - l) q)``, so the
+    divergence at most ``exp(l/2) D(m, e - l)``. In ``exp(s l/2) D(m(s), e - s l)`` y is never
+    positive, and its derivative by s is ``exp(s l/2)`` times ``l (D/2 + exp(e - s l) Phi(y - m)) -
+    2 l phi(y) <= l phi(y) (R(y) - 2) < 0``, as ``R(0) < 1.26``.
+
+    If not: ``min(p', exp(e) q') >= exp(-l/2) min(p, exp(e) q)``, so one less the divergence is at
+    least ``exp(-l/2) (1 - D(m, e))``. In ``exp(-s l/2) (1 - D(m(s), e))`` y is at least -1/2, and
+    its derivative is ``exp(-s l/2)`` times ``2 l phi(y) - (l/2) (1 - D) = l phi(y) (2 - (R(-y) +
+    R(y - m)) / 2) > 0``, as ``R(1/2) < 1.97``.
+    """
+    return 0.0 if k == 1 else 2 * ROTATION_LOSS * k**1.5
+
+
+def as_directions(rows: np.ndarray) -> np.ndarray:
+    """Orthonormal rows of the same span."""
+    return linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
+
+
+def _rotation_error(k: int) -> float:
+    return 0.0 if k == 1 else ROTATION_ERROR * k**1.5

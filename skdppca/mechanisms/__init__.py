@@ -1,0 +1,1 @@
+"""Steps that two or more methods share; each asks `PrivateData`, and the rest is arithmetic."""

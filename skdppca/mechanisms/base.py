@@ -1,0 +1,57 @@
+"""What every mechanism is: a cost from public facts, then a release from data and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..private_data import PrivateData
+
+__all__ = ["Mechanism", "Release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a mechanism hands over: all of it private outputs or computed from them.
+
+    Parameters
+    ----------
+    components : ndarray of shape (k, d)
+        Orthonormal rows.
+    centre : ndarray of shape (d,)
+        In units of the scaled features.
+    n_samples : float
+        The number of records: exact where it is public, noisy elsewhere.
+    explained_variance : ndarray of shape (k,) or None
+        None if no variances are released.
+    total_variance, noise_variance : float or None
+    n_rows : float or None
+        What the variances were divided by, plus 1.
+    details : dict
+        For the report.
+    scale : ndarray of shape (d,) or None
+        Private scales: what the components' features were divided by, in units of the features of
+        the records that the mechanism was given. The centre is then in units of the scaled ones.
+    """
+
+    components: np.ndarray
+    centre: np.ndarray
+    n_samples: float
+    explained_variance: np.ndarray | None = None
+    total_variance: float | None = None
+    noise_variance: float | None = None
+    n_rows: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    scale: np.ndarray | None = None
+
+
+class Mechanism(Protocol):
+    """A whole private algorithm, built from parameters and public facts alone.
+
+    The cost of a fit is its estimator's event, and `data` holds just so much budget.
+    """
+
+    def run(self, data: PrivateData) -> Release:
+        """Release, asking `data` for all that depends on the records."""

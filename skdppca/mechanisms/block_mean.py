@@ -1,0 +1,151 @@
+"""Private means of the records' products with a few vectors, around a prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..private_data import PrivateData
+from ..statistics import Explicit, ResidualNorms, ResidualSum
+from .clipping import excess_records
+
+__all__ = ["BlockMean", "Gradient"]
+
+# The most records that are clipped.
+MAX_EXCESS = 0.9
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A noisy mean of ``A_i W``.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (p, d)
+        The columns of G, as rows.
+    noise_sd : float
+        Of every entry.
+    radius : float
+        What the residuals were clipped to.
+    """
+
+    mean: np.ndarray
+    noise_sd: float
+    radius: float
+
+
+@dataclass(frozen=True)
+class BlockMean:
+    """The mean of ``A_i W`` over the records, as often as the budget lasts.
+
+    ``A_i = X_i^T X_i`` is the Gram matrix of a record's rows less the centre, projected off what
+    was found before. Only its products with the p columns of W are formed, block by block; the
+    noise follows how far they are from their prediction C, not how long they are.
+
+    Parameters
+    ----------
+    data : PrivateData
+        With a norm bound (on the root of ``||A_i||_F``) no radius is searched.
+    removed : ndarray of shape (q, d) or None
+        Orthonormal rows that every ``A_i`` is projected off, on both sides.
+    name : str
+        Of the queries, for the report.
+    """
+
+    data: PrivateData
+    removed: np.ndarray | None = None
+    name: str = "gradient"
+
+    @property
+    def left(self) -> float:
+        """The mu that is not spent yet."""
+        return self.data.left
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, d."""
+        return self.data.n_features
+
+    def portion(self, mu: float) -> BlockMean:
+        """The same with so much of the budget."""
+        return replace(self, data=self.data.portion(mu))
+
+    def parts(self, shares: Sequence[int]) -> list[BlockMean]:
+        """Of disjoint random parts of the records, each with all of the budget that is left."""
+        return [replace(self, data=data) for data in self.data.parts(shares)]
+
+    def without(self, directions: np.ndarray) -> BlockMean:
+        """The same records, projected off these orthonormal rows."""
+        if not len(directions):
+            return replace(self, removed=None)
+        # The products of sparse rows would not be projected.
+        is_sparse = self.data.source.layout.is_sparse
+        data = self.data.seen(Explicit()) if is_sparse else self.data
+        return replace(self, data=data, removed=directions)
+
+    def __call__(
+        self,
+        directions: np.ndarray,
+        prediction: np.ndarray,
+        mu_radius: float,
+        mu: float,
+        radius: float | None = None,
+    ) -> Gradient:
+        """Release ``C + mean clip_R(A_i W - C)``, R found privately.
+
+        Parameters
+        ----------
+        directions, prediction : ndarray of shape (p, d)
+            The columns of W and C as rows, public or released, orthogonal to what is removed.
+        mu_radius, mu : float
+            What the radius and the mean cost; nothing for the radius if it is known.
+        radius : float, optional
+            R, if it is known: public or released. A norm bound is one, too.
+        """
+        residual = self._residual(directions, prediction)
+        if radius is None:
+            radius = self._radius(residual, mu, self.data.n, mu_radius)
+        return self._mean(residual, radius, mu)
+
+    def ranged_by(
+        self, others: BlockMean, directions: np.ndarray, prediction: np.ndarray
+    ) -> Gradient:
+        """The same with R found among other records; each part spends all it has."""
+        residual = self._residual(directions, prediction)
+        radius = others._radius(residual, self.left, self.data.n, others.left)
+        return self._mean(residual, radius, self.left)
+
+    def _residual(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
+        directions, prediction = (np.ascontiguousarray(x) for x in (directions, prediction))
+        if np.abs(directions @ directions.T - np.eye(len(directions))).max(initial=0.0) > 1e-6:
+            raise ValueError("directions must be orthonormal rows; orthonormalise them first")
+        # Within the span of the directions the prediction costs no products of its own.
+        core = prediction @ directions.T
+        within = np.ascontiguousarray(core @ directions)
+        where = (self.data.centre, self.removed, directions)
+        if np.linalg.norm(within - prediction) > 1e-12 * np.linalg.norm(prediction):
+            return ResidualNorms(*where, prediction)
+        return ResidualNorms(*where, within, core)
+
+    def _radius(self, residual: ResidualNorms, mu: float, n_mean: float, mu_radius: float) -> float:
+        """R, found among these records, for a mean over so many that is released at `mu`."""
+        data = self.data
+        if data.exact or math.isinf(mu):
+            return math.inf
+        if data.norm_bound is not None:
+            return data.norm_bound**2
+        # The share that suits the mean is clipped of these records, however many they are.
+        mu_here = mu * n_mean / data.n
+        excess = excess_records(data.n, residual.directions.size, mu_here, mu_radius)
+        name = f"radius of the {self.name}"
+        return data.radius(residual, min(excess, MAX_EXCESS * data.n), mu_radius, name)
+
+    def _mean(self, residual: ResidualNorms, radius: float, mu: float) -> Gradient:
+        answer, n = self.data.ask(ResidualSum(residual, radius), mu, self.name), self.data.n
+        noisy = answer.value / n
+        if self.removed is not None:
+            noisy -= (noisy @ self.removed.T) @ self.removed
+        return Gradient(residual.prediction + noisy, answer.noise_sd / n, radius)

@@ -1,0 +1,204 @@
+"""What a noisy spectrum says of the true one; all of it post-processing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+
+from .._sklearn import assess_dimension
+
+__all__ = [
+    "NoisySpectrum",
+    "correlation",
+    "count_components",
+    "elliptical_variances",
+    "minka_rank",
+    "scaled_variances",
+]
+
+# Variances below this share of their median are taken for that: constant features stay small.
+LEAST_VARIANCE = 0.05
+
+# So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
+# themselves, many features of mere noise would have an eigenvalue beyond those of the others.
+NOISY_VARIANCE = 0.25
+
+
+@dataclass(frozen=True)
+class NoisySpectrum:
+    """Eigenvalues of a symmetric matrix plus symmetric Gaussian noise.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        From large to small.
+    noise_sd : float
+        Of the diagonal; off it the noise has sd ``noise_sd / sqrt(2)``.
+
+    Notes
+    -----
+    Spiked Wigner model, an approximation for large d: noise of off-diagonal sd tau spreads the
+    bulk over ``centre +- 2 tau sqrt(d)``; an eigenvalue seen at l above it was at
+    ``theta = (l + sqrt(l^2 - 4 tau^2 d)) / 2`` (both from the centre), and its eigenvector's
+    expected squared alignment with the noise-free one is ``1 - tau^2 d / theta^2``.
+    """
+
+    values: np.ndarray
+    noise_sd: float
+
+    @property
+    def centre(self) -> float:
+        """Centre of the bulk: the median eigenvalue."""
+        return float(np.median(self.values))
+
+    @property
+    def half_width(self) -> float:
+        """Half the width that noise alone gives the bulk."""
+        return math.sqrt(2 * len(self.values)) * self.noise_sd
+
+    @property
+    def edge(self) -> float:
+        """Where the noise-only spectrum ends."""
+        return self.centre + self.half_width if self.noise_sd else 0.0
+
+    @cached_property
+    def _signal(self) -> np.ndarray:
+        """Theta, counted from the centre; half the distance inside the bulk."""
+        offset = self.values - self.centre
+        root = np.sqrt(np.maximum(offset**2 - self.half_width**2, 0.0))
+        return (offset + np.sign(offset) * root) / 2
+
+    @property
+    def debiased(self) -> np.ndarray:
+        """The eigenvalues without what the noise added, at least `noise_sd`."""
+        if not self.noise_sd:
+            return np.maximum(self.values, 0.0)
+        return np.maximum(self.centre + self._signal, self.noise_sd)
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """`debiased`, with what cannot be told from the bulk at its mean."""
+        bulk = np.abs(self.values - self.centre) <= self.half_width
+        debiased = self.debiased
+        return np.where(bulk, debiased[bulk].mean() if bulk.any() else 0.0, debiased)
+
+    @property
+    def alignments(self) -> np.ndarray:
+        """Expected squared cosine between each eigenvector and the noise-free one."""
+        if not self.noise_sd:
+            return np.ones_like(self.values)
+        above = self.values > self.edge
+        ratio = self.half_width / 2 / np.where(above, self._signal, np.inf)
+        return np.where(above, 1 - ratio**2, 0.0)
+
+
+def correlation(
+    scatter: np.ndarray, noise_sd: float, total: float | None
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """A noisy scatter matrix over the standard deviations of its own diagonal.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (d, d)
+    noise_sd : float
+        Of its diagonal, which counts for no less.
+    total : float or None
+        What the diagonal is to be: the number of rows. None: its own mean.
+
+    Returns
+    -------
+    matrix : ndarray of shape (d, d)
+    noise_sd : float
+        The root mean square of the entries' noise, as if it were the same for all.
+    scale : ndarray of shape (d,)
+        What the features were divided by.
+    """
+    diagonal = np.diag(scatter)
+    hidden = min(NOISY_VARIANCE * float(np.mean(diagonal)), math.sqrt(len(diagonal)) * noise_sd)
+    least = max(LEAST_VARIANCE * float(np.median(diagonal)), noise_sd, hidden)
+    squares = np.maximum(diagonal, least)
+    squares = squares / (float(squares.mean()) if total is None else total)
+    scale = np.sqrt(squares)
+    return scatter / np.outer(scale, scale), noise_sd * float(np.mean(1 / squares)), scale
+
+
+def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.ndarray:
+    """Variances, summing to 1, of an elliptical law whose sign covariance has these eigenvalues.
+
+    The sign covariance of an elliptical law has the eigenvectors of the covariance, and the
+    eigenvalues ``phi_l = E[v_l z_l^2 / sum_j v_j z_j^2]``, z standard normal; they are flatter
+    than the variances v. The fixed point ``v <- v phi~ / phi(v)`` inverts that.
+
+    Parameters
+    ----------
+    sign_values : ndarray of shape (d,)
+        Positive.
+    """
+    target = sign_values / sign_values.sum()
+    log_t, step = np.linspace(-35.0, 35.0, 281, retstep=True)
+    t = len(target) * np.exp(log_t)
+    variances = target.copy()
+    for _ in range(iterations):
+        terms = 2 * variances[:, None] * t
+        # int v (1 + 2 v t)^-1 prod_j (1 + 2 v_j t)^(-1/2) dt, dt = t d(log t)
+        common = np.exp(-0.5 * np.log1p(terms).sum(axis=0)) * t * step
+        phi = variances * ((1 / (1 + terms)) @ common)
+        new = variances * target / phi
+        new /= new.sum()
+        if np.allclose(new, variances, rtol=1e-9, atol=0.0):
+            return new
+        variances = new
+    return variances
+
+
+def scaled_variances(spectrum: NoisySpectrum, median: float) -> np.ndarray:
+    """Variances behind the spectrum of rows that were scaled to norm 1, under an elliptical model.
+
+    What cannot be told from the bulk is pooled; `median` is of the distances before scaling.
+    """
+    return median**2 * np.sort(elliptical_variances(spectrum.pooled))[::-1]
+
+
+def minka_rank(variances: np.ndarray, n: int, most: int) -> int:
+    """The rank of highest evidence, at most `most` (Minka, NIPS 2000).
+
+    The formula knows the sampling error of variances but not our noise, so it may only choose
+    among what stands above the noise; it tells each variance from the next, so equal ones end it.
+    """
+    ties = np.flatnonzero(np.diff(variances) > -1e-9 * variances[1:])
+    most = min(most, int(ties[0]) if len(ties) else len(variances) - 1)
+    return max(range(1, most + 1), key=lambda rank: assess_dimension(variances, rank, n), default=1)
+
+
+def count_components(
+    wanted: int | float | str | None, spectrum: NoisySpectrum, variances: np.ndarray, n_rows: float
+) -> int:
+    """How many components are released: as many as are wanted, or as the spectrum supports.
+
+    Parameters
+    ----------
+    wanted : int, float, "auto", "mle" or None
+        So many; enough for a share of the variance; those above the noise, or fewer of those by
+        Minka's likelihood; all (without noise, of no more than there are rows).
+    variances : ndarray of shape (d,)
+        Behind the eigenvalues, from large to small.
+    n_rows : float
+        Public or released.
+    """
+    d = len(variances)
+    if wanted is None:
+        return d if spectrum.noise_sd else min(d, int(n_rows))
+    if isinstance(wanted, Integral):
+        return int(wanted)
+    signal = max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
+    if wanted == "auto":
+        return signal
+    if wanted == "mle":
+        return minka_rank(variances, max(2, round(n_rows)), signal)
+    explained = np.cumsum(variances)
+    enough = np.searchsorted(explained, wanted * explained[-1], side="right")
+    return min(d, int(enough) + 1)

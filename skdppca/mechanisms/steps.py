@@ -1,0 +1,197 @@
+"""How an iterative method divides its budget, or its records, among its steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from ..linalg import qr_svd
+from ..noise import NoiseSource
+from .block_mean import BlockMean, Gradient
+
+__all__ = [
+    "Step",
+    "combine",
+    "geometric",
+    "iterate",
+    "orthonormal_start",
+    "predict",
+    "steps",
+]
+
+# What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
+Step = Callable[[np.ndarray, np.ndarray], Gradient]
+
+# Records are divided by draws of so many faces.
+FACES = 100
+
+# Shares grow over so many steps at most, and from so much of the last: no step may get so little
+# that its noise leaves the grid.
+MOST_STEPS, LEAST_SHARE = 20, 2.0**-20
+
+# Directions of W that the new span has lost say nothing about it.
+LOST = 0.3
+
+
+def steps(
+    mean: BlockMean,
+    sampling: str,
+    n_steps: int,
+    ratio: float,
+    range_share: float,
+    searches: int | None = None,
+) -> Iterator[Step]:
+    """So many private steps, which spend all that is left of the budget of `mean`.
+
+    Parameters
+    ----------
+    sampling : {"reuse", "split"}
+        Every step sees all records, and their costs add up; or every step sees its own disjoint
+        random parts, one for the radius and one for the mean, at the full cost each.
+    ratio : float
+        "reuse": each mean costs so many times the last one's square.
+    range_share : float
+        Share of the budget ("reuse") or of the records ("split") for the radii.
+    searches : int, optional
+        "reuse": only so many first steps search a radius, and the others take the last one.
+    """
+    bounded = mean.data.norm_bound is not None
+    if sampling == "split":
+        ranged = 0 if bounded else min(max(round(FACES * range_share), 1), FACES - 1)
+        parts = mean.parts((ranged, FACES - ranged) * n_steps)
+        for others, mine in zip(parts[::2], parts[1::2], strict=True):
+            yield partial(mine.ranged_by, others)
+        return
+    range_share = 0.0 if bounded else range_share
+    whole = mean.left
+    searches = min(searches or n_steps, n_steps)
+    mu_radius = whole * math.sqrt(range_share / searches)
+    radius = None
+
+    def step(w: np.ndarray, c: np.ndarray, mu: float, searched: bool) -> Gradient:
+        nonlocal radius
+        gradient = mean(w, c, mu_radius, mu, None if searched else radius)
+        radius = gradient.radius
+        return gradient
+
+    for t, weight in enumerate(geometric(ratio, n_steps)):
+        mu = whole * math.sqrt((1 - range_share) * weight)
+        yield partial(step, mu=mu, searched=t < searches)
+
+
+def geometric(ratio: float, n_steps: int) -> np.ndarray:
+    """Shares that add up to 1, each `ratio` times the one before; of many the first are equal."""
+    least = max(ratio**-MOST_STEPS, LEAST_SHARE)
+    weights = np.maximum(ratio ** np.arange(1.0 - n_steps, 1.0), least)
+    return weights / weights.sum()
+
+
+def orthonormal_start(
+    width: int, n_features: int, removed: np.ndarray | None, noise: NoiseSource
+) -> np.ndarray:
+    """Random orthonormal rows, orthogonal to what is removed; drawn without any data."""
+    rows = noise.rounded_gaussian(2.0**30, (width, n_features)) * 2.0**-30
+    if removed is not None:
+        for _ in range(2):  # once leaves rounding errors where little is left
+            rows -= (rows @ removed.T) @ removed
+    return np.linalg.qr(rows.T)[0].T
+
+
+def predict(gradient: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The span of a gradient, and what the mean matrix does within it.
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (p, d)
+        About ``A W``, as rows.
+    directions : ndarray of shape (p, d)
+        W as rows.
+
+    Returns
+    -------
+    basis : ndarray of shape (p, d)
+        Orthonormal rows Q.
+    core : ndarray of shape (p, p)
+        Symmetric M, so that ``A`` is about ``Q^T M Q`` and the next prediction ``M Q``.
+    """
+    basis, triangle = np.linalg.qr(gradient.T)
+    left, values, right = qr_svd(basis.T @ directions.T)
+    kept = values > LOST
+    inverse = (right[kept].T / values[kept]) @ left[:, kept].T
+    core = triangle @ inverse
+    return basis.T, (core + core.T) / 2
+
+
+def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[np.ndarray, float]:
+    """A prediction and a noisy answer, weighted by inverse variance.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (p, d)
+    variance : float
+        Of every entry, at least; infinite if it predicts nothing.
+    answer : Gradient
+
+    Returns
+    -------
+    estimate : ndarray of shape (p, d)
+    variance : float
+    """
+    noise = answer.noise_sd**2
+    miss = answer.mean - prediction
+    # The answer tells how wrong the prediction was: James & Stein's estimate, where that is more.
+    variance = max(variance, float(np.mean(miss**2)) - noise)
+    if not noise or math.isinf(variance):
+        return answer.mean, noise
+    weight = variance / (variance + noise)
+    return prediction + weight * miss, weight * noise
+
+
+def iterate(
+    todo: list[Step], start: np.ndarray, learning_rate: float | str, predicts: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Oja's iteration over private means.
+
+    Parameters
+    ----------
+    start : ndarray of shape (p, d)
+        Orthonormal rows.
+    learning_rate : float or "auto"
+        ``eta_t = learning_rate / (t ||W^T G||)``, or infinite.
+    predicts : bool
+        Ask for the means around what the last one predicts, or around 0.
+
+    Returns
+    -------
+    directions : ndarray of shape (p, d)
+    core : ndarray of shape (p, p)
+        The mean matrix within them, as the last step saw it.
+    """
+    directions, prediction = start, np.zeros_like(start)
+    core = np.zeros((len(start), len(start)))
+    variance = math.inf
+    for t, step in enumerate(todo, start=1):
+        # 1. G: the noisy mean of A_i W, around its prediction C
+        answer = step(directions, prediction)
+        gradient = answer.mean
+        if predicts:
+            # 2. what the prediction knows already is worth as much as its variance is small
+            gradient, variance = combine(prediction, variance, answer)
+        # 3. Q, M: its span, and A within that
+        basis, within = predict(gradient, directions)
+        # 4. W: the power limit, or a step of Oja's
+        if isinstance(learning_rate, str):  # "auto"
+            directions, core = basis, within
+        else:
+            length = np.linalg.norm(directions @ gradient.T, 2)
+            rate = learning_rate / (t * length) if length else 0.0
+            directions = np.linalg.qr((directions + rate * gradient).T)[0].T
+            turn = directions @ basis.T
+            core = turn @ within @ turn.T
+        # 5. C: what A would do to the new W
+        if predicts:
+            prediction = (directions @ basis.T) @ within @ basis
+    return directions, core

@@ -1,0 +1,88 @@
+"""Private variances along directions that were released, and the private total."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..linalg import decreasing_eigh
+from ..private_data import PrivateData
+from ..statistics import BoundedTotal, Spreads
+from .block_mean import BlockMean
+from .clipping import count_rows, excess_records
+
+__all__ = ["Variances", "release_variances"]
+
+# Shares of what is paid for all variances: of the Rayleigh matrix, of the total; a quarter of
+# each goes to its radius, and of groups the number of rows takes as much as the total.
+RAYLEIGH_SHARE, RADIUS_SHARE = 0.6, 0.25
+
+
+@dataclass(frozen=True)
+class Variances:
+    """What a few directions explain.
+
+    Parameters
+    ----------
+    rotation : ndarray of shape (k, k)
+        Orthonormal rows: ``rotation @ directions`` are ordered by decreasing variance.
+    explained : ndarray of shape (k,)
+    rest : float
+        Mean variance of all other directions; 0 if there are none.
+    n_rows : float
+        What they were divided by, plus 1.
+    """
+
+    rotation: np.ndarray
+    explained: np.ndarray
+    rest: float
+    n_rows: float
+
+
+def release_variances(data: PrivateData, directions: np.ndarray, core: np.ndarray) -> Variances:
+    """Spend all on the k x k Rayleigh matrix of k orthonormal directions, and on the total.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (k, d)
+    core : ndarray of shape (k, k)
+        The Rayleigh matrix as it is predicted; the noise follows how far the records are from it.
+    """
+    k, d = directions.shape
+    grouped = data.public.grouped
+    mu = data.left
+    rayleigh = mu * math.sqrt(RAYLEIGH_SHARE)
+    others = mu * math.sqrt((1 - RAYLEIGH_SHARE) / (1 + grouped))
+    # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
+    within = BlockMean(data.within(directions), name="variances")
+    gradient = within(np.eye(k), core, *_divide(rayleigh, data))
+    values, rotation = decreasing_eigh((gradient.mean + gradient.mean.T) / 2)
+    # 2. the total, and what it leaves to the other directions: no less than its noise
+    total, total_sd = _total(data, *_divide(others, data))
+    explained = np.clip(values, min(gradient.noise_sd, total), total)
+    left = d - k
+    rest = max(total - float(explained.sum()), total_sd) / left if left else 0.0
+    # 3. both per row
+    n_rows = count_rows(data, *_divide(others, data, searched=True)) if grouped else data.n
+    per_row = data.n / max(n_rows - 1, 1.0)
+    return Variances(rotation, explained * per_row, rest * per_row, n_rows)
+
+
+def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:
+    """The parts of a radius, which a norm bound saves, and of the sum that it clips."""
+    share = RADIUS_SHARE if searched or data.norm_bound is None else 0.0
+    return mu * math.sqrt(share), mu * math.sqrt(1 - share)
+
+
+def _total(data: PrivateData, mu_radius: float, mu: float) -> tuple[float, float]:
+    """Mean summed squared distance of a record's rows from the centre, and its noise's sd."""
+    spreads, radius = Spreads(data.centre), data.norm_bound
+    if data.exact:
+        radius = math.inf
+    elif radius is None:
+        excess = min(excess_records(data.n, 1, mu, mu_radius), data.n / 2)
+        radius = data.radius(spreads, excess, mu_radius, "radius of the total")
+    answer = data.ask(BoundedTotal(spreads, radius, power=2), mu, "total variance")
+    return max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n

@@ -1,0 +1,105 @@
+"""One Gaussian release of a sum, on a grid that betrays no low bits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..linalg import symmetric_from_upper
+from .source import NoiseSource
+
+__all__ = ["GaussianQuery", "grid_steps"]
+
+# Grid units that a sum may reach: half of what 64 bits hold is left to the noise.
+MOST_STEPS = 2.0**61
+
+
+def grid_steps(total: np.ndarray, grid: float) -> np.ndarray:
+    """``round(total / grid)``, as integers.
+
+    A sum is finite and far below `MOST_STEPS`; were it not, the cast would wrap around.
+    """
+    with np.errstate(over="ignore"):
+        steps = np.nan_to_num(np.rint(total / grid))
+    return np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class GaussianQuery:
+    """A sum over records and the Gaussian noise that makes it `mu`-GDP.
+
+    Parameters
+    ----------
+    name : str
+        What is released.
+    mu : float
+        The cost: ``noise_sd = widened_sensitivity / mu``. Infinite: no noise, no privacy.
+    sensitivity : float
+        Of the exact sum, in Frobenius norm.
+    size : int
+        Entries of the vector, or rows of the symmetric matrix.
+    symmetric : bool
+        The sum is a symmetric matrix: noise of sd ``noise_sd`` on the diagonal and
+        ``noise_sd / sqrt(2)`` off it, the Gaussian mechanism in the Frobenius isometry.
+    norm_error : float
+        Relative error of the norms by which records were clipped.
+    rounding : float
+        Bound on the rounding error of the floating-point sum (0 for exact integers).
+    part : str
+        Which of several disjoint parts of the records was asked; empty for all of them.
+    """
+
+    name: str
+    mu: float
+    sensitivity: float
+    size: int = 1
+    symmetric: bool = False
+    norm_error: float = 0.0
+    rounding: float = 0.0
+    part: str = ""
+
+    @cached_property
+    def grid(self) -> float:
+        """Spacing of the released values, a power of two; 1 for counts, unless noise is huge."""
+        finest = max(2.0**-30 * self.sensitivity, 2.0**-32 * self.sensitivity / self.mu)
+        grid = 2.0 ** math.ceil(math.log2(finest))
+        return grid if self.rounding else max(1.0, grid)
+
+    @cached_property
+    def widened_sensitivity(self) -> float:
+        """Sensitivity of the sum as computed and rounded to the grid."""
+        if math.isinf(self.mu) or (not self.rounding and self.grid == 1.0):
+            return self.sensitivity
+        entries = self.size**2 if self.symmetric else self.size
+        to_grid = self.grid * math.sqrt(entries)
+        return self.sensitivity * (1 + self.norm_error) + 2 * self.rounding + to_grid
+
+    @cached_property
+    def noise_sd(self) -> float:
+        """Standard deviation of the noise, rounded up."""
+        if math.isinf(self.mu):
+            return 0.0
+        return math.nextafter(self.widened_sensitivity / self.mu, math.inf)
+
+    def release(self, total: np.ndarray | float, noise: NoiseSource) -> np.ndarray:
+        """``round(total / grid) + round(N(0, (noise_sd / grid)^2))``, in units of the sum.
+
+        A symmetric `total` is read from its upper triangle only.
+        """
+        total = np.asarray(total, dtype=np.float64)
+        if not self.symmetric:
+            return total if math.isinf(self.mu) else self._noisy(total, self.noise_sd, noise)
+        row, column = np.triu_indices(self.size)
+        total = total[row, column]
+        if not math.isinf(self.mu):
+            off_diagonal = math.nextafter(self.noise_sd / math.sqrt(2), math.inf)
+            total = self._noisy(total, np.where(row == column, self.noise_sd, off_diagonal), noise)
+        return symmetric_from_upper(total, self.size)
+
+    def _noisy(self, total: np.ndarray, sd: float | np.ndarray, noise: NoiseSource) -> np.ndarray:
+        steps = grid_steps(total, self.grid)
+        # the grid is a power of two, so the quotient is exact
+        return self.grid * (steps + noise.rounded_gaussian(sd / self.grid, total.shape))

@@ -1,0 +1,57 @@
+"""Assumed variances: a named spectrum, or the user's own numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DEFAULT", "SPECTRA", "check_spectrum"]
+
+# "spiked": the first and the last component's variance over that of all other directions.
+FIRST_SPIKE, LAST_SPIKE = 10.0, 5.0
+
+
+def _flat(d: int, k: int) -> np.ndarray:
+    return np.ones(d)
+
+
+def _power_law(d: int, k: int) -> np.ndarray:
+    return 1 / np.arange(1.0, d + 1)
+
+
+def _spiked(d: int, k: int) -> np.ndarray:
+    spikes = np.linspace(FIRST_SPIKE, LAST_SPIKE, k)
+    return np.r_[spikes, np.ones(d - k)] / FIRST_SPIKE
+
+
+# Name -> variances of d directions when k components are wanted; the first variance is 1.
+SPECTRA = {"power-law": _power_law, "spiked": _spiked, "flat": _flat}
+DEFAULT = "power-law"
+
+
+def check_spectrum(spectrum: Any, d: int, k: int) -> tuple[str, np.ndarray]:
+    """Return the spectrum's name ("given" for numbers) and its d variances, largest first."""
+    if isinstance(spectrum, str):
+        return spectrum, SPECTRA[spectrum](d, k)
+    try:
+        variances = np.asarray(spectrum)
+        if np.iscomplexobj(variances):
+            raise TypeError
+        variances = variances.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"spectrum={spectrum!r} is neither a name nor numbers; give one of {sorted(SPECTRA)}, "
+            f"or {d} variances"
+        ) from None
+    if variances.shape != (d,):
+        raise ValueError(
+            f"spectrum has shape {variances.shape}, but n_features={d}; give as many variances "
+            "as features"
+        )
+    if not (np.isfinite(variances).all() and (variances >= 0).all() and variances.any()):
+        raise ValueError(
+            "spectrum must be finite variances of at least 0, not all of them 0; give public "
+            "guesses of the covariance's eigenvalues"
+        )
+    return "given", np.sort(variances)[::-1]

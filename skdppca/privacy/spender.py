@@ -1,0 +1,129 @@
+"""A Gaussian-DP filter: what a fit may still ask, and what it has asked."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Protocol
+
+from ..noise import GaussianQuery
+
+__all__ = ["Query", "Spender"]
+
+# A square below this would be rounded to fewer digits than others; it counts for nothing.
+LEAST_SQUARE = 2.0**-1000
+
+
+class Query(Protocol):
+    """What a report says of an answer that was paid for."""
+
+    @property
+    def name(self) -> str:
+        """What is released."""
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP cost, or what the cost implies; infinite if it implies none."""
+
+    @property
+    def widened_sensitivity(self) -> float:
+        """How far one record can move the answer, as computed."""
+
+    @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the noise; infinite if that is private."""
+
+    @property
+    def part(self) -> str:
+        """Which of several disjoint parts of the records was asked; empty for all of them."""
+
+
+class Spender:
+    """A Gaussian-DP filter: the squares of all shares add up to at most ``mu**2``.
+
+    Shares may depend on earlier private outputs; the sum may not grow.
+
+    Parameters
+    ----------
+    mu : float
+        The whole budget; infinite means no noise.
+    part : str
+        Which disjoint part of the records it pays for; empty for all of them.
+    """
+
+    def __init__(self, mu: float, part: str = "") -> None:
+        self.mu = mu
+        self.part = part
+        self._own: list[Query] = []
+        self._handed_on: list[Spender] = []
+        self._spent = Fraction(0)
+
+    def share(self, fraction: float) -> float:
+        """The mu whose square is `fraction` of the whole budget's."""
+        return self.mu * math.sqrt(fraction) if fraction else 0.0  # inf * 0
+
+    @property
+    def queries(self) -> list[Query]:
+        """All that was asked, by those that this budget was handed on to as well."""
+        return [*self._own, *(query for other in self._handed_on for query in other.queries)]
+
+    @property
+    def left(self) -> float:
+        """The mu that is neither spent nor handed on, rounded down."""
+        if math.isinf(self.mu) or not self._spent:
+            return self.mu
+        left = Fraction(self.mu) ** 2 - self._spent
+        if left < LEAST_SQUARE:
+            return 0.0
+        root = math.sqrt(left)
+        return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
+
+    def _spend(self, what: str, mu: float) -> float:
+        left = self.left
+        if not 0 < mu <= left * (1 + 1e-12):
+            raise RuntimeError(f"{what}: mu={mu} exceeds what is left of the mechanism's budget")
+        if math.isinf(left):
+            return left
+        self._spent += Fraction(min(mu, left)) ** 2
+        return min(mu, left)
+
+    def take(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
+        """Spend `mu` on a query; see `GaussianQuery` for the parameters."""
+        mu = self._spend(name, mu)
+        taken = GaussianQuery(name, mu, sensitivity, part=self.part, **query)
+        self._own.append(taken)
+        return taken
+
+    def note(self, query: Query) -> None:
+        """List a query that another guarantee than Gaussian DP pays for.
+
+        Raises
+        ------
+        RuntimeError
+            If there is a Gaussian budget: it would no longer cover all that is asked.
+        """
+        if self.mu:
+            raise RuntimeError(f"{query.name}: the mechanism's budget does not pay for it")
+        self._own.append(query)
+
+    def split(self, n_parts: int) -> list[Spender]:
+        """A spender for each of so many disjoint parts of the records, with all that is left.
+
+        Proof of parallel composition. The parts are drawn record by record, without looking at
+        the data (`Records.assign`). Fix the draws: neighbouring data sets then differ in one part
+        only, so all that is asked of the other parts has the same law given the answers before,
+        and the whole is as private as what is asked of that part, at most `left`-GDP. The law
+        over the draws is the same for both data sets, and a mixture of pairs that are mu-GDP with
+        common weights is mu-GDP, for the draws could be released too.
+        """
+        left = self._spend("parts", self.left)
+        inside = f"{self.part}, " if self.part else ""
+        parts = [Spender(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
+        self._handed_on.extend(parts)
+        return parts
+
+    def portion(self, mu: float) -> Spender:
+        """Hand so much on, for a step that asks several queries of the same records."""
+        portion = Spender(self._spend("a portion", mu), self.part)
+        self._handed_on.append(portion)
+        return portion

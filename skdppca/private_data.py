@@ -1,0 +1,383 @@
+"""What a method may know of the records, and the only way to learn more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from .noise import GaussianQuery, LaplaceQuery, NoiseSource
+from .privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, Spender
+from .records import Layout, Records
+from .statistics import (
+    Count,
+    CountBeyond,
+    MeanRows,
+    Measure,
+    Scaled,
+    Scores,
+    Shifted,
+    Statistic,
+    View,
+)
+
+__all__ = ["GRID", "Answer", "PrivateData", "Public", "Source", "spender_of", "steps_of"]
+
+# The public grid of radii, 2^-40 .. 2^40 in quarter powers: 9 halvings find one of 321.
+GRID = 2.0 ** np.arange(-40, 40.125, 0.25)
+
+
+@dataclass(frozen=True)
+class Public:
+    """All that may steer code before anything is released.
+
+    Parameters
+    ----------
+    n_features : int
+    adjacency : {"add-remove", "replace-one"}
+    unit : str
+        "row", or the name of what a group of rows stands for.
+    is_sparse : bool
+    n_records : int or None
+        Known under replace-one; None under add-remove, where it is private.
+    """
+
+    n_features: int
+    adjacency: str
+    unit: str = "row"
+    is_sparse: bool = False
+    n_records: int | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a record is a group of rows."""
+        return self.unit != "row"
+
+
+class Source(Protocol):
+    """Who holds the records and evaluates sums over them: arrays here, workers or sites elsewhere.
+
+    Views and statistics are all that reaches it: names and numbers (`skdppca.statistics.encode`).
+    """
+
+    @property
+    def layout(self) -> Layout:
+        """Public; all that the rounding of a total may depend on."""
+
+    def total(self, statistic: Statistic) -> np.ndarray:
+        """The exact sum, which only `PrivateData` may see."""
+
+    def seen(self, view: View) -> Source:
+        """The same records through a view."""
+
+    def assign(self, shares: Sequence[int], noise: NoiseSource) -> Sequence[Source]:
+        """Disjoint parts; every record draws its own, without a look at data or other records."""
+
+    def shuffled(self, noise: NoiseSource) -> Source:
+        """The same in a random cyclic order; every record draws a word, without a look at data."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A total with noise; released.
+
+    Parameters
+    ----------
+    value : ndarray
+        Of the statistic's shape.
+    noise_sd : float
+        Of every entry (of the diagonal, if it is symmetric).
+    """
+
+    value: np.ndarray
+    noise_sd: float
+
+
+@dataclass(frozen=True)
+class PrivateData:
+    """Records behind a budget: one asks a statistic at a price, and gets a noisy answer.
+
+    Parameters
+    ----------
+    source : Source
+        Who evaluates the sums.
+    public : Public
+    spender : Spender
+        A Gaussian-DP filter, which pays for every answer.
+    noise : NoiseSource
+    centre : ndarray of shape (n_features,)
+        What the records are looked at from; public or released. Absent entries are read as its.
+    norm_bound : float or None
+        Public bound on the records, by which they are clipped.
+    n : float
+        The number of records, as far as it is known: public or released.
+    """
+
+    source: Source
+    public: Public
+    spender: Spender
+    noise: NoiseSource
+    centre: np.ndarray
+    norm_bound: float | None = None
+    n: float = math.nan
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of these records, as they are seen."""
+        return len(self.centre)
+
+    @property
+    def exact(self) -> bool:
+        """Whether answers have no noise: the caller's choice, not private."""
+        return math.isinf(self.spender.mu)
+
+    @property
+    def left(self) -> float:
+        """The mu that is not spent yet."""
+        return self.spender.left
+
+    def share(self, fraction: float) -> float:
+        """The mu whose square is `fraction` of the square of the whole budget's."""
+        return self.spender.share(fraction)
+
+    def ask(self, statistic: Statistic, mu: float | None = None, name: str = "") -> Answer:
+        """A sum over the records, with the noise that makes it `mu`-GDP.
+
+        Parameters
+        ----------
+        statistic : Statistic
+        mu : float, optional
+            What it costs; by default all that is left.
+        name : str
+            For the report.
+
+        Raises
+        ------
+        RuntimeError
+            If it costs more than is left: a fault of the method, and nothing was computed.
+        """
+        mu = self.left if mu is None else mu
+        query = self.spender.take(
+            name or type(statistic).__name__,
+            mu,
+            self._sensitivity(statistic, norm=2),
+            **self._precision(statistic),
+        )
+        total = self.source.total(statistic)
+        released = query.release(total if statistic.symmetric else np.ravel(total), self.noise)
+        return Answer(np.reshape(released, statistic.shape), query.noise_sd)
+
+    def ask_laplace(self, statistic: Statistic, epsilon: float, name: str) -> Answer:
+        """A sum over the records, with the Laplace noise that makes it `epsilon`-DP.
+
+        For methods whose guarantee is not Gaussian: their event pays, and the Gaussian budget is 0.
+
+        Parameters
+        ----------
+        statistic : Statistic
+            With a sensitivity in the l1 norm.
+        epsilon : float
+            What it costs: the method's part of the epsilon of its event.
+        name : str
+            For the report.
+
+        Raises
+        ------
+        RuntimeError
+            If there is a Gaussian budget, which would not pay for it; nothing was computed.
+        """
+        rounding = statistic.rounding(self.source.layout)
+        query = LaplaceQuery(
+            name,
+            epsilon,
+            self._sensitivity(statistic, norm=1) * (1 + rounding.norms),
+            size=math.prod(statistic.shape),
+            rounding=rounding.total,
+            part=self.spender.part,
+        )
+        self.spender.note(query)
+        released = query.release(np.ravel(self.source.total(statistic)), self.noise)
+        return Answer(np.reshape(released, statistic.shape), query.noise_sd)
+
+    def noise_sd(self, statistic: Statistic, mu: float) -> float:
+        """Standard deviation of the noise that `ask` would add; public, and nothing is asked."""
+        sensitivity = self._sensitivity(statistic, norm=2)
+        return GaussianQuery("", mu, sensitivity, **self._precision(statistic)).noise_sd
+
+    def _sensitivity(self, statistic: Statistic, norm: int) -> float:
+        """How far one record can move the sum, in the norm that the noise is scaled to."""
+        if statistic.norm != norm and math.prod(statistic.shape) != 1:
+            door = "ask" if statistic.norm == 2 else "ask_laplace"
+            raise TypeError(
+                f"{type(statistic).__name__} bounds an l{statistic.norm} norm, but this noise "
+                f"needs an l{norm} norm; ask it with `{door}`"
+            )
+        return statistic.sensitivity(self.public.adjacency)
+
+    def _precision(self, statistic: Statistic) -> dict[str, Any]:
+        """What a `GaussianQuery` must know of the sum besides its sensitivity."""
+        statistic.check(self.source.layout)
+        rounding, shape = statistic.rounding(self.source.layout), statistic.shape
+        return {
+            "size": shape[0] if statistic.symmetric else math.prod(shape),
+            "symmetric": statistic.symmetric,
+            "norm_error": rounding.norms,
+            "rounding": rounding.total,
+        }
+
+    def radius(
+        self, measure: Measure, excess: float, mu: float, name: str, grid: np.ndarray = GRID
+    ) -> float:
+        """A number of a public grid that the measures of about `excess` records exceed.
+
+        A binary search with noisy counts, which costs `mu` in all; infinite without noise.
+        """
+        if math.isinf(mu):
+            return math.inf
+        low, high = -1, len(grid) - 1  # what is sought lies in grid[low + 1 : high + 1]
+        step = mu / math.sqrt(steps_of(grid))
+        while high - low > 1:
+            middle = (low + high) // 2
+            beyond = self.ask(CountBeyond(measure, float(grid[middle])), step, name)
+            low, high = (low, middle) if beyond.value <= excess else (middle, high)
+        return float(grid[high])
+
+    def counted(self, mu: float) -> PrivateData:
+        """The same, the number of records known: exactly if it is public, else at a cost.
+
+        A noisy count is at least 1.
+        """
+        if self.public.n_records is not None:
+            return replace(self, n=float(self.public.n_records))
+        n = float(self.ask(Count(), mu, "number of records").value)
+        return replace(self, n=max(1.0, n))
+
+    def about(self, centre: np.ndarray) -> PrivateData:
+        """The same records, looked at from another centre that is public or was released."""
+        return replace(self, centre=centre)
+
+    def seen(self, view: View) -> PrivateData:
+        """The same records through a view that leaves their features where they are."""
+        return replace(self, source=self.source.seen(view))
+
+    def shifted(self) -> PrivateData:
+        """The same records less their centre, which is 0 then: for many passes about one centre.
+
+        Sparse records, whose centre is left to the products, stay as they are.
+        """
+        if self.source.layout.is_sparse:
+            return self
+        return replace(self.seen(Shifted(self.centre)), centre=np.zeros(self.n_features))
+
+    def scaled(self, scale: np.ndarray) -> PrivateData:
+        """The same records with features divided by public or released numbers."""
+        return replace(self.seen(Scaled(scale)), centre=self.centre / scale)
+
+    def within(self, directions: np.ndarray) -> PrivateData:
+        """The same records about the centre, as their products with released directions."""
+        scores = self.seen(Scores(directions, self.centre))
+        return replace(scores, centre=np.zeros(len(directions)))
+
+    def mean_rows(self) -> PrivateData:
+        """The same records as single rows: a group is its mean row.
+
+        Absent entries become the centre's now, and stay what they are wherever it moves.
+        """
+        rows = self.seen(MeanRows(self.centre))
+        return replace(rows, public=replace(self.public, unit="row"))
+
+    def shuffled(self) -> PrivateData:
+        """The same records in a random cyclic order, for what looks at neighbours in it."""
+        return replace(self, source=self.source.shuffled(self.noise))
+
+    def portion(self, mu: float) -> PrivateData:
+        """The same records with so much of the budget, for a step that asks several times."""
+        return replace(self, spender=self.spender.portion(mu))
+
+    def keeping(self, fraction: float) -> PrivateData:
+        """The same with all that is left but a share of the whole budget, kept for later."""
+        if self.exact:
+            return self.portion(self.left)
+        rest = math.sqrt(self.left**2 - self.share(fraction) ** 2)
+        return self.portion(rest * (1 - 1e-12))  # both were rounded
+
+    def parts(self, shares: Sequence[int]) -> list[PrivateData]:
+        """Disjoint random parts of the records, each with all of the budget that is left.
+
+        See `Spender.split` for the proof. A part's number of records is not public, even where
+        that of all is.
+        """
+        sources = self.source.assign(shares, self.noise)
+        spenders = self.spender.split(len(shares))
+        public = replace(self.public, n_records=None)
+        return [
+            replace(
+                self, source=source, public=public, spender=spender, n=self.n * share / sum(shares)
+            )
+            for source, spender, share in zip(sources, spenders, shares, strict=True)
+        ]
+
+    def unprotected_records(self, what: str) -> Records:
+        """The records themselves, for what is no sum: **the caller answers for its privacy**.
+
+        Nothing that is computed from them may leave without noise; see `take`.
+
+        Parameters
+        ----------
+        what : str
+            What is computed from them.
+
+        Raises
+        ------
+        TypeError
+            If the records are not all here.
+        """
+        if not isinstance(self.source, Records):
+            raise TypeError(
+                f"{what} is no sum over records, so it needs all of them in one place; give X as "
+                "an array, or choose another method"
+            )
+        return self.source
+
+    def take(
+        self, name: str, mu: float, sensitivity: float, *, size: int = 1, rounding: float
+    ) -> GaussianQuery:
+        """Pay for numbers that are no sum: **the caller proves the sensitivity**.
+
+        The query's `release` adds the noise. A sum is asked with `ask`: the proof is then that of
+        its statistic, and the source may be far away.
+
+        Parameters
+        ----------
+        name : str
+            For the report.
+        mu : float
+            What it costs.
+        sensitivity : float
+            How far one record can move the exact numbers, in Euclidean norm.
+        size : int
+            How many numbers.
+        rounding : float
+            How far they may be from exact, in Euclidean norm.
+
+        Raises
+        ------
+        RuntimeError
+            If it costs more than is left: a fault of the method.
+        """
+        return self.spender.take(name, mu, sensitivity, size=size, rounding=rounding)
+
+
+def steps_of(grid: np.ndarray) -> int:
+    """How many noisy counts find a number of the grid."""
+    return math.ceil(math.log2(len(grid)))
+
+
+def spender_of(event: PrivacyEvent) -> Spender:
+    """What Gaussian noise may cost of an event: nothing, if its guarantee is not Gaussian."""
+    if isinstance(event, GaussianEvent):
+        return Spender(event.mu)
+    return Spender(math.inf if isinstance(event, NonPrivateEvent) else 0.0)

@@ -1,0 +1,60 @@
+"""What may be asked of the records: a closed set of sums, each beside its proof."""
+
+from .base import KINDS, Measure, Rounding, Statistic, View, around, decode, encode
+from .captured import CapturedTotal
+from .cells import Histogram
+from .columns import Above, Beyond, ColumnCounts, Condition, MeanSquares, Present
+from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond
+from .gram import ClippedGram, clip_measure
+from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
+from .pairs import AdjacentDifferences, KendallMatrix
+from .products import NormProduct, ProductSum
+from .residuals import ResidualSum
+from .score_gram import ScoreGram
+from .sums import ClippedSum
+from .views import Explicit, Interactions, LargestEntries, MeanRows, Scaled, Scores, Shifted
+
+__all__ = [
+    "KINDS",
+    "Above",
+    "AdjacentDifferences",
+    "Beyond",
+    "BoundedTotal",
+    "CapturedTotal",
+    "ClippedGram",
+    "ClippedSum",
+    "ColumnCounts",
+    "Condition",
+    "Count",
+    "CountBeyond",
+    "CountsBeyond",
+    "Distances",
+    "Explicit",
+    "GramNorms",
+    "Histogram",
+    "Interactions",
+    "KendallMatrix",
+    "LargestEntries",
+    "MeanRows",
+    "MeanSquares",
+    "Measure",
+    "NormProduct",
+    "Present",
+    "ProductSum",
+    "ResidualNorms",
+    "ResidualSum",
+    "Rounding",
+    "RowCounts",
+    "Scaled",
+    "ScoreGram",
+    "Scores",
+    "Shifted",
+    "Spreads",
+    "Squares",
+    "Statistic",
+    "View",
+    "around",
+    "clip_measure",
+    "decode",
+    "encode",
+]

@@ -1,0 +1,203 @@
+"""What a statistic is, what it is made of, and how both become numbers and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..records import Block, Layout, Records
+
+__all__ = [
+    "KINDS",
+    "Measure",
+    "Rounding",
+    "Statistic",
+    "View",
+    "around",
+    "check_grouped",
+    "decode",
+    "encode",
+]
+
+# The closed set: every measure, statistic, condition and view under its own name.
+KINDS: dict[str, type[Kind]] = {}
+
+
+class Rounding(NamedTuple):
+    """What floating point does to a total.
+
+    Parameters
+    ----------
+    norms : float
+        Relative error of the norms by which records were clipped.
+    total : float
+        Bound on the error of the sum, in the statistic's norm; 0 for sums of integers.
+    """
+
+    norms: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A frozen bundle of public or released numbers, known by the name of its class."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if cls.__name__.startswith("_") or ABC in cls.__bases__:
+            return
+        if cls.__name__ in KINDS and KINDS[cls.__name__].__module__ != cls.__module__:
+            raise TypeError(f"there is a {cls.__name__} in the closed set; choose another name")
+        KINDS[cls.__name__] = cls
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Hashable; equal exactly if the kind and the bits of all its numbers are."""
+        return type(self), *(_key(getattr(self, field.name)) for field in fields(self))
+
+
+class View(Kind, ABC):
+    """A way to look at records: others come out, each a function of one that went in."""
+
+    @abstractmethod
+    def of(self, records: Records) -> Records:
+        """The records as they are seen."""
+
+
+class Measure(Kind, ABC):
+    """A number (or a few) a record, private, and a bitwise function of that record alone."""
+
+    # Of how many records the number changes if one record comes or goes, or is exchanged.
+    moved: ClassVar[int] = 1
+
+    @property
+    def fill(self) -> np.ndarray | None:
+        """What an absent entry is read as: the centre's entry, so that it deviates by 0."""
+        return getattr(self, "centre", None)
+
+    def width(self, layout: Layout) -> int:
+        """Numbers a record; 0 for a single one that is no row of numbers."""
+        return 0
+
+    def needs(self, layout: Layout) -> Measure | None:
+        """The measure that this one is computed from besides the block, if there is one."""
+        return None
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        """The numbers of a block's records."""
+        raise NotImplementedError(f"{type(self).__name__} is found for all records at once")
+
+    def of_all(self, records: Records) -> np.ndarray | None:
+        """The numbers of all records, if they are not found block by block."""
+        return None
+
+    @abstractmethod
+    def error(self, layout: Layout) -> float:
+        """Bound on the relative error of a number."""
+
+
+class Statistic(Kind, ABC):
+    """A sum over records, and how far one record can move it."""
+
+    symmetric: ClassVar[bool] = False
+
+    @property
+    def additive(self) -> bool:
+        """Whether totals of disjoint parts of the records add up; sums over pairs do not."""
+        return True
+
+    # The norm of the sensitivity: 2 (Frobenius) for Gaussian noise, 1 for Laplace noise. Of a
+    # single number both are the same.
+    norm: ClassVar[int] = 2
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of the total; public."""
+
+    @abstractmethod
+    def sensitivity(self, adjacency: str) -> float:
+        """How far neighbours' exact totals lie apart, in that `norm`; the class proves it."""
+
+    def check(self, layout: Layout) -> None:
+        """Refuse records for which the sensitivity is not proven; asked before anything is paid.
+
+        Raises
+        ------
+        TypeError
+        """
+
+    def rounding(self, layout: Layout) -> Rounding:
+        """What floating point does to `total`, of records of that layout, however they are cut."""
+        return Rounding()
+
+    @abstractmethod
+    def total(self, records: Records) -> np.ndarray:
+        """The sum over these records."""
+
+
+def check_grouped(statistic: Any, layout: Layout) -> None:
+    """Refuse groups where single rows are bounded, and the other way round."""
+    if statistic.grouped != layout.is_grouped:
+        raise TypeError(
+            f"{type(statistic).__name__} has grouped={statistic.grouped}, but the records are "
+            f"{'groups of rows' if layout.is_grouped else 'single rows'}"
+        )
+
+
+def around(centre: np.ndarray) -> np.ndarray | None:
+    """The centre, or None where nothing need be subtracted."""
+    return centre if centre.any() else None
+
+
+def encode(value: Any) -> Any:
+    """Names and numbers, and nothing else: fit for JSON.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdppca.statistics import CountBeyond, Distances, encode
+    >>> encode(CountBeyond(Distances(np.zeros(2)), 3.0))["kind"]
+    'CountBeyond'
+    """
+    if isinstance(value, Kind):
+        content = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+        return {"kind": type(value).__name__, **content}
+    if isinstance(value, np.ndarray):
+        numbers = value.ravel().tolist()
+        return {"dtype": value.dtype.str, "shape": list(value.shape), "numbers": numbers}
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def decode(value: Any) -> Any:
+    """What `encode` was given, to the bit.
+
+    Raises
+    ------
+    ValueError
+        If it names a kind that is not in the closed set, or other fields than that kind has.
+    """
+    if not isinstance(value, dict):
+        return value
+    if "numbers" in value:
+        return np.array(value["numbers"], dtype=value["dtype"]).reshape(value["shape"])
+    name = value.get("kind")
+    if name not in KINDS:
+        raise ValueError(f"kind={name!r} is not a known statistic; install the same skdppca here")
+    content = {key: decode(entry) for key, entry in value.items() if key != "kind"}
+    known = {field.name for field in fields(KINDS[name])}
+    if set(content) != known:
+        raise ValueError(f"{name} has the fields {sorted(known)}; install the same skdppca here")
+    return KINDS[name](**content)
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return value.key if isinstance(value, Kind) else value

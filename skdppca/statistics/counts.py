@@ -1,0 +1,123 @@
+"""Counts of records, and totals of bounded numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..records import Layout, Records, summation_error
+from .base import Measure, Rounding, Statistic
+from .lemmas import bounded_sum, box_sum, count
+from .measures import RowCounts
+
+__all__ = ["BoundedTotal", "Count", "CountBeyond", "CountsBeyond"]
+
+# Numbers that numpy adds one by one before it adds in pairs.
+ONE_BY_ONE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Statistic):
+    """The number of records.
+
+    Proof. One record more or less changes it by 1, and one exchanged by 0 (`lemmas.count`).
+    Attained.
+    """
+
+    shape = ()
+
+    def sensitivity(self, adjacency: str) -> float:
+        return count(adjacency)
+
+    def total(self, records: Records) -> np.ndarray:
+        return np.asarray(records.private_n, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CountBeyond(Statistic):
+    """How many records' numbers exceed a radius.
+
+    Proof. One record changes at most ``measure.moved`` of the numbers, its own where that is 1,
+    and each counts 0 or 1, under both adjacencies. Attained by a number beyond the radius.
+    """
+
+    measure: Measure
+    radius: float
+
+    shape = ()
+
+    @property
+    def additive(self) -> bool:
+        return self.measure.moved == 1
+
+    def sensitivity(self, adjacency: str) -> float:
+        return self.measure.moved * count(adjacency)
+
+    def total(self, records: Records) -> np.ndarray:
+        numbers = _first(records.measured(self.measure))
+        return np.asarray(np.count_nonzero(numbers > self.radius), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CountsBeyond(Statistic):
+    """`CountBeyond` at many radii at once, for holders of records that are far away.
+
+    Proof. ``measure.moved`` times as many terms of 0 or 1 change as there are radii, all of them
+    for a record beyond the largest: ``box_sum``.
+    """
+
+    measure: Measure
+    radii: np.ndarray  # increasing
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.radii.shape
+
+    def sensitivity(self, adjacency: str) -> float:
+        return self.measure.moved * box_sum(0.0, 1.0, len(self.radii), adjacency)
+
+    def total(self, records: Records) -> np.ndarray:
+        numbers = _first(records.measured(self.measure))
+        within = np.searchsorted(np.sort(numbers), self.radii, side="right")
+        return np.asarray(len(numbers) - within, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedTotal(Statistic):
+    """The sum of the records' numbers, or of their squares, none counted beyond a bound.
+
+    Proof. A term a lies between 0 and ``b = bound^power`` (`lemmas.bounded_sum`): adding it moves
+    the sum by ``a <= b``, exchanging it by ``|a - a'| <= b``. Attained by a record at the bound,
+    and one at 0.
+    """
+
+    measure: Measure
+    bound: float
+    power: int = 1
+
+    shape = ()
+
+    def __post_init__(self) -> None:
+        if self.power not in (1, 2):
+            raise ValueError(f"power={self.power} has no bound; choose 1 or 2")
+
+    def sensitivity(self, adjacency: str) -> float:
+        return self.measure.moved * bounded_sum(self.bound**self.power, adjacency)
+
+    def rounding(self, layout: Layout) -> Rounding:
+        is_whole = math.isinf(self.bound) or self.bound % 1 == 0
+        if isinstance(self.measure, RowCounts) and is_whole:
+            return Rounding()  # so are its terms
+        return Rounding(total=summation_error(self.bound**self.power, ONE_BY_ONE, 1))
+
+    def total(self, records: Records) -> np.ndarray:
+        numbers = _first(records.measured(self.measure))
+        clipped = np.where(np.isfinite(numbers), np.minimum(numbers, self.bound), 0.0)
+        return np.asarray((clipped**self.power).sum())
+
+
+def _first(numbers: np.ndarray) -> np.ndarray:
+    """The norms among what a measure says."""
+    return numbers if numbers.ndim == 1 else numbers[:, 0]

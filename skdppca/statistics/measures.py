@@ -1,0 +1,140 @@
+"""Numbers that belong to one record; counts and weights follow from them.
+
+With missing values every measure below is one of the filled record (`Records`): an absent entry is
+read as the centre's, so it adds nothing to a deviation, and the measure stays a function of the
+record and of numbers that were public or released before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, cast
+
+import numpy as np
+
+from ..records import (
+    CANCELLATION,
+    MAX_ROWS,
+    UNIT_ROUNDOFF,
+    Block,
+    Layout,
+    Records,
+    Residual,
+    RowBlock,
+)
+from .base import Measure, around
+
+__all__ = ["Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads", "Squares"]
+
+
+@dataclass(frozen=True, eq=False)
+class _AroundCentre(Measure):
+    centre: np.ndarray
+
+    # Whether a group's number is a sum over its rows.
+    adds_rows: ClassVar[bool] = True
+
+    def error(self, layout: Layout) -> float:
+        exact_rows = (2 * layout.n_features + 16) * UNIT_ROUNDOFF
+        if layout.is_grouped and self.adds_rows:
+            # m rows are added, and their Gram matrix, whose trace is at most sqrt(d) times its norm
+            exact_rows += math.sqrt(layout.n_features + 1) * MAX_ROWS * UNIT_ROUNDOFF
+        # Sparse distances are differences of terms that may be so much larger.
+        return exact_rows * 2 / CANCELLATION if layout.is_sparse else exact_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(_AroundCentre):
+    """Of every record's (mean) row from a centre."""
+
+    adds_rows = False  # a mean row is what it is computed as
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        return block.distances(around(self.centre))
+
+
+@dataclass(frozen=True, eq=False)
+class Spreads(_AroundCentre):
+    """Root of the summed squared distances of a record's rows from a centre."""
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        return block.spreads(around(self.centre))
+
+
+@dataclass(frozen=True, eq=False)
+class GramNorms(_AroundCentre):
+    """Root of the Frobenius norm of a group's Gram matrix, its rows augmented by a constant.
+
+    Of single rows the distance from the centre.
+    """
+
+    constant: float = 0.0
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        return block.gram_norms(around(self.centre), self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class RowCounts(Measure):
+    """How many rows a record has, absent entries or not."""
+
+    def of_all(self, records: Records) -> np.ndarray:
+        return records.private_sizes
+
+    def error(self, layout: Layout) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _OfResidual(Measure):
+    centre: np.ndarray
+    removed: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Squares(_OfResidual):
+    """Of rows that are not explicit: what the norm of every residual needs of them."""
+
+    def width(self, layout: Layout) -> int:
+        return 2
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        nothing = np.zeros((0, len(self.centre)))
+        rows = cast(RowBlock, block)
+        return rows.squares(Residual(nothing, nothing, around(self.centre), self.removed))
+
+    def error(self, layout: Layout) -> float:
+        raise NotImplementedError("no record is clipped by its squares")
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualNorms(_OfResidual):
+    """Frobenius norm of ``A_i W - C``, then what the sum can reuse; see `records.Residual`."""
+
+    directions: np.ndarray
+    prediction: np.ndarray
+    core: np.ndarray | None = None
+
+    @cached_property
+    def residual(self) -> Residual:
+        """The same for a block of records."""
+        centre = around(self.centre)
+        return Residual(self.directions, self.prediction, centre, self.removed, self.core)
+
+    def width(self, layout: Layout) -> int:
+        return 1 if layout.is_explicit else 1 + len(self.directions)
+
+    def needs(self, layout: Layout) -> Measure | None:
+        return None if layout.is_explicit else Squares(self.centre, self.removed)
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        return block.residual_norms(self.residual, given)
+
+    def error(self, layout: Layout) -> float:
+        d, width = layout.n_features, len(self.directions)
+        if layout.is_explicit:
+            return (2 * d * width + 16) * UNIT_ROUNDOFF
+        # The square is what is left of terms that may be 1 / CANCELLATION times larger.
+        return 3 * (2 * d + 2 * width + 16) * UNIT_ROUNDOFF / CANCELLATION

@@ -1,0 +1,230 @@
+"""Sums of the records' products with a few directions, clipped in two ways."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..records import UNIT_ROUNDOFF, Layout, Records, summation_error
+from .base import Measure, Rounding, Statistic, around, check_grouped
+from .gram import clip_measure, clipping, scaled_terms
+from .lemmas import ball_sum, psd_sum
+from .residuals import ResidualSum
+
+__all__ = ["NormProduct", "ProductSum", "coherence", "longest_rows", "slack"]
+
+# A centre is subtracted from every sparse row, at the cost of dense blocks, if what it adds to the
+# products and takes from them again is so many times their radius.
+FAR = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProductSum(ResidualSum):
+    """``sum clip_R(A_i W)``, A_i the Gram matrix of a record's rows less the centre.
+
+    A `ResidualSum` whose measure predicts nothing and removes nothing, so that only a centre can
+    cancel, and sparse rows stay sparse however many features they have. An absent entry is read
+    as the centre's: it adds nothing to a row less the centre, and so nothing to a product.
+
+    Proof. Every term lies in the ball of radius R in Frobenius norm, whatever the record: adding
+    it moves the sum by R, exchanging it by 2 R, attained by opposite terms (`lemmas.ball_sum`).
+    The scores that a record is clipped by are those that are added.
+
+    Rounding. A dense row y with scores s adds ``w y s^T``, of norm at most R. A sparse row x adds
+    ``w x s^T`` and ``-w c s^T``, of norms at most ``R + ||c|| w ||s||`` and ``||c|| w ||s||``. With
+    ``||s|| <= ||y|| + e``, e the rounding error of a product of c, ``w ||s||^2 <= R + e w ||s||``,
+    so ``w ||s|| <= sqrt(R) + e`` as ``w <= 1``.
+    """
+
+    def __post_init__(self) -> None:
+        if self.measure.prediction.any() or self.measure.removed is not None:
+            raise ValueError(
+                "ProductSum bounds the rounding of products alone, but its measure predicts or "
+                "removes something; use ResidualSum"
+            )
+
+    def _terms(self, layout: Layout) -> tuple[bool, float]:
+        residual = self.measure.residual
+        if not layout.is_sparse or residual.centre is None or math.isinf(self.radius):
+            return layout.is_explicit, self.radius
+        far = float(np.linalg.norm(residual.centre))
+        lost = 8 * layout.n_features * UNIT_ROUNDOFF * far
+        terms = self.radius + 2 * far * (math.sqrt(self.radius) + lost)
+        return (True, self.radius) if terms > FAR * self.radius else (False, terms)
+
+
+@dataclass(frozen=True, eq=False)
+class NormProduct(Statistic):
+    """``sum A_i Q``, A_i the Gram matrix of a record whose norm was clipped before.
+
+    Q has p orthonormal columns, released or drawn without data; `directions` holds them as rows.
+    ``q_j`` is the j-th row of Q, and norms of matrices are Frobenius norms. A row counts as
+    ``y = s (x - c)``, s the factor that clips it to norm R, and ``A = y y^T``. The rows of a group
+    are scaled as one, so that ``||A|| <= R^2``. An absent entry is read as c's, in x and in the
+    norm: all below is proven for the filled row, which is a function of the record and of c.
+
+    Proof for any record. ``||(A - B) Q|| <= ||A - B||``, for Q's columns are orthonormal. So adding
+    a record moves the sum by at most ``R^2``, exchanging one by ``sqrt(2) R^2`` (`lemmas.psd_sum`).
+    Attained by a row of norm R in the span of Q, and by two orthogonal ones.
+
+    Proof for rows x of at most D non-zeros (`most`). ``||A Q|| = ||y|| ||Q^T y||``. With
+    ``||Q^T y|| <= reach`` a term is no longer than ``R reach``, and two may point apart
+    (`lemmas.ball_sum`). What reach is: without a centre ``y = s x`` has no more non-zeros than x,
+    so that ``reach = R T``, T being `longest_rows`; attained by D equal entries if Q is one column
+    of equal entries. With a centre y has many, but for ``s <= 1`` also ``||s x|| <= ||y|| + s ||c||
+    <= R + ||c||``, so ``reach = (R + ||c||) T + ||Q^T c||``. This needs the bound on y as well. It
+    fails for ``s > 1``: for rows that are scaled up about a centre only the first proof holds.
+    Absent entries are filled before the surplus ones are dropped (`LargestEntries`), so that the
+    filled row keeps the bound.
+
+    Proof for one interaction (`floor`). The rows ``r_u`` hold zeros and ones, ``deg u`` ones, and
+    count as ``A = r_u r_u^T / max(deg u, m)`` (`Interactions`), of norm at most 1, so that R clips
+    nothing. Neighbours differ in one entry, whatever the adjacency, so all but one row are the
+    same. Let that row have n ones with the interaction, which is at k, and without it n - 1, at S'.
+    With v the sum of their ``q_j`` and ``rho = max_j ||q_j||``, ``||v|| <= min((n - 1) rho,
+    sqrt(n - 1))``, for ``||Q^T 1_S'|| <= ||1_S'||``. Let D be what changes of A.
+
+    n <= m: both are divided by m. Row k of ``D Q`` is ``(v + q_k) / m``, of norm at most
+    ``min(n rho, sqrt(n)) / m``, and the n - 1 rows of S' are ``q_k / m``. Both grow with n: take
+    n = m. And ``||D Q||^2 <= ||D||^2 = (2 n - 1) / m^2``.
+
+    n > m: row k is ``(v + q_k) / n``, of norm at most ``min(rho, 1 / sqrt(n))``; a row of S' is
+    ``q_k / n - v / (n (n - 1))``, of norm at most ``(rho + min(rho, 1 / sqrt(n - 1))) / n``. And D
+    is a difference of two projections on unit vectors of squared inner product ``(n - 1) / n``,
+    so ``||D||^2 = 2 / n``. The largest of all n up to d is taken; if Q is square, a user of m items
+    who loses one attains it.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (d,)
+    directions : ndarray of shape (p, d)
+        Orthonormal rows, but for rounding (`slack`).
+    radius : float
+        R; infinite for no clipping.
+    spherical : bool
+        Rows are scaled up to R as well.
+    grouped : bool
+        A record is a group of rows.
+    most : int or None
+        D, of rows that are seen through `LargestEntries`; None if nothing is known.
+    floor : int or None
+        m, of rows that are seen through `Interactions`; None: neighbours differ in a record.
+    """
+
+    centre: np.ndarray
+    directions: np.ndarray
+    radius: float
+    spherical: bool = False
+    grouped: bool = False
+    most: int | None = None
+    floor: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.grouped and (self.spherical or self.most is not None):
+            raise ValueError(
+                f"spherical={self.spherical} and most={self.most} are for single rows; set "
+                "spherical=False and most=None for groups"
+            )
+        changed = self.spherical or self.grouped or self.most is not None
+        if self.floor is not None and (changed or self.radius < 1 or self.centre.any()):
+            raise ValueError(
+                f"floor={self.floor} is proven for rows about 0 that nothing else changes; set "
+                "centre to 0, radius to at least 1, and spherical, grouped and most to their "
+                "defaults"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.directions.shape
+
+    @property
+    def measure(self) -> Measure:
+        """What records are clipped by."""
+        return clip_measure(self.centre, 0.0, self.grouped)
+
+    def sensitivity(self, adjacency: str) -> float:
+        if self.floor is not None:
+            return _one_interaction(self.directions, self.floor)
+        whole = psd_sum(self.radius**2, adjacency)
+        if self.most is None or (self.spherical and self.centre.any()):
+            return whole
+        length = self.radius + float(np.linalg.norm(self.centre))
+        along = float(np.linalg.norm(self.directions @ self.centre))
+        reach = length * longest_rows(self.directions, self.most) + along
+        return min(whole, ball_sum(self.radius * reach, adjacency))
+
+    def check(self, layout: Layout) -> None:
+        check_grouped(self, layout)
+        if self.most is not None and (layout.most is None or layout.most > self.most):
+            raise TypeError(f"most={self.most} is for rows seen through LargestEntries(most)")
+        if self.floor != layout.floor:
+            raise TypeError(f"floor={self.floor} is for rows seen through Interactions(floor)")
+
+    def rounding(self, layout: Layout) -> Rounding:
+        _, terms = scaled_terms(layout, self.centre, self.radius, self.spherical)
+        # the scores of p columns err by up to root p as much as one product
+        inner = math.ceil(math.sqrt(len(self.directions))) * layout.n_features
+        return Rounding(
+            norms=2 * self.measure.error(layout) + slack(self.directions),
+            total=summation_error(terms**2, layout.span_rows, inner),
+        )
+
+    def total(self, records: Records) -> np.ndarray:
+        weights = None
+        if not math.isinf(self.radius):
+            # kept for the products that follow, which clip the same norms
+            weights = clipping(records.measured(self.measure), self.radius, self.spherical)
+            if scaled_terms(records.layout, self.centre, self.radius, self.spherical)[0]:
+                records = records.explicit()
+        c = around(self.centre)
+        return records.fold(
+            lambda out, block, w: block.add_products(out, w, c, self.directions),
+            self.shape,
+            weights,
+            fill=self.centre,
+        )
+
+
+def coherence(directions: np.ndarray) -> float:
+    """``rho = max_j ||q_j||``."""
+    return math.sqrt(_squares(directions).max())
+
+
+def longest_rows(directions: np.ndarray, most: int) -> float:
+    """Largest ``||Q^T x||`` over x of norm 1 with at most `most` non-zeros, or a little more.
+
+    Proof. With S the non-zeros of x, ``||Q^T x|| <= ||Q_S|| ||x||``, and ``||Q_S||^2`` is the sum
+    of ``||q_j||^2`` over S, at most that of the `most` largest.
+    """
+    squares = _squares(directions)
+    if most < len(squares):
+        squares = np.partition(squares, len(squares) - most)[len(squares) - most :]
+    return math.sqrt(squares.sum())
+
+
+def slack(directions: np.ndarray) -> float:
+    """Relative error of the sensitivities, for directions that are orthonormal but rounded.
+
+    ``||Q||^2 <= 1 + ||Q^T Q - I||``, and sums of p squares and of d of them are rounded.
+    """
+    p, d = directions.shape
+    off = float(np.linalg.norm(directions @ directions.T - np.eye(p)))
+    return off + (d * p + 2 * d + 2 * p + 32) * UNIT_ROUNDOFF
+
+
+def _one_interaction(directions: np.ndarray, floor: int) -> float:
+    """How far one interaction moves the sum; `NormProduct` has the proof."""
+    d = directions.shape[1]
+    rho = min(coherence(directions), 1.0)
+    m = min(floor, d)  # no row has more than d ones, and a larger floor divides by itself
+    few = min((min(m, (m * rho) ** 2) + (m - 1) * rho**2), 2 * m - 1) / floor**2
+    n = np.arange(m + 1, d + 1, dtype=np.float64)
+    others = (n - 1) / n**2 * (rho + np.minimum(rho, 1 / np.sqrt(np.maximum(n - 1, 1)))) ** 2
+    many = np.minimum(2 / n, np.minimum(1 / n, rho**2) + others)
+    return math.sqrt(max(few, many.max(initial=0.0)))
+
+
+def _squares(directions: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", directions, directions)

@@ -1,0 +1,97 @@
+"""Ways to look at records before anything is summed: what travels to whoever holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..records import Interactions as CountedInteractions
+from ..records import LargestEntries as KeptEntries
+from ..records import MeanRows as SingleRows
+from ..records import Records
+from .base import View, around
+
+__all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(View):
+    """Every feature divided by a scale that is public or was released."""
+
+    scale: np.ndarray
+
+    def of(self, records: Records) -> Records:
+        return records.scaled(self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted(View):
+    """Dense rows less a centre that is public or was released; absent entries are 0 then.
+
+    For many passes about one centre, which are then about 0.
+    """
+
+    centre: np.ndarray
+
+    def of(self, records: Records) -> Records:
+        return records.shifted(self.centre)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(View):
+    """The products of the rows less a centre with a few directions, as features.
+
+    With missing values an absent entry is read as the centre's, so it adds nothing to a score.
+    """
+
+    directions: np.ndarray
+    centre: np.ndarray
+
+    def of(self, records: Records) -> Records:
+        return records.scores(self.directions, around(self.centre))
+
+
+@dataclass(frozen=True, eq=False)
+class Explicit(View):
+    """The same records with nothing left to products: sparse rows become dense, block by block."""
+
+    def of(self, records: Records) -> Records:
+        return records.explicit()
+
+
+@dataclass(frozen=True, eq=False)
+class LargestEntries(View):
+    """Sparse rows without all but so many largest entries: a bound enforced on each row alone."""
+
+    most: int
+
+    def of(self, records: Records) -> Records:
+        return KeptEntries(records, self.most)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanRows(View):
+    """Every record's row, or its mean row if it is a group, as a record of its own, dense.
+
+    An absent entry is read as that of `fill`, which is public or was released, before anything
+    else is done. Rows that are infinite, or whose squared norms are, are left out: each tells for
+    itself. So neighbours stay neighbours, or become equal; or one of two exchanged records is left
+    out, and what is seen differs by one record more or less. No statistic here is moved further by
+    that than by an exchange: its terms may be 0, and `KendallMatrix` says so for itself.
+    """
+
+    fill: np.ndarray
+
+    def of(self, records: Records) -> Records:
+        return SingleRows(records, self.fill)
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions(View):
+    """Every non-zero entry counts 1, and a row is divided by ``sqrt(max(its number, floor))``."""
+
+    floor: int
+
+    def of(self, records: Records) -> Records:
+        return CountedInteractions(records, self.floor)

@@ -1,0 +1,470 @@
+"""No method can tell neighbours apart but by its answers; weakened copies of them can."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from skdppca import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    PrivatePCA,
+    ResidualGauss,
+    SmoothSensitivityPCA,
+)
+from skdppca.decomposition.dp_gauss import mechanism as dp_gauss
+from skdppca.decomposition.methods import METHODS
+from skdppca.decomposition.smooth_sensitivity import gap
+from skdppca.maps import projection_map
+from skdppca.model_selection import PrivateSearchCV
+from skdppca.noise import GaussianQuery, NoiseSource
+from skdppca.privacy import Spender
+from skdppca.private_data import PrivateData, Public
+from skdppca.records import Records, _records
+from skdppca.statistics import KINDS, ClippedSum, Distances, Statistic
+
+from .replay import Data, Leak, Method, Run, audit
+
+D = 5
+ADJACENCIES = ("add-remove", "replace-one")
+CONTAINERS = ("dense", "fortran", "float32", "csr", "csr in parts", "list", "groups", "csr groups")
+ROWS, SPARSE = CONTAINERS[:6], ("csr", "csr in parts")
+RNG = np.random.default_rng(0)
+MEAN, SCALES = np.linspace(1, 4, D), np.array([5.0, 3.0, 1.0, 1.0, 0.5])
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method with some parameters, and what it is given."""
+
+    estimator: Callable[..., Any]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    containers: tuple[str, ...] = CONTAINERS
+    epsilons: tuple[float, float] = (20.0, 1.5)
+
+    def fitting(self, adjacency: str, grouped: bool, epsilon: float) -> Method:
+        """What is audited: a fit."""
+        more = {"unit": "person"} if grouped else {}
+        told = {"n_components": 2, "epsilon": epsilon, "adjacency": adjacency, "random_state": 0}
+
+        def fit(X: Any, groups: np.ndarray | None) -> Any:
+            return self.estimator(**told | more | self.parameters).fit(X, groups=groups)
+
+        return fit
+
+
+PURE = {"delta": 0.0, "norm_bound": 9.0, "center": False}
+VARIANTS = {
+    **{name: Variant(method.estimator) for name, method in METHODS.items()},
+    **{
+        f"{name}, private scales": Variant(method.estimator, {"scale": "private"})
+        for name, method in METHODS.items()
+    },
+    **{
+        f"{name}, told all": Variant(
+            method.estimator, {"norm_bound": 9.0, "mean": MEAN, "scale": SCALES}
+        )
+        for name, method in METHODS.items()
+    },
+    "DPGauss, spherical": Variant(DPGauss, {"clip": "spherical"}, ROWS),
+    "DPGauss, auto": Variant(DPGauss, {"n_components": "auto", "whiten": True}),
+    "DPGauss, mle": Variant(DPGauss, {"n_components": "mle", "center": False}),
+    "DPGauss, share": Variant(DPGauss, {"n_components": 0.8, "scale": "private", "center": False}),
+    "ResidualGauss, all": Variant(ResidualGauss, {"n_components": None, "learning_rate": 2.0}),
+    "KDPPCA, split": Variant(KDPPCA, {"sampling": "split"}),
+    "KDPPCA, threads": Variant(KDPPCA, {"n_jobs": 2, "n_iter": 2}, ("dense", "csr", "groups")),
+    "KDPPCA, deflation": Variant(KDPPCA, {"strategy": "deflation"}),
+    "KDPPCA, both": Variant(KDPPCA, {"strategy": "deflation", "sampling": "split"}),
+    "GDPPCA, winsorized": Variant(GDPPCA, {"kernel": "winsorized"}),
+    "GDPPCA, incomplete": Variant(GDPPCA, {"pairs": "incomplete", "n_pairs": 4}),
+    "GDPPCA, centred": Variant(GDPPCA, {"centering": "private", "n_components": "auto"}),
+    "DPPowerMethod, norm": Variant(DPPowerMethod, {"clip": "norm"}),
+    "DPPowerMethod, spherical": Variant(DPPowerMethod, {"clip": "spherical"}, ROWS),
+    "DPPowerMethod, few entries": Variant(DPPowerMethod, {"max_nonzero": 2}, SPARSE),
+    "SmoothSensitivityPCA, all": Variant(SmoothSensitivityPCA, {"n_components": None}),
+    "SmoothSensitivityPCA, student": Variant(
+        SmoothSensitivityPCA, PURE | {"noise": "student"}, ROWS
+    ),
+    "SmoothSensitivityPCA, cauchy": Variant(
+        SmoothSensitivityPCA,
+        PURE | {"noise": "cauchy", "variance_share": 0.0, "n_components": 1},
+    ),
+    "SmoothSensitivityPCA, gaussian": Variant(
+        SmoothSensitivityPCA,
+        PURE | {"noise": "gaussian", "delta": 1e-6, "variance_share": 0.0},
+        epsilons=(0.9, 0.5),
+    ),
+    "PrivatePCA": Variant(PrivatePCA),
+    "PrivatePCA, heavy tails": Variant(PrivatePCA, {"tails": "heavy"}),
+    "PrivatePCA, pure": Variant(PrivatePCA, PURE, ROWS),
+}
+
+
+def ordinary(grouped: bool, n: int = 80) -> list[np.ndarray]:
+    """Records of two strong directions; some are alike, zero, or far away."""
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 5, size=n) if grouped else np.ones(n, int)
+    records = [rng.normal(size=(m, D)) * [5, 3, 1, 1, 0.2] + 2 for m in sizes]
+    records[3] = records[4].copy()
+    records[5][:], records[6][:] = 0.0, 1e160
+    return records
+
+
+def extreme(grouped: bool) -> list[np.ndarray]:
+    """Records that no other is like."""
+    first, second = np.eye(D)[:1], np.eye(D)[1:2]
+    rows = [
+        np.zeros((1, D)),
+        np.full((1, D), 5e-324),
+        np.full((1, D), -1e-160),
+        30.0 * second,
+        1e3 * (first - second),
+        1e160 * first,
+        np.full((1, D), -1.7e308),
+        ordinary(False)[4],
+    ]
+    if not grouped:
+        return rows
+    many = [np.repeat(rows[4], 50, axis=0), np.vstack([rows[5], *rows[:3]]), 9.0 * np.eye(D)]
+    return [*rows[3:7], *many]
+
+
+def pairs(container: str, adjacency: str) -> list[tuple[Data, list[Data]]]:
+    """Data sets, each with its neighbours: the odd record comes, is another, or goes."""
+    grouped = "groups" in container
+    kind = container.removesuffix("groups").strip() or "dense"
+    others, odds = ordinary(grouped), extreme(grouped)
+    first = Data(others, None if adjacency == "add-remove" else others[0] + 0.5, kind, grouped)
+    last = Data(others, odds[3], kind, grouped, odd_first=True)
+    gone = [None] if adjacency == "add-remove" else [odds[0], odds[5], odds[6]]
+    return [
+        (first, [replace(first, odd=odd) for odd in odds]),
+        (last, [replace(last, odd=odd) for odd in gone]),
+    ]
+
+
+def quickly(cases: list[tuple[Any, ...]], every: int) -> list[Any]:
+    """All cases; only one of so many of them in the quick tests."""
+    return [
+        pytest.param(
+            *case, id="-".join(map(str, case)), marks=pytest.mark.slow if i % every else ()
+        )
+        for i, case in enumerate(cases)
+    ]
+
+
+def spread(names: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (name, container, adjacency)
+        for name, variant in names.items()
+        for container in variant.containers
+        for adjacency in ADJACENCIES
+    ]
+
+
+def test_every_method_is_audited():
+    audited = {variant.estimator for variant in VARIANTS.values()}
+    assert audited >= {PrivatePCA, *(method.estimator for method in METHODS.values())}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Records lie in many blocks, and sums have many spans."""
+    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
+    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", 8)
+    monkeypatch.setattr(_records, "SPAN_ROWS", 32)
+
+
+def audited(method: Method, data: Data, neighbours: list[Data]) -> Run:
+    """A run that released something."""
+    run = audit(method, data, neighbours)
+    assert run.error is None
+    assert run.queries
+    return run
+
+
+@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(spread(VARIANTS), 9))
+def test_fits(name: str, container: str, adjacency: str):
+    variant = VARIANTS[name]
+    for (data, neighbours), epsilon in zip(
+        pairs(container, adjacency), variant.epsilons, strict=True
+    ):
+        audited(variant.fitting(adjacency, data.grouped, epsilon), data, neighbours)
+
+
+def search(adjacency: str, grouped: bool, pca: Any = KDPPCA, **more: Any) -> Method:
+    told = {"adjacency": adjacency, "unit": "person" if grouped else "row"}
+    grid = {"n_components": [1, 2], "center": [True, False]}
+
+    def fit(X: Any, groups: np.ndarray | None) -> Any:
+        private = PrivateSearchCV(
+            pca(2, **told, **more), grid, epsilon=20.0, mean_candidates=3, random_state=0
+        )
+        return private.fit(X, groups=groups)
+
+    return fit
+
+
+def in_map(adjacency: str, grouped: bool, labelled: bool = False) -> Method:
+    told = {"adjacency": adjacency, "unit": "person" if grouped else "row"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pca = DPGauss(2, epsilon=20.0, random_state=0).fit(np.vstack(ordinary(False)))
+
+    def show(X: Any, groups: np.ndarray | None) -> Any:
+        if labelled:  # by what every row is, so that a record brings its label along
+            told["y"] = np.where(abs(X[:, [0]]).sum(axis=1) > 3, "long", "short")
+            told["classes"] = ("long", "other")
+        return projection_map(
+            pca, X, epsilon=1.0, delta=1e-6, bins=4, groups=groups, random_state=0, **told
+        )
+
+    return show
+
+
+OTHERS: dict[str, Callable[[str, bool], Method]] = {
+    "search": search,
+    "search, told all": partial(search, pca=DPGauss, norm_bound=9.0, mean=MEAN, scale=SCALES),
+    "map": in_map,
+    "map, labelled": partial(in_map, labelled=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "adjacency"),
+    quickly(list(itertools.product(OTHERS, ("dense", "csr", "groups"), ADJACENCIES)), 5),
+)
+def test_searches_and_maps(name: str, container: str, adjacency: str):
+    for data, neighbours in pairs(container, adjacency):
+        audited(OTHERS[name](adjacency, data.grouped), data, neighbours)
+
+
+@pytest.mark.parametrize("container", ["dense", "csr"])
+@pytest.mark.parametrize("floor", [1, 3])
+def test_one_interaction(container: str, floor: int):
+    rng = np.random.default_rng(2)
+    users = [np.where(rng.random((1, D)) < 0.5, 0.0, rng.normal(size=(1, D))) for _ in range(60)]
+    items = np.eye(D)[:1] * 7.0
+    others = np.array([[0.0, 0.0, 1e160, 5e-324, -1.0]])
+    for odd in (np.zeros((1, D)), others):
+        data = Data(users, odd, container)
+        neighbours = [replace(data, odd=odd + items)]
+        for epsilon in (20.0, 1.0):
+            protected = {"protect": "interaction", "degree_floor": floor, "center": False}
+            variant = Variant(DPPowerMethod, protected)
+            audited(variant.fitting("add-remove", False, epsilon), data, neighbours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("name", ["SmoothSensitivityPCA", "DPPowerMethod", "PrivatePCA"])
+def test_wide_sparse_rows(adjacency: str, name: str):
+    rng, d = np.random.default_rng(3), 2100
+    strong = np.where(rng.random((1, d)) < 0.01, 1.0, 0.0)
+    thin = [np.where(rng.random((1, d)) < 0.003, rng.normal(size=(1, d)), 0.0) for _ in range(80)]
+    users = [row + rng.normal() * strong for row in thin]
+    first = Data(users, None if adjacency == "add-remove" else users[0] + strong, "csr")
+    odds = [30 * strong, -strong, 1e160 * thin[0], np.zeros((1, d))]
+    variant = Variant(VARIANTS[name].estimator, {"n_components": 1})
+    for epsilon in (20.0, 2.0):
+        method = variant.fitting(adjacency, False, epsilon)
+        audited(method, first, [replace(first, odd=odd) for odd in odds])
+
+
+# Weakened copies
+
+
+def convicted(method: Method, adjacency: str = "add-remove", container: str = "dense") -> str:
+    """What the audit finds wrong with a method."""
+    with pytest.raises(Leak) as caught:
+        for data, neighbours in pairs(container, adjacency):
+            audit(method, data, neighbours)
+    return caught.value.kind
+
+
+def fit_of(name: str, epsilon: float = 20.0) -> Callable[[str, bool], Method]:
+    return partial(VARIANTS[name].fitting, epsilon=epsilon)
+
+
+ASKED_BY: dict[str, Callable[[str, bool], Method]] = {
+    "Count": fit_of("DPGauss"),
+    "CountBeyond": fit_of("DPGauss"),
+    "BoundedTotal": fit_of("KDPPCA"),
+    "ClippedSum": fit_of("DPGauss"),
+    "ClippedGram": fit_of("DPGauss"),
+    "ResidualSum": fit_of("KDPPCA"),
+    "ProductSum": fit_of("DPPowerMethod"),
+    "NormProduct": fit_of("DPPowerMethod, norm"),
+    "CapturedTotal": search,
+    "KendallMatrix": fit_of("GDPPCA"),
+    "ColumnCounts": fit_of("DPGauss, private scales"),
+    "MeanSquares": fit_of("DPGauss, private scales", 200.0),
+    "ScoreGram": fit_of("SmoothSensitivityPCA, student"),
+    "Histogram": in_map,
+}
+
+
+@pytest.mark.parametrize("name", ASKED_BY)
+def test_a_sensitivity_that_is_too_small_by_sqrt2_is_convicted(name: str, monkeypatch):
+    kind = KINDS[name]
+    honest = kind.sensitivity
+    monkeypatch.setattr(kind, "sensitivity", lambda self, adj: honest(self, adj) / math.sqrt(2))
+    assert convicted(ASKED_BY[name]("add-remove", False)) == "moved"
+
+
+def test_every_statistic_is_weakened_once():
+    kinds = {name for name, kind in KINDS.items() if issubclass(kind, Statistic)}
+    # Holders of records that are far away are asked for many counts at once; no method asks here.
+    assert kinds - set(ASKED_BY) == {"CountsBeyond"}
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("step", "SmoothSensitivityPCA"), ("reach", "SmoothSensitivityPCA, student")],
+)
+def test_a_span_that_may_move_less_is_convicted(part: str, name: str, monkeypatch):
+    honest = gap.span_sensitivity
+
+    def less(*args: Any) -> Any:
+        claimed = honest(*args)
+        return replace(claimed, **{part: getattr(claimed, part) / math.sqrt(2)})
+
+    monkeypatch.setattr(gap, "span_sensitivity", less)
+    assert convicted(fit_of(name)("add-remove", False)) == "moved"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("module", ["gram", "sums"])
+def test_records_that_are_not_clipped_are_convicted(module: str, adjacency: str, monkeypatch):
+    where = f"skdppca.statistics.{module}.clip_weights"
+    monkeypatch.setattr(where, lambda norms, radius: np.ones_like(norms))
+    assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "moved"
+
+
+def test_an_exact_number_of_records_in_a_mean_is_convicted(monkeypatch):
+    honest = PrivateData.counted
+
+    def counted(data: PrivateData, mu: float) -> PrivateData:
+        return replace(honest(data, mu), n=float(data.source.private_n))
+
+    monkeypatch.setattr(PrivateData, "counted", counted)
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "asked"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_centre_of_the_data_is_convicted(adjacency: str, monkeypatch):
+    def centre(data: PrivateData) -> PrivateData:
+        return data.about(np.median(data.source._X, axis=0))
+
+    monkeypatch.setattr(dp_gauss, "rough_centre", centre)
+    assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "asked"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_radius_that_is_an_exact_quantile_is_convicted(adjacency: str, monkeypatch):
+    def radius(data: PrivateData, measure: Any, excess: float, mu: float, name: str) -> float:
+        norms = np.sort(np.ravel(data.source.measured(measure)))
+        return float(norms[-1 - min(round(excess), len(norms) - 1)])
+
+    monkeypatch.setattr(PrivateData, "radius", radius)
+    assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "asked"
+
+
+def scaled_after_a_search(X: Any, groups: np.ndarray | None) -> Any:
+    """A method that looks at norms before and after it scales."""
+    data = PrivateData(
+        Records(X), Public(D, "add-remove"), Spender(3.0), NoiseSource(0), np.zeros(D), n=80.0
+    )
+    radius = data.radius(Distances(data.centre), 5.0, 1.0, "radius")
+    return data.scaled(np.full(D, 0.01)).ask(ClippedSum(np.zeros(D), radius))
+
+
+def test_a_cache_that_survives_in_derived_records_is_convicted(monkeypatch):
+    for data, neighbours in pairs("dense", "add-remove"):
+        audited(scaled_after_a_search, data, neighbours)
+
+    def derived(records: Records) -> Records:
+        other = copy.copy(records)
+        other._measured = records._measured
+        return other
+
+    monkeypatch.setattr(Records, "_derived", derived)
+    assert convicted(scaled_after_a_search) == "moved"
+
+
+def test_parts_by_position_are_convicted(monkeypatch):
+    def assign(records: Records, shares: Any, noise: NoiseSource) -> list[Records]:
+        part = np.arange(records.private_n) % len(shares)
+        return [records._subset(part == i) for i in range(len(shares))]
+
+    monkeypatch.setattr(Records, "assign", assign)
+    assert convicted(fit_of("KDPPCA, split")("add-remove", False)) == "moved"
+
+
+def test_a_budget_that_is_never_spent_is_convicted(monkeypatch):
+    monkeypatch.setattr(Spender, "left", property(lambda spender: spender.mu))
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "moved"
+
+
+def test_noise_that_is_too_small_is_convicted(monkeypatch):
+    def too_small(query: GaussianQuery) -> float:
+        return query.widened_sensitivity / query.mu / math.sqrt(2)
+
+    monkeypatch.setattr(GaussianQuery, "noise_sd", property(too_small))
+    assert convicted(in_map("add-remove", False)) == "moved"
+
+
+def tell_in_details(n: int, release: Any) -> Any:
+    return replace(release, details={**release.details, "rows": n})
+
+
+def tell_in_a_shape(n: int, release: Any) -> Any:
+    return replace(release, components=release.components[: 1 + n % 2])
+
+
+def tell_in_a_warning(n: int, release: Any) -> Any:
+    if n % 2:
+        warnings.warn("an odd number of records", stacklevel=2)
+    return release
+
+
+def tell_in_an_error(n: int, release: Any) -> Any:
+    if n % 2:
+        raise ValueError("an odd number of records")
+    return release
+
+
+@pytest.mark.parametrize(
+    "tell", [tell_in_details, tell_in_a_shape, tell_in_a_warning, tell_in_an_error]
+)
+def test_what_tells_the_exact_number_of_records_is_convicted(tell: Any, monkeypatch):
+    honest = dp_gauss.DPGaussMechanism.run
+    monkeypatch.setattr(
+        dp_gauss.DPGaussMechanism,
+        "run",
+        lambda self, data: tell(data.source.private_n, honest(self, data)),
+    )
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "told"
+
+
+def test_a_question_that_is_asked_of_some_data_only_is_convicted(monkeypatch):
+    honest = dp_gauss.DPGaussMechanism.run
+
+    def run(self: Any, data: PrivateData) -> Any:
+        if data.source.private_n % 2:
+            data = data.counted(data.share(0.01))
+        return honest(self, data)
+
+    monkeypatch.setattr(dp_gauss.DPGaussMechanism, "run", run)
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "asked"

@@ -1,0 +1,55 @@
+"""The sensitivities of the papers, kept in benchmarks/: larger than ours, whatever is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca import DPPowerMethod
+from skdppca.metrics import captured_variance
+
+from ...benchmarks import load
+
+N, D, K = 4000, 30, 3
+X = np.random.default_rng(0).normal(size=(N, D)) * np.r_[8.0, 6.0, 4.0, np.ones(D - 3)]
+ZEROS_AND_ONES = sparse.csr_array((np.random.default_rng(1).random((800, 40)) < 0.3).astype(float))
+
+
+PAPERS = load("experiments_power._papers")
+FACTORIES = (DPPowerMethod, PAPERS.NicolasPowerMethod, PAPERS.BalcanPowerMethod)
+
+
+def sensitivity(factory, rows, **parameters):
+    """Of the first product."""
+    pca = factory(K, epsilon=4.0, n_iter=1, random_state=0, **parameters).fit(rows)
+    return next(s.sensitivity for s in pca.privacy_.spendings if s.name == "product")
+
+
+def test_prior_sensitivities_are_larger():
+    found = [sensitivity(factory, X, norm_bound=20.0) for factory in FACTORIES]
+    assert found == sorted(found)
+    assert found[2] > 1.3 * found[1] > 1.3 * found[0]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"max_nonzero": 12, "norm_bound": 4.0}, {"protect": "interaction"}], ids=str
+)
+def test_prior_sensitivities_are_larger_of_sparse_rows(parameters):
+    given = {"center": False, **parameters}
+    found = [sensitivity(factory, ZEROS_AND_ONES, **given) for factory in FACTORIES]
+    assert found[0] < found[1] <= found[2]
+
+
+def test_their_noise_leaves_less_to_be_found():
+    told = {"epsilon": 4.0, "clip": "norm", "random_state": 0}
+    ours, theirs = (
+        captured_variance(factory(K, **told).fit(X), X) for factory in (FACTORIES[0], FACTORIES[2])
+    )
+    assert ours > 0.95 > theirs > 0.6
+
+
+@pytest.mark.parametrize("factory", FACTORIES[1:])
+def test_products_that_are_clipped_have_no_such_bound(factory):
+    with pytest.raises(ValueError, match="set clip='norm'"):
+        factory(K).fit(X)

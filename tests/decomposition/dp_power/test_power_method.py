@@ -1,0 +1,95 @@
+"""The iterations take any product; those of the mechanism cost what they are told."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from skdppca.decomposition.dp_power.mechanism import DPPowerMechanism
+from skdppca.decomposition.dp_power.power_method import power_method
+from skdppca.mechanisms.clipping import Clip
+
+from ...asking import private_data
+
+RNG = np.random.default_rng(0)
+D = 6
+BASE = RNG.normal(size=(40, D))
+W = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+
+
+def mechanism(**more):
+    told = {
+        "n_components": 2,
+        "center": False,
+        "variance_share": 0.0,
+        "n_iter": 2,
+        "oversampling": 0,
+        "budget_ratio": 1.0,
+        "clip": "auto",
+        "max_nonzero": None,
+        "degree_floor": None,
+    }
+    return DPPowerMechanism(**told | more)
+
+
+def test_any_product_will_do():
+    # such as a secure sum of what two parties hold
+    parts = [BASE[:20], BASE[20:]]
+    asked = []
+
+    def product(directions, mu):
+        asked.append(mu)
+        np.testing.assert_allclose(directions @ directions.T, np.eye(4), atol=1e-12)
+        return sum(directions @ part.T @ part for part in parts)
+
+    start = np.linalg.qr(RNG.normal(size=(D, 4)))[0].T
+    V, core = power_method(product, start, [1.0] * 60, 2)
+    values, vectors = np.linalg.eigh(BASE.T @ BASE)
+    np.testing.assert_allclose(np.abs(np.sum(V * vectors.T[::-1][:2], axis=1)), 1.0)
+    np.testing.assert_allclose(np.diag(core), values[::-1][:2])
+    assert asked == [1.0] * 60
+
+
+def test_a_product_that_is_no_number_is_no_answer():
+    with pytest.raises(ValueError, match="scale it down"):
+        power_method(lambda W, mu: W * math.inf, W, [1.0], 2)
+
+
+def test_products_cost_what_they_are_told_and_no_more():
+    data = private_data(BASE, 1.0, n=40.0)
+    product = partial(mechanism()._of_clipped_products, data, 0.3)
+    for mu in (0.5, 0.6):
+        product(W, mu)
+    names = ["product", "radius of the product"]
+    queries = data.spender.queries
+    costs = {name: math.hypot(*(q.mu for q in queries if q.name == name)) for name in names}
+    assert {q.name for q in queries} == set(names)
+    assert costs["product"] == pytest.approx(math.hypot(0.5, 0.6))
+    assert 0.93 * 0.3 * math.sqrt(2) < costs["radius of the product"] <= 0.3 * math.sqrt(2)
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        product(W, 0.6)
+
+
+def test_products_of_clipped_rows_cost_what_they_are_told_and_no_more():
+    data = private_data(BASE, 1.0, n=40.0)
+    product = partial(mechanism()._of_clipped_norms, data, Clip(1.0))
+    for mu in (0.5, 0.6):
+        product(W, mu)
+    assert [(q.name, q.mu) for q in data.spender.queries] == [("product", 0.5), ("product", 0.6)]
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        product(W, 0.7)
+
+
+@pytest.mark.parametrize("clip", ["auto", "norm", "spherical"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_passes_spend_all_of_the_budget(clip, adjacency):
+    data = private_data(np.tile(BASE, (50, 1)), 2.0, n=2000.0, adjacency=adjacency)
+    mechanism(clip=clip, n_iter=3, budget_ratio=2.0).directions(data, 2)
+    products = [q.mu for q in data.spender.queries if q.name == "product"]
+    assert len(products) == 3
+    np.testing.assert_allclose(products[1] / products[0], math.sqrt(2))
+    assert math.fsum(q.mu**2 for q in data.spender.queries) == pytest.approx(4.0, rel=0.02)
+    assert math.fsum(q.mu**2 for q in data.spender.queries) <= 4.0 * (1 + 1e-12)

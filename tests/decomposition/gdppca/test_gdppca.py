@@ -1,0 +1,278 @@
+"""What GDPPCA claims beside its privacy; statistical claims hold with a margin at fixed seeds."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from skdppca import GDPPCA, PrivacyAccountant
+from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
+from skdppca.decomposition.gdppca import mechanism
+from skdppca.exceptions import NotReleasedError
+from skdppca.metrics import sin_theta
+from skdppca.noise import GaussianQuery
+from skdppca.records import Records
+from skdppca.records.pairs import MAX_COMPLETE
+from skdppca.statistics import KendallMatrix, MeanRows
+
+N, D = 2000, 6
+SPECTRUM = ([9.0, 4.0], 1.0)
+DRAWS = {
+    "Gaussian": make_gaussian(N, D, *SPECTRUM, random_state=0),
+    "Cauchy": make_elliptical(N, D, *SPECTRUM, df=1, random_state=0),
+    "contaminated": make_contaminated(N, D, *SPECTRUM, random_state=0),
+}
+GAUSSIAN = DRAWS["Gaussian"]
+WAYS = [
+    {},
+    {"pairs": "incomplete"},
+    {"kernel": "winsorized"},
+    {"kernel": "winsorized", "norm_bound": 3.0, "pairs": "incomplete"},
+    {"centering": "private"},
+    {"centering": "private", "kernel": "winsorized"},
+]
+
+on_all_ways = pytest.mark.parametrize("way", WAYS, ids=str)
+on_all_draws = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+
+
+def fit(X, n_components=2, epsilon=2.0, **parameters):
+    return GDPPCA(n_components, epsilon=epsilon, random_state=0, **parameters).fit(X)
+
+
+@on_all_draws
+@on_all_ways
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_components_are_found_whatever_the_tails(draw, way, adjacency):
+    pca = fit(draw.X, adjacency=adjacency, **way)
+    assert sin_theta(pca.components_, draw.components) < 0.2
+
+
+def test_outliers_that_mislead_a_covariance_do_not_mislead_it():
+    draw = DRAWS["contaminated"]
+    assert sin_theta(PCA(2).fit(draw.X).components_, draw.components) > 0.9
+    assert sin_theta(fit(draw.X), draw.components) < 0.2
+
+
+@pytest.mark.parametrize("way", [{}, {"pairs": "incomplete"}], ids=str)
+def test_components_do_not_depend_on_where_the_rows_lie(way):
+    near, far = (fit(GAUSSIAN.X + s, location_share=0.0, **way) for s in (0.0, 1e8))
+    np.testing.assert_allclose(near.components_, far.components_, atol=1e-5)
+
+
+@pytest.mark.parametrize("power", [-300, 120])
+@pytest.mark.parametrize("way", [{}, {"pairs": "incomplete"}], ids=str)
+def test_signs_do_not_depend_on_the_unit(way, power):
+    ones, others = (fit(GAUSSIAN.X * u, mean=np.zeros(D), **way) for u in (1, 2.0**power))
+    np.testing.assert_allclose(ones.components_, others.components_, atol=1e-8)
+
+
+def test_without_noise_it_is_the_kendall_matrix():
+    X = GAUSSIAN.X[:200]
+    matrix = KendallMatrix(D).total(Records(X).seen(MeanRows(np.zeros(D))))
+    expected = np.linalg.eigh(matrix, UPLO="U")[1].T[::-1]
+    found = fit(X, None, math.inf).components_
+    np.testing.assert_allclose(np.abs(found @ expected.T), np.eye(D), atol=1e-7)
+
+
+@on_all_draws
+def test_the_location_is_found_far_from_the_origin_and_among_outliers(draw):
+    mean = np.full(D, 1000.0)
+    for way in ({}, {"centering": "private"}):
+        pca = fit(draw.X + mean, **way)
+        assert np.linalg.norm(pca.mean_ - mean) < 1.0  # of a spread of 4.4
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Cauchy"])
+def test_ratios_are_those_of_the_scatter_matrix(name):
+    ratios = fit(DRAWS[name].X, D).explained_variance_ratio_
+    np.testing.assert_allclose(ratios[:2], np.array([10, 5]) / 19, rtol=0.15)
+    assert ratios.sum() == pytest.approx(1)
+
+
+@on_all_ways
+def test_variances_of_gaussian_rows_have_their_scale(way):
+    pca = fit(GAUSSIAN.X, epsilon=4.0, **way)
+    np.testing.assert_allclose(pca.explained_variance_, [10, 5], rtol=0.25)
+    assert pca.noise_variance_ == pytest.approx(1, rel=0.4)
+
+
+@on_all_ways
+def test_without_noise_parts_can_be_left_out(way):
+    pca = fit(GAUSSIAN.X, epsilon=math.inf, location_share=0.0, variance_share=0.0, **way)
+    assert sin_theta(pca.components_, GAUSSIAN.components) < 0.1
+
+
+def test_ratios_are_free_and_their_scale_is_not():
+    pca = fit(GAUSSIAN.X, variance_share=0.0)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, np.array([10, 5]) / 19, rtol=0.15)
+    assert not any("median" in query.name for query in pca.privacy_.spendings[-1:])
+    with pytest.raises(NotReleasedError, match=r"variance_share=0\.05"):
+        pca.explained_variance_  # noqa: B018
+
+
+def test_winsorized_ratios_need_the_scale():
+    with pytest.raises(NotReleasedError, match="set variance_share"):
+        fit(GAUSSIAN.X, variance_share=0.0, kernel="winsorized").explained_variance_ratio_  # noqa: B018
+    with pytest.raises(ValueError, match=r"n_components=0.5 .*variance_share=0\.05"):
+        fit(GAUSSIAN.X, 0.5, variance_share=0.0, kernel="winsorized")
+
+
+@on_all_ways
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("shares", [{}, {"location_share": 0.4, "variance_share": 0.5}], ids=str)
+def test_no_more_than_the_budget_is_spent_and_hardly_less(way, adjacency, shares):
+    pca = fit(GAUSSIAN.X, adjacency=adjacency, **way, **shares)
+    spent = sum(query.mu**2 for query in pca.privacy_.spendings) / pca.privacy_.event.mu**2
+    assert 0.9 < spent <= 1 + 1e-9
+
+
+def names(pca):
+    return [query.name for query in pca.privacy_.spendings]
+
+
+def test_a_public_mean_costs_nothing():
+    pca = fit(GAUSSIAN.X, mean=np.ones(D))
+    assert "location" not in names(pca)
+    np.testing.assert_array_equal(pca.mean_, 1.0)
+
+
+@pytest.mark.parametrize("way", [{"location_share": 0.0}, {"center": False}], ids=str)
+def test_a_location_is_released_on_request_only(way):
+    pca = fit(GAUSSIAN.X, **way)
+    assert "location" not in names(pca)
+    np.testing.assert_array_equal(pca.mean_, 0.0)
+
+
+def test_a_radius_is_searched_only_if_it_is_not_public():
+    searched, told = (
+        fit(GAUSSIAN.X, kernel="winsorized", norm_bound=bound) for bound in (None, 3.0)
+    )
+    assert "radius of winsorisation" in names(searched)
+    assert "radius of winsorisation" not in names(told)
+    assert told.privacy_.details["norm_bound"] == 3.0
+    # the median of sqrt(10 z^2 + 5 z^2 + 4 z^2) is about 3.9
+    assert searched.privacy_.details["norm_bound"] == pytest.approx(3.9, rel=0.15)
+
+
+@pytest.mark.parametrize(("count", "pairs"), [(20.0, "complete"), (1e5, "incomplete")])
+def test_the_noisy_count_alone_decides_which_pairs_are_formed(monkeypatch, count, pairs):
+    release = GaussianQuery.release
+
+    def told(query, total, noise):
+        return count if query.name == "number of records" else release(query, total, noise)
+
+    monkeypatch.setattr(GaussianQuery, "release", told)
+    for n in (30, 300):
+        assert fit(GAUSSIAN.X[:n]).privacy_.details["pairs"] == pairs
+
+
+def test_incomplete_pairs_estimate_what_complete_ones_do():
+    complete = fit(GAUSSIAN.X, epsilon=math.inf)
+    for n_pairs, most in ((4, 0.1), (200, 0.02)):
+        pca = fit(GAUSSIAN.X, epsilon=math.inf, pairs="incomplete", n_pairs=n_pairs)
+        assert sin_theta(pca.components_, complete.components_) < most
+
+
+def test_an_odd_number_of_pairs_is_refused():
+    with pytest.raises(ValueError, match=r"n_pairs=7 is odd.*choose 8"):
+        fit(GAUSSIAN.X, n_pairs=7)
+
+
+@pytest.mark.parametrize("unit", ["row", "patient"])
+def test_too_many_records_for_all_pairs_are_refused_for_nothing(unit):
+    accountant = PrivacyAccountant(10.0, 1e-4, unit=unit)
+    groups = None if unit == "row" else np.arange(MAX_COMPLETE + 1)
+    pca = GDPPCA(pairs="complete", unit=unit, accountant=accountant, random_state=0)
+    with pytest.raises(ValueError, match=f"more than {MAX_COMPLETE} .*set pairs='incomplete'"):
+        pca.fit(np.zeros((MAX_COMPLETE + 1, 2)), groups=groups)
+    assert accountant.receipts == ()
+
+
+def test_of_groups_only_their_number_is_limited():
+    groups = np.arange(MAX_COMPLETE + 1) // 1000
+    pca = GDPPCA(pairs="complete", unit="patient", location_share=0.0, random_state=0)
+    pca.fit(np.zeros((MAX_COMPLETE + 1, 2)), groups=groups)
+    assert pca.privacy_.details["pairs"] == "complete"
+
+
+def test_all_pairs_are_formed_only_on_a_count_that_cannot_be_off_by_too_many():
+    # "auto" then never meets more records than all pairs may have, short of 100 sds
+    most = mechanism.COMPLETE_UP_TO + 100 * mechanism.LARGEST_COUNT_SD
+    assert most < MAX_COMPLETE
+
+
+@pytest.mark.parametrize(("epsilon", "pairs"), [(0.5, "complete"), (1e-3, "incomplete")])
+def test_a_count_of_too_much_noise_is_not_trusted_with_all_pairs(monkeypatch, epsilon, pairs):
+    release = GaussianQuery.release
+
+    def told(query, total, noise):
+        return 20.0 if query.name == "number of records" else release(query, total, noise)
+
+    monkeypatch.setattr(GaussianQuery, "release", told)
+    assert fit(GAUSSIAN.X[:30], epsilon=epsilon).privacy_.details["pairs"] == pairs
+
+
+@pytest.mark.parametrize("way", [{}, {"pairs": "incomplete"}, {"centering": "private"}], ids=str)
+def test_a_group_counts_by_its_mean_row(way):
+    rows = GAUSSIAN.X[:900].reshape(300, 3, D)
+    groups = np.repeat(np.arange(300), 3)
+    told = {"mean": np.zeros(D), **way}
+    by_group = GDPPCA(2, unit="patient", random_state=0, **told).fit(
+        GAUSSIAN.X[:900], groups=groups
+    )
+    by_mean = GDPPCA(2, random_state=0, **told).fit(rows.mean(axis=1))
+    np.testing.assert_allclose(by_group.components_, by_mean.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "pairs"), [(200, "complete"), (2000, "none")])
+def test_signs_are_taken_around_a_private_centre_only_if_it_can_be_found(n, pairs):
+    pca = fit(GAUSSIAN.X[:n] + 100.0, centering="private", epsilon=1.0)
+    assert pca.privacy_.details["pairs"] == pairs
+    told = fit(GAUSSIAN.X[:n], centering="private", epsilon=1.0, mean=np.zeros(D))
+    assert told.privacy_.details["pairs"] == "none"
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_centre_that_is_too_dear_to_be_found_is_not_used(d):
+    # few features: its noise would do, but no distance is found at this budget
+    X = make_gaussian(500, d, *SPECTRUM, random_state=0).X + 100.0
+    pca = GDPPCA(2, centering="private", epsilon=0.5, delta=1e-5, random_state=0).fit(X)
+    assert pca.privacy_.details["pairs"] == "complete"
+
+
+def test_auto_keeps_what_stands_above_the_noise():
+    assert fit(GAUSSIAN.X, "auto", 4.0).n_components_ == 2
+    assert fit(GAUSSIAN.X, 0.7, 4.0).n_components_ == 2
+
+
+@on_all_ways
+@pytest.mark.parametrize("far", [np.finfo(float).max, 1e200])
+def test_a_row_that_overflows_is_no_record(monkeypatch, way, far):
+    seen = []
+    release = GaussianQuery.release
+
+    def recording(query, total, noise):
+        seen[-1].append(np.array(total, dtype=float))
+        return release(query, total, noise)
+
+    monkeypatch.setattr(GaussianQuery, "release", recording)
+    X = GAUSSIAN.X[:50]
+    for rows in (X, np.insert(X, 7, far, axis=0)):
+        seen.append([])
+        fit(rows, location_share=0.0, **{"mean": np.zeros(D), **way})
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_that_are_all_alike_give_a_finite_release():
+    for epsilon in (1.0, math.inf):
+        pca = fit(np.ones((50, 3)), epsilon=epsilon)
+        assert np.isfinite(pca.explained_variance_).all()
+        assert np.isfinite(pca.components_).all()
+
+
+def test_complete_pairs_stop_at_a_documented_number():
+    assert mechanism.COMPLETE_UP_TO < MAX_COMPLETE
+    assert str(MAX_COMPLETE) in GDPPCA.__doc__

@@ -1,0 +1,130 @@
+"""KDPPCA: how it divides its budget or its records, and oracles that users write."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from skdppca import KDPPCA, KDPOjas
+from skdppca.mechanisms.steps import orthonormal_start
+from skdppca.metrics import sin_theta
+from skdppca.statistics import Count
+
+from ..easy import BARE, fitted, names, spiked
+
+
+def spent(pca, name):
+    """Sum of the squares of mu of all queries of that name, by part of the records."""
+    total = Counter()
+    for spending in pca.privacy_.spendings:
+        total[spending.part] += spending.mu**2 * (spending.name == name)
+    return total
+
+
+@pytest.mark.parametrize(("strategy", "times"), [("block", 3), ("deflation", 6)])
+@pytest.mark.parametrize("sampling", ["reuse", "split"])
+def test_it_takes_so_many_steps(strategy, times, sampling):
+    pca = fitted(KDPPCA, 2, strategy=strategy, sampling=sampling, n_iter=3, **BARE)
+    assert names(pca).count("gradient") == times
+
+
+def test_reused_records_pay_for_every_step():
+    pca = fitted(KDPPCA, 2, range_share=0.4, **BARE)
+    whole = pca.privacy_.event.mu**2
+    assert spent(pca, "gradient")[""] == pytest.approx(0.6 * whole)
+    # A search may end one of its nine steps early.
+    assert 0.4 * 8 / 9 * (1 - 1e-9) <= spent(pca, "radius of the gradient")[""] / whole <= 0.4
+
+
+@pytest.mark.parametrize(("strategy", "n_parts"), [("block", 6), ("deflation", 12)])
+def test_split_records_pay_for_one_step_all_there_is(strategy, n_parts):
+    pca = fitted(KDPPCA, 2, strategy=strategy, sampling="split", n_iter=3, **BARE)
+    total = spent(pca, "gradient") + spent(pca, "radius of the gradient")
+    assert len(total) == n_parts
+    shares = np.array(list(total.values())) / pca.privacy_.event.mu**2
+    assert 8 / 9 * (1 - 1e-9) <= shares.min() <= shares.max() <= 1
+
+
+@pytest.mark.parametrize("strategy", ["block", "deflation"])
+def test_a_finite_learning_rate_finds_them_too(strategy):
+    # Of 40 seeds none was off by more than 0.002.
+    pca = fitted(KDPPCA, 2, strategy=strategy, learning_rate=20.0)
+    assert sin_theta(pca, spiked(2).components) < 0.01
+
+
+def test_the_noise_follows_the_spread_and_not_the_length_of_the_records():
+    radii = {}
+    for factory in (KDPPCA, KDPOjas):
+        spendings = fitted(factory, 2, **BARE).privacy_.spendings
+        radii[factory] = [s.sensitivity for s in spendings if s.name == "gradient"]
+    assert radii[KDPPCA][-1] < 0.1 * radii[KDPPCA][0]
+    assert radii[KDPOjas][-1] > 0.5 * radii[KDPOjas][0]
+
+
+def random_direction(mean):
+    return orthonormal_start(1, mean.n_features, mean.removed, mean.data.noise)
+
+
+def three_steps(mean):
+    """The power iteration, around 0, with a third of the budget a step."""
+    whole, w = mean.left, random_direction(mean)
+    for _ in range(3):
+        mus = (whole * math.sqrt(share) for share in (0.03, 0.3))
+        gradient = mean(w, np.zeros_like(w), *mus).mean
+        value = float((w @ gradient.T)[0, 0])
+        w = gradient / np.linalg.norm(gradient)
+    return w[0], value
+
+
+@pytest.mark.parametrize("sampling", ["reuse", "split"])
+def test_an_oracle_of_ones_own_does(sampling):
+    # Of 40 seeds none was off by more than 0.02.
+    pca = fitted(KDPPCA, 2, strategy="deflation", sampling=sampling, oracle=three_steps)
+    assert sin_theta(pca, spiked(2).components) < 0.05
+    search = spent(pca, "gradient")
+    assert sum(search.values()) > 0
+    assert max(search.values()) <= pca.privacy_.event.mu**2
+
+
+def too_large_a_mean(mean):
+    w = random_direction(mean)
+    mean(w, 0 * w, 0.1 * mean.left, 1.01 * mean.left)
+
+
+def one_mean_too_many(mean):
+    mu, w = mean.left / math.sqrt(3), random_direction(mean)
+    for _ in range(4):
+        mean(w, 0 * w, 0.1 * mu, 0.99 * mu)
+
+
+def a_portion_and_all(mean):
+    whole = mean.left
+    mean.portion(0.5 * whole)
+    mean.portion(whole)
+
+
+def parts_and_more(mean):
+    whole = mean.left
+    mean.parts((1, 1))
+    mean.data.ask(Count(), 0.01 * whole)
+
+
+@pytest.mark.parametrize("sampling", ["reuse", "split"])
+@pytest.mark.parametrize(
+    "oracle", [too_large_a_mean, one_mean_too_many, a_portion_and_all, parts_and_more]
+)
+def test_an_oracle_cannot_overspend(oracle, sampling):
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        fitted(KDPPCA, 2, strategy="deflation", sampling=sampling, oracle=oracle)
+
+
+@pytest.mark.parametrize("unit", ["row", "flower"])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+@pytest.mark.parametrize("strategy", ["block", "deflation"])
+def test_parts_without_a_record_do(strategy, epsilon, unit):
+    # An error would tell that there are few records.
+    X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]])
+    pca = KDPPCA(2, strategy=strategy, sampling="split", epsilon=epsilon, unit=unit, random_state=0)
+    pca.fit(X, groups=None if unit == "row" else [0, 1])
+    assert np.isfinite(pca.components_).all()

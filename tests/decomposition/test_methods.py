@@ -1,0 +1,114 @@
+"""The table of methods: all there are, under the same names wherever one is chosen."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+import skdppca
+from skdppca import PrivatePCA, decomposition
+from skdppca.cli import _fit, _main, _plan
+from skdppca.decomposition import METHODS, BasePrivatePCA
+
+from ..estimators import ESTIMATORS, takes
+
+X = np.random.default_rng(0).normal(size=(500, 6))
+
+on_all_methods = pytest.mark.parametrize("name", METHODS)
+
+
+def estimators_of_the_package():
+    """Every class that can be fitted, wherever it is defined, and however deep its base is."""
+    found, left = set(), [BasePrivatePCA]
+    for module in pkgutil.walk_packages(decomposition.__path__, f"{decomposition.__name__}."):
+        importlib.import_module(module.name)
+    while left:
+        more = left.pop().__subclasses__()
+        left += more
+        found |= {cls for cls in more if cls.__module__.startswith("skdppca.")}
+    return {cls for cls in found if not inspect.isabstract(cls)}
+
+
+def test_it_holds_every_estimator_but_the_one_that_chooses():
+    methods = {method.estimator for method in METHODS.values()}
+    assert methods | {PrivatePCA} == estimators_of_the_package()
+    assert PrivatePCA not in methods
+
+
+@on_all_methods
+def test_a_method_has_the_name_of_its_class_and_a_room(name):
+    factory = METHODS[name].estimator
+    assert factory.__name__ == name
+    assert getattr(skdppca, name) is factory
+    room, file = factory.__module__.removeprefix("skdppca.decomposition.").split(".")
+    assert file == "estimator"
+    assert getattr(importlib.import_module(f"skdppca.decomposition.{room}"), name) is factory
+
+
+def test_the_common_tests_run_on_all_of_them():
+    assert {factory for _, factory in ESTIMATORS} == estimators_of_the_package()
+
+
+@on_all_methods
+def test_every_method_can_be_chosen(name):
+    PrivatePCA(method=name)._validate_params()
+    assert PrivatePCA(2, method=name).fit(X).privacy_.details["method"] == name
+
+
+def test_what_is_no_method_cannot_be_chosen():
+    with pytest.raises(ValueError, match="'method' parameter"):
+        PrivatePCA(2, method="PCA").fit(X)
+
+
+def test_the_command_line_has_every_method_under_its_one_name():
+    commands = {method.command: method.estimator for method in METHODS.values()}
+    assert len(commands) == len(METHODS)
+    assert _fit.METHODS == {"auto": PrivatePCA, **commands}
+    assert set(_plan.PLANNED) == set(commands)
+
+
+@on_all_methods
+@pytest.mark.parametrize("command", ["fit", "plan"])
+def test_the_command_line_takes_a_method_by_either_name(name, command):
+    given = {
+        "fit": ["data.csv", "--epsilon", "1", "--delta", "1e-6", "--out", "out"],
+        "plan": ["--n", "9", "--d", "3", "-k", "1"],
+    }
+    for text in (name, name.lower(), METHODS[name].command):
+        options = _main._parser().parse_args([command, *given[command], "--method", text])
+        chosen = options.method if command == "fit" else options.method[0]
+        assert chosen == METHODS[name].command
+
+
+@on_all_methods
+def test_components_are_chosen_by_a_spectrum_exactly_where_there_is_one(name):
+    method = METHODS[name]
+    assert takes(method.estimator, {"n_components": "auto"}) == method.spectral
+    assert (method.command in _fit.SPECTRAL) == method.spectral
+    details = method.estimator(2).fit(X).privacy_.details
+    assert ("spectrum" in details) == method.spectral
+
+
+@on_all_methods
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_query_that_a_plan_looks_for_is_in_the_report(name, adjacency):
+    method = METHODS[name]
+    report = method.estimator(2, adjacency=adjacency, random_state=0).fit(X).privacy_
+    queries = {spending.name for spending in report.spendings}
+    assert method.query in queries if method.query else "span" in queries
+
+
+# DPPowerMethod clips norms where a bound is given, and products, as the table says, where none is.
+@pytest.mark.parametrize("name", [n for n in METHODS if METHODS[n].query and n != "DPPowerMethod"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_sensitivity_that_a_plan_divides_by_is_that_of_the_query(name, adjacency):
+    method = METHODS[name]
+    told = {"norm_bound": 4.0, "center": False, "adjacency": adjacency, "random_state": 0}
+    spendings = method.estimator(2, **told).fit(X).privacy_.spendings
+    found = [s.sensitivity for s in spendings if s.name == method.query]
+    square = 1.0 if name == "GDPPCA" else 4.0**2  # signs have length 1, whatever the rows have
+    np.testing.assert_allclose(found, method.sensitivity(square, adjacency), rtol=0.01)

@@ -1,0 +1,280 @@
+"""Constructors: a parameter, its default, its constraints and its documentation are stated once."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import pickle
+import re
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from skdppca import DPGauss, SmoothSensitivityPCA
+from skdppca._sklearn import StrOptions
+from skdppca.decomposition import BasePrivatePCA
+from skdppca.decomposition.parameters import estimator, parameter
+
+from ..estimators import ESTIMATORS, on_all_estimators
+
+FRAME = load_iris(as_frame=True).data
+SECTIONS = [
+    "Parameters",
+    "Attributes",
+    "Raises",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+]
+# What some methods choose by themselves; all other shared parameters have one default in all.
+OF_A_METHOD = {"n_components"}
+
+
+def sections(docstring):
+    """The lines below every title that is underlined, as numpydoc has it; strict about it."""
+    lines = docstring.split("\n")
+    rules = [i for i, line in enumerate(lines) if line and not line.strip("-")]
+    titles = [lines[i - 1] for i in rules]
+    assert [len(lines[i]) for i in rules] == [len(title) for title in titles]
+    assert all(not lines[i - 2] for i in rules), "a title follows an empty line"
+    assert titles == [title for title in SECTIONS if title in titles], "each once, in this order"
+    ends = [*(i - 1 for i in rules[1:]), len(lines)]
+    return {t: lines[i + 1 : end] for t, i, end in zip(titles, rules, ends, strict=True)}
+
+
+def entries(docstring, section):
+    """Name -> (type, description) of a section of parameters or attributes."""
+    found = {}
+    for line in sections(docstring).get(section, []):
+        if line.startswith("    "):
+            found[name][1].append(line[4:])  # noqa: F821
+        elif line:
+            name, kind = re.fullmatch(r"(\w+) : (\S.*)", line).groups()
+            assert name not in found, f"{name} is documented twice"
+            found[name] = (kind, [])
+    return {name: (kind, "\n".join(text)) for name, (kind, text) in found.items()}
+
+
+def written(cls):
+    """The docstring as it stands in the source, before the base's entries are added."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    return ast.get_docstring(tree.body[0])
+
+
+def declared(cls):
+    """The parameters that a class states itself."""
+    return [name for name in vars(cls).get("__annotations__", {}) if name in constraints(cls)]
+
+
+def constraints(cls):
+    """Name -> scikit-learn's constraints."""
+    return cls._parameter_constraints
+
+
+def stated(cls, name):
+    """The constraints and the default of a parameter, to be compared."""
+    default = inspect.signature(cls).parameters[name].default
+    return tuple(map(str, constraints(cls)[name])), default
+
+
+def families():
+    """Every estimator, and every base of one, that states parameters, with the base it extends."""
+    classes = {cls for _, factory in ESTIMATORS for cls in factory.__mro__}
+    classes = {cls for cls in classes if "_parameter_constraints" in vars(cls)}
+    for cls in sorted(classes - {BasePrivatePCA}, key=lambda cls: cls.__name__):
+        yield cls, next(base for base in cls.__mro__[1:] if base in classes)
+
+
+on_all_families = pytest.mark.parametrize(
+    ("cls", "base"), [pytest.param(*pair, id=pair[0].__name__) for pair in families()]
+)
+
+
+@on_all_estimators
+def test_the_signature_is_the_parameters(factory):
+    signature = inspect.signature(factory).parameters
+    assert list(signature) == list(constraints(factory))
+    assert sorted(signature) == sorted(factory().get_params())
+    first, *others = signature.values()
+    assert (first.name, first.kind) == ("n_components", first.POSITIONAL_OR_KEYWORD)
+    assert {other.kind for other in others} == {first.KEYWORD_ONLY}
+    defaults = {name: entry.default for name, entry in signature.items()}
+    assert factory().get_params() == defaults
+
+
+@on_all_estimators
+def test_only_the_number_of_components_goes_without_its_name(factory):
+    assert factory(2).n_components == 2
+    with pytest.raises(TypeError, match="positional"):
+        factory(2, 1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'eps'"):
+        factory(2, eps=1.0)
+
+
+@pytest.mark.parametrize("value", ["input", "output"])
+def test_a_parameter_that_is_gone_names_what_took_its_place(value):
+    # and what it did is claimed of that: see tests/decomposition/smooth_sensitivity
+    with pytest.raises(TypeError, match=r"no parameter mechanism; .*use SmoothSensitivityPCA"):
+        DPGauss(2, mechanism=value)
+
+
+@on_all_estimators
+def test_every_default_is_valid(factory):
+    factory()._validate_params()
+
+
+def test_what_all_share_has_one_default_and_one_constraint():
+    for name in set(constraints(BasePrivatePCA)) - OF_A_METHOD:
+        ways = {stated(factory, name) for _, factory in ESTIMATORS}
+        if name == "delta":  # may be 0 where there is a pure guarantee
+            ways -= {stated(SmoothSensitivityPCA, name)}
+        assert ways == {stated(BasePrivatePCA, name)}, name
+
+
+@on_all_families
+def test_a_class_states_nothing_that_its_base_states(cls, base):
+    for name in set(declared(cls)) & set(constraints(base)):
+        assert stated(cls, name) != stated(base, name), f"{name} is stated twice"
+
+
+@on_all_estimators
+def test_the_docstring_documents_exactly_the_parameters(factory):
+    documented = entries(factory.__doc__, "Parameters")
+    assert sorted(documented) == sorted(factory().get_params())
+    assert next(iter(documented)) == "n_components"
+    assert all(text.strip() for _, text in documented.values())
+
+
+@on_all_estimators
+def test_documented_defaults_and_options_are_the_real_ones(factory):
+    for name, (kind, _) in entries(factory.__doc__, "Parameters").items():
+        kind, default = kind.rsplit(", default=", 1)
+        assert ast.literal_eval(default) == factory().get_params()[name], name
+        allowed = constraints(factory)[name]
+        assert ("None" in kind) == (None in allowed), name
+        options = [one.options for one in allowed if isinstance(one, StrOptions)]
+        if options and kind != "str":
+            assert set(re.findall(r'"([^"]+)"', kind)) == set().union(*options), name
+
+
+@on_all_estimators
+def test_the_docstring_documents_exactly_what_fit_stores(factory):
+    pca = factory(2, scale="private").fit(FRAME)
+    assert sorted(entries(factory.__doc__, "Attributes")) == sorted(
+        name for name in vars(pca) if name.endswith("_")
+    )
+
+
+@on_all_families
+def test_a_class_documents_what_it_states(cls, base):
+    assert set(declared(cls)) <= set(entries(written(cls), "Parameters"))
+
+
+@on_all_families
+@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
+def test_no_documentation_is_copied(cls, base, section):
+    theirs = entries(inspect.cleandoc(base.__doc__), section)
+    for name, entry in entries(written(cls), section).items():
+        assert entry != theirs.get(name), f"{name} is documented alike in {base.__name__}"
+
+
+@on_all_families
+@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
+def test_what_a_class_does_not_document_its_base_does(cls, base, section):
+    own, theirs = entries(written(cls), section), entries(inspect.cleandoc(base.__doc__), section)
+    assert entries(inspect.cleandoc(cls.__doc__), section) == theirs | own
+
+
+@estimator
+class Sharper(DPGauss):
+    """One more parameter, and another default.
+
+    Parameters
+    ----------
+    sharpness : float, default=0.5
+        How sharp.
+    clip : {"spherical"}, default="spherical"
+        The one that is sharp.
+
+    Notes
+    -----
+    Notes stay where they are.
+    """
+
+    sharpness: float = parameter(float, default=0.5)
+    clip: str = parameter(StrOptions({"spherical"}), default="spherical")
+
+
+class Fixed(DPGauss):
+    """A subclass with a constructor of its own."""
+
+    def __init__(self, n_components=2):
+        super().__init__(n_components, epsilon=4.0)
+
+
+def test_a_class_that_adds_to_an_estimator_is_one():
+    pca = Sharper(2, sharpness=0.1).fit(FRAME)
+    assert (pca.clip, pca.sharpness) == ("spherical", 0.1)
+    assert sorted(set(clone(pca).get_params()) - set(DPGauss().get_params())) == ["sharpness"]
+    for parameters in ({"sharpness": "very"}, {"clip": "auto"}):
+        with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter"):
+            Sharper(2, **parameters).fit(FRAME)
+    text = sections(Sharper.__doc__)
+    assert list(text) == ["Parameters", "Attributes", "Notes"]
+    assert "Notes stay where they are." in text["Notes"]
+    documented = entries(Sharper.__doc__, "Parameters")
+    assert sorted(documented) == sorted(Sharper().get_params())
+    assert documented["clip"][1] == "The one that is sharp."
+    assert documented["epsilon"] == entries(DPGauss.__doc__, "Parameters")["epsilon"]
+
+
+def test_a_subclass_may_have_a_constructor_of_its_own():
+    assert Fixed().get_params() == {"n_components": 2}
+    assert list(inspect.signature(Fixed).parameters) == ["n_components"]
+    assert clone(Fixed(1)).fit(FRAME).components_.shape == (1, 4)
+
+
+@on_all_estimators
+def test_estimators_are_equal_if_they_are_the_same_one(factory):
+    pca, twin = factory(2), factory(2)
+    assert pca == pca
+    assert pca != twin
+    assert len({pca, twin, pca}) == 2
+
+
+@on_all_estimators
+def test_the_repr_shows_what_was_changed(factory):
+    name = factory.__name__
+    assert repr(factory()) == f"{name}()"
+    assert repr(factory(2, epsilon=0.5)) == f"{name}(epsilon=0.5, n_components=2)"
+
+
+@on_all_estimators
+def test_copies_have_the_same_parameters(factory):
+    mean = np.zeros(4)
+    pca = factory(2, epsilon=0.5, norm_bound=3.0, mean=mean, random_state=0)
+    assert pca.mean is mean
+    for twin in (clone(pca), copy.copy(pca), copy.deepcopy(pca), pickle.loads(pickle.dumps(pca))):
+        assert type(twin) is factory
+        np.testing.assert_equal(twin.get_params(), pca.get_params())
+
+
+@on_all_estimators
+def test_parameters_that_are_set_are_those_that_are_read(factory):
+    pca = factory().set_params(n_components=1, epsilon=3.0)
+    assert (pca.n_components, pca.epsilon) == (1, 3.0)
+    assert factory().epsilon == 1.0  # an instance's own, not the class's
+    with pytest.raises(ValueError, match="Invalid parameter 'eps'"):
+        pca.set_params(eps=1.0)
+
+
+@on_all_estimators
+def test_invalid_parameters_are_named_in_fit_and_not_before(factory):
+    pca = factory(epsilon=-1.0)
+    with pytest.raises(ValueError, match="'epsilon' parameter"):
+        pca.fit(FRAME)

@@ -1,0 +1,103 @@
+"""Variances along released directions: what they are, what they cost, and that none is absurd."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.mechanisms.variances import release_variances
+
+from ..asking import filled, private_data
+
+RNG = np.random.default_rng(0)
+N, D, K = 20_000, 6, 2
+CENTRE = np.full(D, 1.0)
+ROWS = RNG.normal(size=(N, D)) * np.r_[4.0, 3.0, np.ones(D - 2)] + CENTRE
+TURNED = np.linalg.qr(RNG.normal(size=(K, K)))[0] @ np.eye(K, D)
+COVARIANCE = (ROWS - CENTRE).T @ (ROWS - CENTRE) / (N - 1)
+SEARCHES = {"radius of the variances", "radius of the total"}
+KINDS = [np.asarray, sparse.csr_array]
+
+
+def released(X, mu, n=float(N), core=None, **more):
+    data = private_data(X, mu, centre=CENTRE, n=n, **more)
+    return release_variances(data, TURNED, np.zeros((K, K)) if core is None else core), data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_noise_they_are_those_of_the_records(kind):
+    found, _ = released(kind(ROWS), math.inf)
+    values = np.linalg.eigvalsh(COVARIANCE[:K, :K])[::-1]
+    np.testing.assert_allclose(found.explained, values, rtol=1e-9)
+    assert found.rest == pytest.approx((np.trace(COVARIANCE) - values.sum()) / (D - K))
+    assert found.n_rows == N
+    turned = found.rotation @ TURNED @ COVARIANCE @ TURNED.T @ found.rotation.T
+    np.testing.assert_allclose(turned, np.diag(values), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("core", [None, TURNED @ COVARIANCE @ TURNED.T])
+def test_they_are_found_through_the_noise_whatever_is_predicted(kind, adjacency, core):
+    found, data = released(kind(ROWS), 1.0, adjacency=adjacency, core=core)
+    np.testing.assert_allclose(found.explained, [16.0, 9.0], rtol=0.1)
+    assert found.rest == pytest.approx(1.0, rel=0.3)
+    np.testing.assert_allclose(np.abs(found.rotation @ TURNED)[:, :K], np.eye(K), atol=0.1)
+    names = {query.name for query in data.spender.queries}
+    assert names == SEARCHES | {"variances", "total variance"}
+
+
+@pytest.mark.parametrize("told", [{}, {"norm_bound": 30.0}])
+@pytest.mark.parametrize("groups", [None, np.arange(N) // 4], ids=["rows", "groups"])
+def test_they_spend_all_that_is_left_and_no_more(told, groups):
+    _, data = released(ROWS, 2.0, N if groups is None else N / 4, groups=groups, **told)
+    costs = {name: 0.0 for name in ("variances", "total variance", "number of rows")}
+    for query in data.spender.queries:
+        costs[query.name] = costs.get(query.name, 0.0) + query.mu**2
+    # a search takes no more steps than it pays for, and perhaps one less
+    assert 0.9 * 4.0 < math.fsum(costs.values()) <= 4.0 * (1 + 1e-12)
+    assert bool(SEARCHES & set(costs)) == (not told)
+    assert bool(costs["number of rows"]) == (groups is not None)
+    if told and groups is None:
+        assert costs["variances"] == pytest.approx(0.6 * 4.0)
+        assert costs["total variance"] == pytest.approx(0.4 * 4.0)
+
+
+def test_of_groups_they_are_per_row():
+    groups = np.repeat(np.arange(N // 4), 4)
+    exact, _ = released(ROWS, math.inf, N / 4, groups=groups)
+    assert exact.n_rows == N
+    expected = np.linalg.eigvalsh(COVARIANCE[:K, :K])[::-1]
+    np.testing.assert_allclose(exact.explained, expected, rtol=1e-9)
+    noisy, _ = released(ROWS, 2.0, N / 4, groups=groups)
+    assert noisy.n_rows == pytest.approx(N, rel=0.05)
+    np.testing.assert_allclose(noisy.explained, expected, rtol=0.15)
+
+
+def test_all_directions_leave_nothing():
+    data = private_data(ROWS, math.inf, centre=CENTRE, n=float(N))
+    found = release_variances(data, np.eye(D), np.zeros((D, D)))
+    assert found.rest == 0
+    np.testing.assert_allclose(found.explained, np.linalg.eigvalsh(COVARIANCE)[::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("mu", [1e-4, 0.05])
+@pytest.mark.parametrize("seed", range(5))
+def test_mere_noise_gives_positive_variances_in_order(mu, seed):
+    found, _ = released(ROWS[:20], mu, n=20.0, seed=seed)
+    assert np.all(found.explained > 0) and np.isfinite(found.explained).all()
+    assert np.all(np.diff(found.explained) <= 0)
+    assert found.rest > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_absent_entries_vary_by_nothing(kind):
+    holes = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.3, np.nan, ROWS)
+    missing, _ = released(kind(holes), 1.0, may_miss=True)
+    full, _ = released(kind(filled(holes, CENTRE)), 1.0)
+    np.testing.assert_allclose(missing.explained, full.explained, rtol=1e-6)
+    assert missing.rest == pytest.approx(full.rest, rel=1e-6)
+    np.testing.assert_allclose(missing.explained, [0.7 * 16, 0.7 * 9], rtol=0.15)

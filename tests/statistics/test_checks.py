@@ -1,0 +1,113 @@
+"""A statistic refuses records that its sensitivity is not proven for, before anything is paid."""
+
+import io
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.noise import NoiseSource
+from skdppca.privacy import Spender
+from skdppca.private_data import PrivateData, Public
+from skdppca.records import Interactions, LargestEntries, Records
+from skdppca.statistics import (
+    Above,
+    BoundedTotal,
+    ClippedGram,
+    ColumnCounts,
+    Distances,
+    MeanRows,
+    NormProduct,
+    Statistic,
+)
+
+D = 3
+ZERO = np.zeros(D)
+AXIS = np.eye(D)[:1]
+ROWS = np.arange(12.0).reshape(4, D)
+SINGLE, GROUPED = Records(ROWS), Records(ROWS, np.array([0, 0, 1, 1]))
+SPARSE = Records(sparse.csr_array(ROWS))
+
+REFUSED = {
+    "a matrix of rows, of groups": (ClippedGram(ZERO, 1.0), GROUPED),
+    "a matrix of groups, of rows": (ClippedGram(ZERO, 1.0, grouped=True), SINGLE),
+    "a matrix of groups, of their means": (
+        ClippedGram(ZERO, 1.0, grouped=True),
+        MeanRows(ZERO).of(GROUPED),
+    ),
+    "counts of rows, of groups": (ColumnCounts(Above(ZERO), D), GROUPED),
+    "counts of groups, of rows": (ColumnCounts(Above(ZERO), D, grouped=True), SINGLE),
+    "products of rows, of groups": (NormProduct(ZERO, AXIS, 1.0), GROUPED),
+    "few entries that nobody enforces": (NormProduct(ZERO, AXIS, 1.0, most=2), SPARSE),
+    "fewer entries than are enforced": (
+        NormProduct(ZERO, AXIS, 1.0, most=1),
+        LargestEntries(SPARSE, 2),
+    ),
+    "interactions of rows as they are": (NormProduct(ZERO, AXIS, 1.0, floor=1), SINGLE),
+    "rows of interactions as they are": (NormProduct(ZERO, AXIS, 1.0), Interactions(SINGLE, 2)),
+}
+
+
+def private(records):
+    public = Public(D, "add-remove", "person" if records is GROUPED else "row")
+    return PrivateData(records, public, Spender(1.0), NoiseSource(0), ZERO, n=4.0)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_proven_is_refused_and_costs_nothing(case):
+    statistic, records = REFUSED[case]
+    data = private(records)
+    with pytest.raises(TypeError):
+        data.ask(statistic)
+    assert data.left == 1.0
+    assert data.spender.queries == []
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_whoever_holds_the_records_refuses_it_too(case):
+    statistic, records = REFUSED[case]
+    with pytest.raises(TypeError):
+        records.total(statistic)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "records"),
+    [
+        (ClippedGram(ZERO, 1.0), SINGLE),
+        (ClippedGram(ZERO, 1.0, grouped=True), GROUPED),
+        (NormProduct(ZERO, AXIS, 1.0, most=2), LargestEntries(SPARSE, 2)),
+        (NormProduct(ZERO, AXIS, 1.0, floor=2), Interactions(SINGLE, 2)),
+        (NormProduct(ZERO, AXIS, 1.0, floor=2), Interactions(SINGLE, 2).shifted(ZERO)),
+    ],
+)
+def test_what_is_proven_is_answered(statistic, records):
+    assert private(records).ask(statistic).value.shape == statistic.shape
+
+
+def test_a_total_of_other_powers_has_no_bound():
+    with pytest.raises(ValueError, match="power"):
+        BoundedTotal(Distances(ZERO), 1.0, power=-1)
+
+
+def test_a_total_of_distances_is_no_whole_number():
+    assert BoundedTotal(Distances(ZERO), 0.01).rounding(SINGLE.layout).total > 0
+
+
+def test_a_name_of_the_closed_set_is_not_taken_twice():
+    with pytest.raises(TypeError, match="another name"):
+
+        @dataclass(frozen=True, eq=False)
+        class Count(Statistic):
+            shape = ()
+
+
+@pytest.mark.parametrize("rows", [ROWS, sparse.csr_array(ROWS)], ids=["dense", "csr"])
+def test_rows_stay_changed_through_joblib(rows):
+    # It loads arrays anew, so that no two attributes are one array any more.
+    records, file = Interactions(Records(rows), 1), io.BytesIO()
+    joblib.dump(records, file)
+    file.seek(0)
+    product = NormProduct(ZERO, AXIS, 1.0, floor=1)
+    assert np.array_equal(joblib.load(file).total(product), records.total(product))

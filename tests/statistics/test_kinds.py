@@ -1,0 +1,104 @@
+"""Kinds travel as names and numbers, and their keys tell all of them apart."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from skdppca.statistics import KINDS, Distances, Measure, Statistic, View, decode, encode
+from skdppca.statistics.base import Kind
+
+from .cases import CASES, MEASURES, VIEWS, kinds_of
+
+
+def within(kind: Kind) -> Iterator[Kind]:
+    """The kind, and all that it is made of."""
+    yield kind
+    for field in fields(kind):
+        if isinstance(getattr(kind, field.name), Kind):
+            yield from within(getattr(kind, field.name))
+
+
+ALL = [
+    *(kind for cases in CASES.values() for case in cases for kind in within(case.statistic)),
+    *(kind for table in (MEASURES, VIEWS) for rows in table.values() for kind, _ in rows),
+]
+NUMBERED = [pytest.param(kind, id=f"{type(kind).__name__}-{i}") for i, kind in enumerate(ALL)]
+
+
+def test_the_tables_cover_every_kind():
+    assert {type(kind).__name__ for kind in ALL} == set(KINDS)
+    assert set(CASES) == kinds_of(Statistic)
+    assert set(MEASURES) == kinds_of(Measure)
+    assert set(VIEWS) == kinds_of(View)
+
+
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_what_arrives_is_what_was_sent_to_the_bit(kind):
+    arrived = decode(json.loads(json.dumps(encode(kind))))
+    assert type(arrived) is type(kind)
+    assert arrived.key == kind.key
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 5e-324, 1 / 3, 1.7e308, math.inf, -math.inf])
+def test_the_hardest_numbers_arrive(number):
+    sent = Distances(np.array([number, -number]))
+    arrived = decode(json.loads(json.dumps(encode(sent))))
+    assert arrived.centre.tobytes() == sent.centre.tobytes()
+
+
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_a_key_tells_the_last_bit_of_every_number(kind):
+    for field in fields(kind):
+        for other in _nearly(getattr(kind, field.name)):
+            assert replace_unchecked(kind, field.name, other).key != kind.key
+
+
+def test_keys_are_equal_exactly_if_the_kinds_are():
+    assert len({kind.key for kind in ALL}) == len({json.dumps(encode(kind)) for kind in ALL})
+
+
+@pytest.mark.parametrize(
+    "text", ['{"kind": "Records"}', '{"kind": "Count", "n": 3}', '{"kind": "Distances"}']
+)
+def test_what_is_not_in_the_closed_set_is_refused(text):
+    with pytest.raises(ValueError, match="install the same skdppca"):
+        decode(json.loads(text))
+
+
+def replace_unchecked(kind: Kind, name: str, value: object) -> Kind:
+    """The same with one field changed, whether or not the kind would take it."""
+    other = object.__new__(type(kind))
+    vars(other).update({field.name: getattr(kind, field.name) for field in fields(kind)})
+    vars(other)[name] = value
+    return other
+
+
+def _nearly(value: object) -> list[object]:
+    """Values next to this one."""
+    if isinstance(value, Kind):
+        names = [field.name for field in fields(value)]
+        return [
+            replace_unchecked(value, name, x)
+            for name in names
+            for x in _nearly(getattr(value, name))
+        ]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1]
+    if isinstance(value, float):
+        return [math.nextafter(value, math.inf), math.nextafter(value, -math.inf)]
+    if value is None:
+        return [np.zeros(1), 1]
+    if value.dtype.kind == "f" and value.size:
+        others = [value.copy() for _ in range(2)]
+        others[0].flat[0] = np.nextafter(value.flat[0], math.inf)
+        others[1].flat[-1] = np.nextafter(value.flat[-1], math.inf)
+        return [*others, value.ravel()] if value.ndim > 1 else others
+    return [value + 1]

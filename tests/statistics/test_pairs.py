@@ -1,0 +1,300 @@
+"""Sums over pairs are what they should be, and no neighbour moves them further than declared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from skdppca.noise import NoiseSource
+from skdppca.records import MeanRows, Records
+from skdppca.records.pairs import (
+    CANCELLATION,
+    MAX_COMPLETE,
+    Kernel,
+    adjacent_differences,
+    complete_error,
+    complete_sum,
+    cyclic_error,
+    cyclic_sum,
+)
+from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
+
+from ..asking import filled, private_data
+
+RNG = np.random.default_rng(0)
+BASE = RNG.normal(size=(41, 3))
+SCALES = 10.0 ** RNG.integers(-200, 130, size=(41, 1))
+NORMAL = RNG.normal(size=(600, 3))
+
+ROWS = {
+    "normal": BASE,
+    "more than a block": NORMAL,
+    "duplicates": np.tile(BASE[:14], (3, 1)),
+    "far from the origin": BASE + 1e12,
+    "clusters far apart": np.vstack([BASE[:20] * 1e-3, BASE[20:] * 1e-3 + 1e9]),
+    "all alike": np.full((7, 3), 0.1),
+    "tiny": 1e-300 * BASE,
+    "smallest": 5e-324 * np.round(BASE * 3),
+    "near overflow": 1e130 * BASE,
+    "of all sizes": BASE * SCALES,
+    "tiny amidst huge": np.vstack([1e-300 * BASE[:9], 1e100 * BASE, -1e100 * BASE]),
+    "heavy-tailed": BASE / RNG.normal(size=(41, 1)) ** 2,
+    "one": BASE[:1],
+    "none": BASE[:0],
+}
+KERNELS = [Kernel(), Kernel(1.0), Kernel(1e-3), Kernel(1e-100), Kernel(1e100)]
+ADJACENCIES = ["add-remove", "replace-one"]
+DESIGNS = {"complete": KendallMatrix(3), "cyclic": KendallMatrix(3, offsets=3)}
+
+on_all_rows = pytest.mark.parametrize("X", ROWS.values(), ids=ROWS)
+on_all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+
+
+def random_order(n, noise):
+    return Records(np.zeros((n, 1))).shuffled(noise).private_cycle
+
+
+def signs(differences, kernel):
+    """g / r of many differences of rows, in extended precision, nothing clever."""
+    t = differences.astype(np.longdouble) / np.sqrt(np.longdouble(2))
+    largest = np.abs(t).max(axis=-1, keepdims=True)
+    largest[largest == 0] = 1
+    lengths = largest * np.sqrt(((t / largest) ** 2).sum(axis=-1, keepdims=True))
+    if kernel.radius is not None:
+        return (t / np.maximum(lengths, kernel.radius)).astype(float)
+    return (t / np.where(lengths > 0, lengths, 1)).astype(float)
+
+
+def slow_sum(X, pairs, kernel):
+    i, j = np.array(pairs, dtype=int).reshape(-1, 2).T
+    g = signs(X[i].astype(np.longdouble) - X[j], kernel)
+    return g.T @ g
+
+
+def all_pairs(n):
+    return np.column_stack(np.triu_indices(n, 1))
+
+
+def cyclic_pairs_of(order, offsets):
+    n = len(order)
+    return [(order[i], order[(i + t) % n]) for i in range(n) for t in range(1, offsets + 1)]
+
+
+def assert_close(found, expected, pairs):
+    assert np.linalg.norm(np.triu(found - expected)) <= 1e-11 * max(pairs, 1)
+
+
+@on_all_rows
+@on_all_kernels
+def test_complete_sum(X, kernel):
+    pairs = all_pairs(len(X))
+    assert_close(complete_sum(X, kernel), slow_sum(X, pairs, kernel), len(pairs))
+
+
+@on_all_rows
+@on_all_kernels
+@pytest.mark.parametrize("offsets", [1, 4, 50])
+def test_cyclic_sum(X, kernel, offsets):
+    order = random_order(len(X), NoiseSource(0))
+    pairs = cyclic_pairs_of(order, offsets)
+    found = cyclic_sum(X, order, offsets, kernel)
+    assert_close(found, slow_sum(X, pairs, kernel), len(pairs))
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(1.0)], ids=str)
+def test_rounding_stays_within_its_bound_where_it_is_worst(kernel):
+    # distances just above the share of their terms below which they would be computed anew
+    rng = np.random.default_rng(1)
+    near = 2 * math.sqrt(CANCELLATION)
+    centres = np.repeat([[1.0, 0, 0], [-1.0, 0, 0]], 60, axis=0)
+    X = 100 * (centres + near * rng.normal(size=(120, 3)) / math.sqrt(3))
+    error = complete_sum(X, kernel) - slow_sum(X, all_pairs(120), kernel)
+    # the bound is for so many more records, and grows with their number
+    assert np.linalg.norm(np.triu(error)) / 119 < complete_error(3) * 120 / MAX_COMPLETE
+    assert complete_error(1000) < 0.01
+    assert cyclic_error(1000, 25) < 0.01
+    assert cyclic_error(2, 512) < 0.01
+
+
+def neighbours(X, x, other, adjacency):
+    return (X if adjacency == "add-remove" else np.vstack([X, other])), np.vstack([X, x])
+
+
+def moved(design, one, two, kernel, offsets=3, seed=0):
+    """How far the normalised sum moves; the order of the first survives in the second."""
+
+    def matrix(X):
+        n = len(X)
+        if design == "complete":
+            return slow_sum(X, all_pairs(n), kernel) / max(n - 1, 1)
+        order = random_order(n, NoiseSource(seed))
+        return slow_sum(X, cyclic_pairs_of(order, offsets), kernel) / (2 * offsets)
+
+    return np.linalg.norm(matrix(two) - matrix(one))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@on_both_adjacencies
+@pytest.mark.parametrize(
+    "kernel", [Kernel(), pytest.param(Kernel(0.7), marks=pytest.mark.slow)], ids=str
+)
+def test_no_neighbour_moves_it_further(design, adjacency, kernel):
+    # Fewer records than offsets too, and lines, on which signs do not cancel.
+    rng = np.random.default_rng(2)
+    most = DESIGNS[design].sensitivity(adjacency) * (1 + 1e-12)
+    for trial in range(1500):
+        n, d = rng.integers(0, 9), rng.integers(1, 4)
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 2, size=d)
+        if trial % 2:
+            X[:, 1:] = 0.0
+        x, other = 10.0 ** rng.uniform(-1, 4, size=(2, 1)) * rng.normal(size=(2, d))
+        pair = neighbours(X, x, other, adjacency)
+        assert moved(design, *pair, kernel, rng.integers(1, 12), seed=trial) <= most
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@on_both_adjacencies
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(2.0)], ids=str)
+@pytest.mark.parametrize("n", [7, 30])
+def test_some_neighbour_moves_it_as_far(design, adjacency, kernel, n):
+    # all others on one line, far from each other; or all alike, so that only one record counts
+    line = np.outer(np.arange(n) * (100.0 if adjacency == "add-remove" else 0.0), [1.0, 0.0])
+    x, other = np.array([0.0, 1e9]), np.array([1e9, 0.0])
+    found = moved(design, *neighbours(line, x, other, adjacency), kernel)
+    sensitivity = DESIGNS[design].sensitivity(adjacency)
+    assert 0.999 * sensitivity < found <= sensitivity * (1 + 1e-12)
+
+
+def test_a_smaller_normaliser_would_move_it_further():
+    # n / 2 records' worth of old pairs go, as well as the new: an exact S / n is not enough
+    line = np.outer(np.arange(30) * 100.0, [1.0, 0.0])
+    two = np.vstack([line, [0.0, 1e9]])
+    ones = slow_sum(line, all_pairs(30), Kernel())
+    twos = slow_sum(two, all_pairs(31), Kernel())
+    assert np.linalg.norm(twos - ones) / 29 > 1.0  # the same divisor: n / (n - 1)
+    assert np.linalg.norm(twos / 30 - ones / 29) > 1.11 > 1.0  # so sensitivity 1 would not do
+
+
+@pytest.mark.parametrize("place", [0, 3, 9])
+def test_one_record_more_keeps_the_order_of_the_others(place):
+    words = NoiseSource(0).words(10) % 4  # with ties
+
+    class Drawn:
+        def __init__(self, words):
+            self.words = lambda n: words
+
+    with_record = random_order(10, Drawn(words))
+    without = random_order(9, Drawn(np.delete(words, place)))
+    others = with_record[with_record != place]
+    np.testing.assert_array_equal(others - (others > place), without)
+
+
+def test_an_order_of_many_is_a_permutation_that_no_two_runs_share():
+    orders = [random_order(50, NoiseSource()) for _ in range(2)]
+    assert all(sorted(order) == list(range(50)) for order in orders)
+    assert not np.array_equal(*orders)  # alike with probability 1 / 50!
+
+
+@on_both_adjacencies
+def test_adjacent_counts_move_by_two_and_some_do(adjacency):
+    rng = np.random.default_rng(3)
+    most = 0
+    for trial in range(2000):
+        n = rng.integers(0, 7)
+        X, x, other = (rng.integers(0, 3, size=(m, 1)).astype(float) for m in (n, 1, 1))
+        counts = [
+            np.count_nonzero(
+                adjacent_differences(Y, random_order(len(Y), NoiseSource(trial))) > 0.1
+            )
+            for Y in neighbours(X, x, other, adjacency)
+        ]
+        most = max(most, abs(counts[1] - counts[0]))
+    asked = CountBeyond(AdjacentDifferences(), 0.1)
+    assert most == asked.sensitivity(adjacency) == 2
+
+
+def test_disjoint_pairs_of_an_order_would_move_by_more():
+    def disjoint(X):
+        return np.count_nonzero(X[: len(X) // 2 * 2 : 2] != X[1::2][: len(X) // 2])
+
+    X = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 2)
+    assert disjoint(np.insert(X, 0, 0.0)) - disjoint(X) > 2
+
+
+@pytest.mark.parametrize("direction", [None, np.array([0.6, 0.8, 0.0])])
+def test_differences_are_functions_of_their_two_records(direction):
+    n = len(NORMAL)
+    lengths = adjacent_differences(NORMAL, np.arange(n), direction)
+    turned = adjacent_differences(np.roll(NORMAL, 7, axis=0), np.arange(n), direction)
+    np.testing.assert_array_equal(np.roll(lengths, 7), turned)
+
+
+def paired(X, mu=0.5, seed=0, **more):
+    """Rows that are looked at in pairs, and their budget."""
+    return private_data(X, mu, seed=seed, **more).mean_rows().shuffled()
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(0.7)], ids=str)
+@pytest.mark.parametrize("n", [0, 1, 2, 61])
+def test_the_matrix_is_half_a_mean_over_the_pairs_of_a_record(kernel, n):
+    records = MeanRows(Records(NORMAL[:n])).shuffled(NoiseSource(0))
+    found = KendallMatrix(3, kernel.radius).total(records)
+    assert_close(found, slow_sum(NORMAL[:n], all_pairs(n), kernel) / max(n - 1, 1), n)
+    pairs = cyclic_pairs_of(records.private_cycle, 4)
+    found = KendallMatrix(3, kernel.radius, 4).total(records)
+    assert_close(found, slow_sum(NORMAL[:n], pairs, kernel) / 8, n)
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("offsets", [30, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_release_is_the_matrix_plus_noise_of_the_declared_sd(adjacency, offsets):
+    X = NORMAL[:61]  # 30 offsets of 61: all pairs
+    asked = KendallMatrix(3, offsets=offsets)
+    exact = paired(X, math.inf).ask(asked).value
+    draws = []
+    for seed in range(300):
+        data = paired(X, seed=seed, adjacency=adjacency)
+        answer = data.ask(asked)
+        draws.append((answer.value - exact)[np.triu_indices(3, 1)])
+        assert answer.noise_sd == pytest.approx(asked.sensitivity(adjacency) / 0.5, rel=0.01)
+        assert data.left == 0.0
+    # 900 draws: the sd is within 12 % but for a chance of 1e-6
+    assert np.std(draws) == pytest.approx(answer.noise_sd / math.sqrt(2), rel=0.12)
+    assert np.trace(exact) == pytest.approx(61 / 2)
+
+
+def test_more_records_than_the_proof_covers_are_refused():
+    records = MeanRows(Records(np.zeros((MAX_COMPLETE + 1, 1))))
+    with pytest.raises(ValueError, match=r"pairs='complete' takes at most .*pairs='incomplete'"):
+        KendallMatrix(1).total(records)
+
+
+@pytest.mark.parametrize("asked", [KendallMatrix(3), CountBeyond(AdjacentDifferences(), 1.0)])
+def test_pairs_are_formed_of_single_finite_rows_alone(asked):
+    with pytest.raises(TypeError, match="look through MeanRows first"):
+        asked.total(Records(NORMAL).shuffled(NoiseSource(0)))
+
+
+@pytest.mark.parametrize(
+    "asked", [KendallMatrix(3, offsets=1), CountBeyond(AdjacentDifferences(), 1.0)]
+)
+def test_neighbours_in_an_order_need_one(asked):
+    with pytest.raises(TypeError, match="put them into one by shuffled"):
+        asked.total(MeanRows(Records(NORMAL)))
+
+
+@pytest.mark.parametrize("fill", [np.zeros(3), np.array([1.0, -2.0, 0.5])])
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 3])
+@pytest.mark.parametrize("offsets", [None, 2])
+def test_absent_entries_are_the_centres_before_any_difference_is_formed(fill, groups, offsets):
+    X = np.where(np.random.default_rng(1).random(NORMAL.shape) < 0.3, np.nan, NORMAL)
+    told = {"centre": fill, "groups": groups, "mu": math.inf}
+    missing, full = paired(X, may_miss=True, **told), paired(filled(X, fill), **told)
+    for asked in (KendallMatrix(3, 0.7, offsets), CountBeyond(AdjacentDifferences(), 1.0)):
+        np.testing.assert_array_equal(missing.ask(asked).value, full.ask(asked).value)
+    # they stay what they are wherever the centre moves
+    elsewhere = missing.about(np.full(3, 9.0)).source.private_rows
+    np.testing.assert_array_equal(elsewhere, full.source.private_rows)

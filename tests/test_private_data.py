@@ -1,0 +1,580 @@
+"""PrivateData: nothing is learnt of the records that is not paid for, with the noise declared."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.noise import GaussianQuery, LaplaceQuery, NoiseSource, laplace
+from skdppca.privacy import (
+    ApproximateEvent,
+    GaussianEvent,
+    NonPrivateEvent,
+    PureEvent,
+    Spender,
+)
+from skdppca.private_data import GRID, Public, spender_of, steps_of
+from skdppca.records import Records
+from skdppca.statistics import (
+    AdjacentDifferences,
+    BoundedTotal,
+    ClippedGram,
+    ClippedSum,
+    Count,
+    CountBeyond,
+    Distances,
+    KendallMatrix,
+    RowCounts,
+    ScoreGram,
+    Spreads,
+    decode,
+    encode,
+)
+
+from .asking import filled, private_data
+from .parts import dearest
+from .statistics.cases import CASES, FORMS, Case, Form, records_of, some_records
+
+RNG = np.random.default_rng(0)
+D = 5
+ROWS = RNG.normal(size=(10_000, D))
+ADJACENCIES = ["add-remove", "replace-one"]
+on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+
+EVERY = [
+    pytest.param(case, FORMS[case.forms[0]], id=f"{name}-{i}")
+    for name, rows in CASES.items()
+    for i, case in enumerate(rows)
+    if case.statistic.norm == 2
+]
+
+
+def names(data):
+    return [query.name for query in data.spender.queries]
+
+
+def cost(data):
+    return math.fsum(query.mu**2 for query in data.spender.queries)
+
+
+class Untouched:
+    """A source that nothing may be asked of but its layout."""
+
+    def __init__(self, records: Records) -> None:
+        self.layout = records.layout
+
+
+def untouched(data):
+    return replace(data, source=Untouched(data.source))
+
+
+# What is asked, and what is paid.
+
+
+@on_both_adjacencies
+def test_more_than_is_left_is_refused_and_nothing_is_computed(adjacency):
+    data = private_data(ROWS, 1.0, adjacency=adjacency)
+    data.ask(Count(), 0.8)
+    with pytest.raises(RuntimeError, match=r"ClippedSum: mu=0\.7 exceeds what is left"):
+        untouched(data).ask(ClippedSum(data.centre, 1.0), 0.7)
+    assert names(data) == ["Count"]
+    data.ask(ClippedSum(data.centre, 1.0))
+    with pytest.raises(RuntimeError, match="exceeds what is left"):  # but for rounding
+        untouched(data).ask(Count(), 1e-7)
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.nan])
+def test_nothing_is_free(mu):
+    data = untouched(private_data(ROWS))
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        data.ask(Count(), mu)
+    assert data.left == 1.0
+
+
+def test_by_default_it_costs_all_that_is_left():
+    data = private_data(ROWS, 2.0)
+    data.ask(Count(), data.share(0.25), "number of records")
+    answer = data.ask(ClippedSum(data.centre, 1.0))
+    assert names(data) == ["number of records", "ClippedSum"]
+    assert cost(data) == pytest.approx(4.0)
+    assert data.left < 1e-7
+    assert answer.noise_sd == data.spender.queries[-1].noise_sd
+
+
+class Told(NoiseSource):
+    """It says with which sds it was asked."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.sds: list[np.ndarray] = []
+
+    def rounded_gaussian(self, sd, size):
+        self.sds.append(np.broadcast_to(sd, size))
+        return super().rounded_gaussian(sd, size)
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize(("case", "form"), EVERY)
+@pytest.mark.parametrize("mu", [1e-3, 2.0])
+def test_the_noise_drawn_is_that_of_the_query_recorded(
+    case: Case, form: Form, mu: float, adjacency: str
+):
+    statistic = case.statistic
+    records = case.prepare(records_of(some_records(form), form), 0)
+    source = Total(records, case.total_of(records))
+    noise = Told(1)
+    data = replace(private_data(records, mu, adjacency=adjacency), noise=noise, source=source)
+    answer = data.ask(statistic, name="asked")
+    # 1. what is recorded is the statistic's own
+    (query,) = data.spender.queries
+    rounding = statistic.rounding(records.layout)
+    assert query == GaussianQuery(
+        "asked",
+        mu,
+        statistic.sensitivity(adjacency),
+        size=statistic.shape[0] if statistic.symmetric else math.prod(statistic.shape),
+        symmetric=statistic.symmetric,
+        norm_error=rounding.norms,
+        rounding=rounding.total,
+    )
+    assert source.asked == [statistic]
+    # 2. what is drawn is what is recorded
+    (sds,) = noise.sds
+    drawn = query.grid * sds
+    if statistic.symmetric:
+        row, column = np.triu_indices(query.size)
+        expected = np.where(row == column, query.noise_sd, query.noise_sd / math.sqrt(2))
+    else:
+        expected = np.full(sds.shape, query.noise_sd)
+    np.testing.assert_allclose(drawn, expected, rtol=1e-15)
+    assert np.all(drawn >= expected)
+    # 3. and what is answered is that, on the grid
+    assert answer.noise_sd == query.noise_sd == data.noise_sd(statistic, mu)
+    assert query.noise_sd >= statistic.sensitivity(adjacency) / mu
+    assert answer.value.shape == statistic.shape
+    np.testing.assert_array_equal(answer.value / query.grid, np.rint(answer.value / query.grid))
+    spread = np.abs(answer.value - source.exact) / query.noise_sd
+    assert spread.max() < 6
+
+
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [
+        pytest.param(case, FORMS[form], id=f"{name}-{i}-{form}")
+        for name, rows in CASES.items()
+        for i, case in enumerate(rows)
+        for form in case.forms
+    ],
+)
+def test_sums_that_are_said_to_be_free_of_rounding_are_whole_numbers(case: Case, form: Form):
+    """Only such a sum may be rounded to whole numbers without being moved by that."""
+    records = case.prepare(records_of(some_records(form), form), 0)
+    total = case.total_of(records)
+    assert case.statistic.rounding(records.layout).total or np.all(total == np.rint(total))
+
+
+class Total:
+    """A source of one known sum, as histograms of groups need."""
+
+    def __init__(self, records: Records, exact: np.ndarray) -> None:
+        self.layout, self.exact = records.layout, exact
+        self.asked: list = []
+
+    def total(self, statistic):
+        self.asked.append(statistic)
+        return self.exact
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("asked", [Count(), ScoreGram(np.zeros(D), 2.0, np.eye(2, D))])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0])
+def test_laplace_noise_is_that_of_the_query_recorded(monkeypatch, asked, epsilon, adjacency):
+    scales, honest = [], laplace.rounded_noise
+
+    def spy(law, scale, size, noise):
+        scales.append(scale)
+        return honest(law, scale, size, noise)
+
+    monkeypatch.setattr(laplace, "rounded_noise", spy)
+    data = private_data(ROWS, 0.0, adjacency=adjacency)
+    answer = data.ask_laplace(asked, epsilon, "asked")
+    (query,) = data.spender.queries
+    rounding = asked.rounding(data.source.layout)
+    assert query == LaplaceQuery(
+        "asked",
+        epsilon,
+        asked.sensitivity(adjacency) * (1 + rounding.norms),
+        size=math.prod(asked.shape),
+        rounding=rounding.total,
+    )
+    (scale,) = scales
+    assert scale * query.grid == pytest.approx(query.widened_sensitivity / epsilon, rel=1e-15)
+    assert scale * query.grid >= asked.sensitivity(adjacency) / epsilon
+    assert answer.noise_sd == query.noise_sd == pytest.approx(math.sqrt(2) * scale * query.grid)
+    exact = asked.total(data.source)
+    assert np.max(np.abs(answer.value - exact)) < 40 * query.noise_sd
+
+
+@pytest.mark.parametrize("mu", [1e-9, 1.0, math.inf])
+def test_laplace_noise_is_not_paid_with_a_gaussian_budget(mu):
+    data = untouched(private_data(ROWS, mu))
+    with pytest.raises(RuntimeError, match="count: the mechanism's budget does not pay"):
+        data.ask_laplace(Count(), 1.0, "count")
+    assert data.spender.queries == []
+
+
+def test_no_gaussian_noise_is_paid_with_a_budget_of_nothing():
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        untouched(private_data(ROWS, 0.0)).ask(Count(), 1e-9)
+
+
+def test_a_sensitivity_is_taken_in_the_norm_of_its_noise():
+    scores, rows = ScoreGram(np.zeros(D), 2.0, np.eye(2, D)), ClippedSum(np.zeros(D), 2.0)
+    gaussian, pure = untouched(private_data(ROWS)), untouched(private_data(ROWS, 0.0))
+    for ask in (gaussian.ask, lambda asked: gaussian.noise_sd(asked, 1.0)):
+        with pytest.raises(TypeError, match=r"ScoreGram bounds an l1 norm.*with `ask_laplace`"):
+            ask(scores)
+    with pytest.raises(TypeError, match=r"ClippedSum bounds an l2 norm.*ask it with `ask`"):
+        pure.ask_laplace(rows, 1.0, "rows")
+    assert gaussian.left == 1.0
+    assert pure.spender.queries == []
+
+
+@pytest.mark.parametrize(
+    "asked", [Count(), CountBeyond(Spreads(np.zeros(D)), 1.0), BoundedTotal(RowCounts(), 3)]
+)
+def test_of_a_single_number_all_norms_are_the_same(asked):
+    assert private_data(ROWS).ask(asked).value.shape == ()
+    assert private_data(ROWS, 0.0).ask_laplace(asked, 1.0, "asked").value.shape == ()
+
+
+def test_what_is_no_sum_is_paid_as_its_proof_says():
+    data = private_data(ROWS)
+    query = data.take("eigengap", 0.6, 2.0, size=3, rounding=1e-3)
+    assert data.spender.queries == [query]
+    assert query == GaussianQuery("eigengap", 0.6, 2.0, size=3, rounding=1e-3)
+    with pytest.raises(RuntimeError, match=r"eigengap: mu=0\.9 exceeds what is left"):
+        data.take("eigengap", 0.9, 2.0, rounding=1e-3)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_without_noise_answers_are_exact_and_the_budget_lasts(symmetric):
+    data = private_data(ROWS, math.inf)
+    assert data.exact
+    asked = ClippedGram(data.centre, 2.0) if symmetric else ClippedSum(data.centre, 2.0)
+    answer = data.ask(asked)
+    upper = np.triu if symmetric else np.asarray
+    np.testing.assert_array_equal(upper(answer.value), upper(asked.total(data.source)))
+    assert answer.noise_sd == 0
+    assert data.left == math.inf
+    if symmetric:
+        np.testing.assert_array_equal(answer.value, answer.value.T)
+    assert not private_data(ROWS, 1e9).exact
+
+
+# Who holds the records.
+
+
+class Far:
+    """Records elsewhere: views, statistics and totals travel as text."""
+
+    def __init__(self, records) -> None:
+        self._records = records
+
+    @property
+    def layout(self):
+        return self._records.layout
+
+    def total(self, statistic):
+        total = self._records.total(decode(json.loads(json.dumps(encode(statistic)))))
+        return decode(json.loads(json.dumps(encode(total))))
+
+    def seen(self, view):
+        return Far(self._records.seen(decode(json.loads(json.dumps(encode(view))))))
+
+    def assign(self, shares, noise):
+        return [Far(part) for part in self._records.assign(shares, noise)]
+
+    def shuffled(self, noise):
+        return Far(self._records.shuffled(noise))
+
+
+def everything(data):
+    """Answers to a bit of all that a method may do."""
+    data = data.counted(0.1)
+    yield data.n
+    data = data.about(np.full(D, 0.5))
+    radius = data.radius(Distances(data.centre), 100.0, 0.2, "radius")
+    yield radius
+    scaled = data.scaled(np.arange(1.0, D + 1))
+    yield scaled.ask(ClippedGram(scaled.centre, radius), 0.1).value
+    within = data.within(np.eye(2, D))
+    yield within.ask(ClippedSum(within.centre, radius), 0.1).value
+    pairs = data.mean_rows().shuffled()
+    yield pairs.ask(KendallMatrix(D, offsets=2), 0.1).value
+    for part in data.portion(0.3).parts((1, 2)):
+        yield part.ask(ClippedSum(part.centre, radius)).value
+
+
+def test_records_that_are_far_away_give_the_same_answers():
+    near, far = private_data(ROWS), private_data(ROWS)
+    far = replace(far, source=Far(far.source))
+    for mine, theirs in zip(everything(near), everything(far), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert near.spender.queries == far.spender.queries
+
+
+def test_what_is_no_sum_needs_the_records_here():
+    data = private_data(ROWS)
+    assert data.unprotected_records("a median") is data.source
+    with pytest.raises(TypeError, match=r"the span is no sum over records.*give X as an array"):
+        replace(data, source=Far(data.source)).unprotected_records("the span")
+
+
+def test_the_noise_follows_public_facts_alone():
+    """Not how many records there are, nor what is in them."""
+    few, many = private_data(ROWS[:1]), private_data(1e6 * ROWS)
+    for asked in (ClippedGram(np.ones(D), 2.0), BoundedTotal(Spreads(np.ones(D)), 3.0, 2)):
+        assert few.ask(asked, 0.5).noise_sd == many.ask(asked, 0.5).noise_sd
+
+
+# Numbers that are found.
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_radius_lies_at_the_wanted_quantile(scale, share):
+    # counting noise of sd 3 / mu = 30 among 10000, fixed seed
+    norms = scale * RNG.lognormal(size=10_000)
+    data = private_data(norms[:, None])
+    radius = data.radius(Distances(np.zeros(1)), share * 10_000, 0.1, "r")
+    assert np.mean(norms > radius) <= share + 0.02
+    assert np.mean(norms > radius * 2**-0.25) >= share - 0.02
+    assert radius in GRID
+
+
+def test_a_radius_costs_at_most_its_share():
+    data = private_data(ROWS)
+    data.radius(Distances(data.centre), 3.0, 0.5, "r")
+    assert set(names(data)) == {"r"}
+    assert len(names(data)) <= steps_of(GRID) == 9
+    assert cost(data) <= 0.25 * (1 + 1e-12)
+    assert {query.sensitivity for query in data.spender.queries} == {1.0}
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-300, 1e300, 1.7e308])
+def test_a_radius_stays_on_its_grid(value):
+    data = private_data(np.full((1000, 1), value), 9.0)
+    radius = data.radius(Distances(np.zeros(1)), 10.0, 9.0, "r")
+    assert radius == (2.0**-40 if value < 1 else 2.0**40)
+
+
+def test_a_radius_of_pairs_pays_for_all_that_a_record_moves():
+    data = private_data(ROWS).mean_rows().shuffled()
+    grid = 2.0 ** np.arange(-4, 4.5, 0.5)
+    radius = data.radius(AdjacentDifferences(), 5000.0, 0.5, "r", grid)
+    assert {query.sensitivity for query in data.spender.queries} == {2.0}
+    assert radius in grid
+    assert cost(data) <= 0.25 * (1 + 1e-12)
+
+
+def test_without_noise_a_radius_clips_nothing_and_costs_nothing():
+    data = untouched(private_data(ROWS, math.inf))
+    assert data.radius(Distances(np.zeros(D)), 3.0, math.inf, "r") == math.inf
+    assert names(data) == []
+
+
+def test_a_count_is_exact_only_where_it_is_public():
+    told = untouched(private_data(ROWS[:7], adjacency="replace-one"))
+    assert told.counted(0.5).n == 7
+    assert names(told) == []
+    found = private_data(ROWS[:7], seed=3)
+    noisy = found.counted(0.5)
+    assert noisy.n >= 1.0 and noisy.n != 7
+    assert [(q.name, q.mu) for q in found.spender.queries] == [("number of records", 0.5)]
+    assert min(private_data(ROWS[:1], seed=s).counted(0.01).n for s in range(20)) == 1.0
+    assert private_data(ROWS, math.inf).counted(math.inf).n == 10_000
+
+
+def test_groups_are_counted_and_not_their_rows():
+    data = private_data(ROWS, 1e3, groups=np.arange(10_000) // 10)
+    assert data.counted(1e3).n == pytest.approx(1000, abs=1)
+
+
+# The same records, looked at in another way.
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_the_centre_is_what_absent_entries_are_read_as(kind):
+    holes = np.where(RNG.random(ROWS.shape) < 0.2, np.nan, ROWS)
+    data = private_data(kind(holes), math.inf, may_miss=True)
+    for centre in (np.zeros(D), np.full(D, 3.0)):
+        moved = data.about(centre)
+        found = moved.ask(ClippedSum(moved.centre, 9.0)).value
+        full = Records(kind(filled(holes, centre)))
+        np.testing.assert_allclose(found, ClippedSum(centre, 9.0).total(full), rtol=1e-9)
+
+
+def test_about_moves_the_centre_and_nothing_else():
+    data = private_data(ROWS, 2.0, n=7.0, norm_bound=3.0)
+    moved = data.about(np.ones(D))
+    np.testing.assert_array_equal(moved.centre, 1.0)
+    assert replace(moved, centre=data.centre) == data
+
+
+def test_scaled_features_have_the_same_centre_in_other_units():
+    scale = np.arange(1.0, D + 1)
+    data = private_data(ROWS, math.inf, centre=np.full(D, 6.0)).scaled(scale)
+    np.testing.assert_array_equal(data.centre, 6.0 / scale)
+    found = data.ask(ClippedSum(data.centre, math.inf)).value
+    np.testing.assert_allclose(found, ((ROWS - 6.0) / scale).sum(axis=0), rtol=1e-9)
+    assert data.n_features == D
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_records_within_directions_are_their_scores_about_the_centre(kind):
+    directions = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
+    data = private_data(kind(ROWS), math.inf, centre=np.full(D, 6.0)).within(directions)
+    assert data.n_features == 2
+    np.testing.assert_array_equal(data.centre, 0.0)
+    found = data.ask(ClippedGram(data.centre, math.inf)).value
+    scores = (ROWS - 6.0) @ directions.T
+    np.testing.assert_allclose(found, scores.T @ scores, rtol=1e-9)
+
+
+def test_mean_rows_are_single_records_of_their_own():
+    groups = np.arange(10_000) // 4
+    data = private_data(ROWS, math.inf, groups=groups)
+    assert data.public.grouped
+    rows = data.mean_rows()
+    assert rows.public == replace(data.public, unit="row")
+    assert not rows.public.grouped
+    assert rows.ask(Count()).value == 2500
+    found = rows.ask(ClippedGram(rows.centre, math.inf)).value
+    means = ROWS.reshape(2500, 4, D).mean(axis=1)
+    np.testing.assert_allclose(found, means.T @ means, rtol=1e-9)
+
+
+def test_an_order_is_drawn_anew_every_time_and_without_a_look_at_data():
+    data = private_data(ROWS[:100]).mean_rows()
+    one, other = (data.shuffled().source.private_cycle for _ in range(2))
+    assert not np.array_equal(one, other)
+    again = private_data(9 * ROWS[100:200]).mean_rows().shuffled()
+    np.testing.assert_array_equal(again.source.private_cycle, one)
+
+
+def test_a_portion_is_of_the_same_records_and_no_more_is_spent():
+    data = private_data(ROWS, 2.0)
+    portion = data.portion(1.2)
+    assert portion.left == 1.2
+    assert data.left == pytest.approx(1.6)
+    assert portion.source is data.source
+    portion.ask(Count(), 0.5)
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        untouched(portion).ask(Count(), 1.2)
+    assert names(data) == ["Count"]
+
+
+@pytest.mark.parametrize("spent", [0.0, 0.5])
+@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.5])
+def test_a_share_of_the_whole_is_kept_for_later(spent, fraction):
+    data = private_data(ROWS, 2.0)
+    if spent:
+        data.ask(Count(), spent)
+    before = data.left
+    paid = data.keeping(fraction)
+    assert paid.left**2 == pytest.approx(before**2 - fraction * 4.0)
+    assert data.left >= data.share(fraction) * (1 - 1e-9)
+    if fraction:
+        paid.ask(Count())
+        data.ask(Count(), data.share(fraction))  # is there
+        assert cost(data) <= 4.0
+    kept = private_data(ROWS, math.inf).keeping(fraction)
+    assert kept.exact
+
+
+# Disjoint parts.
+
+
+@pytest.mark.parametrize("spent", [0.0, 0.6])
+def test_every_part_has_all_that_is_left(spent):
+    data = private_data(ROWS, 1.0, adjacency="replace-one", n=10_000.0)
+    if spent:
+        data.ask(Count(), spent)
+    left = data.left
+    parts = data.parts((1, 0, 3))
+    assert data.left < 1e-7
+    assert [part.left for part in parts] == [left] * 3
+    assert [part.n for part in parts] == [2500.0, 0.0, 7500.0]
+    # how many records a part has is private, even where that of all is not
+    assert all(part.public == replace(data.public, n_records=None) for part in parts)
+    assert all(part.counted(0.1).n != part.source.private_n for part in parts)
+    for part in parts:
+        part.ask(ClippedSum(part.centre, 1.0))
+    assert {query.part for query in data.spender.queries[bool(spent) :]} == {
+        f"{i} of 3" for i in (1, 2, 3)
+    }
+    paid = dearest((query.part, query.mu**2) for query in data.spender.queries)
+    assert 1 - 1e-9 < paid <= 1 + 1e-12
+
+
+def test_parts_cover_the_records_once():
+    data = private_data(ROWS, math.inf)
+    asked = ClippedSum(data.centre, math.inf)
+    parts = data.parts((1, 2))
+    total = sum(part.ask(asked).value for part in parts)
+    np.testing.assert_allclose(total, ROWS.sum(axis=0), rtol=1e-9)
+    assert sum(part.ask(Count()).value for part in parts) == 10_000
+
+
+def test_one_part_cannot_spend_for_another():
+    first, second = private_data(ROWS).parts((1, 1))
+    first.ask(Count())
+    assert first.left == 0.0
+    with pytest.raises(RuntimeError, match="exceeds what is left"):
+        untouched(first).ask(Count(), 0.1)
+    second.ask(Count(), 1.0)
+
+
+def test_parts_of_parts_pay_once():
+    data = private_data(ROWS)
+    for part in data.parts((1, 1)):
+        for inner in part.parts((1, 2)):
+            inner.ask(Count())
+    assert dearest((query.part, query.mu**2) for query in data.spender.queries) <= 1.0
+    assert len(data.spender.queries) == 4
+
+
+# Its budget.
+
+
+@pytest.mark.parametrize(
+    ("event", "mu"),
+    [
+        (GaussianEvent(0.7), 0.7),
+        (GaussianEvent(0.7, 1e-7), 0.7),
+        (NonPrivateEvent(), math.inf),
+        (PureEvent(1.0), 0.0),
+        (ApproximateEvent(0.5, 1e-6), 0.0),
+    ],
+)
+def test_gaussian_noise_is_paid_by_gaussian_events_alone(event, mu):
+    assert spender_of(event).mu == mu
+
+
+def test_shares_are_of_the_whole_budget():
+    data = private_data(ROWS, 2.0, spender=Spender(2.0))
+    data.ask(Count(), 1.0)
+    assert data.share(0.25) == 1.0
+    assert data.share(0.0) == 0.0
+    assert private_data(ROWS, math.inf).share(0.0) == 0.0
+
+
+def test_what_stands_for_a_record_is_public():
+    assert not Public(3, "add-remove").grouped
+    assert Public(3, "add-remove", "patient").grouped
