@@ -138,16 +138,36 @@ def test_few_measures_are_kept_and_the_last_ones_are_right():
         assert found == pytest.approx(np.linalg.norm(rows - centre, axis=1))
 
 
+# What OPENBLAS_CORETYPE asks for, and what threadpoolctl may call it.
+KERNELS = {
+    "Haswell": {"Haswell"},
+    "Nehalem": {"Nehalem"},
+    "Prescott": {"Prescott", "Katmai"},
+    "SkylakeX": {"SkylakeX"},
+    "Zen": {"Zen"},
+}
+WHICH = """
+import numpy, scipy.linalg, threadpoolctl
+print({info.get("architecture") for info in threadpoolctl.threadpool_info()})
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["Haswell", "Nehalem", "Prescott", "SkylakeX", "Zen"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_a_records_numbers_do_not_follow_others_with_other_kernels(kernel):
-    tests = ["not_follow_other_records", "not_follow_threads_or_memory"]
-    process = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", " or ".join(tests)],
-        env=os.environ | {"OPENBLAS_CORETYPE": kernel},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=os.environ | {"OPENBLAS_CORETYPE": kernel},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    which = run("-c", WHICH).stdout
+    if not any(repr(name) in which for name in KERNELS[kernel]):
+        pytest.skip(f"this BLAS runs {which} where {kernel} is asked for")
+    tests = "not_follow_other_records or not_follow_threads_or_memory"
+    process = run("-m", "pytest", "-q", "-x", __file__, "-k", tests)
     assert process.returncode == 0, process.stdout[-3000:]
