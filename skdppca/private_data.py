@@ -219,8 +219,9 @@ class PrivateData:
 
     def _precision(self, statistic: Statistic) -> dict[str, Any]:
         """What a `GaussianQuery` must know of the sum besides its sensitivity."""
-        statistic.check(self.source.layout)
-        rounding, shape = statistic.rounding(self.source.layout), statistic.shape
+        layout, shape = self.source.layout, statistic.shape
+        statistic.check(layout)
+        rounding = statistic.rounding(layout)
         return {
             "size": shape[0] if statistic.symmetric else math.prod(shape),
             "symmetric": statistic.symmetric,

@@ -73,7 +73,7 @@ class Spender:
         if math.isinf(self.mu) or not self._spent:
             return self.mu
         left = Fraction(self.mu) ** 2 - self._spent
-        if left < LEAST_SQUARE:
+        if float(left) < LEAST_SQUARE:
             return 0.0
         root = math.sqrt(left)
         return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
