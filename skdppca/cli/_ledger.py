@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..planner.text import aligned
 from ..privacy import PrivacyLedger, Receipt, epsilon_of_event
 from ._report import path_in, read_report
 
@@ -28,7 +29,8 @@ def show(options: argparse.Namespace) -> None:
     print(f"{options.file}: {_budget(ledger)}")
     rows = [_row(receipt, ledger.delta) for receipt in ledger.receipts]
     if rows:
-        print(_table([("row", "time (UTC)", "label", f"epsilon at delta={ledger.delta:g}"), *rows]))
+        heads = ("row", "time (UTC)", "label", f"epsilon at delta={ledger.delta:g}")
+        print("\n".join(aligned([heads, *rows])))
     spent, remaining = ledger.spent, ledger.remaining
     print(f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}")
     print(f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}")
@@ -62,11 +64,3 @@ def _row(receipt: Receipt, delta: float) -> tuple[str, ...]:
     label = receipt.label + (" (seeded: not private)" if receipt.seeded else "")
     cost = epsilon_of_event(receipt.event, delta)
     return str(receipt.row), receipt.time[:19], label, f"{cost:.6g}"
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )

@@ -62,7 +62,7 @@ class Clip:
 def excess_records(
     n: float, dim: int, mu: float, mu_radius: float, weight: float = NOISE_WEIGHT
 ) -> float:
-    """How many records to clip: more when the noise dominates, a vanishing share as n grows.
+    """How many records to clip: more when the noise dominates, and at least 3 % of them.
 
     Parameters
     ----------
