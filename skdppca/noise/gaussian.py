@@ -11,10 +11,22 @@ import numpy as np
 from ..linalg import symmetric_from_upper
 from .source import NoiseSource
 
-__all__ = ["GaussianQuery", "grid_steps"]
+__all__ = ["GaussianQuery", "grid_steps", "up"]
 
 # Grid units that a sum may reach: half of what 64 bits hold is left to the noise.
 MOST_STEPS = 2.0**61
+
+# At least the root of 1/2.
+HALF_ROOT = math.nextafter(math.sqrt(0.5), math.inf)
+
+
+def up(result: float) -> float:
+    """Return at least the exact result of the one operation on float64 that was rounded to this.
+
+    Proof. IEEE 754 rounds the results of +, *, / and the square root to the nearest float64, so
+    the exact one is below the next float64.
+    """
+    return math.nextafter(result, math.inf)
 
 
 def grid_steps(total: np.ndarray, grid: float) -> np.ndarray:
@@ -63,26 +75,34 @@ class GaussianQuery:
 
     @cached_property
     def grid(self) -> float:
-        """Spacing of the released values, a power of two; 1 for counts, unless noise is huge."""
-        finest = max(2.0**-30 * self.sensitivity, 2.0**-32 * self.sensitivity / self.mu)
+        """Spacing of the released values, a power of two; 1 for counts, unless noise is huge.
+
+        The noise is at most about 2^32 grid units, but for what rounding to the grid adds.
+        """
+        reach = self.sensitivity + 2 * self.rounding
+        finest = max(2.0**-30 * self.sensitivity, 2.0**-32 * reach / self.mu)
         grid = 2.0 ** math.ceil(math.log2(finest))
         return grid if self.rounding else max(1.0, grid)
 
     @cached_property
     def widened_sensitivity(self) -> float:
-        """Sensitivity of the sum as computed and rounded to the grid."""
+        """Sensitivity of the sum as computed and rounded to the grid; rounded up.
+
+        Proof that it is at least ``sensitivity (1 + norm_error) + 2 rounding + grid sqrt(entries)``
+        as a real number: no term is negative, so each operation grows with its operands, and the
+        result of each is rounded `up`. Products with powers of two are exact.
+        """
         if math.isinf(self.mu) or (not self.rounding and self.grid == 1.0):
             return self.sensitivity
         entries = self.size**2 if self.symmetric else self.size
-        to_grid = self.grid * math.sqrt(entries)
-        return self.sensitivity * (1 + self.norm_error) + 2 * self.rounding + to_grid
+        to_grid = self.grid * up(math.sqrt(entries))
+        clipped = up(self.sensitivity * up(1 + self.norm_error))
+        return up(up(clipped + 2 * self.rounding) + to_grid)
 
     @cached_property
     def noise_sd(self) -> float:
-        """Standard deviation of the noise, rounded up."""
-        if math.isinf(self.mu):
-            return 0.0
-        return math.nextafter(self.widened_sensitivity / self.mu, math.inf)
+        """Standard deviation of the noise: at least ``widened_sensitivity / mu``, see `up`."""
+        return 0.0 if math.isinf(self.mu) else up(self.widened_sensitivity / self.mu)
 
     def release(self, total: np.ndarray | float, noise: NoiseSource) -> np.ndarray:
         """``round(total / grid) + round(N(0, (noise_sd / grid)^2))``, in units of the sum.
@@ -95,11 +115,11 @@ class GaussianQuery:
         row, column = np.triu_indices(self.size)
         total = total[row, column]
         if not math.isinf(self.mu):
-            off_diagonal = math.nextafter(self.noise_sd / math.sqrt(2), math.inf)
+            off_diagonal = up(self.noise_sd * HALF_ROOT)
             total = self._noisy(total, np.where(row == column, self.noise_sd, off_diagonal), noise)
         return symmetric_from_upper(total, self.size)
 
     def _noisy(self, total: np.ndarray, sd: float | np.ndarray, noise: NoiseSource) -> np.ndarray:
         steps = grid_steps(total, self.grid)
-        # the grid is a power of two, so the quotient is exact
+        # the grid is a power of two, so the quotient is exact: the noise has the sd declared
         return self.grid * (steps + noise.rounded_gaussian(sd / self.grid, total.shape))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from .discrete import MAX_SD
-from .gaussian import grid_steps
+from .gaussian import grid_steps, up
 from .heavy_tails import LAPLACE, rounded_noise, saturated_sum
 from .source import NoiseSource
 
@@ -57,22 +57,26 @@ class LaplaceQuery:
 
     @property
     def widened_sensitivity(self) -> float:
-        """Sensitivity of the sum as computed and rounded to the grid."""
+        """Sensitivity of the sum as computed and rounded to the grid; rounded up."""
         if not self.rounding and self.grid == 1.0:
             return self.sensitivity
-        return self.sensitivity + 2 * self.rounding + self.grid * self.size
+        return up(up(self.sensitivity + 2 * self.rounding) + self.grid * self.size)
+
+    @property
+    def scale(self) -> float:
+        """Of the noise: at least ``widened_sensitivity / epsilon``."""
+        return up(self.widened_sensitivity / self.epsilon)
 
     @property
     def noise_sd(self) -> float:
         """Standard deviation of the noise."""
-        return math.sqrt(2) * self.widened_sensitivity / self.epsilon
+        return math.sqrt(2) * self.scale
 
     def release(self, total: np.ndarray | float, noise: NoiseSource) -> np.ndarray:
         """``round(total / grid) + round(Laplace(scale / grid))``, in units of the sum."""
         total = np.asarray(total, dtype=np.float64)
-        scale = math.nextafter(self.widened_sensitivity / self.epsilon, math.inf) / self.grid
-        draws = rounded_noise(LAPLACE, scale, self.size, noise).reshape(total.shape)
-        return self.grid * saturated_sum(grid_steps(total, self.grid), draws)
+        draws = rounded_noise(LAPLACE, self.scale / self.grid, self.size, noise)
+        return self.grid * saturated_sum(grid_steps(total, self.grid), draws.reshape(total.shape))
 
 
 def mu_of_pure(epsilon: float) -> float:

@@ -4,7 +4,7 @@ Knows nothing of PCA or scikit-learn.
 """
 
 from .accountant import BaseAccountant, PrivacyAccountant, PrivacyCost
-from .chain import Receipt
+from .chain import Receipt, ReleaseRow
 from .events import (
     ApproximateEvent,
     ComposedEvent,
@@ -18,13 +18,15 @@ from .events import (
 from .gdp import compose_mu, delta_of, epsilon_of, mu_of
 from .ledger import PrivacyLedger
 from .pricing import compose, epsilon_of_event, is_affordable
-from .report import PrivacyReport, Spending
+from .report import PrivacyReport, Released, Spending
 from .spender import Spender
+from .verification import Finding, verify_report
 
 __all__ = [
     "ApproximateEvent",
     "BaseAccountant",
     "ComposedEvent",
+    "Finding",
     "GaussianEvent",
     "NonPrivateEvent",
     "PrivacyAccountant",
@@ -34,6 +36,8 @@ __all__ = [
     "PrivacyReport",
     "PureEvent",
     "Receipt",
+    "ReleaseRow",
+    "Released",
     "SelectionEvent",
     "Spender",
     "Spending",
@@ -45,4 +49,5 @@ __all__ = [
     "event_from_dict",
     "is_affordable",
     "mu_of",
+    "verify_report",
 ]

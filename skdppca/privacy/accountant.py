@@ -8,19 +8,23 @@ import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
-from .chain import Chain, Receipt, Terms
+from .chain import Chain, ChainRow, Receipt, ReleaseRow, Terms
 from .composition import Composition
 from .events import PrivacyEvent, add_event
 from .pricing import epsilon_of_event
 
 __all__ = ["BaseAccountant", "PrivacyAccountant", "PrivacyCost", "Receipt"]
 
-# Held during every charge and across a fork, so that no child inherits half a charge.
+T = TypeVar("T")
+
+# Held while an accountant is read or charged, and across a fork, so that no child inherits half a
+# charge that another thread was making.
 LOCK = threading.RLock()
 _process = uuid.uuid4().hex  # differs in every forked child, even if a process id is reused
+_owner: tuple[int, str] | None = None  # the process that uses an accountant at this moment
 
 
 def _wake_in_child() -> None:
@@ -33,6 +37,44 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_wake_in_child
     )
+
+
+def here() -> tuple[int, str]:
+    """Return what no other process has."""
+    return os.getpid(), _process
+
+
+def check_not_forked() -> None:
+    """Refuse to go on in a child with what its parent began."""
+    if _owner != here():
+        raise RuntimeError(
+            "this process was forked while its parent used a privacy accountant, so it must not "
+            "finish what its parent began; nothing was released here; fork outside of charges, "
+            "and not in a signal handler"
+        )
+
+
+def alone(work: Callable[[], T]) -> T:
+    """Return ``work()``, which nothing else that uses an accountant interrupts.
+
+    Other threads wait. What runs in the same thread, such as a signal handler, cannot wait, and
+    its charge would be lost when the interrupted one goes on: it is refused.
+    """
+    global _owner
+    with LOCK:  # unlike a context manager in Python, it is left even if a signal interrupts it
+        if _owner is not None:
+            raise RuntimeError(
+                "a privacy accountant was used while this thread was already using one, as a "
+                "signal handler can do; nothing was charged by this call. Let the handler set a "
+                "flag, and use the accountant after the interrupted call"
+            )
+        try:
+            _owner = here()
+            result = work()
+            check_not_forked()
+        finally:
+            _owner = None
+    return result
 
 
 class PrivacyCost(NamedTuple):
@@ -50,6 +92,7 @@ class BaseAccountant(ABC):
     """A budget: it checks every charge, records it, and says what is left.
 
     A copy would be a second budget, so `clone`, `copy` and `deepcopy` return the accountant itself.
+    A signal handler must not use an accountant: within a use of the same thread it gets an error.
 
     Notes
     -----
@@ -65,7 +108,7 @@ class BaseAccountant(ABC):
 
     @abstractmethod
     def _current(self) -> Chain:
-        """Return the verified chain as it is now."""
+        """Return the verified chain as it is now. To be called by `alone`, as `_extend` is."""
 
     @abstractmethod
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
@@ -142,21 +185,55 @@ class BaseAccountant(ABC):
             )
 
         def grant(chain: Chain) -> Chain:
-            if not add_event(chain.total, event).fits(self.epsilon, self.delta):
+            charged = chain.charged(event, label, seeded)
+            if not charged.total.fits(self.epsilon, self.delta):
                 raise _Refused(chain)
-            return chain.charged(event, label, seeded)
+            return charged
 
         try:
-            with LOCK:
-                return self._extend(grant).receipts[-1]
+            return cast(Receipt, alone(lambda: self._extend(grant)).rows[-1])
+        except LedgerError as error:
+            raise LedgerError(f"{error}; nothing was released") from error
         except _Refused as refused:  # explained only now: pricing may take long
             chain = refused.args[0]
         raise BudgetExceeded(self._refusal(chain, event))
 
+    def record(self, receipt: Receipt, release: str) -> ReleaseRow:
+        """Record what a charge released, before anyone sees the result.
+
+        Parameters
+        ----------
+        receipt : Receipt
+            What `charge` returned for this release. A charge has one release at most.
+        release : str
+            SHA-256 of what was released, 64 hexadecimal digits.
+
+        Returns
+        -------
+        ReleaseRow
+
+        Raises
+        ------
+        ValueError
+            If the receipt is not in the accountant's chain, has its release already, or `release`
+            is no SHA-256.
+        LedgerError
+            If the row cannot be stored. The charge stands, and nothing may be released.
+        """
+        if not isinstance(receipt, Receipt):
+            raise TypeError(f"receipt={receipt!r} is no Receipt; pass what `charge` returned")
+        try:
+            chain = alone(lambda: self._extend(lambda chain: chain.released(receipt, release)))
+            return cast(ReleaseRow, chain.rows[-1])
+        except LedgerError as error:
+            raise LedgerError(
+                f"{error}; the charge in row {receipt.row} stands, and nothing was released"
+            ) from error
+
     @property
     def spent(self) -> PrivacyCost:
         """What all granted releases cost together: epsilon at the accountant's delta."""
-        return self._spent(self._current())
+        return self._spent(alone(self._current))
 
     @property
     def remaining(self) -> PrivacyCost:
@@ -166,38 +243,56 @@ class BaseAccountant(ABC):
         a charge of half of epsilon, more than half is left. After a charge that was not Gaussian,
         the answer may be too small by up to ``epsilon / 4096``.
         """
-        return PrivacyCost(self._current().total.room(self.epsilon, self.delta), self.delta)
+        return PrivacyCost(alone(self._current).total.room(self.epsilon, self.delta), self.delta)
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
-        """All receipts, oldest first."""
-        return self._current().receipts
+        """The receipts of all charges, oldest first."""
+        return alone(self._current).receipts
 
-    def verify(self, *receipts: Receipt | Mapping[str, Any]) -> None:
-        """Check that every given receipt, or its `to_dict`, is in the accountant's chain.
+    @property
+    def releases(self) -> tuple[ReleaseRow, ...]:
+        """What the charges released, oldest first."""
+        return alone(self._current).releases
+
+    @property
+    def unrecorded(self) -> tuple[Receipt, ...]:
+        """The receipts of charges whose release was not recorded, oldest first.
+
+        Such a fit was interrupted or runs still, or nothing was computed after the charge.
+        """
+        return alone(self._current).unrecorded
+
+    def verify(self, *rows: ChainRow | Mapping[str, Any]) -> None:
+        """Check that every given receipt or release row is in the accountant's chain.
+
+        Parameters
+        ----------
+        *rows : Receipt, ReleaseRow, or what their `to_dict` returns
 
         Raises
         ------
         LedgerError
             If one is missing or differs.
         """
-        wrong = self._current().lacks(receipts)
+        wrong = alone(self._current).lacks(rows)
         if wrong is not None:
             raise LedgerError(f"{self!r}: {wrong}; verify against the accountant that wrote it")
 
     def _spent(self, chain: Chain) -> PrivacyCost:
-        if not chain.receipts:
+        if not chain.rows:
             return PrivacyCost(0.0, 0.0)
         return PrivacyCost(chain.total.epsilon(self.delta), self.delta)
 
     def _refusal(self, chain: Chain, event: PrivacyEvent) -> str:
         spent, room = self._spent(chain), chain.total.room(self.epsilon, self.delta)
+        charges = len(chain.receipts)
         remedy = f"ask for at most epsilon={room!r}, or" if room else "nothing is left;"
         return (
             "refused, nothing was released: the privacy budget does not cover this release "
             '(in a search pass error_score="raise", or this error is swallowed)\n'
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
-            f"in {len(chain.receipts)} charge{'' if len(chain.receipts) == 1 else 's'}\n"
+            f"in {charges} charge{'' if charges == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
             f"at delta={self.delta:g} ({event!r})\n"
             f"budget: epsilon={self.epsilon:g}, delta={self.delta:g}\n"
@@ -251,7 +346,7 @@ class PrivacyAccountant(BaseAccountant):
     def __init__(
         self, epsilon: float, delta: float, *, adjacency: str = "add-remove", unit: str = "row"
     ) -> None:
-        self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), _here())
+        self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), here())
 
     def _settle(self, terms: Terms, home: tuple[int, str] | None) -> None:
         self._home = home
@@ -263,7 +358,7 @@ class PrivacyAccountant(BaseAccountant):
         return self._chain.terms
 
     def _current(self) -> Chain:
-        if self._home != _here():
+        if self._home != here():
             raise SealedAccountantError(
                 "this PrivacyAccountant was made in another process, which alone knows what was "
                 "spent; for fits in several processes use PrivacyLedger.create(path, ...) once and "
@@ -280,14 +375,10 @@ class PrivacyAccountant(BaseAccountant):
 
     def __repr__(self) -> str:
         text = f"PrivacyAccountant({self._describe()})"
-        return text if self._home == _here() else f"<sealed {text}, made in another process>"
+        return text if self._home == here() else f"<sealed {text}, made in another process>"
 
 
 _LIVE: weakref.WeakValueDictionary[str, PrivacyAccountant] = weakref.WeakValueDictionary()
-
-
-def _here() -> tuple[int, str]:
-    return os.getpid(), _process
 
 
 def _live_or_sealed(terms: Terms) -> PrivacyAccountant:

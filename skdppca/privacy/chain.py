@@ -1,4 +1,4 @@
-"""Receipts in a hash chain: what was charged, in an order that cannot be rewritten unnoticed.
+"""A hash chain of what was charged and released, in an order that no one rewrites unnoticed.
 
 The head of a row is a hash of the row's own text and of the head before it; row 0 is the budget.
 Someone who kept a head can tell whether all rows up to it are still there and unchanged.
@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from .composition import Composition
 from .events import PrivacyEvent, add_event, event_from_dict, known_event
 from .floats import number
+from .log import Log
 
-__all__ = ["ADJACENCIES", "Chain", "Receipt", "Terms"]
+__all__ = ["ADJACENCIES", "Chain", "ChainRow", "Receipt", "ReleaseRow", "Terms", "canonical"]
 
 ADJACENCIES = ("add-remove", "replace-one")
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Terms:
     @property
     def body(self) -> str:
         """The text that row 0 hashes."""
-        return _canonical(asdict(self))
+        return canonical(asdict(self))
 
     @classmethod
     def from_body(cls, body: str) -> Terms:
@@ -75,7 +79,45 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class ChainRow:
+    """What all rows of a chain have; each subclass is one kind of row."""
+
+    kind: ClassVar[str]
+    texts: ClassVar[tuple[str, ...]]  # the fields that are strings
+    row: int
+    head: str
+    accountant: str
+
+    def __post_init__(self) -> None:
+        _place("row", self.row)
+        for name in self.texts:
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name}={getattr(self, name)!r} must be a string")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON-able values, its kind under the key "kind"."""
+        return {"kind": self.kind} | {name: getattr(self, name) for name in self.__match_args__}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """Return the row that `to_dict` wrote; refuse missing or extra keys."""
+        names = {"kind", *cls.__match_args__}
+        if not isinstance(record, (dict, Mapping)) or record.keys() != names:
+            raise ValueError(f"a {cls.kind} must have exactly the keys {', '.join(sorted(names))}")
+        if record["kind"] != cls.kind:
+            raise ValueError(f"kind={record['kind']!r} is not {cls.kind!r}")
+        return cls(*[record[name] for name in cls.__match_args__])
+
+    @property
+    def body(self) -> str:
+        """The text that this row hashes: everything but its head."""
+        values = self.to_dict()
+        del values["head"]
+        return canonical(values)
+
+
+@dataclass(frozen=True)
+class Receipt(ChainRow):
     """Proof of one charge.
 
     Parameters
@@ -95,7 +137,9 @@ class Receipt:
     seeded : bool
         Whether the noise came from a seed, which makes the release not private at all.
     time : str
-        ISO 8601, UTC.
+        ISO 8601, UTC, in whole seconds.
+    nonce : str
+        Random, so that no two charges look alike.
 
     Examples
     --------
@@ -107,45 +151,95 @@ class Receipt:
     True
     """
 
-    row: int
-    head: str
-    accountant: str
+    kind: ClassVar[str] = "charge"
+    texts: ClassVar[tuple[str, ...]] = (
+        *("head", "accountant", "label", "adjacency", "unit", "time", "nonce"),
+    )
     label: str
     event: PrivacyEvent
     adjacency: str
     unit: str
     seeded: bool
     time: str
+    nonce: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         known_event(self.event)
-        if isinstance(self.row, bool) or not isinstance(self.row, int) or self.row < 1:
-            raise ValueError(f"row={self.row!r} is no place in a chain; rows count from 1")
         if not isinstance(self.seeded, bool):
             raise TypeError(f"seeded={self.seeded!r} must be True or False")
-        for name in ("head", "accountant", "label", "adjacency", "unit", "time"):
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name}={getattr(self, name)!r} must be a string")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON-able values."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return values | {"event": self.event.to_dict()}
+        """Return the receipt as JSON-able values, its kind under the key "kind"."""
+        return super().to_dict() | {"event": self.event.to_dict()}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the receipt that `to_dict` wrote; refuse missing or extra keys."""
-        names = {f.name for f in fields(cls)}
-        if not isinstance(record, Mapping) or set(record) != names:
-            raise ValueError(f"a receipt must have exactly the keys {', '.join(sorted(names))}")
-        return cls(**{**record, "event": event_from_dict(record["event"])})
+        if isinstance(record, (dict, Mapping)) and "event" in record:
+            record = {**record, "event": event_from_dict(record["event"])}
+        return super().from_dict(record)
 
-    @property
-    def body(self) -> str:
-        """The text that this row hashes: everything but its head."""
-        values = self.to_dict()
-        del values["head"]
-        return _canonical(values)
+
+@dataclass(frozen=True)
+class ReleaseRow(ChainRow):
+    """Proof of what a charge released.
+
+    A charge is written before the noise is drawn, so it cannot say what came out. This row does,
+    and it is written before anyone sees the result. It has no time, because a second time would
+    publish how long the computation took.
+
+    Parameters
+    ----------
+    row : int
+        Its place in the accountant's chain, from 2.
+    head : str
+        SHA-256 of the chain up to and including this row, hexadecimal.
+    accountant : str
+        The accountant's id, hexadecimal.
+    charge : int
+        The row of the receipt that paid for the release.
+    release : str
+        SHA-256 of what was released, 64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import hashlib
+    >>> from skdppca import PrivacyAccountant
+    >>> from skdppca.privacy import GaussianEvent
+    >>> accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
+    >>> receipt = accountant.charge(GaussianEvent(0.1), adjacency="add-remove", unit="row")
+    >>> row = accountant.record(receipt, hashlib.sha256(b"what was released").hexdigest())
+    >>> row.charge == receipt.row, row == ReleaseRow.from_dict(row.to_dict())
+    (True, True)
+    """
+
+    kind: ClassVar[str] = "release"
+    texts: ClassVar[tuple[str, ...]] = ("head", "accountant", "release")
+    charge: int
+    release: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _place("charge", self.charge)
+        if self.charge >= self.row:
+            raise ValueError(f"charge={self.charge!r} must be a row before row={self.row!r}")
+        if not re.fullmatch("[0-9a-f]{64}", self.release):
+            raise ValueError(
+                f"release={self.release!r} is no SHA-256; pass its 64 hexadecimal digits, "
+                "as hashlib.sha256(...).hexdigest() returns them"
+            )
+
+
+_KINDS: dict[str, type[ChainRow]] = {cls.kind: cls for cls in (Receipt, ReleaseRow)}
+
+
+def row_from_dict(record: Mapping[str, Any]) -> ChainRow:
+    """Return the row that `to_dict` wrote, of whichever kind."""
+    kind = record.get("kind") if isinstance(record, (dict, Mapping)) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"kind={kind!r} is unknown; it must be one of {', '.join(_KINDS)}")
+    return _KINDS[kind].from_dict(record)
 
 
 @dataclass(frozen=True)
@@ -155,29 +249,48 @@ class Chain:
     Parameters
     ----------
     terms : Terms
-    receipts : tuple of Receipt
+    rows : Log of Receipt or ReleaseRow
     total : Composition
         The sum of the receipts' events.
+    recorded : int
+        Its bit of place ``row`` is set once the charge in that row has its release row.
     """
 
     terms: Terms
-    receipts: tuple[Receipt, ...] = ()
+    rows: Log[ChainRow] = field(default_factory=Log)
     total: Composition = field(default_factory=Composition)
+    recorded: int = field(default=0, repr=False)
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """The charges, oldest first."""
+        return tuple(row for row in self.rows if isinstance(row, Receipt))
+
+    @property
+    def releases(self) -> tuple[ReleaseRow, ...]:
+        """What the charges released, oldest first."""
+        return tuple(row for row in self.rows if isinstance(row, ReleaseRow))
+
+    @property
+    def unrecorded(self) -> tuple[Receipt, ...]:
+        """The charges without a release row, oldest first."""
+        released = {release.charge for release in self.releases}
+        return tuple(receipt for receipt in self.receipts if receipt.row not in released)
 
     def head(self, row: int | None = None) -> str:
         """Return the head after `row`, by default the last."""
-        row = len(self.receipts) if row is None else row
-        return self.receipts[row - 1].head if row else _link("", self.terms.body)
+        row = len(self.rows) if row is None else row
+        return self.rows[row - 1].head if row else _link("", self.terms.body)
 
     @property
     def last_body(self) -> str:
         """The text of the last row."""
-        return self.receipts[-1].body if self.receipts else self.terms.body
+        return self.rows[-1].body if self.rows else self.terms.body
 
     def charged(self, event: PrivacyEvent, label: str, seeded: bool) -> Chain:
-        """Return the chain with one more row, written now."""
+        """Return the chain with one more charge, written now."""
         receipt = Receipt(
-            row=len(self.receipts) + 1,
+            row=len(self.rows) + 1,
             head="",
             accountant=self.terms.accountant,
             label=label,
@@ -185,45 +298,94 @@ class Chain:
             adjacency=self.terms.adjacency,
             unit=self.terms.unit,
             seeded=seeded,
-            time=datetime.now(UTC).isoformat(),
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            nonce=uuid.uuid4().hex,
         )
         return self._with(replace(receipt, head=_link(self.head(), receipt.body)))
 
+    def released(self, receipt: Receipt, release: str) -> Chain:
+        """Return the chain with what `receipt` released, or raise ValueError if it cannot be."""
+        wrong = self.lacks([receipt])
+        if wrong is not None:
+            raise ValueError(
+                f"{wrong}, so its release cannot be recorded; "
+                "pass the receipt that this accountant's `charge` returned"
+            )
+        row = ReleaseRow(
+            row=len(self.rows) + 1,
+            head="",
+            accountant=self.terms.accountant,
+            charge=receipt.row,
+            release=release,
+        )
+        self._pays(row)
+        return self._with(replace(row, head=_link(self.head(), row.body)))
+
     def followed(self, body: str, head: str) -> Chain:
         """Return the chain with a row that was stored, or raise ValueError if it does not fit."""
-        receipt = Receipt.from_dict({**json.loads(body), "head": head})
-        if receipt.body != body or head != _link(self.head(), body):
+        if head != _link(self.head(), body):
             raise ValueError("its hash does not match")
-        place = (receipt.row, receipt.accountant, receipt.adjacency, receipt.unit)
-        terms = self.terms
-        if place != (len(self.receipts) + 1, terms.accountant, terms.adjacency, terms.unit):
+        values, terms = json.loads(body), self.terms
+        values["head"] = head
+        if values.get("row") != len(self.rows) + 1:
             raise ValueError("it belongs to another place")
-        return self._with(receipt)
+        for name in ("accountant", "adjacency", "unit"):
+            if name in values:
+                if values[name] != getattr(terms, name):
+                    raise ValueError("it belongs to another ledger")
+                values[name] = getattr(terms, name)  # one string for all rows
+        row = row_from_dict(values)
+        if row.body != body:
+            raise ValueError("it is not written as skdppca writes it")
+        if isinstance(row, ReleaseRow):
+            self._pays(row)
+        return self._with(row)
 
-    def lacks(self, receipts: Iterable[Receipt | Mapping[str, Any]]) -> str | None:
-        """Return what is wrong with the first receipt that is not in the chain, if any."""
-        for receipt in receipts:
-            if not isinstance(receipt, Receipt):
+    def lacks(self, rows: Iterable[ChainRow | Mapping[str, Any]]) -> str | None:
+        """Return what is wrong with the first row that is not in the chain, if any."""
+        for row in rows:
+            if not isinstance(row, ChainRow):
                 try:
-                    receipt = Receipt.from_dict(receipt)
+                    row = row_from_dict(row)
                 except (TypeError, ValueError) as error:
-                    return f"what was given is not a receipt: {error}"
-            if receipt.accountant != self.terms.accountant:
-                return f"the receipt is of accountant {receipt.accountant}, not of this one"
-            if receipt.row > len(self.receipts):
-                return f"row {receipt.row} of the receipt is missing: rows were removed"
-            if receipt != self.receipts[receipt.row - 1]:
-                return f"row {receipt.row} differs from the receipt"
+                    return f"what was given is not a receipt or release row: {error}"
+            name = "receipt" if isinstance(row, Receipt) else "release row"
+            if row.accountant != self.terms.accountant:
+                return f"the {name} is of accountant {row.accountant}, not of this one"
+            if row.row > len(self.rows):
+                return f"row {row.row} of the {name} is missing: rows were removed"
+            if row != self.rows[row.row - 1]:
+                return f"row {row.row} differs from the {name}"
         return None
 
-    def _with(self, receipt: Receipt) -> Chain:
-        total = add_event(self.total, receipt.event)
-        return replace(self, receipts=(*self.receipts, receipt), total=total)
+    def _pays(self, release: ReleaseRow) -> None:
+        """Refuse a release that no charge pays for, or whose charge paid for another one."""
+        charge = self.rows[release.charge - 1]
+        if not isinstance(charge, Receipt):
+            raise ValueError(f"row {release.charge} is no charge, so it pays for no release")
+        if self.recorded >> release.charge & 1:
+            raise ValueError(
+                f"the charge in row {release.charge} has its release already; "
+                "charge again for another release"
+            )
+
+    def _with(self, row: ChainRow) -> Chain:
+        total, recorded = self.total, self.recorded
+        if isinstance(row, Receipt):
+            total = add_event(total, row.event)
+        elif isinstance(row, ReleaseRow):
+            recorded |= 1 << row.charge
+        return Chain(self.terms, self.rows.appended(row), total, recorded)
 
 
-def _canonical(values: dict[str, Any]) -> str:
+def _place(name: str, row: int) -> None:
+    if isinstance(row, bool) or not isinstance(row, int) or row < 1:
+        raise ValueError(f"{name}={row!r} is no place in a chain; rows count from 1")
+
+
+def canonical(values: dict[str, Any]) -> str:
     """Equal values give equal text: keys are sorted, text is ASCII, floats read back exactly."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(values)
 
 
 def _link(head: str, body: str) -> str:

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from .floats import float_up, last_float, root_up
 from .gdp import epsilon_of, mu_of
+from .log import Log
 from .pld import pld_epsilon
 from .selection import rdp_epsilon
 
 __all__ = ["Composition"]
 
 _BISECTIONS = 12  # in `room`, where each takes a numerical price
+_FINEST = 1074  # every float64 is an integer times 2**-1074
 
 
 @dataclass(frozen=True)
 class Composition:
     """The total cost of any number of releases.
 
-    The sums are rational numbers, so the order of the releases cannot change the total.
+    The sums are exact, so the order of the releases cannot change the total.
 
     Parameters
     ----------
-    square : Fraction
-        Sum of the squared Gaussian-DP parameters.
-    failure : Fraction
-        Sum of the probabilities with which Gaussian steps may fail.
-    steps : tuple of (float, float)
+    squares : int
+        Sum of the squared Gaussian-DP parameters, in units of 2**-2148.
+    failures : int
+        Sum of the probabilities with which Gaussian steps may fail, in units of 2**-1074.
+    steps : Log of (float, float)
         The (epsilon, delta) of every step that is neither Gaussian nor a selection.
-    selections : tuple of (float, float)
+    epsilons, deltas : int
+        The sums over these steps, in units of 2**-1074.
+    selections : Log of (float, float)
         The mu of one run, and the expected number of runs, of every private selection.
     private : bool
         False once anything was released without a guarantee.
@@ -45,31 +49,48 @@ class Composition:
     False
     """
 
-    square: Fraction = Fraction(0)
-    failure: Fraction = Fraction(0)
-    steps: tuple[tuple[float, float], ...] = ()
-    selections: tuple[tuple[float, float], ...] = ()
+    squares: int = 0
+    failures: int = 0
+    steps: Log[tuple[float, float]] = field(default_factory=Log)
+    epsilons: int = 0
+    deltas: int = 0
+    selections: Log[tuple[float, float]] = field(default_factory=Log)
     private: bool = True
 
     def gaussian(self, mu: float, failure: float = 0.0) -> Composition:
         """Add a Gaussian release that may fail."""
         return replace(
             self,
-            square=self.square + Fraction(mu) ** 2,
-            failure=self.failure + Fraction(failure),
+            squares=self.squares + _units(mu) ** 2,
+            failures=self.failures + _units(failure),
         )
 
     def step(self, epsilon: float, delta: float) -> Composition:
         """Add an (epsilon, delta) release."""
-        return replace(self, steps=(*self.steps, (epsilon, delta)))
+        return replace(
+            self,
+            steps=self.steps.appended((epsilon, delta)),
+            epsilons=self.epsilons + _units(epsilon),
+            deltas=self.deltas + _units(delta),
+        )
 
     def selection(self, mu: float, mean_runs: float) -> Composition:
         """Add the best of a random number of Gaussian releases."""
-        return replace(self, selections=(*self.selections, (mu, mean_runs)))
+        return replace(self, selections=self.selections.appended((mu, mean_runs)))
 
     def broken(self) -> Composition:
         """Add a release without any guarantee."""
         return replace(self, private=False)
+
+    @property
+    def square(self) -> Fraction:
+        """Sum of the squared Gaussian-DP parameters."""
+        return Fraction(self.squares, 4**_FINEST)
+
+    @property
+    def failure(self) -> Fraction:
+        """Sum of the probabilities with which Gaussian steps may fail."""
+        return Fraction(self.failures, 2**_FINEST)
 
     @property
     def mu(self) -> float:
@@ -114,7 +135,7 @@ class Composition:
         if left >= 0:
             # Rounded down: a budget never grants more than it has.
             mu = mu_of(max(-float_up(-left), 0.0), delta, failure)
-            if self.square <= Fraction(mu) ** 2:
+            if self.squares <= _units(mu) ** 2:
                 return True
         return self._mixed and self._pld(delta) <= epsilon
 
@@ -150,11 +171,18 @@ class Composition:
         """Whether a loss distribution could beat the plain sum."""
         if self.selections:
             return False
-        return len(self.steps) + (self.square > 0) > 1
+        return len(self.steps) + (self.squares > 0) > 1
 
     def _sums(self) -> tuple[Fraction, Fraction]:
-        epsilons = sum((Fraction(epsilon) for epsilon, _ in self.steps), Fraction(0))
-        return epsilons, self.failure + sum(Fraction(delta) for _, delta in self.steps)
+        """Return the sum of the steps' epsilons, and that of all deltas."""
+        unit = 2**_FINEST
+        return Fraction(self.epsilons, unit), Fraction(self.failures + self.deltas, unit)
 
     def _pld(self, delta: float) -> float:
         return pld_epsilon(self.mu, Counter(self.steps), float_up(self.failure), delta)
+
+
+def _units(value: float) -> int:
+    """Return a float64 as an exact number of units of 2**-1074."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator << (_FINEST + 1 - denominator.bit_length())

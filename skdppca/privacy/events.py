@@ -39,7 +39,7 @@ class PrivacyEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as JSON-able values, its kind under the key "type"."""
-        return {"type": self.kind} | {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"type": self.kind} | {name: getattr(self, name) for name in _NAMES[type(self)]}
 
     def _add_to(self, total: Composition) -> Composition:
         raise NotImplementedError
@@ -236,6 +236,10 @@ _KINDS = {
     )
 }
 
+_NAMES: dict[type[PrivacyEvent], list[str]] = {
+    cls: [field.name for field in fields(cls)] for cls in _KINDS.values()
+}
+
 
 def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
     """Return the event that `to_dict` wrote, or refuse a record that it cannot have written.
@@ -259,15 +263,15 @@ def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
     >>> event_from_dict({"type": "pure", "epsilon": 0.1})
     PureEvent(epsilon=0.1)
     """
-    kind = record.get("type") if isinstance(record, Mapping) else None
+    kind = record.get("type") if isinstance(record, (dict, Mapping)) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise UnknownEventError(
             f"{record!r} is no known privacy event, so its cost is unknown; "
             f"its type must be one of {', '.join(_KINDS)} (a newer skdppca may know more)"
         )
     cls, values = _KINDS[kind], {key: record[key] for key in record if key != "type"}
-    names = {field.name for field in fields(cls)}
-    if set(values) != names:
+    names = _NAMES[cls]
+    if values.keys() != set(names):
         raise UnknownEventError(f"{record!r} must have exactly the keys type, {', '.join(names)}")
     try:
         if cls is ComposedEvent:

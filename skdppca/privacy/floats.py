@@ -15,14 +15,18 @@ _INFINITY_RANK = struct.unpack("<q", struct.pack("<d", math.inf))[0]
 
 def number(name: str, value: float, limit: float = math.nextafter(math.inf, 0)) -> float:
     """Return `value` as a float64 if that changes nothing and it is in [0, limit]; else raise."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, (float, Real)):  # a float is found fast
         raise TypeError(f"{name}={value!r} is not a number; pass a float")
     if not 0 <= value <= limit:
         below = "" if limit == math.inf else " and finite" if limit > 1 else f" and at most {limit}"
         raise ValueError(f"{name}={value!r} is out of range; it must be at least 0{below}")
-    if float(value) != value:
+    try:
+        held = float(value)
+    except OverflowError:  # an int
+        held = math.inf
+    if held != value:
         raise ValueError(f"{name}={value!r} is not exactly a float64; pass a float")
-    return float(value)
+    return held
 
 
 def root_up(square: Fraction) -> float:

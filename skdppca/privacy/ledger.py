@@ -1,33 +1,48 @@
 """A budget that lives in an SQLite file, for all processes and for years.
 
-One table, ``chain``: row 0 holds the budget, every other row a receipt. A charge is one exclusive
-transaction (verify, check the budget, insert, commit), and noise is drawn only after its commit. A
-crash can therefore waste budget, but never release anything without a charge. The table accepts no
-changes of its rows. Changes made to the file by other means are found by the hash chain, by ledger
-objects, which remember the last row they saw, and by the receipts.
+One table, ``chain``: row 0 holds the budget, every other row a charge or what it released. A
+charge verifies the rows, checks the budget and inserts its own row, and noise is drawn only after
+that is on the disk. A crash can therefore waste budget, but never release anything without a
+charge. The table accepts no changes of its rows. Changes made to the file by other means are found
+by the hash chain, by ledger objects, which remember the last row they saw, and by the receipts.
+
+All of this happens under a lock on the *folder* of the file. SQLite has locks of its own, but a
+POSIX process loses them as soon as one of its threads opens and closes the file, for example to
+copy it. The lock on the folder ends with the process that holds it, and not before. It needs no
+lock file, which could be deleted while it is in use or be out of reach for other users.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
+import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..exceptions import LedgerError
-from .accountant import LOCK, BaseAccountant, Receipt
-from .chain import Chain, Terms
+from .accountant import BaseAccountant, alone, check_not_forked, here
+from .chain import Chain, ChainRow, Terms
+
+if sys.platform == "win32":
+    from filelock import FileLock
+else:
+    import fcntl
 
 __all__ = ["PrivacyLedger"]
 
+T = TypeVar("T")
+
 _APPLICATION = 0x736B6470  # "skdp"
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 60
 _TABLE = (
-    "CREATE TABLE chain (row INTEGER PRIMARY KEY, body TEXT NOT NULL, head TEXT NOT NULL)",
+    "CREATE TABLE chain"
+    " (row INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, head TEXT NOT NULL)",
     "CREATE TRIGGER no_update BEFORE UPDATE ON chain"
     " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
     "CREATE TRIGGER no_delete BEFORE DELETE ON chain"
@@ -36,16 +51,19 @@ _TABLE = (
     " WHEN NEW.row IS NOT (SELECT COALESCE(MAX(row), -1) + 1 FROM chain)"
     " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
 )
+# SQLite keeps the number of the last row here, so a row cannot vanish from the end unnoticed.
+_FORM = {*_TABLE, "CREATE TABLE sqlite_sequence(name,seq)"}
 _RESTORE = "put the ledger itself back (an older copy would not know the latest charges)"
 _ROLLED_BACK = "it is gone, so rows were removed or an older copy was put back"
 _SWAPPED = "it is not what was seen before, so another file or an older copy was put here"
+_BUSY = f"another process held it for {_BUSY_SECONDS} s: end that process, fit again"
 _REMEDIES = {
     "SQLITE_NOTADB": f"it is no ledger, or damaged: check the path, or {_RESTORE}",
     "SQLITE_CORRUPT": f"it is damaged: {_RESTORE}",
     "SQLITE_READONLY": "make the file and its folder writable for this user",
     "SQLITE_FULL": "free disk space and fit again",
     "SQLITE_IOERR": "check that the disk has space and works, then fit again",
-    "SQLITE_BUSY": f"another process held it for {_BUSY_SECONDS} s: end that process, fit again",
+    "SQLITE_BUSY": _BUSY,
     "SQLITE_CANTOPEN": "make the file and its folder readable and writable for this user",
     "SQLITE_PERM": "make the file and its folder readable and writable for this user",
 }
@@ -64,6 +82,12 @@ class PrivacyLedger(BaseAccountant):
     path : str or path-like
         An existing ledger, on a local disk.
 
+    Notes
+    -----
+    Every use locks the folder of the file for some milliseconds, so the ledgers of one folder wait
+    for each other. A use fails after waiting for 60 seconds. The folder must be readable, and to
+    charge, it and the file must be writable.
+
     Examples
     --------
     >>> import tempfile
@@ -81,8 +105,7 @@ class PrivacyLedger(BaseAccountant):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = _absolute(path)
-        with LOCK, _transaction(self._path, "BEGIN") as db:
-            self._remember(self._read(db, None, None))
+        alone(lambda: self._remember(_use(self._path, lambda db: self._read(db, None, None))))
 
     @classmethod
     def create(
@@ -113,28 +136,7 @@ class PrivacyLedger(BaseAccountant):
         """
         chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
         path = _absolute(path)
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-        except FileExistsError as error:
-            raise LedgerError(
-                f"{path}: already exists, and a ledger is never replaced; "
-                "open it with PrivacyLedger(path), or choose another path"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise LedgerError(
-                f"{path}: cannot be created ({error}); choose a folder that you can write to"
-            ) from error
-        try:
-            with _transaction(path, "BEGIN EXCLUSIVE") as db:
-                db.execute(f"PRAGMA application_id={_APPLICATION}")
-                db.execute(f"PRAGMA user_version={_VERSION}")
-                for statement in _TABLE:
-                    db.execute(statement)
-                _insert(db, chain)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(path)  # made above, and not charged by anyone yet
-            raise
+        alone(lambda: _make(path, chain))
         return cls(path)
 
     @property
@@ -147,35 +149,49 @@ class PrivacyLedger(BaseAccountant):
         return self._verified.terms
 
     def _current(self) -> Chain:
-        with LOCK, _transaction(self._path, "BEGIN") as db:
-            return self._remember(self._read(db, self._verified, self._seen))
+        def read(db: sqlite3.Connection) -> Chain:
+            return self._read(db, self._verified, self._seen)
+
+        return self._remember(_use(self._path, read))
 
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
-        with _transaction(self._path, "BEGIN IMMEDIATE") as db:
+        def append(db: sqlite3.Connection) -> Chain:
             chain = grant(self._remember(self._read(db, self._verified, self._seen)))
             _insert(db, chain)
-        return self._remember(chain)
+            return chain
 
-    def verify(self, *receipts: Receipt | Mapping[str, Any]) -> None:
-        """Check the whole file anew, and that every given receipt, or its `to_dict`, is in it.
+        if self._seen[0] > len(self._verified.rows):
+            self._current()  # reads all rows, which other processes may do at the same time
+        return self._remember(_use(self._path, append, exclusive=True))
+
+    def verify(self, *rows: ChainRow | Mapping[str, Any]) -> None:
+        """Check the whole file anew, and that every given receipt or release row is in it.
+
+        Parameters
+        ----------
+        *rows : Receipt, ReleaseRow, or what their `to_dict` returns
 
         Raises
         ------
         LedgerError
-            If the file is damaged, altered or rolled back, or lacks a receipt.
+            If the file is damaged, altered or rolled back, or lacks a row.
         """
-        with LOCK, _transaction(self._path, "BEGIN") as db:
-            for (finding,) in db.execute("PRAGMA quick_check"):
-                if finding != "ok":
-                    raise self._error(f"it is damaged ({finding})")
-            chain = self._remember(self._read(db, Chain(self._terms), self._seen))
-        wrong = chain.lacks(receipts)
+        wrong = alone(self._verify).lacks(rows)
         if wrong is not None:
             raise self._error(wrong)
 
+    def _verify(self) -> Chain:
+        def read(db: sqlite3.Connection) -> Chain:
+            for (finding,) in db.execute("PRAGMA quick_check"):
+                if finding != "ok":
+                    raise self._error(f"it is damaged ({finding})")
+            return self._read(db, Chain(self._terms), self._seen)
+
+        return self._remember(_use(self._path, read))
+
     def _remember(self, chain: Chain) -> Chain:
         self._verified = chain
-        self._seen = (len(chain.receipts), chain.head())
+        self._seen = (len(chain.rows), chain.head())
         return chain
 
     def _read(
@@ -186,8 +202,9 @@ class PrivacyLedger(BaseAccountant):
         Without a `chain`, the file is read from its beginning. A row that was seen before, given
         with its head, must still be there.
         """
+        db.execute("BEGIN")
         self._check_form(db)
-        row = len(chain.receipts) if chain else 0
+        row = len(chain.rows) if chain else 0
         rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (row,))
         try:
             first = rows.fetchone()
@@ -199,14 +216,18 @@ class PrivacyLedger(BaseAccountant):
                 raise ValueError(_SWAPPED)
             for row, body, head in rows:  # noqa: B007 (the error names the row)
                 chain = chain.followed(body, head)
+            last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
+            if last != (row,):
+                raise ValueError("it is not the last row, so rows were removed or are damaged")
             if seen is not None:
                 row, head = seen
-                if row > len(chain.receipts):
+                if row > len(chain.rows):
                     raise ValueError(_ROLLED_BACK)
                 if chain.head(row) != head:
                     raise ValueError(_SWAPPED)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._error(f"row {row}: {error}") from error
+        db.execute("COMMIT")
         return chain
 
     def _check_form(self, db: sqlite3.Connection) -> None:
@@ -222,8 +243,14 @@ class PrivacyLedger(BaseAccountant):
                 f"{self._path}: written by a newer skdppca (schema {version}, this one knows "
                 f"{_VERSION}); upgrade skdppca"
             )
+        if version == 1:
+            raise LedgerError(
+                f"{self._path}: written by an older skdppca (schema 1, this one knows {_VERSION}), "
+                "and cannot be read; show it with that version, then make a new ledger for what "
+                "remains"
+            )
         form = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        if version != _VERSION or sorted(sql for (sql,) in form) != sorted(_TABLE):
+        if version != _VERSION or {sql for (sql,) in form} != _FORM:
             raise self._error("its tables were altered")
         # SQLite reads a page that was cut short as if zeros followed, so the size is checked here.
         (page_size,) = db.execute("PRAGMA page_size").fetchone()
@@ -255,35 +282,124 @@ def _absolute(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(os.fsdecode(path))
 
 
+def _make(path: str, chain: Chain) -> None:
+    """Write a new file with row 0 of the chain."""
+
+    def fill(db: sqlite3.Connection) -> None:
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute(f"PRAGMA application_id={_APPLICATION}")
+        db.execute(f"PRAGMA user_version={_VERSION}")
+        for statement in _TABLE:
+            db.execute(statement)
+        _insert(db, chain)
+        db.execute("COMMIT")
+
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    except FileExistsError as error:
+        raise LedgerError(
+            f"{path}: already exists, and a ledger is never replaced; "
+            "open it with PrivacyLedger(path), or choose another path"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise LedgerError(
+            f"{path}: cannot be created ({error}); choose a folder that you can write to"
+        ) from error
+    try:
+        _use(path, fill, exclusive=True)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(path)  # made above, and not charged by anyone yet
+        raise
+
+
 def _insert(db: sqlite3.Connection, chain: Chain) -> None:
-    row = (len(chain.receipts), chain.last_body, chain.head())
+    """Insert the last row of the chain, in one call that no signal handler or fork can divide."""
+    row = (len(chain.rows), chain.last_body, chain.head())
+    check_not_forked()
     db.execute("INSERT INTO chain (row, body, head) VALUES (?, ?, ?)", row)
 
 
-@contextmanager
-def _transaction(path: str, begin: str) -> Iterator[sqlite3.Connection]:
-    """Open the file (never create it), run one transaction, commit; on any error roll back.
+def _use(path: str, work: Callable[[sqlite3.Connection], T], exclusive: bool = False) -> T:
+    """Return what `work` does with the file, while no other process writes to it.
 
-    A connection lives for one transaction, so no fork or pickle ever shares one.
+    With `exclusive`, no other process reads it either. The file is opened anew (never created) and
+    closed, so that no fork or pickle ever shares a connection. An interrupt at any point releases
+    all that is held here.
     """
     if not os.path.isfile(path):
         raise LedgerError(
             f"{path}: there is no such file; if the ledger was moved or deleted, {_RESTORE}; "
             "a new budget is made once, by PrivacyLedger.create(path, ...) or skdppca ledger create"
         )
+    if sys.platform == "win32":  # where a folder cannot be locked
+        try:
+            with FileLock(f"{path}.lock", timeout=_BUSY_SECONDS):
+                return _work_on(path, work)
+        except OSError as error:
+            raise _explained(path, error) from error
+    process = here()
     try:
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+    except OSError as error:
+        raise _explained(path, error) from error
+    try:
+        _lock(path, folder, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        return _work_on(path, work)
+    finally:
+        try:
+            if here() == process:  # a forked child would unlock it for its parent
+                with suppress(OSError):
+                    fcntl.flock(folder, fcntl.LOCK_UN)
+        finally:
+            os.close(folder)
+
+
+def _lock(path: str, folder: int, kind: int) -> None:
+    deadline, pause = time.monotonic() + _BUSY_SECONDS, 0.0005
+    while True:
+        try:
+            return fcntl.flock(folder, kind | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise LedgerError(f"{path}: its folder is locked; {_BUSY}") from error
+        except OSError as error:
+            raise LedgerError(
+                f"{path}: its folder cannot be locked ({error}); keep the ledger on a local disk"
+            ) from error
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.05)
+
+
+def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    try:
+        before = _identity(path)
         uri = Path(path).as_uri() + "?mode=rw"
-        with closing(
-            sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-        ) as db:
+        db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
             # With a write-ahead log, a copy of the file can lack the latest rows.
             if db.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
                 raise sqlite3.OperationalError("its journal mode was changed and is in use")
             db.execute("PRAGMA synchronous=EXTRA")
-            db.execute(begin)
-            yield db
-            db.execute("COMMIT")
-    except (sqlite3.Error, OSError) as error:
-        name = getattr(error, "sqlite_errorname", "")
-        remedy = next((_REMEDIES[key] for key in _REMEDIES if name.startswith(key)), _RESTORE)
-        raise LedgerError(f"{path}: {error}; {remedy}; nothing was released") from error
+            result = work(db)
+            if _identity(path) != before:  # while it is open, no other file gets its number
+                raise LedgerError(
+                    f"{path}: it was deleted or replaced while it was in use, so a charge may be "
+                    f"lost; {_RESTORE}"
+                )
+        finally:
+            db.close()
+    except (sqlite3.Error, OSError, UnicodeError) as error:
+        raise _explained(path, error) from error
+    return result
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def _explained(path: str, error: Exception) -> LedgerError:
+    name = getattr(error, "sqlite_errorname", "SQLITE_PERM" * isinstance(error, PermissionError))
+    remedy = next((_REMEDIES[key] for key in _REMEDIES if name.startswith(key)), _RESTORE)
+    return LedgerError(f"{path}: {error}; {remedy}")

@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
-from .accountant import Receipt
-from .events import PrivacyEvent
+import numpy as np
 
-__all__ = ["PrivacyReport", "Spending"]
+from .chain import Receipt, ReleaseRow, canonical
+from .events import PrivacyEvent, event_from_dict
+from .text import printable
+
+__all__ = [
+    "MAX_LENGTH",
+    "PrivacyReport",
+    "Released",
+    "Spending",
+    "dearest",
+    "hash_of",
+    "jsonable",
+    "parse",
+]
+
+SCHEMA = "skdppca-report/2"
+
+# Of a report's JSON: names, means and scales of a million features take half of it.
+MAX_LENGTH = 2**27
+
+NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."
+
+# The parts of a report's core that are facts about the guarantee.
+GUARANTEE = ("private", "not_private", "epsilon", "delta", "unit", "adjacency")
+CORE = (
+    "software",
+    "method",
+    "parameters",
+    "guarantee",
+    "event",
+    "spendings",
+    "details",
+    "released",
+    "feature_names",
+    "receipt",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +76,63 @@ class Spending:
     noise_sd: float
     part: str = ""
 
+    @classmethod
+    def from_dict(cls, record: Any) -> Spending:
+        """Return the spending that a report's `to_dict` wrote, and refuse anything else."""
+        _check_keys("a spending", record, [entry.name for entry in fields(cls)])
+        numbers = {name: _number(name, record[name]) for name in ("mu", "sensitivity", "noise_sd")}
+        return cls(
+            **record | numbers | {name: _text(name, record[name]) for name in ("name", "part")}
+        )
+
+
+@dataclass(frozen=True)
+class Released:
+    """One released array or number, by its hash: a report says with it which numbers it is about.
+
+    Parameters
+    ----------
+    name : str
+        The fitted attribute's, without the underscore at its end.
+    shape : tuple of int
+    dtype : str
+        numpy's name: "float64".
+    sha256 : str
+        Of the array's bytes in C order, little-endian, hexadecimal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> released = Released.of("mean", np.zeros(3))
+    >>> released.shape, released.dtype, released == Released.of("mean", np.zeros(3))
+    ((3,), 'float64', True)
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    sha256: str
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> Released:
+        """Return the record of an array of numbers; a single number counts as float64."""
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"{name} holds {array.dtype}; give an array of real numbers")
+        if not array.ndim:
+            array = array.astype(np.float64)
+        flat = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(-1)
+        digest = hashlib.sha256(flat.view(np.uint8).data).hexdigest()
+        return cls(name, array.shape, array.dtype.name, digest)
+
+    @classmethod
+    def from_dict(cls, record: Any) -> Released:
+        """Return the record that a report's `to_dict` wrote, and refuse anything else."""
+        _check_keys("a released array", record, [entry.name for entry in fields(cls)])
+        shape = _entries("shape", record["shape"], int)
+        texts = {name: _text(name, record[name]) for name in ("name", "dtype", "sha256")}
+        return cls(shape=shape, **texts)
+
 
 @dataclass(frozen=True)
 class PrivacyReport:
@@ -63,6 +158,28 @@ class PrivacyReport:
         The accountant's, if there was one.
     details : dict
         Private outputs worth knowing: the clipping norm, the noise, error bars.
+    parameters : dict
+        All parameters, as JSON-able values: an accountant by its id, a random state as "seeded".
+    released : tuple of Released
+        Every array and number that was stored, by its hash.
+    feature_names : tuple of str or None
+        Names of the columns, if they had any.
+    software : dict
+        Versions of what computed it.
+    release : ReleaseRow or None
+        The accountant's row that names this release by its `release_id`, if there was one.
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_iris
+    >>> from skdppca import DPGauss
+    >>> report = DPGauss(n_components=2, epsilon=1.0).fit(load_iris().data).privacy_
+    >>> [released.name for released in report.released][:2]
+    ['components', 'n_components']
+    >>> read = PrivacyReport.from_dict(json.loads(report.to_json()))
+    >>> read.release_id == report.release_id
+    True
     """
 
     method: str
@@ -75,6 +192,11 @@ class PrivacyReport:
     spendings: tuple[Spending, ...] = ()
     receipt: Receipt | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    released: tuple[Released, ...] = ()
+    feature_names: tuple[str, ...] | None = None
+    software: dict[str, str] = field(default_factory=dict)
+    release: ReleaseRow | None = None
 
     @property
     def private(self) -> bool:
@@ -87,32 +209,68 @@ class PrivacyReport:
         A query may be asked of disjoint parts of the records. A record is in one part only, so
         the share is that of the most expensive part, plus that of all records together.
         """
-        total = getattr(self.event, "mu", math.inf)
-        asked: dict[str, dict[str, list[float]]] = {}
+        total = getattr(self.event, "mu", 0.0)  # an event without has no such shares
+        asked: dict[str, list[Spending]] = {}
         for spending in self.spendings:
-            share = 0.0 if math.isinf(total) else (spending.mu / total) ** 2
-            asked.setdefault(spending.name, {}).setdefault(spending.part, []).append(share)
+            asked.setdefault(spending.name, []).append(spending)
         return [
-            (name, sum(map(len, parts.values())), max(_with_whole(parts)))
-            for name, parts in asked.items()
+            (name, len(ones), float(dearest(ones) / Fraction(total) ** 2) if total else 0.0)
+            for name, ones in asked.items()
         ]
+
+    def core(self) -> dict[str, Any]:
+        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
+        guarantee = {name: getattr(self, name) for name in GUARANTEE}
+        return jsonable(
+            {
+                "software": self.software,
+                "method": self.method,
+                "parameters": self.parameters,
+                "guarantee": guarantee,
+                "event": self.event.to_dict(),
+                "spendings": [asdict(spending) for spending in self.spendings],
+                "details": self.details,
+                "released": [asdict(released) for released in self.released],
+                "feature_names": self.feature_names,
+                "receipt": None if self.receipt is None else self.receipt.to_dict(),
+            }
+        )
+
+    @property
+    def release_id(self) -> str:
+        """SHA-256 of the `core`, hexadecimal: it names the release, and every number of it."""
+        return hash_of(self.core())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON-able values; infinity as the string "inf"."""
-        content = {
-            "method": self.method,
-            "private": self.private,
-            "not_private": list(self.not_private),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "adjacency": self.adjacency,
-            "unit": self.unit,
-            "event": self.event.to_dict(),
-            "spendings": [vars(spending) for spending in self.spendings],
-            "receipt": None if self.receipt is None else self.receipt.to_dict(),
-            "details": self.details,
+        return {
+            "schema": SCHEMA,
+            "core": self.core(),
+            "release_id": self.release_id,
+            "release": None if self.release is None else self.release.to_dict(),
         }
-        return _plain(content)
+
+    @classmethod
+    def from_dict(cls, content: Any) -> PrivacyReport:
+        """Return the report that `to_dict` wrote; refuse missing and unknown keys.
+
+        Whether the report agrees with itself is another question, which `verify_report` answers.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `to_dict` cannot have written it.
+        """
+        try:
+            return _read(content)
+        except RecursionError:
+            pass
+        raise ValueError("it is nested too deeply")
+
+    @classmethod
+    def from_json(cls, text: str) -> PrivacyReport:
+        """Return the report that `to_json` wrote, as `from_dict` does."""
+        return cls.from_dict(parse(text))
 
     def to_json(self) -> str:
         """The report as JSON text."""
@@ -132,7 +290,7 @@ class PrivacyReport:
 
     def __str__(self) -> str:
         lines = [f"{self.method}: {self.guarantee()}"]
-        if "why" in self.details:
+        if {"method", "why"} <= set(self.details):
             lines.append(f"  by {self.details['method']}: {self.details['why']}")
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
@@ -145,9 +303,11 @@ class PrivacyReport:
             lines.append(f"  lost in the noise: {lost} of {len(alignments)} components")
         if self.private:
             lines.append("  holds if nothing before this fit was fitted on the same data")
-        if self.receipt is not None:
+        if self.receipt is None:
+            lines.append(f"  {NO_LEDGER}")
+        else:
             lines.append(f"  charged as row {self.receipt.row}, head {self.receipt.head[:12]}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -155,12 +315,13 @@ class PrivacyReport:
             for name, times, share in self.costs()
         )
         chosen = ""
-        if "why" in self.details:
+        if {"method", "why"} <= set(self.details):
             by = f"{self.details['method']}: {self.details['why']}"
             chosen = f"<p>By {html.escape(by)}.</p>"
-        receipt = ""
-        if self.receipt is not None:
-            receipt = (
+        if self.receipt is None:
+            charge = f"<p><strong>{NO_LEDGER}</strong></p>"
+        else:
+            charge = (
                 f"<p>Charged as row {self.receipt.row} of accountant "
                 f"<code>{html.escape(self.receipt.accountant)}</code>, "
                 f"head <code>{html.escape(self.receipt.head)}</code>.</p>"
@@ -169,34 +330,144 @@ class PrivacyReport:
             f"<div class='skdppca-report'><p><strong>{html.escape(self.method)}</strong>: "
             f"{html.escape(self.guarantee())}</p>{chosen}<table><thead><tr><th>released</th>"
             f"<th>questions</th><th>share of the budget</th></tr></thead><tbody>{rows}"
-            f"</tbody></table>{receipt}</div>"
+            f"</tbody></table>{charge}</div>"
         )
 
 
-def _with_whole(parts: dict[str, list[float]]) -> list[float]:
-    """For each part, return its cost plus that of all parts that contain it.
+def dearest(spendings: Sequence[Spending]) -> Fraction | float:
+    """The squared mu that the record pays which pays most.
 
-    "1 of 2" contains "1 of 2, 3 of 4", and the unnamed part contains all others.
+    A part pays for its own queries and for those of every part that contains it: "1 of 2" contains
+    "1 of 2, 3 of 4", and the unnamed part contains all others.
     """
-    return [
-        math.fsum(
-            share
-            for whole, shares in parts.items()
-            if not whole or f"{part}, ".startswith(f"{whole}, ")
-            for share in shares
+    if any(math.isinf(spending.mu) for spending in spendings):
+        return math.inf
+    paid: dict[str, Fraction] = {}
+    for spending in spendings:
+        paid[spending.part] = paid.get(spending.part, Fraction(0)) + Fraction(spending.mu) ** 2
+    return max(
+        sum(
+            (paid[whole] for whole in paid if not whole or f"{part}, ".startswith(f"{whole}, ")),
+            Fraction(0),
         )
-        for part in parts
-    ]
+        for part in paid
+    )
 
 
-def _plain(value: Any) -> Any:
-    """JSON-able copy: arrays as lists, infinity as "inf"."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
+def hash_of(core: dict[str, Any]) -> str:
+    """SHA-256 of the canonical text of a core, hexadecimal."""
+    return hashlib.sha256(canonical(core).encode()).hexdigest()
+
+
+def jsonable(value: Any) -> Any:
+    """A copy that JSON can hold, of anything.
+
+    Arrays become lists, and numbers that JSON does not know text: "inf", "-inf", "nan". What is
+    neither a number, text, list nor mapping is given by its name, or by that of its class.
+    """
+    if isinstance(value, np.generic) or hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return [jsonable(item) for item in value]
+    return getattr(value, "__qualname__", type(value).__name__)
+
+
+def parse(text: str) -> Any:
+    """Return what a JSON text holds; refuse one that could be read in two ways, or is too large.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, too long or too deep, names a key twice, or holds NaN or Infinity.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"it is longer than {MAX_LENGTH} characters")
+    try:
+        return json.loads(text, object_pairs_hook=_unambiguous, parse_constant=_no_number)
+    except RecursionError:
+        pass
+    raise ValueError("it is nested too deeply")
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("it names a key twice")
+    return record
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"it holds {text}, which is no number in JSON")
+
+
+def _read(content: Any) -> PrivacyReport:
+    _check_keys("a report", content, ("schema", "core", "release_id", "release"))
+    if content["schema"] != SCHEMA:
+        raise ValueError(f"its schema is {content['schema']!r}, and not {SCHEMA!r}")
+    _text("release_id", content["release_id"])
+    core, row = content["core"], content["release"]
+    _check_keys("the core of a report", core, CORE)
+    guarantee, receipt, names = core["guarantee"], core["receipt"], core["feature_names"]
+    _check_keys("a guarantee", guarantee, GUARANTEE)
+    report = PrivacyReport(
+        method=_text("method", core["method"]),
+        epsilon=_number("epsilon", guarantee["epsilon"]),
+        delta=_number("delta", guarantee["delta"]),
+        adjacency=_text("adjacency", guarantee["adjacency"]),
+        unit=_text("unit", guarantee["unit"]),
+        event=event_from_dict(core["event"]),
+        not_private=_entries("not_private", guarantee["not_private"], str),
+        spendings=tuple(map(Spending.from_dict, _entries("spendings", core["spendings"], dict))),
+        receipt=None if receipt is None else Receipt.from_dict(receipt),
+        details=_mapping("details", core["details"]),
+        parameters=_mapping("parameters", core["parameters"]),
+        released=tuple(map(Released.from_dict, _entries("released", core["released"], dict))),
+        feature_names=None if names is None else _entries("feature_names", names, str),
+        software=_mapping("software", core["software"]),
+        release=None if row is None else ReleaseRow.from_dict(row),
+    )
+    if guarantee["private"] is not report.private:
+        raise ValueError("private contradicts not_private")
+    if canonical(report.core()) != canonical(core):
+        raise ValueError("it is not written as skdppca writes it")
+    return report
+
+
+def _check_keys(what: str, record: Any, names: Sequence[str]) -> None:
+    if not isinstance(record, dict) or set(record) != set(names):
+        raise ValueError(f"{what} must have exactly the keys {', '.join(sorted(names))}")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    """A float that is at least 0, infinity as "inf"."""
+    number = math.inf if value == "inf" else value
+    if not isinstance(number, float) or not number >= 0:
+        raise TypeError(f"{name} must be a float of at least 0, or 'inf'")
+    return number
+
+
+def _entries(name: str, value: Any, kind: type) -> tuple:
+    if not isinstance(value, list) or not all(type(entry) is kind for entry in value):
+        raise TypeError(f"{name} must be a list of {kind.__name__}")
+    return tuple(value)
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a mapping")
     return value

@@ -7,6 +7,9 @@ under "replace-one" one record is exchanged. Norms of matrices are Frobenius nor
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+
+from ..privacy.floats import root_up
 
 __all__ = ["ball_sum", "bounded_sum", "box_sum", "count", "psd_sum"]
 
@@ -45,10 +48,11 @@ def box_sum(low: float, high: float, size: int, adjacency: str) -> float:
 
     Proof. Adding a record moves each entry by at most ``max(|low|, |high|)``, and exchanging one by
     at most ``high - low``; the Euclidean norm of so many such entries is at most ``sqrt(size)``
-    times that. Attained in a corner, and between opposite corners of the box.
+    times that. Attained in a corner, and between opposite corners of the box. Rounded up.
     """
-    moved = max(abs(low), abs(high)) if adjacency == "add-remove" else high - low
-    return math.sqrt(size) * moved
+    lowest, highest = Fraction(low), Fraction(high)
+    moved = max(abs(lowest), abs(highest)) if adjacency == "add-remove" else highest - lowest
+    return root_up(size * moved**2)
 
 
 def bounded_sum(bound: float, adjacency: str) -> float:

@@ -1,10 +1,11 @@
 import pytest
 
 from skdppca.exceptions import LedgerError
-from skdppca.privacy import GaussianEvent, PureEvent, Receipt
+from skdppca.privacy import GaussianEvent, PureEvent, Receipt, ReleaseRow
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(0.01)
+DIGEST = "0123456789abcdef" * 4
 
 
 def test_receipts_are_numbered_chained_and_complete(make):
@@ -20,6 +21,13 @@ def test_receipts_are_numbered_chained_and_complete(make):
     assert (first.seeded, second.seeded) == (False, True)
     assert (first.event, second.event) == (SMALL, PureEvent(0.1))
     assert first.time <= second.time and second.time.endswith("+00:00")
+    assert "." not in second.time  # the running time is not published
+
+
+def test_no_two_charges_look_alike(make):
+    # Else a charge that was rolled back and one in its place would have the same receipt.
+    first, second = make().charge(SMALL, **NOTION), make().charge(SMALL, **NOTION)
+    assert first.nonce != second.nonce
 
 
 def test_receipts_survive_their_dict(make):
@@ -30,6 +38,8 @@ def test_receipts_survive_their_dict(make):
 @pytest.mark.parametrize(
     "change",
     [
+        {"kind": "release"},
+        {"kind": "refund"},
         {"row": 0},
         {"row": True},
         {"seeded": 1},
@@ -81,3 +91,92 @@ def test_verify_refuses_receipts_of_another_accountant(make):
     accountant.charge(SMALL, **NOTION)
     with pytest.raises(LedgerError, match="of accountant"):
         accountant.verify(other)
+
+
+def test_a_release_is_recorded_after_its_charge(make):
+    accountant = make()
+    first, second = (accountant.charge(SMALL, **NOTION) for _ in range(2))
+    spent = accountant.spent
+    row = accountant.record(first, DIGEST)
+    assert (row.row, row.charge, row.release, row.accountant) == (3, 1, DIGEST, accountant.id)
+    assert row.head not in {first.head, second.head, ""}
+    assert accountant.record(second, DIGEST).charge == 2
+    assert accountant.receipts == (first, second)
+    assert [release.charge for release in accountant.releases] == [1, 2]
+    assert accountant.spent == spent
+    assert accountant.charge(SMALL, **NOTION).row == 5
+    accountant.verify(first, row, row.to_dict(), *accountant.releases)
+
+
+def test_a_release_row_holds_no_time():
+    assert set(ReleaseRow(2, DIGEST, "id", 1, DIGEST).to_dict()) == {
+        *("kind", "row", "head", "accountant", "charge", "release")
+    }
+
+
+def test_a_release_row_survives_its_dict(make):
+    accountant = make()
+    row = accountant.record(accountant.charge(SMALL, **NOTION), DIGEST)
+    assert ReleaseRow.from_dict(row.to_dict()) == row
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "charge"},
+        {"row": 1},
+        {"charge": 0},
+        {"charge": True},
+        {"charge": 2},
+        {"release": DIGEST[:-1]},
+        {"release": DIGEST.upper()},
+        {"release": DIGEST + "\n"},
+        {"release": None},
+        {"time": "now"},
+    ],
+)
+def test_records_that_are_no_release_row_are_refused(change):
+    record = ReleaseRow(2, DIGEST, "id", 1, DIGEST).to_dict() | change
+    with pytest.raises((ValueError, TypeError)):
+        ReleaseRow.from_dict(record)
+
+
+def test_a_charge_has_one_release(make):
+    accountant = make()
+    receipt = accountant.charge(SMALL, **NOTION)
+    row = accountant.record(receipt, DIGEST)
+    accountant.charge(SMALL, **NOTION)
+    with pytest.raises(ValueError, match="row 1 has its release already; charge again"):
+        accountant.record(receipt, DIGEST)
+    assert accountant.releases == (row,)
+
+
+def test_a_release_needs_a_receipt_of_the_same_accountant(make):
+    accountant, other = make(), make()
+    receipt = other.charge(SMALL, **NOTION)
+    accountant.charge(SMALL, **NOTION)
+    with pytest.raises(ValueError, match="pass the receipt that this accountant's `charge`"):
+        accountant.record(receipt, DIGEST)
+    assert accountant.releases == ()
+
+
+@pytest.mark.parametrize("nonsense", [None, {}, 1, ReleaseRow(2, DIGEST, "id", 1, DIGEST)])
+def test_a_release_needs_a_receipt(make, nonsense):
+    with pytest.raises(TypeError, match="receipt="):
+        make().record(nonsense, DIGEST)
+
+
+@pytest.mark.parametrize("release", ["", "0" * 63, "0" * 65, "g" * 64, b"0" * 64, None])
+def test_what_is_no_hash_is_not_recorded(make, release):
+    accountant = make()
+    receipt = accountant.charge(SMALL, **NOTION)
+    with pytest.raises((ValueError, TypeError), match="release="):
+        accountant.record(receipt, release)
+    assert accountant.releases == ()
+
+
+def test_verify_refuses_a_release_row_that_was_changed(make):
+    accountant = make()
+    record = accountant.record(accountant.charge(SMALL, **NOTION), DIGEST).to_dict()
+    with pytest.raises(LedgerError, match="differs from the release row"):
+        accountant.verify(record | {"release": "f" * 64})

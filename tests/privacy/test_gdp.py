@@ -182,9 +182,10 @@ def test_what_is_no_number_is_refused_even_when_an_equal_one_is_cached(bad):
         mu_of(bad, 1e-6)
 
 
-def test_a_number_that_float64_would_round_is_refused():
+@pytest.mark.parametrize("bad", [2**53 + 1, 10**400])
+def test_a_number_that_float64_would_round_is_refused(bad):
     with pytest.raises(ValueError, match="not exactly a float64"):
-        mu_of(2**53 + 1, 1e-6)
+        mu_of(bad, 1e-6)
 
 
 @pytest.mark.parametrize("one", [1, np.float64(1), np.float32(1), np.int64(1)])

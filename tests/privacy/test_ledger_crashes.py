@@ -1,20 +1,27 @@
+import errno
+import fcntl
 import math
 import os
 import pickle
 import resource
+import shutil
 import signal
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from skdppca.exceptions import BudgetExceeded, LedgerError
 from skdppca.privacy import GaussianEvent, PrivacyLedger, mu_of
+from skdppca.privacy import ledger as ledger_module
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
+DIGEST = "0" * 64
 NOBODY = 65534
 
 
@@ -63,28 +70,165 @@ def test_four_processes_are_granted_exactly_what_fits(folder, in_child):
     assert ledger.spent.epsilon <= 1.0
 
 
-def test_kill_in_the_middle_never_leaves_a_release_without_a_charge(folder):
+def release_for_ever(ledger, event, released):
+    """Charge, record and write what was released, until killed."""
+    output = os.open(released, os.O_WRONLY | os.O_APPEND)
+    while True:
+        try:
+            receipt = ledger.charge(event, **NOTION)
+            row = ledger.record(receipt, DIGEST)
+            os.write(output, f"{receipt.row} {row.row}\n".encode())
+        except BudgetExceeded:
+            pass
+
+
+@pytest.mark.parametrize("kills", [16, pytest.param(500, marks=pytest.mark.slow)])
+def test_kills_in_the_middle_leave_no_release_without_a_charge(folder, kills):
+    """With 500 kills, this takes about a minute."""
+    room = 20 * kills
     ledger = PrivacyLedger.create(f"{folder}/study.ledger", 1.0, 1e-6)
+    share = GaussianEvent(mu_of(1.0, 1e-6) / math.sqrt(room + 0.5))
     released = Path(folder) / "released"
     released.touch()
-    for kill in range(20):
-        before = released.stat().st_size
+    random = Random(0)
+
+    def start():
         child = os.fork()
         if child == 0:
             try:
-                output = os.open(released, os.O_WRONLY | os.O_APPEND)
-                while True:
-                    ledger.charge(SMALL, **NOTION)
-                    os.write(output, b".")
+                release_for_ever(ledger, share, released)
             finally:
                 os._exit(1)
-        while released.stat().st_size < before + 2 and os.waitpid(child, os.WNOHANG) == (0, 0):
-            time.sleep(0.001)
-        time.sleep(0.0003 * kill)  # each time at another point of a charge
+        return child
+
+    children = [start() for _ in range(4)]
+    for kill in range(kills):
+        time.sleep(random.uniform(0, 0.02))
+        child = children.pop(random.randrange(4))
         os.kill(child, signal.SIGKILL)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
-        charged = len(PrivacyLedger(ledger.path).receipts)
-        assert released.stat().st_size <= charged <= released.stat().st_size + kill + 1
+        if kill % 10 == 0:
+            ledger.verify()
+        children.append(start())
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    ledger.verify()
+    rows = [tuple(map(int, line.split())) for line in released.read_text().splitlines()]
+    recorded = {(row.charge, row.row) for row in ledger.releases}
+    assert rows and len(set(rows)) == len(rows) and set(rows) <= recorded
+    assert len(recorded) - len(rows) <= kills + 4
+    # A kill between the two rows leaves a charge without a release.
+    assert len(ledger.receipts) == len(recorded) + len(ledger.unrecorded) <= room
+    assert len(ledger.unrecorded) <= kills + 4
+    assert ledger.spent.epsilon <= 1.0
+
+
+def test_a_kill_between_charge_and_record_leaves_a_charge_without_a_release(ledger, in_child):
+    def child():
+        ledger.charge(SMALL, **NOTION)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(EOFError):
+        in_child(child)()
+    assert [receipt.row for receipt in ledger.unrecorded] == [1, 2, 3, 4]
+    assert ledger.record(ledger.receipts[3], DIGEST).row == 5
+
+
+def test_no_charge_is_lost_while_threads_open_and_close_the_file(ledger, in_child):
+    # A process loses SQLite's own locks on a file whenever one of its threads closes that file.
+    def child():
+        def work():
+            while True:
+                os.close(os.open(ledger.path, os.O_RDONLY))
+
+        for _ in range(2):
+            threading.Thread(target=work, daemon=True).start()
+        return [ledger.charge(SMALL, **NOTION).row for _ in range(25)]
+
+    children = [in_child(child) for _ in range(4)]
+    rows = [row for child in children for row in child()]
+    assert sorted(rows) == list(range(4, 104))
+    ledger.verify()
+    assert len(ledger.receipts) == 103
+
+
+def test_a_folder_that_is_locked_too_long_says_so(ledger, folder, monkeypatch):
+    monkeypatch.setattr("skdppca.privacy.ledger._BUSY_SECONDS", 0.05)
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_SH)  # as another process that reads
+    assert len(ledger.receipts) == 3
+    with pytest.raises(LedgerError, match="its folder is locked; another process held it"):
+        ledger.charge(SMALL, **NOTION)
+    fcntl.flock(other, fcntl.LOCK_EX)  # as another process that charges
+    with pytest.raises(LedgerError, match="its folder is locked; another process held it"):
+        ledger.verify()
+    os.close(other)
+    assert ledger.charge(SMALL, **NOTION).row == 4
+
+
+def test_a_file_system_without_locks_is_refused(ledger, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LedgerError, match=r"No locks available.*keep the ledger on a local disk"):
+        ledger.charge(SMALL, **NOTION)
+
+
+def test_a_link_to_a_ledger_locks_the_same_folder(ledger, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("skdppca.privacy.ledger._BUSY_SECONDS", 0.05)
+    (tmp_path / "link").symlink_to(ledger.path)
+    linked = PrivacyLedger(tmp_path / "link")
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with pytest.raises(LedgerError, match="its folder is locked"):
+        linked.charge(SMALL, **NOTION)
+    os.close(other)
+    linked.charge(SMALL, **NOTION)
+    assert len(ledger.receipts) == 4
+
+
+def moved(path):
+    os.rename(path, f"{path}.moved")
+
+
+def deleted(path):
+    os.unlink(path)
+
+
+def replaced(path):
+    shutil.copy(path, f"{path}.copy")
+    os.replace(f"{path}.copy", path)
+
+
+def deleted_and_copied_back(path):
+    content = Path(path).read_bytes()
+    os.unlink(path)
+    Path(path).write_bytes(content)
+
+
+@pytest.mark.parametrize("change", [moved, deleted, replaced, deleted_and_copied_back])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("use", ["charge", "record"])
+def test_a_file_that_changes_during_a_charge_is_an_error(ledger, monkeypatch, change, when, use):
+    receipt = ledger.receipts[0]
+    insert = ledger_module._insert
+
+    def changing(db, chain):
+        if when == "before":
+            change(ledger.path)
+        insert(db, chain)
+        if when == "after":
+            change(ledger.path)
+
+    monkeypatch.setattr(ledger_module, "_insert", changing)
+    with pytest.raises(LedgerError, match="nothing was released") as error:
+        if use == "charge":
+            ledger.charge(SMALL, **NOTION)
+        else:
+            ledger.record(receipt, DIGEST)
+    assert ledger.path in str(error.value)
 
 
 def test_a_read_only_file_is_read_but_never_charged(ledger, folder, in_child):
@@ -141,6 +285,20 @@ def test_a_full_disk_refuses_the_charge_and_keeps_the_ledger(ledger, in_child):
     assert ledger.charge(SMALL, **NOTION).row == len(rows) + 4
 
 
+def test_a_release_that_cannot_be_stored_leaves_its_charge(ledger, in_child):
+    receipt = ledger.charge(SMALL, **NOTION)
+
+    def child():
+        limit_files_to(os.path.getsize(ledger.path) // 2)
+        ledger.record(receipt, DIGEST)
+
+    error = in_child(child)()
+    assert type(error) is LedgerError
+    assert "the charge in row 4 stands, and nothing was released" in str(error)
+    assert ledger.receipts[-1] == receipt and ledger.releases == ()
+    assert ledger.record(receipt, DIGEST).charge == 4
+
+
 def test_a_full_disk_leaves_no_half_made_ledger(folder, in_child):
     def child():
         limit_files_to(1000)
@@ -149,3 +307,29 @@ def test_a_full_disk_leaves_no_half_made_ledger(folder, in_child):
     error = in_child(child)()
     assert type(error) is LedgerError
     assert os.listdir(folder) == []
+
+
+def test_another_user_of_the_folder_charges_the_same_ledger(ledger, folder, in_child):
+    os.chmod(folder, 0o777)
+    os.chmod(ledger.path, 0o666)
+
+    def child():
+        if os.getuid() == 0:
+            os.setuid(NOBODY)
+        return [PrivacyLedger(ledger.path).charge(SMALL, **NOTION).row for _ in range(2)]
+
+    assert in_child(child)() == [4, 5]
+    assert ledger.charge(SMALL, **NOTION).row == 6
+
+
+def test_a_folder_that_cannot_be_read_says_so(ledger, folder, in_child):
+    os.chmod(folder, 0o311)
+
+    def child():
+        if os.getuid() == 0:
+            os.setuid(NOBODY)
+        PrivacyLedger(ledger.path)
+
+    error = in_child(child)()
+    assert type(error) is LedgerError
+    assert "make the file and its folder readable and writable for this user" in str(error)

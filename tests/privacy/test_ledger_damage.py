@@ -1,3 +1,5 @@
+import hashlib
+import json
 import os
 import pickle
 import shutil
@@ -23,11 +25,11 @@ def triggers(path):
     return sql(path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")[0]
 
 
-def without_triggers(path, statement):
+def without_triggers(path, *statements):
     """Change the rows as someone would who knows SQLite."""
     kept = triggers(path)
     drop = [f"DROP TRIGGER {name}" for name, _ in kept]
-    sql(path, *drop, statement, *[text for _, text in kept])
+    sql(path, *drop, *statements, *[text for _, text in kept])
 
 
 # What may have happened to the file, and what the error says.
@@ -60,7 +62,7 @@ def replaced_by_another_database(path):
 
 
 def replaced_by_a_database_of_the_same_form(path):
-    statements = sql(path, "SELECT sql FROM sqlite_master")[0]
+    statements = sql(path, "SELECT sql FROM sqlite_master WHERE name != 'sqlite_sequence'")[0]
     os.unlink(path)
     sql(path, *[text for (text,) in statements])
 
@@ -70,7 +72,11 @@ def stripped_of_its_application(path):
 
 
 def written_by_a_newer_version(path):
-    sql(path, "PRAGMA user_version=2")
+    sql(path, "PRAGMA user_version=3")
+
+
+def written_by_an_older_version(path):
+    sql(path, "PRAGMA user_version=1")
 
 
 def written_by_no_version(path):
@@ -136,6 +142,7 @@ FOUND_BY_ALL = [
     (replaced_by_a_database_of_the_same_form, "it is no skdppca ledger"),
     (stripped_of_its_application, "it is no skdppca ledger"),
     (written_by_a_newer_version, "upgrade skdppca"),
+    (written_by_an_older_version, "older skdppca .* make a new ledger for what remains"),
     (written_by_no_version, "its tables were altered"),
     (robbed_of_a_trigger, "its tables were altered"),
     (given_a_trigger, "its tables were altered"),
@@ -148,7 +155,7 @@ FOUND_ON_OPENING = [
     (given_a_larger_budget, "row 0: |row 1: "),
     (given_an_infinite_budget, "row 0: "),
     (given_a_cheaper_last_charge, "row 3: its hash does not match"),
-    (given_an_unknown_event, "row 1: .*no known privacy event"),
+    (given_an_unknown_event, "row 1: its hash does not match"),
     (given_bytes_for_text, "Could not decode"),
     (given_deep_nonsense, "row 3: "),
 ]
@@ -192,6 +199,58 @@ def test_a_damaged_file_is_not_verified(ledger, damage, reason):
         ledger.verify()
 
 
+def forged(path, row, change):
+    """Change one row as someone would who can compute the hashes of all rows that follow."""
+    bodies = [body for (body,) in sql(path, "SELECT body FROM chain ORDER BY row")[0]]
+    bodies[row] = change(bodies[row])
+    head, links = "", []
+    for place, body in enumerate(bodies):
+        head = hashlib.sha256(f"{head}\n{body}".encode()).hexdigest()
+        quoted = body.replace("'", "''")
+        links.append(f"UPDATE chain SET body = '{quoted}', head = '{head}' WHERE row = {place}")
+    without_triggers(path, *links)
+
+
+def with_values(**changes):
+    def change(body):
+        return json.dumps(json.loads(body) | changes, sort_keys=True, separators=(",", ":"))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "reason"),
+    [
+        (2, with_values(kind="refund"), "kind='refund' is unknown"),
+        (2, with_values(kind="release"), "row 2: a release must have exactly the keys"),
+        (2, with_values(event={"type": "free"}), "no known privacy event"),
+        (2, with_values(row=3), "row 2: it belongs to another place"),
+        (2, with_values(row=True), "row 2: "),
+        (2, with_values(accountant="0"), "row 2: it belongs to another ledger"),
+        (2, with_values(unit="patient"), "row 2: it belongs to another ledger"),
+        (2, with_values(adjacency="replace-one"), "row 2: it belongs to another ledger"),
+        (2, with_values(discount=1), "row 2: a charge must have exactly the keys"),
+        (2, lambda body: body.replace(":", ": "), "row 2: it is not written as skdppca writes"),
+        (2, lambda body: body.replace("0.0001", "1e-4"), "it is not written as skdppca writes"),
+        (2, lambda body: "[1]", "row 2: "),
+        (0, lambda body: body.replace(":", ": "), "row 0: its budget is not written as"),
+        (4, with_values(charge=4), "row 4: charge=4 must be a row before"),
+        (4, with_values(charge=0), "row 4: charge=0 is no place"),
+        (4, with_values(release="0"), "row 4: release='0' is no SHA-256"),
+        (5, with_values(charge=4), "row 5: row 4 is no charge"),
+        (5, with_values(charge=1), "row 5: the charge in row 1 has its release already"),
+    ],
+)
+def test_rows_that_were_forged_with_their_hashes_do_not_open(ledger, row, change, reason):
+    for receipt in ledger.receipts[:2]:
+        ledger.record(receipt, "0" * 64)
+    forged(ledger.path, 0, str)  # what is forged without a change is the ledger itself
+    ledger.verify()
+    forged(ledger.path, row, change)
+    with pytest.raises(LedgerError, match=reason):
+        PrivacyLedger(ledger.path)
+
+
 def test_a_damaged_file_is_never_recreated(ledger):
     os.unlink(ledger.path)
     with pytest.raises(LedgerError):
@@ -211,6 +270,29 @@ def test_a_truncated_file_is_found_wherever_it_was_cut(ledger):
             ledger.charge(SMALL, **NOTION)
     Path(ledger.path).write_bytes(whole)
     ledger.verify()
+
+
+def reading(path):
+    ledger = PrivacyLedger(path)
+    return repr(ledger), ledger.id, ledger.receipts, ledger.releases
+
+
+@pytest.mark.parametrize("step", [256, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_flipped_bit_is_an_error_or_changes_nothing(ledger, step):
+    """For all bits, this takes two to six minutes."""
+    ledger.record(ledger.receipts[0], "0" * 64)
+    whole, before = Path(ledger.path).read_bytes(), reading(ledger.path)
+    found = 0
+    # The highest bits come first: a byte above 127 is no ASCII.
+    for place in sorted(range(8 * len(whole)), key=lambda place: (-(place % 8), place))[::step]:
+        broken = bytearray(whole)
+        broken[place // 8] ^= 1 << place % 8
+        Path(ledger.path).write_bytes(broken)
+        try:
+            assert reading(ledger.path) == before
+        except LedgerError:
+            found += 1
+    assert found
 
 
 @pytest.mark.parametrize("again", [0, 1, 2, 3])
@@ -235,6 +317,9 @@ def test_a_restored_copy_is_found_even_if_it_was_charged_again(ledger, again):
 def test_removed_last_rows_are_found(ledger):
     receipt, token = ledger.receipts[-1], pickle.dumps(ledger)
     without_triggers(ledger.path, "DELETE FROM chain WHERE row = 3")
+    with pytest.raises(LedgerError, match="row 2: it is not the last row"):
+        PrivacyLedger(ledger.path)
+    sql(ledger.path, "UPDATE sqlite_sequence SET seq = 2")
     for known in (ledger, pickle.loads(token)):
         with pytest.raises(LedgerError, match="older copy"):
             known.charge(SMALL, **NOTION)

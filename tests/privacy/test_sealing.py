@@ -14,6 +14,7 @@ from skdppca.privacy import GaussianEvent, PrivacyAccountant
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(0.01)
+RECEIPT = PrivacyAccountant(**BUDGET).charge(SMALL, **NOTION)
 
 
 def test_the_process_that_made_it_gets_the_same_accountant_back():
@@ -29,6 +30,8 @@ def assert_sealed(accountant):
         lambda: accountant.spent,
         lambda: accountant.remaining,
         lambda: accountant.receipts,
+        lambda: accountant.releases,
+        lambda: accountant.record(RECEIPT, "0" * 64),
         lambda: accountant.verify(),
     ):
         with pytest.raises(SealedAccountantError, match=r"PrivacyLedger\.create"):

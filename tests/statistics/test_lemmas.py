@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -89,3 +91,12 @@ def test_counts_and_bounded_sums(adjacency):
 def test_unknown_adjacency_has_no_sensitivity():
     with pytest.raises(ValueError, match="adjacency"):
         count("neighbours")
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0, -0.1])
+def test_the_sensitivity_of_many_numbers_is_rounded_up(low):
+    for size in range(1, 200):
+        for adjacency, moved in [("add-remove", 1), ("replace-one", 1 - Fraction(low))]:
+            found = box_sum(low, 1.0, size, adjacency)
+            assert Fraction(found) ** 2 >= size * moved**2
+            assert found == pytest.approx(math.sqrt(size) * float(moved), rel=1e-15)

@@ -1,0 +1,113 @@
+"""One door from a release to its accountant; without one, an error or a warning."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .._config import VARIABLE, get_config
+from ..exceptions import UnaccountedFitsWarning
+from .accountant import LOCK
+from .chain import Receipt
+from .events import NonPrivateEvent, PrivacyEvent
+
+__all__ = ["charge", "check_accounted", "needs_no_accountant"]
+
+# Whose calls are not the user's own.
+INNER = {"skdppca", "sklearn", "joblib"}
+
+# Private releases without an accountant so far. A forked child goes on counting from here.
+_unaccounted = 0
+
+_exempt: ContextVar[bool] = ContextVar("exempt", default=False)
+
+
+@contextmanager
+def needs_no_accountant() -> Iterator[None]:
+    """In this block no release needs an accountant: its cost is charged elsewhere, or is none.
+
+    It holds for the thread that enters it, so enter it in the function that a worker runs.
+    """
+    token = _exempt.set(True)
+    try:
+        yield
+    finally:
+        _exempt.reset(token)
+
+
+def check_accounted(accountant: Any, epsilon: float, random_state: Any) -> None:
+    """Refuse a private release without an accountant, if the process requires one.
+
+    To be called before the data are read.
+    """
+    private = math.isfinite(epsilon) and random_state is None
+    if accountant is None and private and not _exempt.get() and get_config()["require_accountant"]:
+        raise ValueError(
+            "accountant=None, but this process requires an accountant for every private release "
+            f"(skdppca.set_config(require_accountant=True), or {VARIABLE} in the environment); "
+            "nothing was released. Pass accountant=PrivacyAccountant(...) or "
+            "accountant=PrivacyLedger(path); in a shell, --ledger FILE"
+        )
+
+
+def charge(
+    accountant: Any,
+    event: PrivacyEvent,
+    *,
+    adjacency: str,
+    unit: str,
+    label: str,
+    seeded: bool,
+) -> Receipt | None:
+    """Charge a release that is about to happen, as `BaseAccountant.charge` does.
+
+    Without an accountant nothing is charged, and the second private release warns.
+
+    Raises
+    ------
+    UnaccountedFitsWarning
+        If a filter makes it an error. As after every error here, nothing may be released.
+    """
+    if accountant is not None:
+        return accountant.charge(event, adjacency=adjacency, unit=unit, label=label, seeded=seeded)
+    if not (seeded or isinstance(event, NonPrivateEvent) or _exempt.get()):
+        _count()
+    return None
+
+
+def _count() -> None:
+    """Count one more private release without an accountant; the second one warns.
+
+    If a filter makes the warning an error, the release does not happen and is not counted, so the
+    next one warns again.
+    """
+    global _unaccounted
+    with LOCK:
+        if _unaccounted == 1:
+            warnings.warn(
+                "nothing adds up what the private fits of this process cost together: this is the "
+                "second one without an accountant. If they read data about the same people, pass "
+                "one accountant to all of them: accountant=PrivacyAccountant(...), or a "
+                "PrivacyLedger for several processes. This warning comes once a process, and fits "
+                "in its worker processes are not counted: each worker counts its own.",
+                UnaccountedFitsWarning,
+                stacklevel=_level_of_user(),
+            )
+        _unaccounted += 1
+
+
+def _level_of_user() -> int:
+    """The `stacklevel`, seen from the caller, of the nearest call that is the user's own."""
+    level, frame = 0, sys._getframe()
+    while frame.f_back is not None and _is_inner(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_inner(module: str) -> bool:
+    return module.partition(".")[0] in INNER
