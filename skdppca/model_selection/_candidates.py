@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ..decomposition import BasePrivatePCA
+from ..decomposition.parameters import plain
 from ..decomposition.validation import check_reach, check_vector
 from ..privacy import GaussianEvent
 from ..private_data import Public
@@ -57,6 +58,10 @@ class Candidates:
             What is not private, or not comparable.
         """
         grid = list(ParameterGrid(param_grid))
+        if not grid:
+            raise ValueError(
+                f"param_grid={param_grid!r} holds no candidate; {{}} holds the estimator itself"
+            )
         if isinstance(estimator, BasePrivatePCA):
             found = cls(estimator, grid, "", [], estimator, [])
         elif type(estimator) is Pipeline:
@@ -96,8 +101,9 @@ class Candidates:
     def check(self, public: Public, mu: float, **ours: Any) -> None:
         """Refuse candidates that could not be fitted, or that do not cost at most `mu`."""
         for parameters in self.grid:
-            step = self.candidate(parameters, **ours)
-            step._validate_params()
+            given = self.candidate(parameters, **ours)
+            given._validate_params()
+            step = plain(given)
             step._check_parameters(public.n_features)
             mean, _ = public_vectors(step, public.n_features)
             check_reach(mean, None, step.norm_bound)

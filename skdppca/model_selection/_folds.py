@@ -12,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from ..decomposition.validation import number_groups
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
+from ._rows import count_rows
 
 __all__ = ["RecordKFold"]
 
@@ -20,7 +21,8 @@ class RecordKFold(BaseCrossValidator):
     """K folds; every record draws its own secret label, whatever the other records are.
 
     With scikit-learn's splitters one record more moves hundreds of others between the folds, and
-    the guarantee of a search under "add-remove" breaks. Here a record comes or goes alone. The
+    the guarantee of a search under "add-remove" breaks. Splitters that balance labels or groups
+    move others when a record is exchanged, too. Here a record comes, goes or changes alone. The
     folds differ in size, and with few records one may be empty, which fails: have many more records
     than folds.
 
@@ -28,8 +30,8 @@ class RecordKFold(BaseCrossValidator):
     ----------
     n_splits : int, default=5
     random_state : int or None, default=None
-        None draws the labels from the operating system's entropy. A seed is for experiments:
-        labels that can be repeated are not secret.
+        None draws the labels from the operating system's entropy. A seed is for experiments: it
+        fixes the label of a position, and a record that goes moves others to new positions.
 
     Examples
     --------
@@ -82,12 +84,12 @@ class RecordKFold(BaseCrossValidator):
         """
         if self.random_state is not None:
             warnings.warn(
-                "RecordKFold has a random_state: labels that can be repeated are not secret, so "
-                "a search over these folds is not private",
+                "RecordKFold has a random_state: it fixes the labels of positions, so one record "
+                "may move others between the folds, and a search over them is not private",
                 SeededNoiseWarning,
                 stacklevel=2,
             )
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_rows = count_rows(X)
         noise = NoiseSource(self.random_state)
         if groups is None:
             labels = noise.labels(n_rows, self.n_splits)

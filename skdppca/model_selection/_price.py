@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ParameterGrid,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    check_cv,
+)
 from sklearn.pipeline import Pipeline
 
 from ..decomposition import BasePrivatePCA
@@ -19,25 +30,29 @@ from ._private_search import PrivateSearchCV
 
 __all__ = ["Price", "price"]
 
+# Splitters that look at the number of rows and at chance, never at a value, a label or a group.
+BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
+
 
 @dataclass(frozen=True)
 class Price:
-    """What a search will charge.
+    """What a search charges at most.
 
     Parameters
     ----------
     n_fits : int or None
         How many private fits; None if their number is drawn at random and stays secret.
-    event : PrivacyEvent
-        All of them together.
+    totals : tuple of PrivacyEvent
+        All fits together: one total for each cost that the fit of the winner may have. Which total
+        is the largest may depend on delta.
     """
 
     n_fits: int | None
-    event: PrivacyEvent
+    totals: tuple[PrivacyEvent, ...]
 
     def epsilon(self, delta: float) -> float:
-        """The epsilon of the whole search at `delta`."""
-        return epsilon_of_event(self.event, delta)
+        """The epsilon of the whole search at `delta`, whichever candidate wins."""
+        return max(epsilon_of_event(total, delta) for total in self.totals)
 
 
 def price(
@@ -46,15 +61,16 @@ def price(
     """What a search charges its accountant, before it runs.
 
     A PrivateSearchCV charges its own budget, once. In a GridSearchCV every candidate is fitted on
-    every fold, and the best again on all data. Its scores and its choice are not in the price: they
-    are private only if the data scored on are public.
+    every fold, and the best again on all data. Fits that fail before their charge cost nothing, so
+    the price is an upper bound. The scores and the choice of a GridSearchCV are not in the price:
+    they are private only if the data scored on are public.
 
     Parameters
     ----------
     search : GridSearchCV or PrivateSearchCV
         Over a private PCA, or a Pipeline with private PCAs among its steps.
     n_features : int
-        Columns of the data.
+        Columns of the data that the private PCA is fitted on.
     is_sparse : bool, default=False
         Whether they will be given as a sparse matrix: `PrivatePCA` may take another method then.
 
@@ -65,12 +81,17 @@ def price(
     Raises
     ------
     TypeError
-        A search or an estimator whose fits are not known, so neither is their cost.
+        A search, an estimator or a `cv` whose fits are not known, so neither is their cost.
 
     Warns
     -----
     MovingFoldsWarning
-        Under add-remove if `cv` is no `RecordKFold`: the price then bounds nothing.
+        If one record may move others between the folds: the price then bounds nothing. A
+        `RecordKFold` without a seed is always safe. Under replace-one with ``unit="row"``, so are
+        splitters that look at positions only (`KFold`, `RepeatedKFold`, `ShuffleSplit`,
+        `TimeSeriesSplit`, `PredefinedSplit`), and a list of pairs of row numbers, if it was fixed
+        without a look at the data. For an integer or None scikit-learn takes `KFold`. For a
+        classifier it takes `StratifiedKFold`, where one label moves other rows.
 
     Examples
     --------
@@ -82,37 +103,62 @@ def price(
     13
     """
     if type(search) is PrivateSearchCV:
-        return Price(None, search._event())
+        return Price(None, (search._event(),))
     if type(search) is not GridSearchCV:
         raise TypeError(
             f"search is a {type(search).__name__}, whose fits are not known before it runs; "
             "use GridSearchCV or PrivateSearchCV"
         )
-    if hasattr(search.cv, "__next__"):
-        raise TypeError("search.cv is an iterator, which can be read once only; pass list(cv)")
-    events: list[PrivacyEvent] = []
-    fits_each: list[int] = []
-    adjacencies: set[str] = set()
-    for parameters in ParameterGrid(search.param_grid):
-        estimators = _private_steps(clone(search.estimator).set_params(**parameters))
-        delta = min((step.delta for step in estimators), default=0.0)
-        events.append(compose(_cost(step, n_features, is_sparse) for step in estimators))
-        fits_each.append(len(estimators))
-        adjacencies.update(step.adjacency for step in estimators)
-    if "add-remove" in adjacencies and not isinstance(search.cv, RecordKFold):
+    n_splits = _n_splits(search.cv)
+    candidates = [
+        _private_steps(clone(search.estimator).set_params(**clone(parameters, safe=False)))
+        for parameters in ParameterGrid(search.param_grid)
+    ]
+    if not _folds_stay(search, [step for steps in candidates for step in steps]):
+        cv = search.cv
         warnings.warn(
-            f"cv={search.cv!r} may move many records between folds when one comes or goes, which "
-            "adjacency='add-remove' does not cover: the price holds with cv=RecordKFold(...)",
+            f"cv={cv if cv is None or isinstance(cv, Integral) else type(cv).__name__} may move "
+            "many records between the folds when one record comes, goes or is exchanged. The cost "
+            "of a fit covers one record that moves, so the price bounds nothing. Set "
+            "cv=RecordKFold(...), without a random_state",
             MovingFoldsWarning,
             stacklevel=2,
         )
-    n_splits = check_cv(search.cv).get_n_splits()
-    n_fits = n_splits * sum(fits_each)
-    total = [event for event in events for _ in range(n_splits)]
-    if search.refit:
-        n_fits += max(fits_each)
-        total.append(max(events, key=lambda event: epsilon_of_event(event, delta)))
-    return Price(n_fits, compose(total))
+    costs = [compose(_cost(step, n_features, is_sparse) for step in steps) for steps in candidates]
+    n_fits = n_splits * sum(map(len, candidates))
+    in_folds = [cost for cost in costs for _ in range(n_splits)]
+    if not search.refit:
+        return Price(n_fits, (compose(in_folds),))
+    totals = [compose([*in_folds, refit]) for refit in dict.fromkeys(costs)]
+    return Price(n_fits + max(map(len, candidates)), tuple(dict.fromkeys(totals)))
+
+
+def _n_splits(cv: Any) -> int:
+    """The number of folds, where it does not depend on the data."""
+    if hasattr(cv, "__next__"):
+        raise TypeError(
+            "search.cv is an iterator, which can be read once only; pass a list of index pairs"
+        )
+    splitter = check_cv(cv)
+    try:
+        return int(splitter.get_n_splits())
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"search.cv is a {type(cv).__name__}, whose number of folds is not known without the "
+            "data; choose one with a number of its own, such as RecordKFold(5)"
+        ) from error
+
+
+def _folds_stay(search: GridSearchCV, steps: Iterable[BasePrivatePCA]) -> bool:
+    """Whether one record of a neighbouring data set moves no other between the folds."""
+    cv = search.cv
+    if type(cv) is RecordKFold and cv.random_state is None:
+        return True
+    if any(step.adjacency != "replace-one" or step.unit != "row" for step in steps):
+        return False
+    if cv is None or isinstance(cv, Integral):
+        return not is_classifier(search.estimator)
+    return type(cv) in BY_POSITION or not hasattr(cv, "split")  # index pairs are fixed in advance
 
 
 def _cost(step: BasePrivatePCA, n_features: int, is_sparse: bool) -> PrivacyEvent:

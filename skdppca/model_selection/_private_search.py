@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,18 +14,22 @@ from sklearn.utils import get_tags
 
 from .._sklearn import Interval, fit_context
 from ..decomposition import BasePrivatePCA
-from ..decomposition.base import LEAST_SHARE
+from ..decomposition.base import LEAST_SHARE, VALIDATED
+from ..decomposition.publication import public_parameters, published, released_of, store
 from ..decomposition.validation import check_domain, check_groups, check_rows
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent, PrivacyReport, Receipt, Spender
+from ..privacy.charging import charge, check_accounted
 from ..privacy.events import MOST_RUNS
+from ..privacy.report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
 from ._candidates import Candidates, public_vectors
 from ._plan import SearchPlan, plan_search
-from ._runs import best_run, draw_runs
+from ._rows import transform_rows
+from ._runs import best_run, draw_runs, workers
 from ._scorer import Scorer, prepare_scorer
-from ._winner import WinnerMixin, assemble
+from ._winner import WinnerMixin, assemble, rehearse
 
 __all__ = ["PrivateSearchCV"]
 
@@ -40,10 +45,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : private PCA or Pipeline
-        A Pipeline has exactly one private PCA; its other steps treat each row by itself. The
-        estimator says what a record is (`adjacency`, `unit`), and what is public (`mean`, `scale`,
-        `norm_bound`), to the scores too, whatever the candidates. Its `epsilon` and `delta` are
-        not used.
+        A Pipeline has exactly one private PCA; its other steps map each row by itself. Those before
+        the private PCA are fitted on made-up rows and tried on them; those behind see one row of
+        zeros. What a step does to the rows of X beyond that is trusted. The estimator says what a
+        record is (`adjacency`, `unit`), and what is public (`mean`, `scale`, `norm_bound`), to the
+        scores too, whatever the candidates. Its `epsilon` and `delta` are not used.
     param_grid : dict or list of dict
         Public: parameters of the private PCA, or whole private PCAs to put in its place.
     epsilon : float, default=1.0
@@ -54,7 +60,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     score_share : float, default=0.1
         The score's share of what one candidate costs (of its mu^2), at least 1e-4.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
-        Charged once, for the whole search, before it begins.
+        Charged once, for the whole search, before it begins. None: nothing adds this search up
+        with other releases.
     random_state : int, RandomState or None, default=None
         None draws secure noise. A seed makes the release repeatable, so **not private**.
     n_jobs : int or None, default=None
@@ -79,7 +86,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.model_selection.GridSearchCV : Charges every fit, and releases its scores as they are.
+    sklearn.model_selection.GridSearchCV : Charges every fit, if the estimator has an accountant;
+        releases its scores as they are.
 
     Notes
     -----
@@ -156,7 +164,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Finite real numbers. Never written to.
+            Finite real numbers. Never written to. They are read several times, and must not change
+            until `fit` returns: the guarantee holds for one and the same X.
         y : None
             Ignored.
         groups : array-like of shape (n_rows,), optional
@@ -173,16 +182,16 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             charged.
         BudgetExceeded
             The accountant's budget does not cover the search; nothing was released.
+        LedgerError
+            The ledger cannot be written. The search may be charged, and nothing was released.
         RuntimeError
             Every candidate failed; the search was charged.
         """
-        # 1. validate, and let the steps before the private one treat each row by itself
+        # 1. validate, and let the steps before the private one map each row by itself
+        check_accounted(self.accountant, self.epsilon, self.random_state)
         candidates = Candidates.of(self.estimator, self.param_grid)
-        check_rows(self, X)
-        before, rows = [], X
-        for name, step in candidates.before:
-            before.append((name, clone(step)))
-            rows = before[-1][1].fit_transform(rows)
+        seen = copy.copy(self)  # a search that is refused leaves this one as it was
+        before, rows = transform_rows(candidates.before, X, check_rows(seen, X))
         step = clone(candidates.step)
         checked = check_rows(step, rows)
         labels = check_groups(groups, checked.shape[0], step.unit)
@@ -201,10 +210,13 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             n_records=records.private_n if step.adjacency == "replace-one" else None,
         )
         candidates.check(public, plan.mu_fit, epsilon=epsilon, delta=delta)
+        rehearse(candidates, before, public.n_features)
+        fit_all = workers(self.n_jobs)
         first = candidates.candidate(
             candidates.grid[0], epsilon=epsilon, delta=delta, random_state=self.random_state
         )
         first._check_parameters(public.n_features)
+        parameters = public_parameters(self.get_params())
         noise = first._noise()
         # 3. charge
         receipt = self._charge(plan, step, noise)
@@ -230,16 +242,22 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             )
             for index in drawn
         ]
-        score, run, winner = best_run(fits, rows, groups, scorer, self.n_jobs)
-        # 5. store the winner
-        self.best_index_ = drawn[run]
-        self.best_params_ = candidates.grid[self.best_index_]
-        self.best_score_ = score
+        score, run, winner = best_run(fits, rows, groups, scorer, fit_all)
+        # 5. report and record the winner, and store it at once
         winner.set_params(
             epsilon=self.epsilon, delta=self.delta, accountant=self.accountant, random_state=None
         )
-        self.privacy_ = winner.privacy_ = self._report(winner, plan, scorer, noise, receipt)
-        self.best_estimator_ = assemble(candidates, before, winner)
+        found = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        found |= {
+            "best_estimator_": assemble(candidates, before, winner),
+            "best_index_": drawn[run],
+            "best_params_": candidates.grid[drawn[run]],
+            "best_score_": score,
+        }
+        report = self._report(winner, plan, scorer, found, receipt)
+        report = published(replace(report, parameters=parameters), self.accountant)
+        winner.privacy_ = report
+        store(self, {**found, "privacy_": report})
         return self
 
     def _event(self) -> PrivacyEvent:
@@ -254,9 +272,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         return plan_search(*map(float, numbers), bool(preliminary))
 
     def _charge(self, plan: SearchPlan, step: BasePrivatePCA, noise: NoiseSource) -> Receipt | None:
-        if self.accountant is None:
-            return None
-        return self.accountant.charge(
+        return charge(
+            self.accountant,
             plan.event,
             adjacency=step.adjacency,
             unit=step.unit,
@@ -269,7 +286,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         winner: BasePrivatePCA,
         plan: SearchPlan,
         scorer: Scorer,
-        noise: NoiseSource,
+        found: dict[str, Any],
         receipt: Receipt | None,
     ) -> PrivacyReport:
         search = {
@@ -288,7 +305,15 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             event=plan.event,
             spendings=(),  # shares of a sum of squares, which a selection is not
             receipt=receipt,
-            details={**winner.privacy_.details, "search": search},
+            details={
+                **winner.privacy_.details,
+                "search": search,
+                "best_params": jsonable(found["best_params_"]),
+            },
+            released=(
+                *winner.privacy_.released,
+                *released_of({name: found[name] for name in ("best_index_", "best_score_")}),
+            ),
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -15,8 +15,9 @@ from scipy.optimize import brentq
 
 from ..decomposition import BasePrivatePCA
 from ..noise import NoiseSource
+from ..privacy.charging import needs_no_accountant
 
-__all__ = ["best_run", "draw_runs", "stopping_probability"]
+__all__ = ["best_run", "draw_runs", "stopping_probability", "workers"]
 
 WORDS = 16  # of 64 bits, for one uniform
 GUARD_BITS = 64
@@ -70,17 +71,33 @@ def draw_runs(noise: NoiseSource, mean_runs: float) -> int:
     return k
 
 
+def workers(n_jobs: int | None) -> Parallel:
+    """Who fits the candidates, and shows no progress, which would tell how many there are.
+
+    Raises
+    ------
+    ValueError
+        If joblib's backend cannot hand on one fit after the other.
+    """
+    return Parallel(n_jobs=n_jobs, return_as="generator", verbose=0)
+
+
 def best_run(
     candidates: list[BasePrivatePCA],
     rows: Any,
     groups: Any,
     score: Callable[[np.ndarray], float],
-    n_jobs: int | None,
+    fit_all: Parallel,
 ) -> tuple[float, int, BasePrivatePCA]:
     """Fit and score candidates one by one, and keep the best: its score, place and fit.
 
     One that fails is worse than all others, which is an output like any other. Nothing is warned
     of: that would tell of candidates that are not released.
+
+    Of equal scores the first wins. The theorem of private selection assumes that no scores are
+    equal, as a random tag on each would ensure. The runs are independent and of one law. So given
+    which of them share the best score, these are exchangeable, and the first has the law of the one
+    that a tag would choose ("Ties" in the theory of private selection).
 
     Raises
     ------
@@ -88,11 +105,10 @@ def best_run(
         If all fail.
     """
     best: tuple[float, int, BasePrivatePCA] | None = None
-    with warnings.catch_warnings():
+    # whatever the caller asked for: an error would tell of candidates that are not released
+    with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fits = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(_run)(_fit, candidate, rows, groups) for candidate in candidates
-        )
+        fits = fit_all(delayed(_run)(_fit, candidate, rows, groups) for candidate in candidates)
         for run, fitted in enumerate(fits):
             found = None if fitted is None else _run(score, fitted.components_)
             if found is not None and (best is None or found > best[0]):
@@ -106,7 +122,8 @@ def best_run(
 
 
 def _fit(candidate: BasePrivatePCA, rows: Any, groups: Any) -> BasePrivatePCA:
-    with warnings.catch_warnings():  # a worker has filters of its own
+    # a worker has filters of its own, and the search was charged for all of its candidates
+    with warnings.catch_warnings(), needs_no_accountant():
         warnings.simplefilter("ignore")
         return candidate.fit(rows, groups=groups)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..decomposition import BasePrivatePCA
 from ._candidates import Candidates
 
-__all__ = ["WinnerMixin", "assemble"]
+__all__ = ["WinnerMixin", "assemble", "rehearse"]
 
 
 def _maps_back(search: Any) -> bool:
@@ -82,3 +82,19 @@ def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Base
             row = fitted[name].fit_transform(row)
     pipeline.steps = [(name, fitted.get(name, step)) for name, step in pipeline.steps]
     return pipeline
+
+
+def rehearse(candidates: Candidates, before: list[tuple[str, Any]], n_features: int) -> None:
+    """Let the steps behind fail now, on stand-ins for the winner, and not after the charge."""
+    for parameters in candidates.grid if candidates.after else []:
+        count = candidates.candidate(parameters).n_components
+        is_known = isinstance(count, int | np.integer)
+        for k in {count} if is_known else {1, n_features}:  # of what the winner has
+            stand_in = candidates.candidate(parameters)
+            stand_in.__dict__.update(
+                components_=np.eye(k, n_features),
+                mean_=np.zeros(n_features),
+                explained_variance_=np.ones(k),
+                n_features_in_=n_features,
+            )
+            assemble(candidates, before, stand_in)

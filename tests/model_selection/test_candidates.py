@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingRegressor
@@ -140,6 +141,7 @@ def test_a_candidate_that_ignores_its_budget():
         ({"score_share": 1}, "'score_share' parameter"),
         ({"score_share": 1e-20}, "'score_share' parameter"),  # was charged, and every score failed
         ({"param_grid": "clip"}, "'param_grid' parameter"),
+        ({"param_grid": []}, r"param_grid=\[\] holds no candidate"),
         ({"random_state": np.random.mtrand._rand}, "numpy's global random state"),
     ],
     ids=lambda part: part if isinstance(part, str) else next(iter(part)),
@@ -155,6 +157,11 @@ def test_data_that_are_not_valid():
     refuses("Input X contains NaN", X=broken)
     refuses("Input X contains NaN", make_pipeline(Normalizer(), DPGauss(2)), {}, X=broken)
     refuses("0 sample", X=X[:0])
+
+
+def test_a_backend_that_cannot_fit_one_after_the_other():
+    with parallel_config(backend="multiprocessing", n_jobs=2):
+        refuses("does not support return_as=generator")
 
 
 def test_groups_without_a_unit_and_a_unit_without_groups():

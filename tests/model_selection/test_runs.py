@@ -8,9 +8,16 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting.rdp import rdp_privacy_accountant
+from joblib import parallel_config
 from scipy.stats import chisquare, logser
 
-from skdppca.model_selection._runs import WORDS, best_run, draw_runs, stopping_probability
+from skdppca.model_selection._runs import (
+    WORDS,
+    best_run,
+    draw_runs,
+    stopping_probability,
+    workers,
+)
 from skdppca.noise import NoiseSource
 
 MEANS = [1 + 1e-9, 1.001, 2.0, 10.0, 1e3, 1e6]
@@ -79,7 +86,7 @@ class Toy:
 
 
 def run(*scores, score=float):
-    return best_run([Toy(s) for s in scores], None, None, score, None)
+    return best_run([Toy(s) for s in scores], None, None, score, workers(None))
 
 
 def test_the_best_run_is_kept():
@@ -93,6 +100,16 @@ def test_a_run_that_fails_loses_against_any_other():
 
 def test_a_score_that_fails_loses_too():
     assert run(5.0, 1.0, score=lambda s: 1 / (s - 5.0))[1] == 1
+
+
+def test_of_equal_scores_the_first_wins():
+    assert run(1.0, 2.0, 2.0, None, 2.0)[1] == 1
+
+
+def test_no_line_of_progress_tells_how_many_runs_there_were(capfd):
+    with parallel_config(backend="sequential", verbose=50):
+        run(1.0, 3.0, 2.0)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_if_all_fail_the_error_says_nothing_of_the_data():
