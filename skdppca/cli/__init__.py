@@ -1,4 +1,4 @@
-"""The command line: ``skdppca demo``, ``fit``, ``ledger`` and ``report``."""
+"""The command line: ``skdppca demo``, ``fit``, ``ledger``, ``report`` and ``verify``."""
 
 from ._main import main
 

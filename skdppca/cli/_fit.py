@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import math
-import tempfile
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scipy import sparse
+
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
+from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
-from ..privacy import PrivacyLedger
-from ._page import templates
+from ..privacy.charging import needs_no_accountant
+from ._charge import Charged, told
+from ._directory import LOCK, MANIFEST, Directory, claimed
+from ._memory import check_memory
 from ._progress import progress
-from ._read import read
+from ._read import check_regular, read
+from ._rehearsal import rehearse
 from ._report import advice
-from ._write import FILES, SCREE, write
+from ._text import has_controls
+from ._write import FILES, write
 
 __all__ = ["METHODS", "demo", "fit"]
 
@@ -25,10 +33,10 @@ METHODS: dict[str, type[BasePrivatePCA]] = {
     **{method.command: method.estimator for method in REGISTRY.values()},
 }
 
-# Methods that release a spectrum, from which a number of components can be chosen.
-SPECTRAL = {"auto", *(method.command for method in REGISTRY.values() if method.spectral)}
-
 DIGIT_SHAPE = (8, 8)
+
+# A number takes 8 bytes in the archive, and about 25 as text.
+BYTES_A_NUMBER = 33
 
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
@@ -42,14 +50,23 @@ def fit(options: argparse.Namespace) -> None:
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
             "leave --ledger out for components that are not private"
         )
-    if options.method not in SPECTRAL and not isinstance(options.components, int):
-        raise ValueError(
-            f"--method {options.method} sees no spectrum to choose a number of components by; "
-            "give one with --components K"
-        )
-    _prepare(options.out, options.force)
+    check_regular(options.data)
+    if options.ledger is not None:
+        check_regular(options.ledger)
     _spare(options.out, options.data, options.ledger)
-    ledger = None if options.ledger is None else PrivacyLedger(options.ledger)
+    with claimed(options.out, FILES, options.force) as directory, progress(4) as step:
+        ledger = None if options.ledger is None else Charged(options.ledger)
+        print(told(lambda: _release(options, unit, ledger, directory, step), ledger, directory))
+
+
+def _release(
+    options: argparse.Namespace,
+    unit: str,
+    ledger: Charged | None,
+    directory: Directory,
+    step: Callable[[str], None],
+) -> str:
+    """Read, try all that could fail later, charge and fit, write, and say what was done."""
     pca = METHODS[options.method](
         options.components,
         epsilon=options.epsilon,
@@ -61,35 +78,34 @@ def fit(options: argparse.Namespace) -> None:
         scale=options.scale,
         accountant=ledger,
     )
-    with progress(3) as step:
-        step("reading")
-        X, groups = read(options.data, options.groups, options.header)
-        step("checking, charging and fitting")
-        pca.fit(X, groups=groups)
-        step("writing")
-        written = _save(pca, options.out)
-    print(pca.privacy_)
-    print(_summary(pca))
-    print(_where(options.out, written))
-    print(advice(pca.privacy_))
-    units = _units(pca)
-    if units:
-        print(units)
+    step("reading")
+    X, groups = read(options.data, options.groups, options.header)
+    step("trying with made-up data")
+    _check_method(options, X, groups is not None)
+    names = [str(name) for name in getattr(X, "columns", _numbered(X.shape[1]))]
+    size = rehearse(names, unit, options.adjacency, options.pictures)
+    directory.reserve(size + _size(names, options.components))
+    step("checking, charging and fitting")
+    pca.fit(X, groups=groups)
+    step("writing")
+    written, why = write(pca, directory, names, pictures=options.pictures)
+    lines = [str(pca.privacy_), _summary(pca), _where(options.out, written, why)]
+    return "\n".join([*lines, advice(pca.privacy_), *_units(pca, names)])
 
 
 def demo(options: argparse.Namespace) -> None:
     """Fit scikit-learn's digits, print what was released, and write the files."""
     from sklearn.datasets import load_digits
 
-    _prepare(options.out, options.force)
-    with progress(3) as step:
+    with claimed(options.out, FILES, options.force) as directory, progress(3) as step:
         step("reading")
         digits = load_digits()
         pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta)
         step("fitting")
-        pca.fit(digits.data)
+        with needs_no_accountant():  # these data are public
+            pca.fit(digits.data)
         step("writing")
-        written = _save(pca, options.out, digits.feature_names, DIGIT_SHAPE)
+        written, why = write(pca, directory, digits.feature_names, DIGIT_SHAPE, options.pictures)
     print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
     print(pca.privacy_)
     print(_summary(pca))
@@ -98,7 +114,7 @@ def demo(options: argparse.Namespace) -> None:
         f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
         f"the\nvariance that as many components without privacy do.\n"
     )
-    print(_where(options.out, written))
+    print(_where(options.out, written, why))
 
 
 def _unit(groups: str | None, name: str | None) -> str:
@@ -109,51 +125,53 @@ def _unit(groups: str | None, name: str | None) -> str:
         raise ValueError(
             "a group cannot be called 'row', which means no groups; name it with --unit"
         )
+    if has_controls(unit):
+        raise ValueError(
+            f"a group cannot be called '{unit}', which has control characters, or bytes that "
+            "are no UTF-8; name it with --unit"
+        )
     return unit
 
 
-def _prepare(out: Path, force: bool) -> None:
-    """Make the directory and check that a release can be written to it."""
-    templates()
-    try:
-        if out.exists() and not out.is_dir():
-            raise ValueError(f"--out {out} is a file; choose another directory")
-        if out.exists() and any(out.iterdir()) and not force:
-            raise ValueError(
-                f"--out {out} is not empty; choose another directory, or pass --force to replace "
-                "earlier results in it"
-            )
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise OSError(
-            f"--out {out} cannot be written to ({error.strerror}); choose another directory"
-        ) from None
+def _check_method(options: argparse.Namespace, X: Any, grouped: bool) -> None:
+    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
+    count = options.components if isinstance(options.components, int) else None
+    named = {method.command: name for name, method in REGISTRY.items()}
+    name = (
+        named.get(options.method)
+        or choose(
+            X.shape[1],
+            is_sparse=sparse.issparse(X),
+            grouped=grouped,
+            sees_spectrum=count is None,
+            pure=options.delta == 0,
+        )[0]
+    )
+    if count is None and not REGISTRY[name].spectral:
+        raise ValueError(
+            f"{name} sees no spectrum to choose a number of components by; give one with "
+            "--components K"
+        )
+    check_memory(name, X.shape[1], count or 1, grouped)
+
+
+def _size(names: list[str], count: Any) -> int:
+    """About how many bytes the numbers and names of a release take in all files."""
+    count = count if isinstance(count, int) else 1
+    return len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
 def _spare(out: Path, *read: Path | None) -> None:
     """Refuse to replace the data or the ledger by a result."""
     for path in read:
-        if path is None or not path.exists():
+        if path is None:
             continue
-        for name in FILES:
-            if (out / name).exists() and (out / name).samefile(path):
+        for name in (LOCK, MANIFEST, *FILES):
+            if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
                 raise ValueError(
-                    f"{path} would be replaced by the result of that name in --out {out}; choose "
+                    f"{path} would be replaced by the file of that name in --out {out}; choose "
                     "another directory"
                 )
-
-
-def _save(pca: BasePrivatePCA, out: Path, *picture: Any) -> list[str]:
-    try:
-        return write(pca, out, *picture)
-    except OSError as error:
-        row = "" if pca.privacy_.receipt is None else f" (row {pca.privacy_.receipt.row})"
-        raise OSError(
-            f"--out {out}: {error.strerror}; the fit was charged{row}, and not all of it could be "
-            "written; free some space before the next"
-        ) from None
 
 
 def _summary(pca: BasePrivatePCA) -> str:
@@ -166,20 +184,22 @@ def _summary(pca: BasePrivatePCA) -> str:
     )
 
 
-def _units(pca: BasePrivatePCA) -> str:
+def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
     """Advice on units if one feature dominates; it reads the released components only."""
     first = pca.components_[0] ** 2
     if pca.scale is not None or len(first) < 3 or first.max() < NEARLY_ALL:
-        return ""
-    names = getattr(pca, "feature_names_in_", [f"x{i}" for i in range(len(first))])
-    return (
-        f"Component 1 is {str(names[int(first.argmax())])!r} nearly alone: if the features differ "
-        "in units,\n--scale private helps, in another fit at a cost of its own."
-    )
+        return []
+    name = names[int(first.argmax())]
+    return [
+        f"Component 1 is almost only {name!r}. If the columns have different units,",
+        "fit again with --scale private. That fit is charged separately.",
+    ]
 
 
-def _where(out: Path, written: list[str]) -> str:
+def _numbered(n_features: int) -> list[str]:
+    return [f"x{i}" for i in range(n_features)]
+
+
+def _where(out: Path, written: list[str], why: str) -> str:
     text = f"Written to {out}/: {', '.join(written)}"
-    if SCREE not in written:
-        text += "\nNo picture: it needs matplotlib; pip install 'skdppca[plot]'"
-    return text
+    return text + (f"\nNo pictures: {why}" if why else "")

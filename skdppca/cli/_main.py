@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
-import sys
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from .. import __version__
 from ..exceptions import BudgetExceeded, LedgerError
+from ._charge import Ended, status_of
 from ._fit import METHODS, demo, fit
 from ._ledger import create, show, verify
 from ._plan import PLANNED, plan_fits
 from ._report import report
+from ._text import print_to
+from ._verify import verify_release
 
 __all__ = ["main"]
 
@@ -23,6 +30,11 @@ __all__ = ["main"]
 ANTICIPATED = (ValueError, TypeError, OSError, ImportError, BudgetExceeded, LedgerError)
 
 ADJACENCIES = ("add-remove", "replace-one")
+
+# What ends a process politely: Ctrl-C, kill, and a terminal that was closed.
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,40 +48,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, or 2 after an error, which is one line on stderr.
+        The exit status: 0, or 2 after an error, which is one line on stderr; 1 if a check found
+        what differs, or if all was done and could not be printed; 128 and the number of the signal
+        after an interrupt.
     """
-    options = _parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the stream cannot encode must not end a fit that was charged.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    _occupy_standard_streams()
+    said = io.StringIO()  # printed at the end: an output that is closed must not end a fit
+    with _stoppable(), redirect_stdout(said):
+        message, status = _attempt(arguments)
+    lost = print_to("stdout", said.getvalue())
+    if lost is not None and not status:
+        status = 1
+        if not isinstance(lost, BrokenPipeError):  # who closes a pipe has read enough
+            message = f"all was done, but it cannot be printed: {lost.strerror}"
+    if message:
+        line = "; ".join(line.strip() for line in message.splitlines())
+        print_to("stderr", f"skdppca: error: {line}\n")
+    return status
+
+
+def _occupy_standard_streams() -> None:
+    """Open what is closed: else a file gets its number, and a library's message lands there."""
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+
+
+def _attempt(arguments: Sequence[str] | None) -> tuple[str, int]:
+    """Run a command; return what went wrong and the exit status."""
     try:
-        options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of our output has gone; flushing the rest at exit would raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        options = _parser().parse_args(arguments)
+        status: int = options.run(options) or 0
+    except SystemExit as end:  # argparse's, after --help too
+        return ("", 0) if end.code in (None, 0) else (str(end.code), 2)
+    except Ended as error:
+        return str(error), error.status
     except ANTICIPATED as error:
-        return _fail("; ".join(line.strip() for line in str(error).splitlines()))
+        return str(error) or type(error).__name__, 2
     except MemoryError:
         # numpy's message contains the shape of the data, and with it the number of rows.
-        return _fail("out of memory; give the data as .npy, which is read piece by piece")
-    except KeyboardInterrupt:
-        return _fail("interrupted; what a ledger was charged stays charged", status=130)
-    return 0
+        return "out of memory, and nothing was charged; free some, or give fewer columns", 2
+    except KeyboardInterrupt as interrupt:
+        return "interrupted", status_of(interrupt)
+    return "", status
 
 
-def _fail(message: str, status: int = 2) -> int:
-    print(f"skdppca: error: {message}", file=sys.stderr)
-    return status
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Treat a signal to end as Ctrl-C, so that a run can say what it has charged."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    # nohup, and a shell's background, have some of them ignored: they stay so.
+    heeded = [number for number in SIGNALS if before[number] not in (signal.SIG_IGN, None)]
+    for number in heeded:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(number)
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that prints an error as one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"skdppca: error: {message}; see {self.prog} --help\n")
+        raise SystemExit(f"{message}; see {self.prog} --help")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,13 +133,14 @@ def _parser() -> argparse.ArgumentParser:
     words = commands.add_parser("report", help="say in words what a fit released")
     words.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
     words.set_defaults(run=report)
+    _add_verify(commands)
     return parser
 
 
 def _add_demo(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("demo", help="a private PCA of scikit-learn's digits")
-    command.add_argument("--epsilon", type=float, default=1.0)
-    command.add_argument("--delta", type=float, default=1e-6)
+    command.add_argument("--epsilon", type=_number, default=1.0)
+    command.add_argument("--delta", type=_number, default=1e-6)
     _add_output(command, default=Path("demo"))
     command.set_defaults(run=demo)
 
@@ -112,11 +163,13 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         metavar="K",
         help="a number, a share of the variance, auto (above the noise; default) or mle",
     )
-    command.add_argument("--epsilon", type=float, required=True, help="privacy budget of this fit")
-    command.add_argument("--delta", type=float, required=True, help="well below 1 / records")
+    command.add_argument(
+        "--epsilon", type=_number, required=True, help="privacy budget of this fit"
+    )
+    command.add_argument("--delta", type=_number, required=True, help="well below 1 / records")
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     command.add_argument(
-        "--norm-bound", type=float, metavar="R", help="public bound on the rows' norms"
+        "--norm-bound", type=_number, metavar="R", help="public bound on the rows' norms"
     )
     command.add_argument(
         "--no-center", dest="center", action="store_false", help="do not subtract the mean"
@@ -145,8 +198,8 @@ def _add_plan(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "-k", "--k", "--components", dest="components", type=int, required=True, metavar="K"
     )
-    command.add_argument("--epsilon", type=float, default=1.0)
-    command.add_argument("--delta", type=float, default=1e-6)
+    command.add_argument("--epsilon", type=_number, default=1.0)
+    command.add_argument("--delta", type=_number, default=1e-6)
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     command.add_argument(
         "--spectrum",
@@ -177,37 +230,62 @@ def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -
         help="where the results go" + (f" (default: {default})" if default else ""),
     )
     command.add_argument("--force", action="store_true", help="replace earlier results in DIR")
+    command.add_argument(
+        "--no-pictures", dest="pictures", action="store_false", help="draw nothing"
+    )
 
 
 def _add_ledger(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("ledger", help="a file that holds a budget and its charges")
     actions = command.add_subparsers(required=True, metavar="ACTION")
     creation = actions.add_parser("create", help="open an account with a total budget")
-    creation.add_argument("--epsilon", type=float, required=True)
-    creation.add_argument("--delta", type=float, required=True)
+    creation.add_argument("--epsilon", type=_number, required=True)
+    creation.add_argument("--delta", type=_number, required=True)
     creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     creation.add_argument("--unit", default="row", help="what is protected (default: row)")
     creation.set_defaults(run=create)
     listing = actions.add_parser("show", help="list charges, and what is left")
     listing.set_defaults(run=show)
-    check = actions.add_parser("verify", help="check the chain of charges, and receipts with it")
+    check = actions.add_parser("verify", help="check the chain of charges, and reports with it")
     check.add_argument(
         "--report",
         type=Path,
         nargs="+",
         default=[],
         metavar="REPORT",
-        help="DIR of a fit, or its report.json, whose charge must be in the ledger",
+        help="DIR of a fit, or its report.json, whose release must be in the ledger",
     )
     check.set_defaults(run=verify)
     for action in (creation, listing, check):
         action.add_argument("file", type=Path, metavar="FILE")
 
 
+def _add_verify(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser(
+        "verify", help="whether a report, its files and a ledger agree; 1 if something differs"
+    )
+    command.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
+    command.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="that must have the charge and the release"
+    )
+    command.set_defaults(run=verify_release)
+
+
 def _method(text: str) -> str:
     """Return the command line's name of a method, given that name or the one of its class."""
     classes = {one.__name__.lower(): name for name, one in METHODS.items()}
     return classes.get(text.lower(), text)
+
+
+def _number(text: str) -> float:
+    """Read a number. One that is too large is no infinity: that would be a fit without privacy."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number) or (math.isinf(number) and "inf" not in text.lower()):
+        raise argparse.ArgumentTypeError(f"{text} is no finite number; write one such as 0.5")
+    return number
 
 
 def _components(text: str) -> int | float | str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from .. import plotting
 from ..decomposition import METHODS
 from ..planner import Plan, plan
 from ..plotting._common import figure
+from ._pictures import save, settings
 from ._progress import progress
 
 __all__ = ["PLANNED", "plan_fits"]
@@ -17,12 +17,11 @@ __all__ = ["PLANNED", "plan_fits"]
 # The methods that a plan compares: the name on the command line -> the name in Python.
 PLANNED = {method.command: name for name, method in METHODS.items()}
 
-DOTS_PER_INCH = 150
-
 
 def plan_fits(options: argparse.Namespace) -> None:
     """Simulate, print the table, and draw the picture if it is wanted."""
-    figure = None if options.plot is None else _canvas(options.plot)
+    if options.plot is not None:
+        _check_picture(options.plot)
     methods = None if options.method is None else [PLANNED[name] for name in options.method]
     with progress(2) as step:
         step("simulating")
@@ -37,10 +36,10 @@ def plan_fits(options: argparse.Namespace) -> None:
             methods=methods,
         )
         step("drawing")
-        if figure is not None:
-            _draw(found, options.over, figure, options.plot)
+        if options.plot is not None:
+            _draw(found, options.over, options.plot)
     print(found)
-    if figure is not None:
+    if options.plot is not None:
         print(f"\nWritten: {options.plot}")
 
 
@@ -57,15 +56,18 @@ def _spectrum(text: str) -> str | list[float]:
         ) from None
 
 
-def _canvas(path: Path) -> Any:
-    """Return a figure for a file that can be written; raise if matplotlib is missing."""
+def _check_picture(path: Path) -> None:
+    """Refuse a file that cannot be written; raise if matplotlib is missing."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
     if not path.parent.is_dir():
         raise ValueError(f"--plot {path} is in no directory that exists; make it first")
-    return figure(7.2, 4.4)
+    with settings():
+        pass
 
 
-def _draw(found: Plan, over: str, figure: Any, path: Path) -> None:
-    plotting.plan(found, {"n": "n_samples"}.get(over, over), figure.subplots())
-    figure.savefig(path, dpi=DOTS_PER_INCH)
+def _draw(found: Plan, over: str, path: Path) -> None:
+    with settings():
+        canvas = figure(7.2, 4.4)
+        plotting.plan(found, {"n": "n_samples"}.get(over, over), canvas.subplots())
+        save(canvas, path)

@@ -4,101 +4,113 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from operator import methodcaller
+from typing import BinaryIO
 
 import numpy as np
 
-from .. import plotting
 from ..decomposition import BasePrivatePCA
+from ._directory import Directory, Write
 from ._page import page
+from ._pictures import IMAGES, SCREE, draw
 
-__all__ = ["FILES", "REPORT", "SCREE", "write"]
+__all__ = ["ARRAYS", "FILES", "PAGE", "REPORT", "TABLE", "cell", "files", "write"]
 
 ARRAYS, TABLE, REPORT, PAGE = "components.npz", "components.csv", "report.json", "report.html"
-SCREE, IMAGES = "scree.png", "components.png"
 FILES = (ARRAYS, TABLE, REPORT, PAGE, SCREE, IMAGES)
 
-DOTS_PER_INCH = 150
+# A spreadsheet may run a cell that begins so as a formula, also in full width (OWASP, "CSV
+# Injection"). A quote before it makes it text.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def write(
     pca: BasePrivatePCA,
-    out: Path,
-    names: Sequence[str] | None = None,
+    directory: Directory,
+    names: Sequence[str],
     shape: tuple[int, int] | None = None,
-) -> list[str]:
-    """Write a release, the most important files first.
+    pictures: bool = True,
+) -> tuple[list[str], str]:
+    """Write a release, the most important files first, and move it into place.
 
     Parameters
     ----------
     pca : fitted private PCA
-    out : Path
-        A directory; files of an earlier release in it are replaced or removed.
-    names : sequence of str, optional
-        Names of the features. By default those that `pca` was fitted with, or x0, x1, ...
+    directory : Directory
+        Files of an earlier release in it are replaced or removed.
+    names : sequence of str
+        Of the features.
     shape : (int, int), optional
         Height and width, if a row is an image. The components are then drawn as images, too.
+    pictures : bool, default=True
 
     Returns
     -------
-    list of str
-        The names of the files. There are no pictures without matplotlib.
+    names : list of str
+        Of the files.
+    why : str
+        Why there are no pictures; empty if there are.
+
+    Raises
+    ------
+    OSError
+        If a file could not be written. The others are left apart, and nothing was replaced.
     """
-    if names is None:
-        names = getattr(pca, "feature_names_in_", [f"x{i}" for i in range(pca.n_features_in_)])
-    for name in FILES:
-        (out / name).unlink(missing_ok=True)
-    _write_arrays(pca, out / ARRAYS, names)
-    _write_table(pca, out / TABLE, names)
-    (out / REPORT).write_text(pca.privacy_.to_json() + "\n", encoding="utf-8")
-    pictures = _pictures(pca, shape)
-    for name, picture in pictures.items():
-        (out / name).write_bytes(picture)
-    (out / PAGE).write_text(page(pca, names, pictures), encoding="utf-8")
-    return [ARRAYS, TABLE, REPORT, PAGE, *pictures]
+    drawn: dict[str, bytes] = {}
+    why = "left out by --no-pictures"
+    if pictures:
+        try:
+            drawn, why = draw(pca, shape), ""
+        except ImportError:
+            why = "they need matplotlib; pip install 'skdppca[plot]'"
+        except Exception as error:  # the other files are worth more than a picture
+            why = f"matplotlib failed with {type(error).__name__}"
+    lost = []
+    for name, content in files(pca, names, drawn).items():
+        try:
+            directory.add(name, content)
+        except Exception as error:
+            lost.append(f"{name} ({getattr(error, 'strerror', None) or type(error).__name__})")
+    if lost:
+        raise OSError(f"not written: {', '.join(lost)}")
+    return directory.publish(), why
 
 
-def _write_arrays(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
-    arrays: dict[str, Any] = {
-        "components": pca.components_,
-        "mean": pca.mean_,
-        "explained_variance": pca.explained_variance_,
-        "explained_variance_ratio": pca.explained_variance_ratio_,
-        "singular_values": pca.singular_values_,
-        "noise_variance": pca.noise_variance_,
-        "n_samples": pca.n_samples_,
-        "feature_names": np.array(names, dtype=str),
-        **_scales(pca),
+def files(
+    pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes]
+) -> dict[str, Write]:
+    """Return what writes each file of a release, by the file's name, the most important first."""
+    return {
+        ARRAYS: lambda file: _write_arrays(pca, file, names),
+        TABLE: lambda file: _write_table(pca, file, names),
+        REPORT: lambda file: file.write(f"{pca.privacy_.to_json()}\n".encode()),
+        **{name: methodcaller("write", picture) for name, picture in pictures.items()},
+        PAGE: lambda file: file.write(page(pca, names, pictures).encode()),
     }
-    np.savez(path, **arrays)
 
 
-def _scales(pca: BasePrivatePCA) -> dict[str, np.ndarray]:
-    """The private scales, if the fit divided the features by them."""
-    return {"scale": pca.scale_} if hasattr(pca, "scale_") else {}
+def _write_arrays(pca: BasePrivatePCA, file: BinaryIO, names: Sequence[str]) -> None:
+    """Write the fitted attributes as they are: the report holds their hashes."""
+    arrays = {
+        released.name: getattr(pca, f"{released.name}_") for released in pca.privacy_.released
+    }
+    np.savez(file, **arrays, feature_names=np.array(names, dtype=str))
 
 
-def _write_table(pca: BasePrivatePCA, path: Path, names: Sequence[str]) -> None:
+def _write_table(pca: BasePrivatePCA, file: BinaryIO, names: Sequence[str]) -> None:
     """Write one line per feature: name, mean, private scale if any, entry in each component."""
-    columns = {"mean": pca.mean_, **_scales(pca)}
-    with path.open("w", newline="", encoding="utf-8") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(["feature", *columns, *(f"pc{i + 1}" for i in range(pca.n_components_))])
-        for name, *entries in zip(names, *columns.values(), *pca.components_, strict=True):
-            lines.writerow([name, *map(float, entries)])
+    columns = {"mean": pca.mean_}
+    if hasattr(pca, "scale_"):
+        columns["scale"] = pca.scale_
+    text = io.TextIOWrapper(file, newline="", encoding="utf-8")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["feature", *columns, *(f"pc{i + 1}" for i in range(pca.n_components_))])
+    for name, *entries in zip(names, *columns.values(), *pca.components_, strict=True):
+        lines.writerow([cell(name), *map(float, entries)])
+    text.detach()
 
 
-def _pictures(pca: BasePrivatePCA, shape: tuple[int, int] | None) -> dict[str, bytes]:
-    try:
-        figures: dict[str, Any] = {SCREE: plotting.scree(pca).figure}
-    except ImportError:
-        return {}
-    if shape is not None:
-        figures[IMAGES] = plotting.components_image(pca, shape)
-    pictures = {}
-    for name, figure in figures.items():
-        figure.savefig(buffer := io.BytesIO(), format="png", dpi=DOTS_PER_INCH)
-        pictures[name] = buffer.getvalue()
-    return pictures
+def cell(name: str) -> str:
+    """A name as text that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(FORMULA) else name

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from skdppca import PrivacyLedger
 from skdppca.cli import main
 
 NAMES = ("age", "height", "weight", "pulse")
@@ -44,9 +45,24 @@ def ledger(tmp_path, run):
 
 
 @pytest.fixture
+def fit(run, table, budget, tmp_path):
+    """Fit the table into ``out``, without pictures unless they are wanted."""
+
+    def command(*more, pictures=False):
+        quick = () if pictures else ("--no-pictures",)
+        return run("fit", table, *budget, "--out", tmp_path / "out", *quick, *more)
+
+    return command
+
+
+@pytest.fixture
 def budget():
     """The options that every fit needs."""
     return ("--epsilon", 1, "--delta", 1e-6)
+
+
+def charges(ledger):
+    return len(PrivacyLedger(ledger).receipts)
 
 
 def is_one_line_error(result):

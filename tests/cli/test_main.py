@@ -1,11 +1,15 @@
+import os
 import runpy
 import sys
 
 import pytest
 
+from skdppca import PrivacyLedger
 from skdppca.cli import _main
+from skdppca.privacy import GaussianEvent
 
-from .conftest import is_one_line_error
+from .conftest import charges, is_one_line_error
+from .test_fit import WITHOUT_PICTURES
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,66 @@ def test_wrong_arguments_are_one_line_with_a_remedy(run, arguments, remedy):
     result = run(*arguments)
     assert is_one_line_error(result)
     assert remedy in result.err
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--delta", "--norm-bound"])
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "nan", "x"])
+def test_what_is_no_number_is_refused(fit, ledger, option, value):
+    result = fit("--ledger", ledger, f"{option}={value}")
+    assert is_one_line_error(result)
+    assert f"{value} is no finite number" in result.err
+    assert charges(ledger) == 0
+
+
+def test_an_argument_cannot_steer_the_terminal(run):
+    result = run("fit", "\x1b[2J.csv", "--fly", "\x1b[2J\n")
+    assert is_one_line_error(result)
+    assert "\x1b" not in result.err
+
+
+def test_what_a_command_prints_cannot_steer_the_terminal(run, ledger):
+    terms = {"adjacency": "add-remove", "unit": "row"}
+    PrivacyLedger(ledger).charge(GaussianEvent(0.1), label="a\x1b[2Jb", **terms)
+    result = run("ledger", "show", ledger)
+    assert r"a\x1b[2Jb" in result.out and "\x1b" not in result.out
+
+
+def closed_pipe():
+    reading, writing = os.pipe()
+    os.close(reading)
+    return os.fdopen(writing, "w")
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        (lambda: None, "cannot be printed: Bad file descriptor"),
+        (lambda: open("/dev/full", "w"), "cannot be printed: No space left on device"),
+        (closed_pipe, ""),
+    ],
+)
+def test_an_output_that_takes_nothing_ends_no_fit(fit, tmp_path, monkeypatch, output, says):
+    monkeypatch.setattr(sys, "stdout", stream := output())
+    result = fit()
+    assert result.status == 1
+    assert (says in result.err) if says else not result.err
+    assert result.err.count("\n") <= 1
+    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+    if stream is not None:
+        stream.close()  # as at exit: what was not printed must not fail again
+
+
+@pytest.mark.parametrize("stderr", [lambda: None, lambda: open("/dev/full", "w"), closed_pipe])
+def test_an_error_that_cannot_be_printed_is_the_status_alone(run, monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stream := stderr())
+    assert run("fly").status == 2
+    if stream is not None:
+        stream.close()
+
+
+def test_help_goes_to_the_output(run):
+    result = run("fit", "--help")
+    assert result.status == 0 and "--norm-bound" in result.out and not result.err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
+import os
 import sys
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from scipy import sparse
 from skdppca.cli._read import read
 from skdppca.decomposition.validation import number_groups
 
-from .conftest import NAMES, is_one_line_error
+from .conftest import NAMES, charges, is_one_line_error
 
 # A cell that must not be seen in any message.
 SECRET = "s3cret"
@@ -200,6 +202,121 @@ def test_without_pandas_the_error_names_the_extra(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"skdppca\[cli\]"):
         read(table)
+
+
+# The parts of a sparse matrix, as scipy.sparse.save_npz writes them.
+SPARSE = {
+    "data": np.ones(3),
+    "indices": np.array([0, 1, 2], np.int32),
+    "indptr": np.array([0, 1, 2, 3], np.int32),
+    "shape": np.array([3, 3]),
+    "format": np.array(b"csr"),
+}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indices": np.array([0, 1, 10**8], np.int32)},
+        {"indices": np.array([0, 1, -5], np.int32)},
+        {"indptr": np.array([0, 5, 2, 3], np.int32)},
+        {"indptr": np.array([0, 1, 2, 1000], np.int32)},
+        {"data": np.array([SECRET, 1, 2], object)},
+        {"format": np.array(b"zzz")},
+        {"format": np.array(b"coo"), "row": np.array([0, 1, 9]), "col": np.array([0, 1, 2])},
+        {"shape": np.array([3, 10**15])},
+    ],
+)
+def test_a_malformed_sparse_matrix_is_refused_before_the_charge(
+    run, tmp_path, ledger, budget, parts
+):
+    np.savez(tmp_path / "t.npz", **(SPARSE | parts))
+    data = (tmp_path / "t.npz", *budget, "-k", 1, "--ledger", ledger)
+    result = run("fit", *data, "--out", tmp_path / "out")
+    assert is_one_line_error(result)
+    assert charges(ledger) == 0
+
+
+def huge_array():
+    """The head of an array of 10^15 bytes, and little more."""
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 1250), }".ljust(117)
+    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head + b"\n" + bytes(80)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("t.npz", "does not fit into memory"), ("t.npy", "numpy.save")]
+)
+def test_a_file_that_claims_to_be_huge_is_refused(tmp_path, name, says):
+    (tmp_path / "t.npy").write_bytes(huge_array())
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("rows.npy", huge_array())
+    with pytest.raises(ValueError, match=says):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,3,4\n".encode()),
+        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,\xff\n".encode("latin-1")),
+        lambda path: (path.with_suffix(".csv"), b"a,b\n1,inf\n2,3\n"),
+        lambda path: (path.with_suffix(".parquet"), f"PAR1{SECRET}PAR1".encode()),
+        lambda path: (path.with_suffix(".npy"), f"\x93NUMPY{SECRET}".encode()),
+        lambda path: (path.with_suffix(".npz"), f"PK\x03\x04{SECRET}".encode()),
+    ],
+)
+def test_a_refusal_has_no_context_that_could_quote_the_file(tmp_path, write):
+    path, content = write(tmp_path / "t")
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as caught:
+        read(path)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("error", [AssertionError(SECRET), OverflowError(SECRET), MemoryError()])
+def test_no_error_of_a_library_leaves_reading(table, monkeypatch, error):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr("skdppca.cli._read.assert_all_finite", broken)
+    with pytest.raises(ValueError) as caught:
+        read(table)
+    assert SECRET not in str(caught.value) and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("header", ['"a\x1b[2J",b', '"a\nb",c', '"a\x00b",c'])
+def test_a_name_with_control_characters_is_refused(tmp_path, header):
+    (tmp_path / "t.csv").write_text(f"{header}\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="control character in the name of column 1"):
+        read(tmp_path / "t.csv")
+    pd.DataFrame({"b": [1.0], "a\x07": [2.0]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="control character in the name of column 2"):
+        read(tmp_path / "t.parquet")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8-sig")
+    assert list(read(tmp_path / "t.csv")[0].columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.parquet"])
+def test_a_device_or_a_directory_is_never_read(run, tmp_path, budget, ledger, name):
+    (tmp_path / name).symlink_to("/dev/null")
+    (tmp_path / f"folder-{name}").mkdir()
+    for path, says in ((name, "is a pipe or a device"), (f"folder-{name}", "is a directory")):
+        data = (tmp_path / path, *budget, "--ledger", ledger)
+        result = run("fit", *data, "--out", tmp_path / "out")
+        assert is_one_line_error(result)
+        assert says in result.err
+    assert charges(ledger) == 0
+
+
+def test_a_pipe_is_no_ledger(fit, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = fit("--ledger", tmp_path / "pipe")
+    assert is_one_line_error(result)
+    assert "is a pipe or a device" in result.err
 
 
 def test_reading_warns_of_nothing(tmp_path):

@@ -1,0 +1,99 @@
+"""What a run has charged, so that whatever fails later can say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..exceptions import LedgerError
+from ..privacy import PrivacyEvent, PrivacyLedger, Receipt
+from ._directory import Directory
+
+__all__ = ["Charged", "Ended", "status_of", "told"]
+
+T = TypeVar("T")
+
+
+class Ended(Exception):
+    """A run failed after its charge.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        The exit status of the process.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Charged(PrivacyLedger):
+    """A ledger that remembers the charge of this run, also while the charge is being written."""
+
+    begun = False
+    paid: Receipt | None = None
+
+    def charge(self, event: PrivacyEvent, **terms: Any) -> Receipt:
+        """Charge a release that is about to happen, and remember the receipt."""
+        self.begun = True
+        try:
+            self.paid = super().charge(event, **terms)
+        except Exception:
+            self.begun = False  # refused; an interrupt is no refusal, and may come after the commit
+            raise
+        return self.paid
+
+
+def told(run: Callable[[], T], ledger: Charged | None, directory: Directory) -> T:
+    """Return what `run` returns. If it fails after the charge, say what was charged and is left.
+
+    Parameters
+    ----------
+    run : callable
+    ledger : Charged or None
+    directory : Directory
+
+    Raises
+    ------
+    Ended
+        It quotes nothing of an error that is not foreseen, because that may hold data.
+    Exception
+        As it is, if nothing was charged or written.
+    """
+    try:
+        return run()
+    except KeyboardInterrupt as interrupt:
+        message, status = "interrupted", status_of(interrupt)
+    except Exception as error:
+        if not (directory.begun or (ledger is not None and ledger.begun)):
+            raise
+        message, status = _reason(error), 2
+    if ledger is None or not ledger.begun:
+        parts = [message, "nothing was charged", directory.contents()]
+    else:
+        parts = [message, _account(ledger), directory.contents(), "another fit is charged again"]
+    raise Ended("; ".join(parts), status)
+
+
+def status_of(interrupt: KeyboardInterrupt) -> int:
+    """The exit status after an interrupt, which carries the number of its signal if it has one."""
+    return 128 + (interrupt.args[0] if interrupt.args else 2)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case MemoryError():
+            return "out of memory (free some, or choose another --method or fewer columns)"
+        case OSError():
+            return error.strerror or str(error)
+        case LedgerError():
+            return str(error)
+    return f"a fault of skdppca ({type(error).__name__}), please report it"
+
+
+def _account(ledger: Charged) -> str:
+    if ledger.paid is None:
+        return f"the fit may have been charged (skdppca ledger show {ledger.path} says it)"
+    return f"the fit was charged (row {ledger.paid.row} of {ledger.path})"

@@ -1,0 +1,195 @@
+"""A directory that one run alone writes to, and that never holds a mixture of two releases."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from filelock import FileLock, Timeout
+
+__all__ = ["LOCK", "MANIFEST", "MANIFEST_SCHEMA", "Directory", "Write", "claimed"]
+
+# Writes a file that is open for it.
+Write = Callable[[BinaryIO], object]
+
+MANIFEST, MANIFEST_SCHEMA = "MANIFEST.json", "skdppca-manifest/1"
+
+# The lock dies with its process: after a crash the file of this name stands in nobody's way.
+LOCK = "skdppca.lock"
+
+UNFINISHED = "unfinished-"
+
+# No space, no quota, or a limit on the size of files.
+FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
+
+
+class Directory:
+    """The files of one release: first written apart, then moved into place together.
+
+    Parameters
+    ----------
+    out : Path
+        Claimed by this run.
+    results : sequence of str
+        All names that a release may have; files of these names are an earlier release.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether a file was written, or at least tried.
+    """
+
+    def __init__(self, out: Path, results: Sequence[str]) -> None:
+        self.out = out
+        self._results = results
+        self._apart = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
+        self._hashes: dict[str, str] = {}
+        self._published = False
+        self.begun = False
+
+    def reserve(self, size: int) -> None:
+        """Refuse if so many bytes do not fit on the disk.
+
+        Raises
+        ------
+        OSError
+        """
+        if not hasattr(os, "posix_fallocate"):  # Windows and macOS
+            return
+        full = None
+        try:
+            with tempfile.TemporaryFile(dir=self._apart) as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:  # another one may be that of a file system that cannot reserve
+            full = error.strerror if error.errno in FULL else None
+        if full is not None:
+            raise OSError(
+                f"--out {self.out} has no room for a release of {size / 1e6:.2g} MB ({full}); "
+                "nothing was charged; free some, or choose another directory"
+            )
+
+    def add(self, name: str, write: Write) -> None:
+        """Write one file, apart from the files that are in place."""
+        self.begun = True
+        path = self._apart / name
+        try:
+            with path.open("xb+") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+                file.seek(0)
+                self._hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+    def publish(self) -> list[str]:
+        """Replace an earlier release by the files that were added; return all their names.
+
+        The manifest goes first and comes last, so a directory without it is visibly incomplete.
+        """
+        manifest = {"schema": MANIFEST_SCHEMA, "files": dict(self._hashes)}
+        self.add(MANIFEST, lambda file: file.write(f"{json.dumps(manifest, indent=2)}\n".encode()))
+        for name in (MANIFEST, *self._results):
+            (self.out / name).unlink(missing_ok=True)
+        for name in self._hashes:
+            os.replace(self._apart / name, self.out / name)
+        self._published = True
+        return list(self._hashes)
+
+    def contents(self) -> str:
+        """Say what this run has left on the disk so far."""
+        if self._published:
+            return f"all files are in {self.out}/"
+        apart = [name for name in self._hashes if (self._apart / name).exists()]
+        moved = [name for name in self._hashes if name not in apart]
+        if not self._hashes:
+            return f"nothing was written to {self.out}/"
+        places = [(moved, self.out), (apart, self._apart)]
+        return "; ".join(f"{place}/ has {', '.join(names)}" for names, place in places if names)
+
+    def close(self) -> None:
+        """Remove what is empty. Files that a failed run leaves behind were paid for: they stay."""
+        with suppress(OSError):
+            self._apart.rmdir()
+
+
+@contextmanager
+def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Directory]:
+    """Make the directory, lock it against other runs, and check that a release can be written.
+
+    Parameters
+    ----------
+    out : Path
+    results : sequence of str
+        Names of the files to come, beside the manifest.
+    force : bool
+        Whether files of these names may be replaced.
+
+    Raises
+    ------
+    ValueError, OSError
+        If another run writes to the directory, if it is not empty, or not writable.
+    """
+    if os.path.exists(out) and not os.path.isdir(out):
+        raise ValueError(f"--out {out} is a file; choose another directory")
+    refused: OSError | ValueError | None = None
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(out / LOCK, timeout=0)
+        lock.acquire()
+    except Timeout:
+        refused = ValueError(
+            f"--out {out}: another run of skdppca writes to it; wait until that has ended (if none "
+            f"runs, delete {out / LOCK}), or choose another directory"
+        )
+    except OSError as error:
+        refused = _unwritable(out, error)
+    if refused is not None:
+        raise refused
+    try:
+        _check_free(out, (MANIFEST, *results), force)
+        try:
+            directory = Directory(out, results)
+        except OSError as error:
+            refused = _unwritable(out, error)
+        if refused is not None:
+            raise refused
+        try:
+            yield directory
+        finally:
+            directory.close()
+    finally:
+        # While the lock is held: who opened the file before looks whether it is still there.
+        with suppress(OSError):
+            (out / LOCK).unlink()
+        lock.release()
+
+
+def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
+    for path in out.glob(f"{UNFINISHED}*"):
+        with suppress(OSError):
+            path.rmdir()  # what a run that was killed has left, if it is empty
+    found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
+    if found and not force:
+        cut_short = [name for name in found if name.startswith(UNFINISHED)]
+        hint = f"; {cut_short[0]}/ is from a run that was cut short" if cut_short else ""
+        raise ValueError(
+            f"--out {out} is not empty{hint}; choose another directory, or pass --force to replace "
+            "earlier results in it"
+        )
+    for name in results:
+        path = out / name
+        if path.is_dir() and not path.is_symlink():
+            raise ValueError(f"{path} is a directory, and a result has this name; move it away")
+
+
+def _unwritable(out: Path, error: OSError) -> OSError:
+    return OSError(f"--out {out} cannot be written to ({error.strerror}); choose another directory")

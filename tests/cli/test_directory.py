@@ -1,0 +1,155 @@
+import hashlib
+import io
+import json
+import os
+import struct
+import zipfile
+
+import pytest
+
+from skdppca.cli import _directory
+from skdppca.cli._directory import claimed
+
+from .conftest import charges, is_one_line_error
+
+NAMES = ("a", "b")
+
+
+def put(directory, **texts):
+    for name, text in texts.items():
+        directory.add(name, lambda file, text=text: file.write(text.encode()))
+
+
+def found(out):
+    return {path.name: path.read_text() for path in out.iterdir() if path.is_file()}
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    """A directory with an earlier release."""
+    with claimed(tmp_path / "out", NAMES, force=False) as directory:
+        put(directory, a="old a", b="old b")
+        directory.publish()
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_second_run_is_refused_before_its_charge(fit, ledger, tmp_path, force):
+    with claimed(tmp_path / "out", NAMES, force=False):
+        result = fit("--ledger", ledger, *force)
+    assert is_one_line_error(result)
+    assert "another run" in result.err
+    assert charges(ledger) == 0
+
+
+def test_what_a_killed_run_leaves_is_in_nobodys_way(fit, tmp_path):
+    (tmp_path / "out" / "unfinished-xyz").mkdir(parents=True)
+    (tmp_path / "out" / _directory.LOCK).touch()
+    assert fit().status == 0
+    assert not (tmp_path / "out" / "unfinished-xyz").exists()
+
+
+def test_files_of_a_run_that_was_cut_short_are_named_and_kept(fit, tmp_path):
+    (tmp_path / "out" / "unfinished-xyz").mkdir(parents=True)
+    (tmp_path / "out" / "unfinished-xyz" / "components.npz").touch()
+    result = fit()
+    assert is_one_line_error(result)
+    assert "unfinished-xyz/ is from a run that was cut short" in result.err
+    assert fit("--force").status == 0
+    assert (tmp_path / "out" / "unfinished-xyz" / "components.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["components.npz", "MANIFEST.json"])
+def test_a_directory_in_the_place_of_a_result_is_refused_before_the_charge(
+    fit, ledger, tmp_path, name
+):
+    (tmp_path / "out" / name).mkdir(parents=True)
+    result = fit("--ledger", ledger, "--force")
+    assert is_one_line_error(result)
+    assert "move it away" in result.err
+    assert charges(ledger) == 0
+
+
+def test_nothing_is_in_place_before_all_is_written(earlier):
+    with claimed(earlier, NAMES, force=True) as directory:
+        put(directory, a="new a")
+        assert found(earlier).items() >= {"a": "old a", "b": "old b"}.items()
+        directory.publish()
+    assert set(found(earlier)) == {"a", "MANIFEST.json"}
+
+
+def test_a_run_that_ends_before_publishing_leaves_the_earlier_release(earlier):
+    before = found(earlier)
+    with pytest.raises(KeyboardInterrupt), claimed(earlier, NAMES, force=True) as directory:
+        put(directory, a="new a")
+        raise KeyboardInterrupt
+    assert found(earlier) == before
+    assert directory.contents().endswith("/ has a")
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_two_releases_are_never_mixed_even_if_a_move_fails(earlier, monkeypatch, moves):
+    done, replace = [], os.replace
+
+    def failing(source, target):
+        if len(done) == moves:
+            raise OSError(5, "Input/output error")
+        done.append(replace(source, target))
+
+    monkeypatch.setattr(_directory.os, "replace", failing)
+    with pytest.raises(OSError), claimed(earlier, NAMES, force=True) as directory:
+        put(directory, a="new a", b="new b")
+        directory.publish()
+    assert not any("old" in text for text in found(earlier).values())
+    assert "MANIFEST.json" not in found(earlier)
+    assert all(name in directory.contents() for name in NAMES)
+
+
+def test_a_file_that_fails_is_not_left_in_part(tmp_path):
+    def full(file):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with claimed(tmp_path / "out", NAMES, force=False) as directory:
+        with pytest.raises(OSError):
+            directory.add("a", full)
+        assert directory.contents().startswith("nothing was written")
+    assert not any((tmp_path / "out").iterdir())
+
+
+def test_a_disk_without_room_is_found_before_the_charge(fit, ledger, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_directory.os, "posix_fallocate", full)
+    result = fit("--ledger", ledger)
+    assert is_one_line_error(result)
+    assert "no room" in result.err
+    assert charges(ledger) == 0
+
+
+def test_the_manifest_has_the_hash_of_every_other_file(fit, tmp_path):
+    assert fit(pictures=True).status == 0
+    manifest = json.loads((tmp_path / "out" / "MANIFEST.json").read_text())
+    hashes = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in (tmp_path / "out").iterdir()
+        if path.name != "MANIFEST.json"
+    }
+    assert manifest == {"schema": "skdppca-manifest/1", "files": hashes}
+
+
+def test_no_file_says_when_it_was_written_or_by_which_version(fit, tmp_path):
+    assert fit(pictures=True).status == 0
+    with zipfile.ZipFile(tmp_path / "out" / "components.npz") as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert set(chunks(tmp_path / "out" / "scree.png")) == {b"IHDR", b"pHYs", b"IDAT", b"IEND"}
+
+
+def chunks(path):
+    """The kinds of a PNG file's chunks."""
+    file = io.BytesIO(path.read_bytes()[8:])
+    while head := file.read(8):
+        length, kind = struct.unpack(">I4s", head)
+        file.seek(length + 4, 1)
+        yield kind

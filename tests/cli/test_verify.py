@@ -1,0 +1,452 @@
+"""``skdppca verify`` and ``report``: true releases agree, and every forgery is named."""
+
+import hashlib
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from skdppca import PrivacyLedger
+from skdppca.cli import main
+from skdppca.privacy import Released, event_from_dict
+from skdppca.privacy.chain import canonical
+
+from .conftest import NAMES, is_one_line_error
+
+FILES = ["components.npz", "components.csv", "report.json", "report.html", "MANIFEST.json"]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A folder with a ledger and two releases: one charged to it, one without a ledger."""
+    folder = tmp_path_factory.mktemp("released")
+    rows = np.random.default_rng(0).standard_normal((300, len(NAMES))) * [4, 3, 2, 1] + 10
+    np.savetxt(folder / "t.csv", rows, delimiter=",", header=",".join(NAMES), comments="")
+    cost = ("--epsilon", "1", "--delta", "1e-6")
+    ledger, data = str(folder / "ledger"), str(folder / "t.csv")
+    assert main(["ledger", "create", ledger, "--epsilon", "3", "--delta", "1e-6"]) == 0
+    for out, more in (("out", ["--ledger", ledger]), ("free", ["--no-pictures"])):
+        assert main(["fit", data, *cost, "-k", "2", *more, "--out", str(folder / out)]) == 0
+    return folder
+
+
+@pytest.fixture
+def copied(released, tmp_path, monkeypatch):
+    """A copy of it, as the current directory."""
+    folder = tmp_path / "copy"
+    shutil.copytree(released, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def out(copied):
+    return copied / "out"
+
+
+def edit(out, change):
+    """Change the report's JSON."""
+    content = json.loads((out / "report.json").read_text())
+    change(content)
+    (out / "report.json").write_text(json.dumps(content, indent=2))
+
+
+def rehash(out):
+    """Make the hashes of an edited release right again, as far as a forger can."""
+
+    def again(content):
+        content["release_id"] = hashlib.sha256(canonical(content["core"]).encode()).hexdigest()
+        if content["release"] is not None:
+            content["release"]["release"] = content["release_id"]
+
+    edit(out, again)
+    names = json.loads((out / "MANIFEST.json").read_text())["files"]
+    files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names}
+    manifest = {"schema": "skdppca-manifest/1", "files": files}
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+
+
+def test_a_true_release_agrees_on_three_levels(run, out):
+    result = run("verify", "out", "--ledger", "ledger")
+    assert (result.status, result.err) == (0, "")
+    one, two, three, beyond = result.out.splitlines()
+    assert one == "Level 1 of 4: this report agrees with itself."
+    assert two.startswith("Level 2 of 4: this report and these files agree. Only MANIFEST.json")
+    assert "report.html" in two and "components" not in two
+    assert three == (
+        "Level 3 of 4: this report, these files and this ledger agree. "
+        "Not checked: who wrote the ledger."
+    )
+    assert "No check can tell" in beyond
+    assert "valid" not in result.out
+
+
+def test_names_that_the_fit_did_not_see_are_vouched_for_by_the_manifest_alone(run, copied):
+    np.save("t.npy", np.random.default_rng(0).standard_normal((200, 3)))
+    assert run("fit", "t.npy", "--epsilon", 1, "--delta", 1e-6, "--out", "numbers").status == 0
+    for out, alone in (("numbers", True), ("out", False)):
+        result = run("verify", out)
+        assert result.status == 0
+        assert ("the features' names." in result.out) == alone
+
+
+def test_without_the_ledger_its_level_is_not_checked(run, out):
+    result = run("verify", "out")
+    assert result.status == 0
+    assert "Level 3 of 4: not checked; give --ledger FILE" in result.out
+
+
+def test_a_release_without_a_ledger_has_two_levels(run, copied):
+    result = run("verify", "free")
+    assert result.status == 0
+    assert "Level 3 of 4: there is none, because no ledger was charged." in result.out
+    result = run("verify", "free", "--ledger", "ledger")
+    assert result.status == 1
+    assert "no ledger was charged for this release" in result.out
+
+
+CORE = {
+    "epsilon": (("guarantee", "epsilon"), 0.01, "price: epsilon=0.01, but its event costs"),
+    "larger epsilon": (("guarantee", "epsilon"), 2.0, "parameters: epsilon is 2.0, and 1.0"),
+    "delta": (("guarantee", "delta"), 1e-12, "price: epsilon=1.0, but its event costs"),
+    "no delta": (("guarantee", "delta"), 7.0, "price: delta=7.0 is no probability"),
+    "unit": (("guarantee", "unit"), "patient", "receipt: unit is 'patient', and 'row'"),
+    "adjacency": (("guarantee", "adjacency"), "replace-one", "receipt: adjacency is"),
+    "private": (("guarantee", "private"), False, "schema: it is no report"),
+    "not private": (("guarantee", "not_private"), ["x"], "schema: it is no report"),
+    "method": (("method",), "Anything", "receipt: method is 'Anything', and 'PrivatePCA'"),
+    "event": (("event", "mu"), 1e-3, "receipt: event is"),
+    "dearer query": (("spendings", 0, "mu"), 9.0, "queries: its queries cost mu=9."),
+    "cheaper query": (("spendings", 0, "mu"), 1e-9, "release id"),
+    "noise": (("spendings", 0, "noise_sd"), 1e-9, "release id"),
+    "details": (("details", "alignments"), [1.0, 1.0], "release id"),
+    "parameters": (("parameters", "epsilon"), 0.5, "parameters: epsilon is 1.0, and 0.5"),
+    "seed": (("parameters", "random_state"), "seeded", "reasons: it says that it is private"),
+    "accountant": (("parameters", "accountant"), None, "parameters: accountant is"),
+    "software": (("software", "skdppca"), "9", "release id"),
+    "feature names": (("feature_names", 0), "income", "arrays: feature_names are others"),
+    "hash": (("released", 0, "sha256"), "0" * 64, "arrays: components is another array"),
+    "shape": (("released", 0, "shape"), [1, 4], "arrays: components is another array"),
+    "array": (("released", 0, "name"), "axes", "arrays: axes is missing"),
+    "row": (("receipt", "row"), 2, "ledger: row 2 differs from the receipt"),
+    "head": (("receipt", "head"), "0" * 64, "ledger: row 1 differs from the receipt"),
+    "charged accountant": (("receipt", "accountant"), "0" * 32, "ledger: the receipt is of"),
+    "label": (("receipt", "label"), "free of charge", "receipt: method is"),
+    "charged event": (("receipt", "event", "mu"), 1e-3, "receipt: event is"),
+    "charged adjacency": (("receipt", "adjacency"), "replace-one", "receipt: adjacency is"),
+    "charged unit": (("receipt", "unit"), "patient", "receipt: unit is 'row', and 'patient'"),
+    "seeded": (("receipt", "seeded"), True, "receipt: seeded is False, and True"),
+    "time": (("receipt", "time"), "2020-01-01T00:00:00+00:00", "ledger: row 1 differs"),
+    "nonce": (("receipt", "nonce"), "0" * 32, "ledger: row 1 differs from the receipt"),
+    "kind": (("receipt", "kind"), "release", "schema: it is no report"),
+}
+
+
+def set_in_core(path, value):
+    def change(content):
+        place = content["core"]
+        for key in path[:-1]:
+            place = place[key]
+        assert place[path[-1]] != value
+        place[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(("path", "value", "named"), CORE.values(), ids=CORE)
+def test_every_edit_of_a_report_is_named(run, out, path, value, named):
+    edit(out, set_in_core(path, value))
+    result = run("verify", "out", "--ledger", "ledger")
+    assert (result.status, result.err) == (1, "")
+    assert f"\n  {named}" in result.out
+    assert "  files: report.json was changed" in result.out
+    without = run("verify", "out")
+    assert without.status == 1
+    assert ("release id: the report was changed" in without.out) == ("schema" not in named)
+
+
+@pytest.mark.parametrize(("path", "value", "named"), CORE.values(), ids=CORE)
+def test_a_forger_who_makes_all_hashes_right_is_found_by_the_ledger(run, out, path, value, named):
+    edit(out, set_in_core(path, value))
+    rehash(out)
+    result = run("verify", "out", "--ledger", "ledger")
+    assert result.status == 1
+    assert "schema:" in result.out or "\n  ledger: " in result.out
+    assert "release id" not in result.out and "files:" not in result.out
+
+
+def test_what_a_forger_can_make_right_takes_a_ledger_to_find(run, out):
+    edit(out, set_in_core(("details", "alignments"), [1.0, 1.0]))
+    rehash(out)
+    assert run("verify", "out").status == 0
+    result = run("verify", "out", "--ledger", "ledger")
+    assert result.status == 1
+    assert "ledger: row 2 records another release for this charge" in result.out
+
+
+def test_other_components_under_a_true_report_are_found_by_the_ledger(run, out):
+    with np.load(out / "components.npz") as archive:
+        arrays = dict(archive)
+    arrays["components"] = arrays["components"][::-1].copy()
+    np.savez(out / "components.npz", **arrays)
+    lines = (out / "components.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines[1:]]
+    swapped = [",".join([*row[:2], row[3], row[2]]) for row in cells]
+    (out / "components.csv").write_text("\n".join([lines[0], *swapped]) + "\n")
+    record = vars(Released.of("components", arrays["components"]))
+    edit(out, set_in_core(("released", 0, "sha256"), record["sha256"]))
+    rehash(out)
+    assert run("verify", "out").status == 0
+    result = run("verify", "out", "--ledger", "ledger")
+    assert result.status == 1
+    assert "records another release" in result.out
+
+
+RELEASE = {
+    "row": 7,
+    "head": "0" * 64,
+    "accountant": "0" * 32,
+    "charge": 2,
+    "release": "0" * 64,
+    "kind": "charge",
+}
+
+
+@pytest.mark.parametrize("key", RELEASE)
+def test_every_edit_of_the_row_of_the_release_is_named(run, out, key):
+    edit(out, lambda content: content["release"].update({key: RELEASE[key]}))
+    result = run("verify", "out", "--ledger", "ledger")
+    assert result.status == 1
+    named = "schema: it is no report" if key in ("kind", "charge") else "row 2 differs"
+    assert named in result.out
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [({"release": "0" * 64}, "of another release"), ({"row": 8, "charge": 7}, "of another charge")],
+)
+def test_the_row_of_another_release_is_named_without_the_ledger(run, out, change, named):
+    edit(out, lambda content: content["release"].update(change))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert f"release row: the row that records the release is {named}" in result.out
+
+
+def test_reasons_without_a_parameter_that_gives_them_are_named(run, out):
+    def change(content):
+        content["core"]["guarantee"].update(private=False, not_private=["a reason"])
+
+    edit(out, change)
+    rehash(out)
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "reasons: it says that it is not private, but no parameter says why" in result.out
+
+
+def test_a_row_of_the_release_that_is_gone_is_named(run, out):
+    edit(out, lambda content: content.update(release=None))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "release row: there is a receipt, but no row that records the release" in result.out
+
+
+def test_another_release_id_is_named(run, out):
+    edit(out, lambda content: content.update(release_id="0" * 64))
+    result = run("verify", "out", "--ledger", "ledger")
+    assert result.status == 1
+    assert "release id: the report was changed" in result.out
+
+
+def with_other_arrays(path):
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["mean"] = arrays["mean"] + 1e-9
+    np.savez(path, **arrays)
+
+
+def with_one_array_less(path):
+    with np.load(path) as archive:
+        np.savez(path, **{name: archive[name] for name in archive.files if name != "mean"})
+
+
+def with_one_array_more(path):
+    with np.load(path) as archive:
+        np.savez(path, scores=np.ones(3), **archive)
+
+
+def edited(path):
+    path.write_text(path.read_text().replace("1", "2", 1))
+
+
+def garbage(path):
+    path.write_bytes(b"PK\x03\x04" + b"\x00" * 40)
+
+
+def gone(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "named"),
+    [
+        ("components.npz", with_other_arrays, "arrays: mean is another array"),
+        ("components.npz", with_one_array_less, "arrays: mean is missing"),
+        ("components.npz", with_one_array_more, "arrays: scores is not in the report"),
+        ("components.npz", garbage, "files: components.npz is missing, or no archive"),
+        ("components.npz", gone, "files: components.npz is missing"),
+        (
+            "components.csv",
+            edited,
+            "files: components.csv is missing, or has other names or numbers",
+        ),
+        ("components.csv", garbage, "files: components.csv is missing, or has other names"),
+        ("components.csv", gone, "files: components.csv is missing"),
+        ("report.html", edited, "files: report.html was changed"),
+        ("report.html", gone, "files: report.html is missing"),
+        ("scree.png", garbage, "files: scree.png was changed"),
+        ("scree.png", gone, "files: scree.png is missing"),
+        ("MANIFEST.json", edited, "files: MANIFEST.json is missing, or not as skdppca writes it"),
+        ("MANIFEST.json", garbage, "files: MANIFEST.json is missing, or not as skdppca writes it"),
+        ("MANIFEST.json", gone, "files: MANIFEST.json is missing"),
+    ],
+)
+def test_every_edit_of_a_file_is_named(run, out, name, change, named):
+    change(out / name)
+    result = run("verify", "out")
+    assert (result.status, result.err) == (1, "")
+    assert f"\n  {named}" in result.out
+    assert "Level 2 of 4: something differs." in result.out
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_manifest_that_leaves_a_file_out_is_named(run, out, name):
+    manifest = json.loads((out / "MANIFEST.json").read_text())
+    manifest["files"].pop(name, None)
+    manifest["files"].pop("scree.png")
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "scree.png is not in MANIFEST.json: it is of another release" in result.out
+    assert (f"  files: {name} is not in MANIFEST.json" in result.out) == (name != "MANIFEST.json")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"../ledger": "0" * 64}, {"report.json": 1}, {"": "0"}, [], None],
+    ids=["elsewhere", "no hash", "no name", "list", "none"],
+)
+def test_a_manifest_of_another_form_is_named(run, out, files):
+    manifest = {"schema": "skdppca-manifest/1", "files": files}
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "MANIFEST.json is missing, or not as skdppca writes it" in result.out
+
+
+def test_other_files_in_the_directory_are_nobodys_business(run, out):
+    (out / "thesis.tex").touch()
+    assert run("verify", "out").status == 0
+
+
+def with_another_number(text):
+    number = text.split(",")[-1]
+    return text.removesuffix(number) + repr(float(np.nextafter(float(number), 9)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("age,", "income,"),
+        lambda text: text.replace("mean,pc1,pc2", "mean,pc2,pc1"),
+        lambda text: text.rpartition("\n")[0],
+        with_another_number,
+    ],
+    ids=["name", "heads", "line", "number"],
+)
+def test_another_table_is_found_whatever_the_manifest_says(run, out, change):
+    text = (out / "components.csv").read_text().rstrip("\n")
+    (out / "components.csv").write_text(change(text))
+    assert change(text) != text
+    rehash(out)
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "components.csv is missing, or has other names or numbers" in result.out
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 10**5, "\x00", '{"schema": "skdppca-report/1"}'])
+@pytest.mark.parametrize("command", ["verify", "report"])
+def test_a_file_that_is_no_report_is_named(run, out, text, command):
+    (out / "report.json").write_text(text)
+    result = run(command, "out")
+    assert (result.status, result.err) == (1, "")
+    assert "schema: it is no report as skdppca writes it" in result.out
+
+
+def test_a_report_in_two_readings_is_refused(run, out):
+    text = (out / "report.json").read_text()
+    (out / "report.json").write_text(text.replace('"delta"', '"epsilon": 0.01, "delta"', 1))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "it names a key twice" in result.out
+
+
+def test_a_release_that_agrees_is_told_in_words(run, out):
+    result = run("report", "out")
+    assert result.status == 0
+    assert result.out.startswith("PrivatePCA: (1, 1e-06)-differentially private")
+    assert "Gram matrix" in result.out
+    assert "To check the charge: skdppca verify out --ledger FILE" in result.out
+    free = run("report", "free")
+    assert "No ledger was charged: nothing adds this fit up with others" in free.out
+    assert "To check" not in free.out
+
+
+@pytest.mark.parametrize("forged", [True, False])
+def test_a_release_that_differs_is_not_told_in_words(run, out, forged):
+    if forged:
+        edit(out, set_in_core(("guarantee", "epsilon"), 0.01))
+    else:
+        edited(out / "report.html")
+    result = run("report", "out")
+    assert result.status == 1
+    assert "differentially private" not in result.out
+    assert "something differs" in result.out
+
+
+def test_a_terminal_is_told_nothing_by_a_forged_report(run, out):
+    edit(out, set_in_core(("method",), "\x1b[2J\nLevel 3 of 4: all is well"))
+    for result in (run("verify", "out"), run("ledger", "verify", "ledger", "--report", "out")):
+        assert result.status == 1
+        assert "\x1b" not in result.out
+        assert "\nLevel 3 of 4: all is well" not in result.out
+
+
+def test_a_terminal_is_told_nothing_by_a_forged_manifest(run, out):
+    manifest = json.loads((out / "MANIFEST.json").read_text())
+    manifest["files"]["\x1b[2J\nLevel 3 of 4: all is well"] = "0"
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "\x1b" not in result.out and "\nLevel 3 of 4: all is well" not in result.out
+
+
+def test_what_cannot_be_read_is_an_error(run, copied):
+    assert is_one_line_error(run("verify", "nowhere"))
+    assert is_one_line_error(run("verify", "out/report.json"))
+    assert is_one_line_error(run("report", "out/report.json"))
+    assert is_one_line_error(run("verify", "out", "--ledger", "nowhere"))
+    assert is_one_line_error(run("verify", "out", "--ledger", "t.csv"))
+    (copied / "out" / "report.json").unlink()
+    assert is_one_line_error(run("verify", "out"))
+    assert is_one_line_error(run("report", "out"))
+
+
+def test_a_ledger_with_an_equal_charge_is_another_ledger(run, out):
+    report = json.loads((out / "report.json").read_text())
+    event = event_from_dict(report["core"]["event"])
+    other = PrivacyLedger.create("other", 3.0, 1e-6)
+    other.charge(event, adjacency="add-remove", unit="row", label="PrivatePCA")
+    result = run("verify", "out", "--ledger", "other")
+    assert result.status == 1
+    assert "ledger: the receipt is of accountant" in result.out
