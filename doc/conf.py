@@ -22,8 +22,9 @@ numpydoc_show_class_members = False
 autodoc_typehints = "none"
 doctest_global_setup = """
 import warnings
-from skdppca.exceptions import SeededNoiseWarning
+from skdppca.exceptions import SeededNoiseWarning, UnaccountedFitsWarning
 warnings.simplefilter("ignore", SeededNoiseWarning)
+warnings.simplefilter("ignore", UnaccountedFitsWarning)
 """
 
 html_theme = "pydata_sphinx_theme"

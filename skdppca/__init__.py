@@ -1,5 +1,6 @@
 """Differentially private PCA that behaves like `sklearn.decomposition.PCA`."""
 
+from ._config import config_context, get_config, set_config
 from .decomposition import (
     GDPPCA,
     KDPPCA,
@@ -23,5 +24,8 @@ __all__ = [
     "PrivatePCA",
     "ResidualGauss",
     "SmoothSensitivityPCA",
+    "config_context",
+    "get_config",
+    "set_config",
 ]
 __version__ = "0.1.0.dev0"

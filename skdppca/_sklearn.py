@@ -1,12 +1,15 @@
 """The only door to scikit-learn's private names."""
 
+import math
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _assess_dimension as assess_dimension
+from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import (
-    Interval,
     RealNotInt,
     StrOptions,
     validate_parameter_constraints,
@@ -20,6 +23,32 @@ __all__ = [
     "fit_context",
     "validate_parameter_constraints",
 ]
+
+# What a parameter that is a number may be.
+NUMBERS = (int, float, np.integer, np.floating)
+
+
+class Interval(_Interval):
+    """Numbers between two bounds, as far as a float64 holds them, and no truth values.
+
+    scikit-learn takes True for 1. A number that becomes 0 or infinite as a float64 would pass its
+    check and fail, or mean something else, where it is used.
+    """
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether the value is a number of this interval."""
+        is_number = isinstance(val, NUMBERS) and not isinstance(val, bool)
+        if not is_number or not super().is_satisfied_by(val):
+            return False
+        return self.type is Integral or self._has_float(val)
+
+    def _has_float(self, val: Any) -> bool:
+        try:
+            held = float(val)
+        except OverflowError:  # an int
+            return False
+        return held in self and (held == val or 0 < abs(held) < math.inf)
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

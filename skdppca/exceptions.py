@@ -7,6 +7,7 @@ __all__ = [
     "NotReleasedError",
     "SealedAccountantError",
     "SeededNoiseWarning",
+    "UnaccountedFitsWarning",
     "UnknownEventError",
 ]
 
@@ -35,5 +36,9 @@ class SeededNoiseWarning(UserWarning):
     """The noise came from a seed: the release can be repeated by others and is not private."""
 
 
+class UnaccountedFitsWarning(UserWarning):
+    """A process made several private releases without an accountant: nothing adds up their cost."""
+
+
 class MovingFoldsWarning(UserWarning):
-    """Adding one record moves others between folds, so the stated cost of a search is no bound."""
+    """One record may move others between folds, so the stated cost of a search is no bound."""

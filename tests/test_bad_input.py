@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from skdppca import DPGauss, PrivacyAccountant
+
 from .estimators import on_all_estimators, on_all_estimators_slowly
 from .refusals import (
     N_ROWS,
@@ -21,8 +23,10 @@ from .refusals import (
     assert_tells_nothing,
     labels,
     on_both_accountants,
+    raising,
     refused,
     rows,
+    with_property,
 )
 
 
@@ -35,6 +39,17 @@ def with_entry(entry):
 def objects(entry):
     X = rows().astype(object)
     X[7, 2] = entry
+    return X
+
+
+def masked():
+    return np.ma.array(rows(), mask=rows() > 1)
+
+
+def sparse_beyond_float64():
+    X = sparse.csr_array(rows())
+    X.data = X.data.astype(np.longdouble)
+    X.data[7] = np.longdouble("1e4000")
     return X
 
 
@@ -80,6 +95,15 @@ BAD_X = {
     "three dimensions": (lambda: rows()[:, :, None], "dim 3"),
     "ragged": (ragged, "inhomogeneous|same length"),
     "an int too large": (lambda: objects(10**400), "give an array of them"),
+    "masked": (masked, "X contains masked entries. Fill in public constants"),
+    "too large for float64": (
+        lambda: np.full((N_ROWS, D), np.longdouble("1e4000")),
+        "contains infinity",
+    ),
+    "sparse, too large for float64": (sparse_beyond_float64, "contains infinity"),
+    "structured": (lambda: np.zeros((N_ROWS, D), [(TEXT, float)]), ""),
+    "sparse of one dimension": (lambda: sparse.csr_array(rows()[:, 0]), "2-dimensional"),
+    "sparse of three dimensions": (lambda: sparse.coo_array(rows()[:, :, None]), "2-dimensional"),
     "a dictionary": (lambda: {TEXT: VALUE}, "2D array|real number"),
     "None": (lambda: None, "2D array|real number|None"),
 }
@@ -115,6 +139,11 @@ BAD_GROUPS = {
         "groups has missing labels",
     ),
     "lists": ("patient", lambda: labels(TEXT, [TEXT]), "groups"),
+    "masked": (
+        "patient",
+        lambda: np.ma.array(labels(dtype=float), mask=rows()[:, 1] > 1),
+        "groups has missing labels: some are masked",
+    ),
 }
 
 on_bad_X = pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
@@ -153,6 +182,118 @@ def test_bad_groups_are_a_clear_error_for_nothing(
     assert_tells_nothing(refused(estimator, rows(), message, make()))
 
 
+ERRORS = [
+    *(RuntimeError, KeyError, AttributeError, ValueError, TypeError, OverflowError),
+    *(UserWarning, UnicodeDecodeError),
+]
+
+
+def error_of(kind):
+    """A function of a text that makes such an error."""
+    if kind is UnicodeDecodeError:
+        return lambda text: UnicodeDecodeError("utf-8", text.encode(), 0, 1, text)
+    return kind
+
+
+def among_labels(hostile):
+    many = labels()
+    many[5] = hostile
+    return many
+
+
+def with_answer(method, answer):
+    return type("Hostile", (), {method: lambda *_: answer})()
+
+
+def among_rows(hostile):
+    X = rows().astype(object)
+    X[7, 2] = hostile
+    return X
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e: raising("__array__", e),
+        lambda e: raising("__len__", e),
+        lambda e: with_property("shape", e),
+        lambda e: with_property("ndim", e),
+        lambda e: with_property("columns", e),
+        lambda e: with_property("dtype", e),
+        lambda e: [[1.0, raising("__float__", e)]] * N_ROWS,
+        lambda e: among_rows(raising("__float__", e)),
+        lambda e: among_rows(raising("__len__", e)),
+        lambda e: among_rows(raising("__array__", e)),
+    ],
+    ids=[
+        *("__array__", "__len__", "shape", "ndim", "columns", "dtype"),
+        *("list of __float__", "__float__", "entry's __len__", "entry's __array__"),
+    ],
+)
+def test_what_an_input_raises_itself_is_not_passed_on(kind, make):
+    estimator = DPGauss(accountant=PrivacyAccountant(10.0, 1e-5))
+    assert_tells_nothing(refused(estimator, make(error_of(kind)), ""))
+
+
+class BadText(Exception):
+    def __str__(self):
+        raise RuntimeError(TEXT)
+
+
+def test_an_error_without_a_text_is_replaced_all_the_same():
+    X = type("Hostile", (), {"__array__": lambda self, *_, **__: throw(BadText())})()
+    assert_tells_nothing(refused(DPGauss(), X, "X cannot be read as a table"))
+
+
+def throw(error):
+    raise error
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e: raising("__array__", e),
+        lambda e: raising("__len__", e),
+        lambda e: with_property("__array__", e),
+        lambda e: among_labels(raising("__eq__", e)),
+        lambda e: among_labels(raising("__ne__", e)),
+        lambda e: among_labels(raising("__hash__", e)),
+        lambda e: among_labels(
+            type("Hostile", (), {"__ne__": lambda *_: raising("__bool__", e)})()
+        ),
+        lambda e: [raising("__hash__", e)] * N_ROWS,
+        lambda e: [(raising("__hash__", e),)] * N_ROWS,
+        lambda e: [raising("__array__", e)] * N_ROWS,
+    ],
+    ids=[
+        *("__array__", "__len__", "__array__ itself", "__eq__", "__ne__", "__hash__", "__bool__"),
+        *("list of __hash__", "tuples", "list of __array__"),
+    ],
+)
+def test_what_a_label_raises_itself_is_not_passed_on(kind, make):
+    estimator = DPGauss(unit="patient", accountant=PrivacyAccountant(10.0, 1e-5, unit="patient"))
+    groups = make(error_of(kind))
+    assert_tells_nothing(refused(estimator, rows(), "groups", groups, kinds=ValueError))
+
+
+@pytest.mark.parametrize("kind", [MemoryError, ImportError, ModuleNotFoundError])
+@pytest.mark.parametrize("where", ["X", "groups"])
+def test_too_little_memory_and_missing_packages_keep_their_kind_and_no_text(kind, where):
+    # the text of a MemoryError of NumPy holds a shape
+    hostile = raising("__array__", kind)
+    X, groups, unit = (hostile, None, "row") if where == "X" else (rows(), hostile, "patient")
+    kept = MemoryError if kind is MemoryError else ImportError
+    estimator = DPGauss(unit=unit, accountant=PrivacyAccountant(10.0, 1e-5, unit=unit))
+    assert_tells_nothing(refused(estimator, X, where, groups, kinds=kept))
+
+
+def test_an_interruption_is_passed_on():
+    with pytest.raises(KeyboardInterrupt):
+        DPGauss().fit(raising("__array__", KeyboardInterrupt))
+
+
 @on_all_estimators_slowly
 @on_both_accountants
 def test_groups_that_a_pipeline_drops_are_an_error_for_nothing(factory, new_accountant, tmp_path):
@@ -176,6 +317,39 @@ def test_scores_of_another_width_are_named_with_the_remedy(factory):
     pca = factory(2).fit(np.ones((20, D)))
     with pytest.raises(ValueError, match="X has 3 columns, but there are 2 components; give"):
         pca.inverse_transform(np.ones((20, D)))
+
+
+on_rows_and_groups = pytest.mark.parametrize("unit", ["row", "patient"])
+on_dense_and_sparse = pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+
+
+@on_all_estimators_slowly
+@on_dense_and_sparse
+@on_rows_and_groups
+@pytest.mark.parametrize("size", [1e61, 1e160, 1e300])
+def test_what_overflows_without_clipping_is_an_error(factory, container, unit, size):
+    groups = None if unit == "row" else labels()
+    estimator = factory(epsilon=math.inf, unit=unit)
+    text = refused(estimator, container(with_entry(size)), "too large to be squared", groups)
+    assert_tells_nothing(text)
+
+
+@on_all_estimators_slowly
+@on_dense_and_sparse
+@on_rows_and_groups
+@pytest.mark.parametrize("scale", [None, "private", [1e-3, 1.0, 1e3]])
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(1e55, float), (3e37, np.float32), (1e-160, float), (5e-324, float)]
+)
+def test_what_does_not_overflow_is_finite_without_clipping(
+    factory, container, unit, scale, size, dtype
+):
+    X = (size * np.random.default_rng(0).uniform(-3, 3, size=(60, 3))).astype(dtype)
+    groups = None if unit == "row" else np.arange(60) // 2
+    pca = factory(2, epsilon=math.inf, unit=unit, scale=scale, random_state=0)
+    pca.fit(container(X), groups=groups)
+    for name in ("components_", "mean_", "explained_variance_", "noise_variance_"):
+        assert np.isfinite(getattr(pca, name)).all(), name
 
 
 # Odd, but good: numbers in objects or text-free frames, labels of mixed kinds.

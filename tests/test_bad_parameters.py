@@ -1,12 +1,18 @@
 """Bad parameters are an error that names the remedy, and cost nothing."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from skdppca import PrivacyAccountant
+from skdppca import DPGauss, PrivacyAccountant
+from skdppca._sklearn import Interval
+from skdppca.model_selection import PrivateSearchCV
 
 from .estimators import ESTIMATORS, but_the_first_slow, has, on_all_estimators, on_estimators, takes
 from .refusals import (
@@ -58,11 +64,14 @@ BAD_PARAMETERS = [
     ({"mean": ["a", "b", "c"]}, "mean"),
     ({"mean": np.full(3, 1j)}, "mean"),
     ({"mean": 0.0}, "mean"),
+    ({"mean": [10**400, 0, 0]}, "mean must hold 3 finite numbers"),
+    ({"mean": np.full(3, np.longdouble("1e4000"))}, "mean must hold 3 finite numbers"),
     ({"scale": [1.0, 2.0]}, "scale must hold 3 finite numbers"),
     ({"scale": [1.0, np.nan, 3.0]}, "scale must hold 3 finite numbers"),
     ({"scale": [1.0, 0.0, 3.0]}, "scale must be positive; set it to 1"),
     ({"scale": [1.0, -1.0, 3.0]}, "scale must be positive; set it to 1"),
     ({"scale": ["a", "b", "c"]}, "scale"),
+    ({"scale": np.full(3, np.longdouble("1e-4000"))}, "scale must be positive"),
     ({"scale": "public"}, "scale"),
     ({"mean": [1e300] * 3, "scale": [1e-300] * 3}, "mean|scale"),
     ({"random_state": -1}, "random_state"),
@@ -87,6 +96,92 @@ BAD_PARAMETERS = [
     ({"oracle": "power"}, "oracle"),
     ({"oracle": print}, "oracle .*strategy='block'; set strategy='deflation'"),
 ]
+
+# No numbers, and numbers that no float64 holds.
+NO_NUMBERS = [
+    *(True, False, np.True_, Fraction(1, 2), Decimal("0.5"), 0.5j, "0.5", [0.5], np.array(0.5)),
+    *(math.nan, -1, -math.inf),
+]
+NO_FLOATS = [10**400, np.longdouble("1e4000"), np.longdouble("1e-4000")]
+
+NUMBERS_ASKED = [
+    pytest.param(factory, parameter, id=f"{name}-{parameter}")
+    for name, factory in ESTIMATORS
+    for parameter, constraints in factory._parameter_constraints.items()
+    if any(isinstance(constraint, Interval) for constraint in constraints)
+]
+on_numbers = pytest.mark.parametrize(("factory", "parameter"), NUMBERS_ASKED)
+
+
+def asks_a_real(factory, parameter):
+    constraints = factory._parameter_constraints[parameter]
+    return any(getattr(constraint, "type", None) is Real for constraint in constraints)
+
+
+@on_numbers
+def test_what_is_no_number_is_refused_for_nothing(factory, parameter):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    values = NO_NUMBERS + (NO_FLOATS if asks_a_real(factory, parameter) else [])
+    for value in values if parameter != "n_jobs" else values[:-2]:
+        estimator = clone(factory(accountant=accountant)).set_params(**{parameter: value})
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter of .* must be"):
+            estimator.fit(np.eye(3))
+    assert accountant.receipts == ()
+
+
+# NumPy's numbers wrap around, or have a precision of their own.
+OF_NUMPY = [np.uint8, np.uint64, np.float16, np.longdouble]
+
+
+@pytest.mark.parametrize(
+    ("factory", "parameter"),
+    [
+        pytest.param(
+            *case.values,
+            id=case.id,
+            # the others are read once, as a float
+            marks=[] if case.values[1] in ("n_components", "learning_rate") else pytest.mark.slow,
+        )
+        for case in NUMBERS_ASKED
+    ],
+)
+def test_numbers_of_numpy_are_those_of_python(factory, parameter):
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    X = sparse.csr_array(X) if parameter == "max_nonzero" else X
+    for kind in OF_NUMPY:
+        value = kind(2) if issubclass(kind, np.integer) else kind(0.25)
+        given = {"n_components": 2, "random_state": 0, parameter: value}
+        if not takes(factory, given):
+            continue
+        accountant = PrivacyAccountant(10.0, 0.5)
+        found = factory(**given, accountant=accountant).fit(X)
+        assert len(accountant.receipts) == 1
+        expected = factory(**{**given, parameter: value.item()}).fit(X)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        assert getattr(found, parameter) is value
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "mean_candidates", "score_share", "n_jobs"])
+def test_a_search_refuses_what_is_no_number_for_nothing(name):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    values = [True, np.True_, Fraction(1, 2), 0.5j, *NO_FLOATS]
+    for value in values if name != "n_jobs" else values[:4]:
+        more = {name: value, "accountant": accountant}
+        search = PrivateSearchCV(DPGauss(2), {"clip": ["auto"]}, **more)
+        with pytest.raises(ValueError, match=f"'{name}' parameter of .* must be"):
+            search.fit(np.eye(3))
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize("bad", [True, np.True_, Fraction(2)])
+def test_a_search_refuses_candidates_that_are_no_numbers_for_nothing(bad):
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    grid = {"n_components": [1, bad]}
+    search = PrivateSearchCV(DPGauss(2), grid, accountant=accountant)
+    with pytest.raises(ValueError, match="'n_components' parameter of DPGauss must be"):
+        search.fit(np.eye(3))
+    assert accountant.receipts == ()
+
 
 # Ways to choose components that some estimators have, and others must refuse.
 NEED_THE_SPECTRUM = [
@@ -170,3 +265,58 @@ def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
             continue
         for name in ("components_", "explained_variance_", "mean_", "noise_variance_"):
             assert np.isfinite(getattr(pca, name)).all(), (value, name)
+
+
+EXTREMES = [
+    *({"learning_rate": rate} for rate in (5e-324, 1e-300, 1e300, 1.7e308)),
+    *({"range_share": share} for share in (5e-324, 1e-100, 1e-4, 1 - 1e-4, 1 - 1e-16)),
+    *({"variance_share": share} for share in (5e-324, 1e-4, 0.5)),
+    *({"location_share": share} for share in (5e-324, 1e-4, 0.4)),
+    *({"oversampling": many} for many in (0, 10**400)),
+    {"max_nonzero": 10**400},
+    {"degree_floor": 2**30, "protect": "interaction", "center": False},
+    {"budget_ratio": 16.0, "n_iter": 30},
+    {"range_share": 1e-4, "variance_share": 1e-4, "n_iter": 300},
+    {"location_share": 1e-4, "variance_share": 1e-4},
+]
+
+
+def charged(factory, parameters, epsilon, X):
+    """Whether a fit is charged; it must be finite then, and refused for nothing if not."""
+    unit = "interaction" if "protect" in parameters else "row"
+    accountant = PrivacyAccountant(100.0, 0.5, unit=unit)
+    more = {"epsilon": epsilon, "delta": 1e-300, "random_state": 0, "accountant": accountant}
+    pca = factory(1, **more, **parameters)
+    try:
+        pca.fit(X)
+    except ValueError:
+        assert accountant.receipts == ()
+        return False
+    assert len(accountant.receipts) == 1
+    assert np.isfinite(pca.components_).all()
+    assert np.isfinite(pca.mean_).all()
+    return True
+
+
+def few_rows(parameters):
+    X = np.random.default_rng(0).normal(size=(200, 1))
+    return sparse.csr_array(X) if "max_nonzero" in parameters else X
+
+
+@on_estimators(EXTREMES, has, slowly=True)
+def test_no_parameter_is_charged_and_then_fails(factory, parameters):
+    charged(factory, parameters, 1.0, few_rows(parameters))
+
+
+@pytest.mark.slow
+@on_estimators(EXTREMES, has)
+def test_no_parameter_is_charged_and_then_fails_however_little_budget_there_is(factory, parameters):
+    X, least, most = few_rows(parameters), -45.0, 3.0  # logarithms, the least epsilon between them
+    if not charged(factory, parameters, math.exp(most), X):
+        return
+    for _ in range(14):
+        middle = (least + most) / 2
+        if charged(factory, parameters, math.exp(middle), X):
+            most = middle
+        else:
+            least = middle

@@ -7,13 +7,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from skdppca import DPGauss, PrivacyAccountant
+from skdppca.exceptions import SeededNoiseWarning
 from skdppca.maps import projection_map
 
-from .refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, rows
+from .refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, raising, rows
 from .test_bad_input import BAD_GROUPS, BAD_X
 from .test_maps import COST, EXTENT, PCA_2, X
 
@@ -56,6 +58,44 @@ def test_bad_labels_are_an_error_for_nothing_that_tells_nothing(make):
     assert_tells_nothing(text)
 
 
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        raising("__eq__", RuntimeError),
+        raising("__hash__", KeyError),
+        raising("__hash__", TypeError),
+    ],
+)
+def test_what_a_label_raises_itself_is_not_passed_on(hostile):
+    y = labels()
+    y[5] = hostile
+    classes = [type("Seven", (), {"__hash__": lambda self: 7})()]
+    for given in (y, y.tolist(), raising("__array__", RuntimeError)):
+        assert_tells_nothing(charged_nothing(PCA_2, rows(), "y must", y=given, classes=classes))
+
+
+def test_masked_labels_are_an_error_for_nothing():
+    y = np.ma.array(np.arange(N_ROWS), mask=rows()[:, 1] > 1)
+    charged_nothing(PCA_2, rows(), "y has missing labels: some are masked", y=y, classes=[1])
+
+
+@pytest.mark.parametrize("size", [1e160, 1.7e308])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+def test_rows_that_overflow_lie_outside(size, container, epsilon):
+    rows = np.vstack([np.zeros((7, 3)), size * np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])])
+    cost = {"epsilon": epsilon, "delta": 1e-6, "random_state": 0}
+    pca = PCA_2 if epsilon == 1.0 else DPGauss(2, **cost).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        found = projection_map(pca, container(rows), extent=EXTENT, **cost)
+    assert np.isfinite(found.counts).all()
+    if epsilon == math.inf:
+        assert found.outside == 2
+        assert found.counts.sum() == 7
+
+
 @pytest.mark.parametrize("last", [(TEXT,), (None,), (math.nan,), (VALUE, 1)])
 def test_odd_labels_are_no_error(last):
     y = labels(*last)
@@ -76,6 +116,16 @@ def test_odd_labels_are_no_error(last):
         ({"components": (0, 0)}, "two different ones of the 2"),
         ({"components": (0, 2)}, "two different ones of the 2"),
         ({"components": 1}, "two different ones of the 2"),
+        ({"components": (True, False)}, "two different ones of the 2"),
+        ({"components": (0, np.True_)}, "two different ones of the 2"),
+        ({"epsilon": True}, "'epsilon' parameter of projection_map"),
+        ({"epsilon": 10**400}, "'epsilon' parameter of projection_map"),
+        ({"delta": np.longdouble("1e-4000")}, "'delta' parameter of projection_map"),
+        ({"random_state": True}, "'random_state' parameter"),
+        ({"bins": True}, "bins=True is no positive int"),
+        ({"bins": (True, 2)}, "no two of them"),
+        ({"bins": (np.uint16(300), np.uint16(10**4))}, "choose fewer"),
+        ({"extent": ((0, 10**400), (0, 1))}, "extent must be"),
         ({"bins": 0}, "bins=0 is no positive int"),
         ({"bins": (2, 2, 2)}, "no two of them"),
         ({"bins": 2000}, "choose fewer"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
@@ -26,20 +25,29 @@ from ..privacy import (
     PrivacyLedger,
     PrivacyReport,
     Receipt,
-    Spending,
     mu_of,
 )
+from ..privacy.charging import charge, check_accounted
 from ..private_data import PrivateData, Public, spender_of
 from ..records import MAX_ROWS, Records
 from .fitted import FittedPCA
-from .parameters import estimator, parameter
+from .parameters import estimator, parameter, plain
+from .publication import public_parameters, published, released_of, spendings_of, store
 from .randomness import check_chargeable, noise_source, why_not_private
-from .validation import check_domain, check_groups, check_reach, check_rows, check_vector
+from .validation import (
+    check_domain,
+    check_groups,
+    check_reach,
+    check_rows,
+    check_unclipped,
+    check_vector,
+    is_typed,
+)
 
 __all__ = ["LEAST_SHARE", "BasePrivatePCA"]
 
-# Per feature: a query's share of mu, some hundredths, must leave its noise within 2^33 grid units.
-LEAST_MU = 2.0**-26
+# Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
+LEAST_MU = 2.0**-24
 
 # What a method with private scales needs more: they leave it at least 57 % of mu^2.
 SCALED_MU = 1.33
@@ -91,7 +99,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
-        Charged before every fit.
+        Charged before every fit. None: nothing adds this fit up with others. The second such fit of
+        a process warns, and ``skdppca.set_config(require_accountant=True)`` refuses them all.
     random_state : int, RandomState or None, default=None
         None draws secure noise. A seed makes the release repeatable, so **not private**.
     n_jobs : int or None, default=None
@@ -183,7 +192,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Finite real numbers. Never written to.
+            Finite real numbers. Never written to. They are read several times, and must not change
+            until `fit` returns: the guarantee holds for one and the same X.
         y : None
             Ignored.
         groups : array-like of shape (n_rows,), optional
@@ -199,20 +209,25 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Invalid parameters or data; nothing was charged.
         BudgetExceeded
             The accountant's budget does not cover this fit; nothing was released.
+        LedgerError
+            The ledger cannot be written. The fit may be charged, and nothing was released.
         """
         # 1. validate
-        typed = hasattr(X, "shape")  # in a list every row has a type of its own, as private as it
-        seen = copy.copy(self)  # a fit that is refused leaves this one as it was
+        check_accounted(self.accountant, self.epsilon, self.random_state)
+        typed = is_typed(X)
+        seen = plain(self)  # a fit that is refused leaves this one as it was
         X = check_rows(seen, X)
         labels = check_groups(groups, X.shape[0], self.unit)
         d = X.shape[1]
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
-        check_reach(mean, scale, self.norm_bound)
-        self._check_parameters(d)
+        check_reach(mean, scale, seen.norm_bound)
+        seen._check_parameters(d)
         records = Records(X, labels, scale, self.n_jobs)
         check_domain(self, records.private_n)
+        if math.isinf(self.epsilon):
+            check_unclipped(records)
         # 2. build the mechanism from public facts
         public = Public(
             n_features=d,
@@ -221,10 +236,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             is_sparse=sparse.issparse(X),
             n_records=self._public_count(records),
         )
-        event, mechanism = self._event(public), self._mechanism(public)
+        event, mechanism = seen._event(public), seen._mechanism(public)
         if self._scales_privately:
             mechanism = Standardised.checked(mechanism, event, self._finds_centre)
-        self._check_noise(event, d)
+        seen._check_noise(event, d)
+        parameters = public_parameters(self.get_params())
         noise = self._noise()
         # 3. charge
         receipt = self._charge(event, noise)
@@ -239,13 +255,13 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         )
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = mechanism.run(data)
-        # 5. store all of it at once
-        found = {name: value for name, value in vars(seen).items() if name in VALIDATED}
-        found |= _cast(
+        # 5. report and record all of it, and store it at once
+        validated = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        found = _cast(
             self._attributes(release, d),
             np.float32 if typed and X.dtype == np.float32 else np.float64,
         )
-        found["privacy_"] = PrivacyReport(
+        report = PrivacyReport(
             method=type(self).__name__,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
@@ -253,16 +269,15 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             unit=self._accounted_unit,
             event=event,
             not_private=why_not_private(self.epsilon, noise),
-            spendings=tuple(
-                Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part)
-                for q in data.spender.queries
-            ),
+            spendings=spendings_of(data.spender.queries),
             receipt=receipt,
             details=self._details(release, public),
+            parameters=parameters,
+            released=released_of(found),
+            feature_names=_names(validated),
         )
-        parameters = self.get_params(deep=False)
-        kept = {k: v for k, v in vars(self).items() if k in parameters or not k.endswith("_")}
-        self.__dict__ = kept | found
+        report = published(report, self.accountant)
+        store(self, {**validated, **found, "privacy_": report})
         return self
 
     def _check_parameters(self, n_features: int) -> None:
@@ -324,9 +339,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return self.unit
 
     def _charge(self, event: PrivacyEvent, noise: NoiseSource) -> Receipt | None:
-        if self.accountant is None:
-            return None
-        return self.accountant.charge(
+        return charge(
+            self.accountant,
             event,
             adjacency=self.adjacency,
             unit=self._accounted_unit,
@@ -370,6 +384,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _names(validated: dict[str, Any]) -> tuple[str, ...] | None:
+    """The names of the columns, if they have any."""
+    names = validated.get("feature_names_in_")
+    return None if names is None else tuple(map(str, names))
 
 
 def _cast(found: dict[str, Any], dtype: type) -> dict[str, Any]:

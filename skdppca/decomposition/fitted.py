@@ -14,6 +14,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .sparse_input import as_compressed
+
 __all__ = ["FittedPCA"]
 
 # Rows that `score_samples` holds in float64 at a time.
@@ -37,10 +39,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_rows, n_components)
             In units of the (scaled) features; of unit variance if ``whiten=True``.
         """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False
-        )
+        X = self._validated(X, ("csr", "csc"))
         axes = self._axes()
         return X @ axes.T.astype(X.dtype, copy=False) - (self.mean_ @ axes.T).astype(X.dtype)
 
@@ -116,8 +115,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = self._validated(X, "csr")
         precision = self.get_precision()
         constant = X.shape[1] * math.log(2 * math.pi) - np.linalg.slogdet(precision)[1]
         is_sparse = bool(sparse.issparse(X))
@@ -145,6 +143,13 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         float
         """
         return float(np.mean(self.score_samples(X)))
+
+    def _validated(self, X: Any, formats: Any) -> Any:
+        check_is_fitted(self)
+        X = as_compressed(X) if sparse.issparse(X) else X
+        return validate_data(
+            self, X, accept_sparse=formats, dtype=[np.float64, np.float32], reset=False
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -15,7 +15,7 @@ from ..privacy import PrivacyEvent
 from ..private_data import Public
 from .base import VARIANCES, BasePrivatePCA
 from .methods import METHODS
-from .parameters import estimator, parameter
+from .parameters import estimator, parameter, plain
 
 __all__ = ["PrivatePCA", "choose"]
 
@@ -215,7 +215,7 @@ class PrivatePCA(BasePrivatePCA):
         pure = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
         chosen = METHODS[name].estimator(**shared, **{**pure, **given})
         chosen._validate_params()
-        return chosen
+        return plain(chosen)
 
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
         method, why = self._choice(public)

@@ -27,7 +27,7 @@ COUNT_SHARE = 0.02
 # The most steps of a method, and, per root of the entries of a step's mean, the least mu for which
 # the noise of each of them stays on the grid.
 MAX_ITER = 1000
-LEAST_STEP_MU = 2.0**-21
+LEAST_STEP_MU = 2.0**-19
 
 
 @dataclass(frozen=True)

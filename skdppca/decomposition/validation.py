@@ -5,25 +5,32 @@ An error message, or a warning, that quotes a value, a shape or a row would rele
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..records import MAX_ROWS
+from ..records import MAX_ROWS, Records
+from .sparse_input import MALFORMED, as_compressed
 
 __all__ = [
     "check_domain",
     "check_groups",
     "check_reach",
     "check_rows",
+    "check_unclipped",
     "check_vector",
+    "is_typed",
     "number_groups",
+    "quoting_nothing",
     "read_labels",
 ]
+
+T = TypeVar("T")
 
 CONSTANTS = (
     "Fill in public constants, or drop the column for all; an imputer that is fitted on the same "
@@ -34,6 +41,8 @@ CONSTANTS = (
 SAFE_MESSAGES = {
     r".*contains NaN": "Input X contains NaN. " + CONSTANTS,
     r".*contains infinity": "Input X contains infinity or a value too large. " + CONSTANTS,
+    r".*masked entries": "Input X contains masked entries. " + CONSTANTS,
+    re.escape(MALFORMED): None,
     r"Found array with dim \d+[\s\S]*": None,
     r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
     r"Feature names are only supported[\s\S]*": None,
@@ -68,26 +77,40 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
     ValueError, TypeError
         With scikit-learn's text where that quotes nothing of the data.
     """
+    rows = quoting_nothing("X", lambda: _read_rows(estimator, X, reset), _about_rows)
+    if rows.dtype.kind not in "fiub":
+        raise ValueError(f"X has dtype {rows.dtype.type.__name__}; give real numbers")
+    if rows.shape[0] > MAX_ROWS:
+        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
+    return rows
+
+
+def _read_rows(estimator: Any, X: Any, reset: bool) -> np.ndarray | sparse.csr_array:
     if getattr(X, "ndim", 0) == 2 and X.shape[1] == 0:
         raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-    if sparse.issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
-        X = _by_rows(X)
-    refused: ValueError | TypeError | None = None
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            X = validate_data(
-                estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", copy=False
-            )
-    except (ValueError, TypeError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        refused = kind(_without_data(str(error)))
-    if refused is not None:  # out here, where it has no context: that would quote data
-        raise refused
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X has dtype {X.dtype}; give real numbers")
-    if X.shape[0] > MAX_ROWS:
-        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
-    return X
+    if _is_masked(X):
+        raise ValueError("Input X contains masked entries")
+    if sparse.issparse(X):
+        X = as_compressed(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", copy=False
+        )
+        if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
+            return rows
+        rows = rows.astype(np.float64)
+    entries: Any = rows
+    if not np.isfinite(entries.data if sparse.issparse(rows) else entries).all():
+        raise ValueError("Input X contains infinity")
+    return rows
+
+
+def is_typed(X: Any) -> bool:
+    """Whether X is an array or a frame, so that its dtype is no row's own; runs none of its code.
+
+    In a list every row has a type of its own, as private as the row.
+    """
+    return inspect.getattr_static(X, "shape", None) is not None
 
 
 def check_domain(estimator: Any, n_records: int) -> None:
@@ -100,16 +123,21 @@ def check_domain(estimator: Any, n_records: int) -> None:
         )
 
 
-def _by_rows(X: Any) -> sparse.csr_array:
-    """CSR with the entries of a row in an order that depends on that row alone.
+def check_unclipped(records: Records) -> None:
+    """Refuse rows that would overflow where nothing is clipped: with ``epsilon=inf``.
 
-    scipy's conversion adds entries that are stored in parts, and sorts them only if some row needs
-    it: so that one row decided in which order another's are added.
+    Parameters
+    ----------
+    records : Records
+        With public scales, if there are any.
     """
-    X = X.tocoo()
-    order = np.lexsort((X.col, X.row))  # stable
-    starts = np.searchsorted(X.row[order], np.arange(X.shape[0] + 1))
-    return sparse.csr_array((X.data[order], X.col[order], starts), shape=X.shape)
+    norms = records.ungrouped().map(lambda block: block.distances(None))
+    if not norms.max(initial=0.0) <= LARGEST:
+        raise ValueError(
+            f"(scaled) rows of X have norms above {LARGEST}, too large to be squared where nothing "
+            "is clipped, as with epsilon=inf. Choose units in which they are smaller, or a finite "
+            "epsilon"
+        )
 
 
 def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
@@ -135,25 +163,36 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
 
 def read_labels(values: Any, n_rows: int, name: str) -> np.ndarray:
     """Labels as they are, one a row: none decides how another one is read."""
-    try:
-        labels = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
-    except (ValueError, TypeError):
-        labels = np.empty(())
+
+    def read() -> tuple[np.ndarray, bool]:
+        dtype = None if hasattr(values, "__array__") else object
+        return np.asarray(values, dtype=dtype), _is_masked(values)
+
+    labels, masked = quoting_nothing(name, read)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError(f"{name} must be one-dimensional, with one label for every row of X")
+    if masked:
+        raise ValueError(f"{name} has missing labels: some are masked; give every row its label")
     return labels
 
 
 def number_groups(groups: Any, n_rows: int) -> np.ndarray:
     """Integers from 0 for the labels, one a row. Labels that differ stay apart: 1 is not "1"."""
     labels = read_labels(groups, n_rows, "groups")
-    is_object = labels.dtype == object
-    if any(map(_is_missing, labels)) if is_object else np.any(labels != labels):
+    numbers = quoting_nothing("groups", lambda: _numbered(labels))
+    if numbers is None:
         raise ValueError("groups has missing labels; give every row the label of its record")
-    if not is_object:
+    return numbers
+
+
+def _numbered(labels: np.ndarray) -> np.ndarray | None:
+    """Integers for the labels; None if one is missing."""
+    if labels.dtype != object:
+        if np.any(labels != labels):
+            return None
         return np.unique(labels, return_inverse=True)[1].reshape(-1)
-    if not all(isinstance(label, Hashable) for label in labels):
-        raise ValueError("groups must hold numbers or strings, one a row")
+    if any(map(_is_missing, labels)):
+        return None
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.intp)
 
@@ -163,13 +202,15 @@ def check_vector(value: Any, n_features: int, name: str, positive: bool = False)
     try:
         vector = np.asarray(value)
         valid = vector.dtype.kind in "fiub" and vector.shape == (n_features,)
-    except (ValueError, TypeError):
+        with np.errstate(over="ignore"):
+            vector = vector.astype(np.float64)
+    except Exception:
         valid = False
     if not valid or not np.isfinite(vector).all():
         raise ValueError(f"{name} must hold {n_features} finite numbers, one a feature")
     if positive and not (vector > 0).all():
         raise ValueError(f"{name} must be positive; set it to 1 for features to leave as they are")
-    return vector.astype(np.float64)
+    return vector
 
 
 def check_reach(
@@ -187,6 +228,11 @@ def check_reach(
         raise ValueError(f"mean / scale exceeds {LARGEST}; choose units in which it does not")
 
 
+def _is_masked(values: Any) -> bool:
+    """Whether NumPy would silently read what a mask hides."""
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
+
+
 def _is_missing(label: Any) -> bool:
     """None, NaN, NaT, or a label that does not know whether it equals itself."""
     try:
@@ -195,8 +241,53 @@ def _is_missing(label: Any) -> bool:
         return not isinstance(label, list | dict | set | np.ndarray)
 
 
+def quoting_nothing(
+    name: str, read: Callable[[], T], ours: Callable[[Exception], Exception] | None = None
+) -> T:
+    """What `read` returns of private data; its exceptions, which may quote them, become ours.
+
+    Parameters
+    ----------
+    name : str
+        Of what is read.
+    read : callable
+    ours : callable, optional
+        Another exception for one of `read`, which quotes nothing; by default that for labels.
+
+    Raises
+    ------
+    MemoryError, ImportError
+        These stay what they are, but for their text: that tells how large the data are.
+    """
+    try:
+        return read()
+    except Exception as error:
+        theirs = error
+    if isinstance(theirs, MemoryError):
+        refused: Exception = MemoryError(f"{name} does not fit into memory as an array")
+    elif isinstance(theirs, ImportError):
+        refused = ImportError(
+            f"{name} cannot be read without a package that is missing; numpy.asarray({name}) tells "
+            "which one"
+        )
+    elif ours is None:
+        refused = ValueError(f"{name} must hold numbers or strings, one a row")
+    else:
+        refused = ours(theirs)
+    raise refused  # out here, where it has no context: that would quote data
+
+
+def _about_rows(theirs: Exception) -> Exception:
+    """scikit-learn's error if it is harmless, and ours if not."""
+    kind = TypeError if isinstance(theirs, TypeError) else ValueError
+    try:
+        message = str(theirs)
+    except Exception:
+        message = ""
+    return kind(_without_data(message))
+
+
 def _without_data(message: str) -> str:
-    """scikit-learn's message if it is harmless, and ours if not."""
     for pattern, ours in SAFE_MESSAGES.items():
         found = re.match(pattern, message)
         if found:

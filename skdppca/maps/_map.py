@@ -11,9 +11,11 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from ..decomposition.base import BasePrivatePCA
+from ..decomposition.publication import public_parameters, published, released_of, spendings_of
 from ..decomposition.randomness import noise_source, why_not_private
 from ..decomposition.validation import check_groups, check_rows
-from ..privacy import PrivacyReport, Spending
+from ..privacy import PrivacyReport
+from ..privacy.charging import charge, check_accounted
 from ..private_data import PrivateData, Public, spender_of
 from ..records import Layout, Records
 from ..statistics import Histogram, Statistic
@@ -132,7 +134,8 @@ def projection_map(
     pca : fitted private PCA
         Of this package: the axes of another one would tell of the rows.
     X : array-like or sparse matrix of shape (n_rows, n_features)
-        The rows to show: those of the fit, or others. Never written to.
+        The rows to show: those of the fit, or others. Never written to. They must not change until
+        the map is returned.
     epsilon, delta : float
         Of this map.
     bins : int or (int, int), default=20
@@ -154,7 +157,7 @@ def projection_map(
     adjacency, unit : str, optional
         What neighbours differ in; by default as `pca` was fitted.
     accountant : PrivacyAccountant or PrivacyLedger, optional
-        By default that of `pca`, if it has one.
+        By default that of `pca`. If that is None, nothing adds the map up with the fit.
     random_state : int, RandomState or None, default=None
         None draws secure noise. A seed makes the map repeatable, so **not private**.
 
@@ -169,6 +172,8 @@ def projection_map(
         Invalid parameters or data; nothing was charged.
     BudgetExceeded
         The accountant's budget does not cover the map; nothing was released.
+    LedgerError
+        The ledger cannot be written. The map may be charged, and nothing was released.
 
     Notes
     -----
@@ -190,6 +195,7 @@ def projection_map(
     check_pca(pca)
     accountant = pca.accountant if accountant is None else accountant
     check_budget(epsilon, delta, accountant, random_state)
+    check_accounted(accountant, epsilon, random_state)
     pair = check_components(components, len(pca.components_))
     edges = map_edges(pca, pair, bins, extent)
     adjacency, unit = neighbours(pca, adjacency, unit)
@@ -207,17 +213,32 @@ def projection_map(
         n_classes=1 if names is None else len(names),
         grouped=labels is not None,
     )
+    parameters = public_parameters(
+        {
+            "epsilon": epsilon,
+            "delta": delta,
+            "bins": bins,
+            "extent": extent,
+            "components": pair,
+            "classes": names,
+            "adjacency": adjacency,
+            "unit": unit,
+            "accountant": accountant,
+            "random_state": random_state,
+        }
+    )
+    axes = pca.privacy_
+    axes_release = axes.release_id
     noise = noise_source(epsilon, random_state, stacklevel=2)
     # 3. charge
-    receipt = None
-    if accountant is not None:
-        receipt = accountant.charge(
-            event,
-            adjacency=adjacency,
-            unit=unit,
-            label="projection_map",
-            seeded=not noise.is_private,
-        )
+    receipt = charge(
+        accountant,
+        event,
+        adjacency=adjacency,
+        unit=unit,
+        label="projection_map",
+        seeded=not noise.is_private,
+    )
     # 4. compute
     data = PrivateData(
         source=LabelledRows(Records(X), labels, numbers),
@@ -230,36 +251,45 @@ def projection_map(
         counts = data.ask(histogram, name="histogram").value
     (query,) = data.spender.queries
     first = () if names is None else (len(names),)
-    axes = pca.privacy_
+    found: dict[str, Any] = {
+        "counts": _frozen(counts[:, :-1].reshape(*first, *(len(e) - 1 for e in edges))),
+        "outside": _frozen(counts[:, -1].reshape(first)),
+        "noise_sd": query.noise_sd,
+    }
+    # 5. report and record all of it, and hand it over
+    report = PrivacyReport(
+        method="projection_map",
+        epsilon=float(epsilon),
+        delta=float(delta),
+        adjacency=adjacency,
+        unit=unit,
+        event=event,
+        not_private=(
+            *why_not_private(epsilon, noise),
+            *(f"axes: {reason}" for reason in axes.not_private),
+        ),
+        spendings=spendings_of([query]),
+        receipt=receipt,
+        details={
+            "axes": axes.method,
+            "axes_epsilon": axes.epsilon,
+            "axes_delta": axes.delta,
+            "axes_unit": axes.unit,
+            "axes_adjacency": axes.adjacency,
+            "axes_private": axes.private,
+            "axes_release": axes_release,
+            "noise_sd": query.noise_sd,
+        },
+        parameters=parameters,
+        released=released_of({**found, "x_edges": edges[0], "y_edges": edges[1]}),
+        feature_names=axes.feature_names,
+    )
     return ProjectionMap(
-        counts=_frozen(counts[:, :-1].reshape(*first, *(len(e) - 1 for e in edges))),
-        outside=_frozen(counts[:, -1].reshape(first)),
+        **found,
         edges=edges,
         components=pair,
         classes=names,
-        noise_sd=query.noise_sd,
-        privacy_=PrivacyReport(
-            method="projection_map",
-            epsilon=float(epsilon),
-            delta=float(delta),
-            adjacency=adjacency,
-            unit=unit,
-            event=event,
-            not_private=(
-                *why_not_private(epsilon, noise),
-                *(f"axes: {reason}" for reason in axes.not_private),
-            ),
-            spendings=(Spending(query.name, query.mu, query.widened_sensitivity, query.noise_sd),),
-            receipt=receipt,
-            details={
-                "axes": axes.method,
-                "axes_epsilon": axes.epsilon,
-                "axes_delta": axes.delta,
-                "axes_unit": axes.unit,
-                "axes_adjacency": axes.adjacency,
-                "noise_sd": query.noise_sd,
-            },
-        ),
+        privacy_=published(report, accountant),
     )
 
 

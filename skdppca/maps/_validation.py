@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import validate_parameter_constraints
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.randomness import check_chargeable
-from ..decomposition.validation import read_labels
+from ..decomposition.validation import quoting_nothing, read_labels
 from ..exceptions import NotReleasedError
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
 
@@ -65,7 +65,7 @@ def check_components(components: Any, n_components: int) -> tuple[int, int]:
     """Return two different components, counted from 0, or raise."""
     try:
         first, second = components
-        valid = all(isinstance(i, Integral) and 0 <= int(i) < n_components for i in components)
+        valid = all(_is_whole(i) and 0 <= i < n_components for i in (first, second))
     except (TypeError, ValueError):
         valid = False
     if not valid or first == second:
@@ -81,19 +81,20 @@ def map_edges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the cells along both components, from public or released numbers."""
     try:
-        counts: tuple[Any, ...] = (bins, bins) if isinstance(bins, Integral) else tuple(bins)
-        valid = len(counts) == 2 and all(isinstance(b, Integral) and int(b) > 0 for b in counts)
+        counts: tuple[Any, ...] = (bins, bins) if _is_whole(bins) else tuple(bins)
+        valid = len(counts) == 2 and all(_is_whole(b) and b > 0 for b in counts)
     except TypeError:
         valid = False
     if not valid:
         raise ValueError(f"bins={bins!r} is no positive int, and no two of them")
+    counts = tuple(map(int, counts))  # NumPy's would wrap around
     if math.prod(counts) > MAX_CELLS:
         raise ValueError(f"bins={bins!r} make more than {MAX_CELLS} cells; choose fewer")
     extent = _reach(pca, pair) if extent is None else extent
     try:
         ends = np.asarray(extent, dtype=np.float64)
         valid = ends.shape == (2, 2)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         valid = False
     if valid:
         with np.errstate(all="ignore"):
@@ -170,11 +171,14 @@ def class_numbers(y: Any, names: tuple[Hashable, ...], n_rows: int) -> np.ndarra
     """
     labels = read_labels(y, n_rows, "y")
     numbers = {name: number for number, name in enumerate(names)}
-    try:
-        return np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-    except TypeError:
-        pass
-    raise ValueError("y must hold numbers or strings, one a row")
+    return quoting_nothing(
+        "y", lambda: np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether the value is an int; Python counts True among them."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def priced(

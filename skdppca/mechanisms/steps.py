@@ -150,6 +150,20 @@ def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[
     return prediction + weight * miss, weight * noise
 
 
+def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndarray:
+    """The span of ``W + rate G / ||W^T G||``, W if that norm is 0.
+
+    The sum is formed in units in which nothing of it exceeds 1: rates and gradients have any size.
+    """
+    size = np.abs(gradient).max()
+    unit = gradient / size if size else gradient
+    length = np.linalg.norm(directions @ unit.T, 2)
+    if not length:
+        return directions
+    most = max(rate, 1.0)
+    return np.linalg.qr((directions * (length / most) + unit * (rate / most)).T)[0].T
+
+
 def iterate(
     todo: list[Step], start: np.ndarray, learning_rate: float | str, predicts: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -186,9 +200,7 @@ def iterate(
         if isinstance(learning_rate, str):  # "auto"
             directions, core = basis, within
         else:
-            length = np.linalg.norm(directions @ gradient.T, 2)
-            rate = learning_rate / (t * length) if length else 0.0
-            directions = np.linalg.qr((directions + rate * gradient).T)[0].T
+            directions = _moved(directions, gradient, learning_rate / t)
             turn = directions @ basis.T
             core = turn @ within @ turn.T
         # 5. C: what A would do to the new W

@@ -2,6 +2,8 @@
 
 A pair adds ``g g^T``, where g is the difference of its rows over sqrt 2, its length changed as the
 kernel says. No BLAS result decides whether a pair counts: differences that cancel are formed anew.
+Records that `MeanRows` left out are in no pair. `skdppca.statistics.KendallMatrix` proves what that
+does to the sensitivity.
 """
 
 from __future__ import annotations

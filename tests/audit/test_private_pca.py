@@ -79,7 +79,10 @@ class AsFitted:
         pca.fit(X, groups=groups)
         (self.receipt,) = accountant.receipts
         shown = {k: v for k, v in vars(pca).items() if k.endswith("_") and k != "privacy_"}
-        shown["report"] = replace(pca.privacy_, receipt=None).to_dict()
+        told = {**pca.privacy_.parameters, "accountant": None}
+        shown["report"] = replace(
+            pca.privacy_, receipt=None, release=None, parameters=told
+        ).to_dict()
         method = pca.privacy_.details["method"]
         return SimpleNamespace(components=pca.components_, method=method, shown=shown), ()
 

@@ -130,7 +130,7 @@ def test_groups_larger_than_a_block_count_like_all_others(factory, way, right, m
     pca.fit(X, groups=groups)
     assert set(large) == {40, 25}
     np.testing.assert_allclose(pca.components_, expected[0], atol=1e-9)
-    assert pca.privacy_.to_dict()["spendings"] == expected[1]["spendings"]
+    assert pca.privacy_.to_dict()["core"]["spendings"] == expected[1]["core"]["spendings"]
 
 
 @on_all_ways

@@ -18,6 +18,7 @@ from skdppca import PrivacyAccountant
 from skdppca.decomposition import base
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.noise import NoiseSource
+from skdppca.privacy.accountant import alone
 from skdppca.records import Records
 
 from ..estimators import has, on_all_estimators, on_all_estimators_slowly
@@ -75,6 +76,8 @@ def run_to(line, fit, monkeypatch):
     def trace(frame, event, _):
         nonlocal passed
         if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if frame.f_code is alone.__code__:  # no signal can come between the steps of its `finally`
             return None
         if charged and event == "line":
             passed += 1
@@ -142,7 +145,7 @@ def test_a_refit_that_fails_at_a_query_leaves_the_old_fit(factory, share, error,
 
 
 @on_all_estimators
-@pytest.mark.parametrize("name", ["_cast", "fix_signs", "PrivacyReport", "Spending"])
+@pytest.mark.parametrize("name", ["_cast", "fix_signs", "PrivacyReport", "released_of"])
 def test_a_refit_that_ends_while_it_is_stored_leaves_the_old_fit(factory, name, monkeypatch):
     def failing(*given, **more):
         raise MemoryError

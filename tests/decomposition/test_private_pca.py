@@ -65,7 +65,7 @@ def test_the_report_says_which_method_and_why(parameters, data, method):
     line = f"y {method}: {report.details['why']}"
     assert line in str(report)
     assert line in html.unescape(report._repr_html_())
-    assert json.loads(report.to_json())["details"]["method"] == method
+    assert json.loads(report.to_json())["core"]["details"]["method"] == method
 
 
 @pytest.mark.parametrize(("alignments", "lost"), [((0.9, 0.0), True), ((0.9, 0.5), False)])

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
+from ..base import LEAST_SHARE
 from ..parameters import estimator, parameter
 from ..subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 from .mechanism import BlockPower, DeflatedOracle
@@ -37,7 +38,8 @@ class KDPPCA(SubspacePCA):
     n_iter : int, default=7
         Steps (of each direction, if they are found one after the other).
     range_share : float, default=0.2
-        Share of the budget, or of the records if they are split, for the clipping radii.
+        Share of the budget, or of the records if they are split, for the clipping radii; at least
+        1e-4, and at most 1 - 1e-4.
     oracle : Oracle or None, default=None
         With ``strategy="deflation"``: what finds one direction. None for `PowerOracle` with the
         parameters above; an oracle of your own has its own.
@@ -78,7 +80,9 @@ class KDPPCA(SubspacePCA):
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )
     n_iter: int = parameter(Interval(Integral, 1, MAX_ITER, closed="both"), default=7)
-    range_share: float = parameter(Interval(Real, 0, 1, closed="neither"), default=0.2)
+    range_share: float = parameter(
+        Interval(Real, LEAST_SHARE, 1 - LEAST_SHARE, closed="both"), default=0.2
+    )
     oracle: Oracle | None = parameter(callable, None, default=None)
 
     def _mechanism(self, public: Public) -> SubspaceMechanism:

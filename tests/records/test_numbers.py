@@ -1,0 +1,121 @@
+"""A row's numbers have the same bits wherever it lies: alone, in any block, in any memory.
+
+Sensitivities rest on it: if one record's place changed the bits of another's norm, both would be
+clipped otherwise, and one record would move what it has no part in. `numpy.einsum` promises no
+order of its additions, so these tests are what the proofs lean on: they must hold on the machine
+and with the NumPy at hand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.records import Records, Residual
+from skdppca.records._numbers import (
+    EINSUM_COLUMNS,
+    paired_dots,
+    row_dots,
+    row_norms,
+    row_squares,
+    rows_dots,
+)
+
+# Below, at and above the widths of registers, of NumPy's unrolled loops, and of what is summed at
+# a time.
+WIDTHS = [*range(1, 10), 15, 16, 17, 33, 100, EINSUM_COLUMNS - 1, EINSUM_COLUMNS + 1, 9000]
+
+FUNCTIONS = {
+    "row_squares": lambda rows, vectors: row_squares(rows),
+    "row_norms": lambda rows, vectors: row_norms(rows),
+    "row_dots": lambda rows, vectors: row_dots(rows, vectors[0]),
+    "rows_dots": rows_dots,
+    "rows_dots of one": lambda rows, vectors: rows_dots(rows, vectors[:1]),
+    "paired_dots": lambda rows, vectors: paired_dots(rows, rows + 1.0),
+}
+
+
+def uneven(n, d):
+    """Rows whose sums depend on the order of their additions."""
+    rng = np.random.default_rng(d)
+    return rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3, size=(n, d))
+
+
+def placed(rows, shift, gap):
+    """A copy that begins `shift` bytes behind an aligned address, its rows `gap` numbers apart."""
+    n, d = rows.shape
+    memory = np.empty(8 * n * (d + gap) + 192, dtype=np.uint8)
+    start = -memory.ctypes.data % 64 + shift
+    numbers = memory[start : start + 8 * n * (d + gap)].view(np.float64)
+    numbers = numbers.reshape(n, d + gap)[:, :d]
+    numbers[...] = rows
+    return numbers
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize("d", WIDTHS)
+def test_a_row_has_the_bits_that_it_has_alone(f, d):
+    rows, vectors = uneven(13, d), uneven(3, d)
+    alone = np.array([f(row[None].copy(), vectors)[0] for row in rows])
+    for size in (1, 2, 3, 7, 13):
+        for first in range(len(rows) - size + 1):
+            some = slice(first, first + size)
+            for shift, gap in [(0, 0), (8, 1), (24, 0), (40, 5), (1, 0)]:
+                assert np.array_equal(f(placed(rows[some], shift, gap), vectors), alone[some])
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+def test_products_with_a_few_vectors_are_those_with_each(d):
+    rows, vectors = uneven(5, d), uneven(4, d)
+    each = np.column_stack([row_dots(rows, vector) for vector in vectors])
+    for some in ([0], [1, 2], [3, 0, 2], [0, 1, 2, 3]):
+        assert np.array_equal(rows_dots(rows, vectors[some]), each[:, some])
+
+
+def unaligned(rows):
+    return placed(rows, 3, 0)
+
+
+CONTAINERS = {
+    "C": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "unaligned": unaligned,
+    "gaps": lambda rows: placed(rows, 8, 3),
+    "every other": lambda rows: np.repeat(rows, 2, axis=0)[::2],
+    "backwards": lambda rows: rows[::-1, ::-1].copy()[::-1, ::-1],
+    "other byte order": lambda rows: rows.astype(rows.dtype.newbyteorder()),
+    "float32": lambda rows: rows.astype(np.float32),
+    "float16": lambda rows: rows.astype(np.float16),
+    "integers": lambda rows: np.rint(rows).astype(np.int32),
+    "CSR": sparse.csr_array,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("d", [1, 2, 5, 8, 17, 100, 5000])
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, explicit):
+    X = CONTAINERS[container](uneven(10, d))
+    rng = np.random.default_rng(0)
+    centre, directions = rng.normal(size=d), np.linalg.qr(rng.normal(size=(d, min(d, 2))))[0].T
+    directions = np.ascontiguousarray(directions)
+    residual = Residual(directions, np.ascontiguousarray(2 * directions), centre)
+
+    def numbers(rows):
+        records = Records(rows, explicit=explicit)
+        norms = records.map(lambda block: block.residual_norms(residual, None)[:, 0])
+        lengths = records.map(lambda block: block.distances(centre))
+        if explicit:
+            return np.column_stack([norms, lengths])
+        scores = records.scores(directions, centre).map(
+            lambda block: block.rows, width=len(directions)
+        )
+        return np.column_stack([norms, lengths, scores])
+
+    whole = numbers(X)
+    for first, stop in [(0, 1), (3, 4), (9, 10), (1, 9), (2, 5)]:
+        assert np.array_equal(numbers(X[first:stop]), whole[first:stop])
+    if container != "CSR":  # nor does the order in memory matter
+        same = np.array(X, dtype=np.float64, order="C")
+        assert np.array_equal(numbers(same), whole)
