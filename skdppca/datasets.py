@@ -12,11 +12,18 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, stats
 
 from .linalg import fix_signs
 
-__all__ = ["Draw", "make_contaminated", "make_elliptical", "make_gaussian", "make_spiked"]
+__all__ = [
+    "Draw",
+    "make_contaminated",
+    "make_elliptical",
+    "make_gaussian",
+    "make_mixed",
+    "make_spiked",
+]
 
 # Rows drawn at a time.
 BATCH_ROWS = 4096
@@ -24,6 +31,16 @@ BATCH_ROWS = 4096
 # The outliers of Kim & Jung: norm of their mean over the largest eigenvalue, and their spread.
 OUTLIER_DISTANCE = 2.5
 OUTLIER_SD = 0.05
+
+# The mixed table: how the normal variables behind its columns follow three factors; where two
+# flags and a region begin; and how much of every variable the rows of one record share.
+LOADINGS = np.zeros((8, 3))
+LOADINGS[:3, 0], LOADINGS[3:5, 1], LOADINGS[5:, 2] = 0.9, (0.95, 0.9), (0.97, 0.95, 0.95)
+FLAGGED, REGIONS = (0.03, 0.08), (0.55, 0.95)
+SHARED = 0.5
+
+# Terms of the series and points of the grid by which its covariance is found.
+TERMS, POINTS = 100, 2**15
 
 
 class Draw(NamedTuple):
@@ -267,6 +284,122 @@ def make_contaminated(
     return draw
 
 
+def make_mixed(
+    n_records: int,
+    *,
+    rows_per_record: int = 1,
+    random_state: Any = None,
+    dtype: Any = np.float64,
+) -> Draw:
+    r"""Draw a table of ten columns in different units and of different kinds.
+
+    Three factors drive the columns. So three components explain 71 % of the variance of the
+    standardised table. Without scales, column 1 alone is the first component.
+
+    ====== ================================ ======= ==================
+    column kind                             factor  standard deviation
+    ====== ================================ ======= ==================
+    0      normal, mean 5e-4                1       1e-4
+    1      normal, mean 2e6                 1       1e6
+    2      lognormal, as an income          1       3e4
+    3      normal, mean 40, as an age       2       12
+    4-6    one-hot: one of three regions    2       .50, .49, .22
+    7      count                            3       2.6
+    8, 9   0/1, rare: 3 % and 8 % are 1     3       .17, .27
+    ====== ================================ ======= ==================
+
+    Parameters
+    ----------
+    n_records : int
+        Number of records.
+    rows_per_record : int, default=1
+        With more than one, fit with ``groups`` and a `unit` such as ``unit="person"``. Rows of a
+        record share half of the variance of the normal variables behind the columns.
+    random_state, dtype
+        As in `make_spiked`.
+
+    Returns
+    -------
+    Draw
+        ``(X, groups, components, covariance)``. Components are the top three of the *correlation*
+        matrix; the covariance is that of the rows, to four digits. The rows of a group follow each
+        other, and groups is None if a record has one row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Invalid parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdppca.datasets import make_mixed
+    >>> X, _, components, covariance = make_mixed(5000, random_state=0)
+    >>> np.log10(X.std(axis=0)).round().astype(int).tolist()
+    [-4, 6, 4, 1, 0, 0, -1, 0, -1, -1]
+    >>> scales = np.sqrt(np.diag(covariance))
+    >>> correlation = covariance / np.outer(scales, scales)
+    >>> float(np.trace(components @ correlation @ components.T).round(1))
+    7.1
+    """
+    dtype = _check_shape(dtype, n_records=n_records, rows_per_record=rows_per_record)
+    rng = np.random.default_rng(random_state)
+    shared, n_latent = rows_per_record > 1, sum(LOADINGS.shape)
+    X = np.empty((n_records, rows_per_record, 10), dtype)
+    for rows, draws in _normal_batches(n_records, (rows_per_record + shared) * n_latent, rng):
+        draws = draws.reshape(len(draws), -1, n_latent)
+        if shared:
+            draws = math.sqrt(SHARED) * draws[:, :1] + math.sqrt(1 - SHARED) * draws[:, 1:]
+        own = np.sqrt(1 - np.sum(LOADINGS**2, axis=1))
+        X[rows] = _mixed_columns(draws[..., :3] @ LOADINGS.T + own * draws[..., 3:])
+    covariance = _mixed_covariance()
+    sds = np.sqrt(np.diag(covariance))
+    _, vectors = linalg.eigh(covariance / np.outer(sds, sds))
+    groups = np.repeat(np.arange(n_records), rows_per_record) if shared else None
+    return Draw(X.reshape(-1, 10), groups, fix_signs(vectors[:, :-4:-1].T), covariance)
+
+
+def _mixed_columns(g: np.ndarray) -> np.ndarray:
+    """The ten columns, of standard normal variables in the last axis."""
+    region = np.searchsorted(stats.norm.ppf(REGIONS), g[..., 4, None])
+    return np.concatenate(
+        [
+            1e-4 * (g[..., :1] + 5),
+            1e6 * (g[..., 1:2] + 2),
+            3e4 * np.exp(0.7 * g[..., 2:3]),
+            40 + 12 * g[..., 3:4],
+            region == np.arange(3),
+            np.floor(np.exp(1.2 + 0.6 * g[..., 5:6])),
+            g[..., 6:] > stats.norm.isf(FLAGGED),
+        ],
+        axis=-1,
+    )
+
+
+def _mixed_covariance() -> np.ndarray:
+    r"""Of the columns, which are functions of standard normal variables of known correlations.
+
+    Mehler: with Hermite coefficients :math:`c_{ik}` and correlations r the covariances are
+    :math:`\sum_k c_{ik} c_{jk} r_{ij}^k`.
+    """
+    # 1. the columns as functions of their variables, on a grid
+    g = (np.arange(POINTS) + 0.5) * (17 / POINTS) - 8.5
+    columns, weights = _mixed_columns(np.tile(g[:, None], 8)).T, stats.norm.pdf(g) * 17 / POINTS
+    # 2. their coefficients
+    hermite = [np.ones(POINTS), g]
+    for k in range(1, TERMS):
+        hermite.append((g * hermite[k] - math.sqrt(k) * hermite[k - 1]) / math.sqrt(k + 1))
+    coefficients = (columns * weights) @ np.array(hermite).T
+    # 3. the series; of one variable by itself the integral
+    latent = np.array([0, 1, 2, 3, 4, 4, 4, 5, 6, 7])
+    r = (LOADINGS @ LOADINGS.T)[np.ix_(latent, latent)]
+    powers = r[:, :, None] ** np.arange(1, TERMS + 1)
+    series = np.einsum("ik,jk,ijk->ij", coefficients[:, 1:], coefficients[:, 1:], powers)
+    means = coefficients[:, 0]
+    same = (columns * weights) @ columns.T - np.outer(means, means)
+    return np.where(latent[:, None] == latent, same, series)
+
+
 def _subspace(n_features: int, k: int, rng: np.random.Generator) -> np.ndarray:
     """Orthonormal rows that span a uniformly random subspace."""
     directions = linalg.qr(rng.standard_normal((n_features, k)), mode="economic")[0]
@@ -291,9 +424,7 @@ def _check(
     n_records: int, n_features: int, eigenvalues: Any, sigma: float, dtype: Any
 ) -> tuple[np.ndarray, np.dtype]:
     """Return the eigenvalues in decreasing order, and the dtype."""
-    for name, count in [("n_records", n_records), ("n_features", n_features)]:
-        if not isinstance(count, Integral) or count < 1:
-            raise ValueError(f"{name}={count!r} must be a whole number of at least 1")
+    dtype = _check_shape(dtype, n_records=n_records, n_features=n_features)
     spikes = np.atleast_1d(np.asarray(eigenvalues, dtype=np.float64))
     if spikes.ndim != 1 or not np.isfinite(spikes).all() or not (spikes > 0).all():
         raise ValueError(f"eigenvalues={eigenvalues!r} must be positive finite numbers")
@@ -301,6 +432,13 @@ def _check(
         raise ValueError(f"eigenvalues must hold between 1 and n_features={n_features} numbers")
     if not isinstance(sigma, Real) or not 0 <= sigma < math.inf:
         raise ValueError(f"sigma={sigma!r} must be a finite number of at least 0")
+    return np.sort(spikes)[::-1], dtype
+
+
+def _check_shape(dtype: Any, **counts: int) -> np.dtype:
+    for name, count in counts.items():
+        if not isinstance(count, Integral) or count < 1:
+            raise ValueError(f"{name}={count!r} must be a whole number of at least 1")
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ValueError(f"dtype={dtype!r} must be float64 or float32")
-    return np.sort(spikes)[::-1], np.dtype(dtype)
+    return np.dtype(dtype)

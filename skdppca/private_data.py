@@ -14,9 +14,7 @@ from .privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, Spender
 from .records import Layout, Records
 from .statistics import (
     Count,
-    CountBeyond,
     MeanRows,
-    Measure,
     Scaled,
     Scores,
     Shifted,
@@ -24,10 +22,7 @@ from .statistics import (
     View,
 )
 
-__all__ = ["GRID", "Answer", "PrivateData", "Public", "Source", "spender_of", "steps_of"]
-
-# The public grid of radii, 2^-40 .. 2^40 in quarter powers: 9 halvings find one of 321.
-GRID = 2.0 ** np.arange(-40, 40.125, 0.25)
+__all__ = ["Answer", "PrivateData", "Public", "Source", "spender_of"]
 
 
 @dataclass(frozen=True)
@@ -114,6 +109,9 @@ class PrivateData:
         Public bound on the records, by which they are clipped.
     n : float
         The number of records, as far as it is known: public or released.
+    length : float or None
+        About the median of what records are clipped by (`clip_measure`) about the centre, if that
+        was released: where to look for other norms.
     """
 
     source: Source
@@ -123,6 +121,7 @@ class PrivateData:
     centre: np.ndarray
     norm_bound: float | None = None
     n: float = math.nan
+    length: float | None = None
 
     @property
     def n_features(self) -> int:
@@ -229,23 +228,6 @@ class PrivateData:
             "rounding": rounding.total,
         }
 
-    def radius(
-        self, measure: Measure, excess: float, mu: float, name: str, grid: np.ndarray = GRID
-    ) -> float:
-        """A number of a public grid that the measures of about `excess` records exceed.
-
-        A binary search with noisy counts, which costs `mu` in all; infinite without noise.
-        """
-        if math.isinf(mu):
-            return math.inf
-        low, high = -1, len(grid) - 1  # what is sought lies in grid[low + 1 : high + 1]
-        step = mu / math.sqrt(steps_of(grid))
-        while high - low > 1:
-            middle = (low + high) // 2
-            beyond = self.ask(CountBeyond(measure, float(grid[middle])), step, name)
-            low, high = (low, middle) if beyond.value <= excess else (middle, high)
-        return float(grid[high])
-
     def counted(self, mu: float) -> PrivateData:
         """The same, the number of records known: exactly if it is public, else at a cost.
 
@@ -258,7 +240,7 @@ class PrivateData:
 
     def about(self, centre: np.ndarray) -> PrivateData:
         """The same records, looked at from another centre that is public or was released."""
-        return replace(self, centre=centre)
+        return replace(self, centre=centre, length=None)
 
     def seen(self, view: View) -> PrivateData:
         """The same records through a view that leaves their features where they are."""
@@ -275,7 +257,7 @@ class PrivateData:
 
     def scaled(self, scale: np.ndarray) -> PrivateData:
         """The same records with features divided by public or released numbers."""
-        return replace(self.seen(Scaled(scale)), centre=self.centre / scale)
+        return replace(self.seen(Scaled(scale)), centre=self.centre / scale, length=None)
 
     def within(self, directions: np.ndarray) -> PrivateData:
         """The same records about the centre, as their products with released directions."""
@@ -370,11 +352,6 @@ class PrivateData:
             If it costs more than is left: a fault of the method.
         """
         return self.spender.take(name, mu, sensitivity, size=size, rounding=rounding)
-
-
-def steps_of(grid: np.ndarray) -> int:
-    """How many noisy counts find a number of the grid."""
-    return math.ceil(math.log2(len(grid)))
 
 
 def spender_of(event: PrivacyEvent) -> Spender:

@@ -18,10 +18,9 @@ from skdppca.privacy import (
     PureEvent,
     Spender,
 )
-from skdppca.private_data import GRID, Public, spender_of, steps_of
+from skdppca.private_data import Public, spender_of
 from skdppca.records import Records
 from skdppca.statistics import (
-    AdjacentDifferences,
     BoundedTotal,
     ClippedGram,
     ClippedSum,
@@ -29,6 +28,7 @@ from skdppca.statistics import (
     CountBeyond,
     Distances,
     KendallMatrix,
+    MeasureHistogram,
     RowCounts,
     ScoreGram,
     Spreads,
@@ -309,8 +309,9 @@ def everything(data):
     data = data.counted(0.1)
     yield data.n
     data = data.about(np.full(D, 0.5))
-    radius = data.radius(Distances(data.centre), 100.0, 0.2, "radius")
-    yield radius
+    edges = np.array([0.0, 1.0, 2.0, 4.0])
+    yield data.ask(MeasureHistogram(Distances(data.centre), edges), 0.2).value
+    radius = 2.0
     scaled = data.scaled(np.arange(1.0, D + 1))
     yield scaled.ask(ClippedGram(scaled.centre, radius), 0.1).value
     within = data.within(np.eye(2, D))
@@ -341,52 +342,6 @@ def test_the_noise_follows_public_facts_alone():
     few, many = private_data(ROWS[:1]), private_data(1e6 * ROWS)
     for asked in (ClippedGram(np.ones(D), 2.0), BoundedTotal(Spreads(np.ones(D)), 3.0, 2)):
         assert few.ask(asked, 0.5).noise_sd == many.ask(asked, 0.5).noise_sd
-
-
-# Numbers that are found.
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_radius_lies_at_the_wanted_quantile(scale, share):
-    # counting noise of sd 3 / mu = 30 among 10000, fixed seed
-    norms = scale * RNG.lognormal(size=10_000)
-    data = private_data(norms[:, None])
-    radius = data.radius(Distances(np.zeros(1)), share * 10_000, 0.1, "r")
-    assert np.mean(norms > radius) <= share + 0.02
-    assert np.mean(norms > radius * 2**-0.25) >= share - 0.02
-    assert radius in GRID
-
-
-def test_a_radius_costs_at_most_its_share():
-    data = private_data(ROWS)
-    data.radius(Distances(data.centre), 3.0, 0.5, "r")
-    assert set(names(data)) == {"r"}
-    assert len(names(data)) <= steps_of(GRID) == 9
-    assert cost(data) <= 0.25 * (1 + 1e-12)
-    assert {query.sensitivity for query in data.spender.queries} == {1.0}
-
-
-@pytest.mark.parametrize("value", [0.0, 1e-300, 1e300, 1.7e308])
-def test_a_radius_stays_on_its_grid(value):
-    data = private_data(np.full((1000, 1), value), 9.0)
-    radius = data.radius(Distances(np.zeros(1)), 10.0, 9.0, "r")
-    assert radius == (2.0**-40 if value < 1 else 2.0**40)
-
-
-def test_a_radius_of_pairs_pays_for_all_that_a_record_moves():
-    data = private_data(ROWS).mean_rows().shuffled()
-    grid = 2.0 ** np.arange(-4, 4.5, 0.5)
-    radius = data.radius(AdjacentDifferences(), 5000.0, 0.5, "r", grid)
-    assert {query.sensitivity for query in data.spender.queries} == {2.0}
-    assert radius in grid
-    assert cost(data) <= 0.25 * (1 + 1e-12)
-
-
-def test_without_noise_a_radius_clips_nothing_and_costs_nothing():
-    data = untouched(private_data(ROWS, math.inf))
-    assert data.radius(Distances(np.zeros(D)), 3.0, math.inf, "r") == math.inf
-    assert names(data) == []
 
 
 def test_a_count_is_exact_only_where_it_is_public():

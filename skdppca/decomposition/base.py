@@ -49,8 +49,8 @@ __all__ = ["LEAST_SHARE", "BasePrivatePCA"]
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24
 
-# What a method with private scales needs more: they leave it at least 57 % of mu^2.
-SCALED_MU = 1.33
+# What a method with private scales needs more: they leave it at least 60 % of mu^2.
+SCALED_MU = 1.3
 
 # The least share of the budget that a parameter may give a step.
 LEAST_SHARE = 1e-4
@@ -94,8 +94,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     mean : array-like of shape (n_features,) or None, default=None
         A public mean; it costs nothing.
     scale : array-like of shape (n_features,), "private" or None, default=None
-        Public scales, by which the features are divided; or private ones, for 20 % of the budget
-        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
+        Public scales, by which the features are divided; or private ones, as by a `StandardScaler`,
+        for about 10 % of the budget (up to 40 % if records are few); `norm_bound` is in units of
+        them.
     whiten : bool, default=False
         Transform to unit variance.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None

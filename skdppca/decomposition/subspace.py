@@ -14,12 +14,13 @@ from .._sklearn import Interval
 from ..linalg import decreasing_eigh
 from ..mechanisms.base import Release
 from ..mechanisms.centre import rough_centre
+from ..mechanisms.clipping import with_length
 from ..mechanisms.variances import release_variances
 from ..private_data import PrivateData
 from .base import VARIANCES, BasePrivatePCA
 from .parameters import estimator, parameter
 
-__all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA"]
+__all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
 # Share of mu^2 of the number of records.
 COUNT_SHARE = 0.02
@@ -50,32 +51,19 @@ class SubspaceMechanism(ABC):
 
     def run(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""
-        d = data.n_features
-        k = d if self.n_components is None else self.n_components
+        k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
         data = data.counted(data.share(COUNT_SHARE))
         # 2. c: a rough centre
         if self.center:
-            data = rough_centre(data)
+            data = rough_centre(data).data
+        data = with_length(data)
         centre, data = data.centre, data.shifted()
         # 3. the method itself, with all but what the variances cost
         directions, core = self.directions(data.keeping(self.variance_share), k)
-        details = {"norm_bound": data.norm_bound}
-        if not self.variance_share:
-            components = decreasing_eigh(core)[1] @ directions
-            return Release(components, centre, data.n, details=details)
         # 4. the variances along the directions, which also give their order
-        found = release_variances(data, directions, core)
-        return Release(
-            components=found.rotation @ directions,
-            centre=centre,
-            n_samples=data.n,
-            explained_variance=found.explained,
-            total_variance=float(found.explained.sum()) + (d - k) * found.rest,
-            noise_variance=found.rest,
-            n_rows=found.n_rows,
-            details=details,
-        )
+        details = {"norm_bound": data.norm_bound}
+        return release_along(data, directions, core, centre, bool(self.variance_share), details)
 
     @abstractmethod
     def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,6 +76,42 @@ class SubspaceMechanism(ABC):
         core : ndarray of shape (k, k)
             The Rayleigh matrix that is predicted for them.
         """
+
+
+def release_along(
+    data: PrivateData,
+    directions: np.ndarray,
+    core: np.ndarray,
+    centre: np.ndarray,
+    variances: bool,
+    details: dict[str, Any],
+) -> Release:
+    """Directions in their order, and the variances along them, for all that is left.
+
+    Parameters
+    ----------
+    directions, core
+        See `SubspaceMechanism.directions`.
+    centre : ndarray of shape (d,)
+        That of the records; they may be seen less it.
+    variances : bool
+        Whether they are released.
+    """
+    if not variances:
+        components = decreasing_eigh(core)[1] @ directions
+        return Release(components, centre, data.n, details=details)
+    k, d = directions.shape
+    found = release_variances(data, directions, core)
+    return Release(
+        components=found.rotation @ directions,
+        centre=centre,
+        n_samples=data.n,
+        explained_variance=found.explained,
+        total_variance=float(found.explained.sum()) + (d - k) * found.rest,
+        noise_variance=found.rest,
+        n_rows=found.n_rows,
+        details=details,
+    )
 
 
 @estimator

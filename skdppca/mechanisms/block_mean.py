@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,12 +9,9 @@ import numpy as np
 
 from ..private_data import PrivateData
 from ..statistics import Explicit, ResidualNorms, ResidualSum
-from .clipping import excess_records
+from .clipping import MOST, clip_radius, expected_products
 
 __all__ = ["BlockMean", "Gradient"]
-
-# The most records that are clipped.
-MAX_EXCESS = 0.9
 
 
 @dataclass(frozen=True)
@@ -101,21 +97,33 @@ class BlockMean:
         directions, prediction : ndarray of shape (p, d)
             The columns of W and C as rows, public or released, orthogonal to what is removed.
         mu_radius, mu : float
-            What the radius and the mean cost; nothing for the radius if it is known.
+            What the radius and the mean cost; nothing for the radius if the last one is taken.
         radius : float, optional
-            R, if it is known: public or released. A norm bound is one, too.
+            The last R, if there is one: public or released. A norm bound is one, too.
         """
         residual = self._residual(directions, prediction)
-        if radius is None:
-            radius = self._radius(residual, mu, self.data.n, mu_radius)
+        if mu_radius or radius is None:
+            radius = self._radius(residual, mu, self.data.n, mu_radius, radius)
         return self._mean(residual, radius, mu)
+
+    def radius(
+        self,
+        directions: np.ndarray,
+        prediction: np.ndarray,
+        mu_radius: float,
+        mu: float,
+        last: float,
+    ) -> float:
+        """R alone, for a mean that is released at `mu`; the last one if none is seen."""
+        residual = self._residual(directions, prediction)
+        return self._radius(residual, mu, self.data.n, mu_radius, last)
 
     def ranged_by(
         self, others: BlockMean, directions: np.ndarray, prediction: np.ndarray
     ) -> Gradient:
         """The same with R found among other records; each part spends all it has."""
         residual = self._residual(directions, prediction)
-        radius = others._radius(residual, self.left, self.data.n, others.left)
+        radius = others._radius(residual, self.left, self.data.n, others.left, None)
         return self._mean(residual, radius, self.left)
 
     def _residual(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
@@ -130,18 +138,30 @@ class BlockMean:
             return ResidualNorms(*where, prediction)
         return ResidualNorms(*where, within, core)
 
-    def _radius(self, residual: ResidualNorms, mu: float, n_mean: float, mu_radius: float) -> float:
+    def _radius(
+        self,
+        residual: ResidualNorms,
+        mu: float,
+        n_mean: float,
+        mu_radius: float,
+        last: float | None,
+    ) -> float:
         """R, found among these records, for a mean over so many that is released at `mu`."""
-        data = self.data
-        if data.exact or math.isinf(mu):
-            return math.inf
-        if data.norm_bound is not None:
+        data, dim = self.data, residual.directions.size
+        if data.norm_bound is not None and not data.exact:
             return data.norm_bound**2
         # The share that suits the mean is clipped of these records, however many they are.
         mu_here = mu * n_mean / data.n
-        excess = excess_records(data.n, residual.directions.size, mu_here, mu_radius)
-        name = f"radius of the {self.name}"
-        return data.radius(residual, min(excess, MAX_EXCESS * data.n), mu_radius, name)
+        return clip_radius(
+            data,
+            residual,
+            dim,
+            mu_here,
+            mu_radius,
+            f"radius of the {self.name}",
+            most=MOST,
+            expected=expected_products(data, last),
+        )
 
     def _mean(self, residual: ResidualNorms, radius: float, mu: float) -> Gradient:
         answer, n = self.data.ask(ResidualSum(residual, radius), mu, self.name), self.data.n

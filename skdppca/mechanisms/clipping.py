@@ -7,36 +7,57 @@ private answers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..private_data import GRID, PrivateData, steps_of
+from ..private_data import PrivateData
 from ..records import MAX_ROWS
-from ..statistics import BoundedTotal, RowCounts, clip_measure
+from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
+from ..statistics.lemmas import psd_sum
+from .norm_histogram import EDGES, SEEN, histogram_mu, norm_histogram
 
 __all__ = [
-    "COUNT_SLACK",
     "MIN_EXCESS",
+    "MOST",
     "NOISE_WEIGHT",
     "Clip",
+    "Expected",
+    "clip_radius",
     "clip_records",
     "count_rows",
     "excess_records",
-    "is_hopeless",
-    "search_mu",
+    "expected_norms",
+    "expected_products",
+    "median_distance",
+    "radius_mu",
+    "radius_share",
+    "with_length",
 ]
 
 # Clip at least this share of the records, so that the largest ones do not set the noise.
 MIN_EXCESS = 0.03
 
-# Clip at least so many records, over mu of the search: 3.3 sd of the noise of one step. With less,
-# a step far above all records is too often taken for one that clips some, and the search runs off.
-COUNT_SLACK = 10.0
-
 # Weight of the noise against the clipping bias in the number of clipped records.
 NOISE_WEIGHT = 8.0
 
-# Records over the sd of one step that a search should have: 3 sd on either side of the median.
-CERTAINTY = 6.0
+# No more of the records than this are clipped where the scale of a sum matters, and elsewhere.
+SOME, MOST = 0.5, 0.9
+
+# Where no more than so many records would be left as they are, in sds of the noise of a histogram's
+# cell, rows are scaled to norm 1 instead.
+INSIDE = 10.0
+
+# What all records in one cell of a histogram should at least be, in sds of the noise: the norms of
+# their products spread over more octaves than their distances do.
+CERTAIN = 20.0
+
+# Most norms are no larger than so many times how long the records are, or its square.
+FAR_ABOVE = 16.0
+
+# Products with a few directions that are not seen are clipped to so much of that square.
+PRODUCT = 1 / 16
+
+# Shares of mu^2 of how long the records are, usually and at most.
+LENGTH_SHARE, MAX_LENGTH_SHARE = 0.002, 0.04
 
 # Shares of mu^2 of the clipping norm: of rows, and of groups at most, whose norms scatter more.
 RADIUS_SHARE, MAX_RADIUS_SHARE = 0.03, 0.06
@@ -59,9 +80,24 @@ class Clip:
     spherical: bool = False
 
 
-def excess_records(
-    n: float, dim: int, mu: float, mu_radius: float, weight: float = NOISE_WEIGHT
-) -> float:
+@dataclass(frozen=True)
+class Expected:
+    """What is known of some norms before they are looked at; public or released.
+
+    Parameters
+    ----------
+    typical : float
+        What records are clipped to if their norms are not seen. By default a norm that nearly all
+        exceed: directions are kept then, but not the scale.
+    longest : float
+        Most norms do not exceed it.
+    """
+
+    typical: float = float(EDGES[0])
+    longest: float = math.inf
+
+
+def excess_records(n: float, dim: int, mu: float, weight: float = NOISE_WEIGHT) -> float:
     """How many records to clip: more when the noise dominates, and at least 3 % of them.
 
     Parameters
@@ -70,40 +106,99 @@ def excess_records(
         The (noisy) number of records.
     dim : int
         Free entries of the sum that the radius serves.
-    mu, mu_radius : float
-        Budgets of that sum and of the search.
+    mu : float
+        What that sum costs.
     weight : float
         Of the noise against the clipping bias.
     """
-    if math.isinf(mu):
-        return 0.0
-    return max(MIN_EXCESS * n, weight * math.sqrt(dim) / mu, COUNT_SLACK / mu_radius)
+    return max(MIN_EXCESS * n, weight * math.sqrt(dim) / mu)
 
 
-def search_mu(data: PrivateData, least: float, most: float) -> float:
-    """What a search among the records is worth: its steps' noise below a sixth of the records.
+def radius_mu(data: PrivateData, usual: float, most: float) -> float:
+    """What a radius is worth, usually and at most, as mu."""
+    return histogram_mu(data, usual, most, CERTAIN)
+
+
+def radius_share(data: PrivateData, usual: float, most: float) -> float:
+    """The same, between two shares of mu^2."""
+    return radius_mu(data, data.share(usual), data.share(most))
+
+
+def clip_radius(
+    data: PrivateData,
+    measure: Measure,
+    dim: int,
+    mu: float,
+    mu_radius: float,
+    name: str,
+    weight: float = NOISE_WEIGHT,
+    most: float = SOME,
+    expected: Expected = Expected(),
+) -> float:
+    """A norm to clip records to, for a sum that is released at `mu`; infinite without noise.
 
     Parameters
     ----------
-    least, most : float
-        Shares of mu^2 between which it stays.
+    measure : Measure
+        The norm.
+    dim, weight
+        See `excess_records`.
+    mu, mu_radius : float
+        What the sum and the histogram cost.
+    name : str
+        For the report.
+    most : float
+        The largest share of the records that is clipped.
+    expected : Expected, optional
+        What is known of the norms already.
     """
-    if data.exact:
+    if data.exact or math.isinf(mu):
         return math.inf
-    precise = CERTAINTY * math.sqrt(steps_of(GRID)) / data.n
-    return min(max(precise, data.share(least)), data.share(most))
+    excess = min(excess_records(data.n, dim, mu, weight), most * data.n)
+    found = norm_histogram(data, measure, mu_radius, name).up_to(expected.longest)
+    return found.exceeded_by(excess) if found.z > SEEN else expected.typical
 
 
-def is_hopeless(n: float, mu_radius: float) -> bool:
-    """Whether the noise of a step is a quarter of the records or more: it would run off."""
-    return n * mu_radius < 4 * math.sqrt(steps_of(GRID))
+def with_length(data: PrivateData) -> PrivateData:
+    """The same, and about how long the records are, if that can be seen."""
+    if data.exact or data.norm_bound is not None or data.length is not None:
+        return data
+    measure = clip_measure(data.centre, 0.0, data.public.grouped)
+    mu = radius_share(data, LENGTH_SHARE, MAX_LENGTH_SHARE)
+    found = norm_histogram(data, measure, mu, "length of the records")
+    return replace(data, length=found.median if found.z > SEEN else None)
 
 
-def clip_records(data: PrivateData, dim: int, mu: float, spherical: bool = False) -> Clip:
+def median_distance(data: PrivateData, mu: float) -> float:
+    """Of the records' (mean) rows from the centre; what is expected of it, if it is not seen."""
+    expected = expected_norms(data)
+    found = norm_histogram(data, Distances(data.centre), mu, "median distance")
+    found = found.up_to(expected.longest)
+    return found.median if found.z > SEEN else expected.typical
+
+
+def expected_norms(data: PrivateData) -> Expected:
+    """Of the norms of records, or of all their rows."""
+    if data.length is None:
+        return Expected()
+    return Expected(data.length, FAR_ABOVE * data.length)
+
+
+def expected_products(data: PrivateData, last: float | None) -> Expected:
+    """Of the norms of records' products with a few directions, also by the last such radius."""
+    expected = Expected()
+    if data.length is not None:
+        expected = Expected(PRODUCT * data.length**2, FAR_ABOVE * data.length**2)
+    return expected if last is None else replace(expected, typical=last)
+
+
+def clip_records(
+    data: PrivateData, dim: int, mu: float, spherical: bool = False, most: float = SOME
+) -> Clip:
     """A clipping norm of the records about the centre, for a sum that is released at `mu`.
 
-    Where it would leave out all rows, they are scaled to norm 1 instead, which needs no search.
-    Groups are never scaled so; half of them at least are left as they are.
+    Where it would leave out nearly all rows, or where no norm is seen in the noise, rows are scaled
+    to norm 1 instead. Groups are never scaled so.
 
     Parameters
     ----------
@@ -111,31 +206,40 @@ def clip_records(data: PrivateData, dim: int, mu: float, spherical: bool = False
         Free entries of that sum.
     spherical : bool
         Scale every row to norm 1, whatever the noise.
+    most : float
+        The largest share of groups that is clipped.
     """
     if data.exact:
         return Clip(math.inf)
-    grouped = data.public.grouped
-    if grouped:
-        mu_radius = search_mu(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
-    else:
-        mu_radius = data.share(RADIUS_SHARE)
-    excess = excess_records(data.n, dim, mu, mu_radius)
-    too_few_inside = excess >= data.n - COUNT_SLACK / mu_radius
-    if spherical or (not grouped and data.norm_bound is None and too_few_inside):
+    if spherical:
         return Clip(1.0, spherical=True)
     if data.norm_bound is not None:
         return Clip(data.norm_bound)
-    measure = clip_measure(data.centre, 0.0, grouped)
-    excess = min(excess, data.n / 2) if grouped else excess
-    return Clip(data.radius(measure, excess, mu_radius, "clipping norm"))
+    measure, name = clip_measure(data.centre, 0.0, data.public.grouped), "clipping norm"
+    if data.public.grouped:
+        mu_radius = radius_share(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
+        expected = expected_norms(data)
+        return Clip(
+            clip_radius(data, measure, dim, mu, mu_radius, name, most=most, expected=expected)
+        )
+    mu_radius = radius_share(data, RADIUS_SHARE, RADIUS_SHARE)
+    excess = excess_records(data.n, dim, mu)
+    if excess < data.n - _inside(data, mu_radius):
+        longest = expected_norms(data).longest
+        found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
+        if found.z > SEEN:
+            return Clip(found.exceeded_by(excess))
+    return Clip(1.0, spherical=True)
 
 
 def count_rows(data: PrivateData, mu_size: float, mu_rows: float) -> float:
     """The sum of the groups' sizes, none counted beyond a private bound; at least n."""
-    bound = math.inf
-    if not math.isinf(mu_rows):
-        excess = min(excess_records(data.n, 1, mu_size, mu_size), data.n / 2)
-        largest = data.radius(RowCounts(), excess, mu_size, "rows of a group")
-        bound = math.ceil(min(largest, MAX_ROWS))
+    largest = clip_radius(data, RowCounts(), 1, mu_size, mu_size, "rows of a group")
+    bound = math.ceil(min(largest, MAX_ROWS)) if math.isfinite(largest) else math.inf
     rows = data.ask(BoundedTotal(RowCounts(), bound), mu_rows, "number of rows")
     return max(data.n, float(rows.value))
+
+
+def _inside(data: PrivateData, mu_radius: float) -> float:
+    """The fewest records that should be left as they are."""
+    return INSIDE * psd_sum(1.0, data.public.adjacency) / mu_radius

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class NoisyGram:
     matrix: np.ndarray
     constant: float
     noise_sd: float
+
+    def averaged(self, other: NoisyGram) -> NoisyGram:
+        """Two matrices of the same records, about one centre, weighted by inverse variance."""
+        mine, theirs = self.noise_sd**-2, other.noise_sd**-2
+        matrix = (mine * self.matrix + theirs * other.matrix) / (mine + theirs)
+        return replace(self, matrix=matrix, noise_sd=(mine + theirs) ** -0.5)
 
     def count(self) -> tuple[float, float]:
         """The noisy (weighted) number of rows and the sd of its noise."""

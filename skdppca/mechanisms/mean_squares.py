@@ -10,7 +10,7 @@ from ..private_data import PrivateData
 from ..statistics import MeanSquares
 from ..statistics.lemmas import psd_sum
 
-__all__ = ["SMALLEST", "root_mean_squares"]
+__all__ = ["SQUARE_SHARE", "root_mean_squares"]
 
 # Share of mu^2.
 SQUARE_SHARE = 0.05
@@ -26,16 +26,23 @@ SMALLEST = 0.5
 
 
 def root_mean_squares(
-    data: PrivateData, centre: np.ndarray, unit: np.ndarray, present: np.ndarray
+    data: PrivateData,
+    centre: np.ndarray,
+    unit: np.ndarray,
+    present: np.ndarray,
+    mean: np.ndarray,
 ) -> np.ndarray:
-    """Of every feature's deviations from `centre`, in units of `unit`; 1 if noise would hide them.
+    """Of every feature's deviations from `mean`, in units of `unit`; 1 if noise would hide them.
 
     Parameters
     ----------
     centre, unit : ndarray of shape (d,)
-        Public or released; `unit` a rough scale.
+        Public or released: what they are asked about, and a rough scale.
     present : ndarray of shape (d,)
         The (noisy) number of records that have the feature.
+    mean : ndarray of shape (d,)
+        Rough; where it is not the centre, its part of the mean square is taken off: by what `unit`
+        is to the root mean square about the centre, whatever both are off by.
 
     Returns
     -------
@@ -52,5 +59,6 @@ def root_mean_squares(
         return np.ones(d)
     squares = MeanSquares(centre, unit, bound * math.sqrt(d))
     total = data.ask(squares, mu, "mean squares").value
-    roots = np.sqrt(np.maximum(total / present, SMALLEST**2))
+    about_mean = total / present / (1 + ((mean - centre) / unit) ** 2)
+    roots = np.sqrt(np.maximum(about_mean, SMALLEST**2))
     return np.where(hidden, 1.0, roots)

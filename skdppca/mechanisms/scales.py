@@ -1,56 +1,35 @@
-"""Private locations and scales of all features at once, by noisy counts."""
+"""Private locations and scales of all features at once, by noisy histograms."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..private_data import PrivateData
 from ..records import ColumnFunction
-from ..statistics import Above, Beyond, Present
-from .column_search import ColumnSearch
-from .mean_squares import SMALLEST, root_mean_squares
+from ..statistics import Count
+from ..statistics.lemmas import psd_sum
+from .column_cells import CellCounts, ask_cells, share_of
+from .mean_squares import SQUARE_SHARE, root_mean_squares
+from .octaves import EDGES, SEEN, Reading, read_octaves
+from .zoom import zoom
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
-# Shares of mu^2: of the number of records; of each step of a search (15), of its last fine ones (2)
-# and the check of what was found (1), and of how many values a feature has, if entries may be
-# absent; of each about features of which many values are far from the rest (7). With all
-# refinements, at most 3.1 % (below), 16 % at most; where the noise of a step would be more than
-# the records over CERTAINTY, up to MOST times that. The mean squares take 5 % more. What is not
-# used is left to the method.
-COUNT_SHARE, STEP_SHARE, RARE_SHARE = 0.004, 0.0055, 0.002
-MOST = 2.5
+# Shares of mu^2: at most so much in all; of the number of records; of how many values a feature
+# has, if entries may be absent.
+MOST_SHARE, COUNT_SHARE, PRESENT_SHARE = 0.4, 0.01, 0.02
 
-# Public grids: medians between signed powers of 2, median deviations between powers.
-POWERS = 2.0 ** np.arange(-40, 41)
-SIGNED = np.r_[-POWERS[::-1], 0.0, POWERS]
+# Of the first look at all features, the larger of two, and of the second look at those that are not
+# clear: factor, least and most (`share_of`).
+MOST_LOOK = 0.14
+FIRST_LOOK, FEW_RECORDS = (90.0, 0.02, 0.06), (12.0, 0.02, MOST_LOOK)
+SECOND_LOOK = (250.0, 0.01, 0.1)
 
-# Records over the sd of a step's noise that a search should have, and those below which it would
-# run off: then nothing is standardised.
-CERTAINTY, HOPELESS = 4.5, 2.0
-
-# Sds by which the number of values of a feature must exceed that, where it is noisy itself.
-TOLD_APART = 3.0
-
-# A location is known to half of its interval. It is narrowed as long as the deviations about it are
-# not more than ENOUGH times as large: it may be most of them. So many rounds at most, to one of so
-# many parts each, at such a share a question: to 1/64 with few records; with many, which allow of
-# more noise, to 1/4096. Many are SURE times its sd.
-ENOUGH = 2.0
-FEW_RECORDS, MANY_RECORDS, SURE = (3, 4, 0.002), (4, 8, 0.0011), 25.0
-
-# Values farther than so many median deviations are few (.7 % of normal ones). If they may be more
-# than this share, half of the values may be equal, and a refinement is not taken.
-FAR, MOST_FAR = 4.0, 0.1
-
-# Sds by which the number of far values must stand out.
-VISIBLE = 6.0
-
-# Median absolute deviation of a standard normal variable.
-NORMAL_MAD = 0.6744897501960817
+# Nothing is standardised unless so many features are seen; nothing is asked where none would be.
+ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
@@ -106,182 +85,77 @@ def exact_scales(data: PrivateData, located: bool) -> Scales:
 
 
 def private_scales(data: PrivateData, located: bool) -> Scales:
-    """Rough medians, and spreads of the values about them or about `data.centre`.
-
-    Median absolute deviations; where records are many enough, root mean squares in units of those.
+    """Rough means, and spreads of the values about them or about `data.centre`.
 
     Parameters
     ----------
     located : bool
-        Medians are sought.
+        Means are sought.
 
     Notes
     -----
-    A step of a binary search asks one Gaussian query: for every feature, how many records lie above
-    a point less how many do not, which is negative exactly if the median lies below. A record adds
-    d numbers between -1 and 1 to it. Points are on public grids, and follow from earlier answers.
-
-    Absent entries add nothing. A feature of which too few are there is treated as one of which
-    hardly any value differs.
+    A question is one Gaussian query about the histograms of many features. Which features, and
+    where their cells are, follows from earlier answers; all else is made of the answers alone.
+    Absent entries lie in no cell.
     """
-    d = data.n_features
-    # 1. how many values every feature has, and so how much noise the searches bear
-    present, present_sd = _present(data.counted(data.share(COUNT_SHARE)))
-    ask = ColumnSearch(data)
-    certainty = float(np.median(present)) / ask.sd(STEP_SHARE)
-    ask = replace(ask, factor=min(max(1.0, (CERTAINTY / certainty) ** 2), MOST))
-    lost = present < HOPELESS * ask.sd(STEP_SHARE) + TOLD_APART * present_sd
-    if lost.all():
-        return Scales(data.centre, np.ones(d))
-    # 2. locations, to a power of 2
-    location, half = data.centre, np.zeros(d)
+    nothing = Scales(data.centre, np.ones(data.n_features))
+    # 1. how many values every feature has, and so what can be seen
+    n, n_sd = _values(data)
+    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / data.share(1.0)
+    kappa = float(np.median(n)) / noise
+    if kappa * math.sqrt(MOST_LOOK) < SEEN:
+        return nothing
+    # 2. in which octaves about the centre they lie
+    octaves, reading = _looks(data, n, n_sd, kappa, located)
+    if np.mean(reading.z > SEEN) < ENOUGH:
+        return nothing
+    # 3. closer at features far from 0
+    mean, variance = data.centre + reading.mean, reading.variance
     if located:
-        found = ask.search(lambda k: Above(SIGNED[k]), len(SIGNED), STEP_SHARE, "medians")
-        low, high = SIGNED[np.maximum(found - 1, 0)], SIGNED[found]
-        nothing = (low == 0) | (high == 0) | lost
-        location = np.where(nothing, 0.0, (low + high) / 2)
-        half = np.where(nothing, 0.0, (high - low) / 2)
-    # 3. deviations from them
-    found = ask.search(
-        lambda k: Beyond.about(location, POWERS[k]),
-        len(POWERS),
-        STEP_SHARE,
-        "median deviations",
-    )
-    # 4. both anew where the location's error may be most of the deviation
-    same = (found == 0) | lost
-    half[same] = 0.0
-    location, deviation = _refine(ask, present, location, half, POWERS[found])
-    # 5. the deviations to a quarter of a power
-    fine = ask.search(
-        lambda k: Beyond.about(location, deviation * 2.0 ** ((k - 3) / 4)),
-        4,
-        STEP_SHARE,
-        "median deviations",
-    )
-    scale = np.where(same, 1.0, 2.0 ** ((fine - 3.5) / 4)) * deviation / NORMAL_MAD
-    # 6. features of which many values are far from the others
-    far = Beyond.about(location, FAR * deviation)
-    count, sd = ask.counts(far, STEP_SHARE, "far values")
-    seen = (count > VISIBLE * sd) & ~lost
-    if seen.any():
-        which = np.flatnonzero(seen)
-        wide = _far_scales(ask, location, which, present[seen], count[seen])
-        scale[seen] = np.maximum(scale[seen], wide)
-    scale = _in_units_of_others(scale, same & ~seen)
-    # 7. tails, which median deviations do not see, and values too rare to be seen above
-    roots = root_mean_squares(data, location, scale, present)
-    unseen = same & ~seen & (lost | (roots == SMALLEST))
-    return Scales(location, _in_units_of_others(scale * roots, unseen))
+        spent = 1 - (data.left / data.share(1.0)) ** 2
+        most = MOST_SHARE - SQUARE_SHARE - spent
+        mean, variance = zoom(data, octaves, mean, variance, kappa, most)
+    # 4. tails, which a reading does not see; about the centre where most values are there, so that
+    # sparse rows stay sparse
+    location, scale = np.where(reading.mostly_zero, data.centre, mean), np.sqrt(variance)
+    return Scales(location, scale * root_mean_squares(data, location, scale, n, mean))
 
 
-def _present(data: PrivateData) -> tuple[np.ndarray, float]:
-    """About how many records have every feature: all of them, unless entries may be absent.
+def _looks(
+    data: PrivateData, n: np.ndarray, n_sd: np.ndarray, kappa: float, located: bool
+) -> tuple[CellCounts, Reading]:
+    """Noisy counts of octaves of all features, and what they say."""
+    d = data.n_features
 
-    Also the sd of the noise in that; 0 where nothing was asked besides the number of records.
+    def look(which: np.ndarray, share: float) -> tuple[np.ndarray, float]:
+        centre, unit = data.centre[which], np.ones(len(which))
+        return ask_cells(data, which, centre, unit, EDGES, share, "octaves")
+
+    # 1. all of them
+    counts, sd = look(np.arange(d), max(share_of(kappa, FIRST_LOOK), share_of(kappa, FEW_RECORDS)))
+    octaves = CellCounts(counts, np.full(d, sd), n, n_sd)
+    reading = read_octaves(octaves, located)
+    again = np.flatnonzero(~reading.clear)
+    if not len(again):
+        return octaves, reading
+    # 2. once more those that are not clear; both answers are averaged by inverse variance
+    more, sd = look(again, share_of(kappa, SECOND_LOOK, len(again) / d))
+    weight = 1 / (1 + (octaves.sd[again] / sd) ** 2)
+    counts[again] += (1 - weight[:, None]) * (more - counts[again])
+    octaves.sd[again] *= np.sqrt(weight)
+    return octaves, read_octaves(octaves, located)
+
+
+def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
+    """How many values every feature has, and the sd of the noise in that.
+
+    It has one of every record, unless entries may be absent.
     """
-    n = np.full(data.n_features, data.n)
-    if not data.source.layout.may_miss:
-        return n, 0.0
-    count, sd = ColumnSearch(data).counts(Present(), STEP_SHARE, "present values")
-    return np.clip(count, 1.0, n), sd
-
-
-def _in_units_of_others(scale: np.ndarray, same: np.ndarray) -> np.ndarray:
-    """Of features of which hardly any value differs: rows with one that does will be clipped."""
-    return np.where(same, 1.0 if same.all() else np.median(scale[~same]), scale)
-
-
-def _refine(
-    ask: ColumnSearch,
-    present: np.ndarray,
-    location: np.ndarray,
-    half: np.ndarray,
-    deviation: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Locations and median deviations from them, anew where the location's error outweighs them.
-
-    A median is no farther from a point than the median deviation from that point. What is found is
-    taken only if it is seen to hold for nearly all values: half of them may be equal.
-
-    Parameters
-    ----------
-    present : ndarray of shape (d,)
-        How many values there are.
-    half : ndarray of shape (d,)
-        How far the median may be from its location.
-    deviation : ndarray of shape (d,)
-        Upper ends of their intervals.
-    """
-    location, half, deviation = location.copy(), half.copy(), deviation.copy()
-    many = np.median(present) > SURE * ask.sd(MANY_RECORDS[2])
-    rounds, parts, share = MANY_RECORDS if many else FEW_RECORDS
-    for _ in range(rounds):
-        which = np.flatnonzero(ENOUGH * half >= deviation)
-        if not len(which):
-            break
-        reach = np.minimum(half, deviation)
-        # 1. about the part of what the location may be in which it is
-        centre, spread = _narrow(ask, location, reach, deviation, which, parts, share)
-        # 2. whether that holds for most
-        count, sd = ask.counts(Beyond.about(centre, FAR * spread), share, "far values", which)
-        good = which[count + sd <= MOST_FAR * present[which]]
-        half[which] = 0.0
-        half[good] = reach[good] / parts
-        location[good], deviation[good] = centre[good], spread[good]
-    return location, np.maximum(deviation, POWERS[0])
-
-
-def _narrow(
-    ask: ColumnSearch,
-    location: np.ndarray,
-    reach: np.ndarray,
-    deviation: np.ndarray,
-    which: np.ndarray,
-    parts: int,
-    share: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The middle of that of so many parts of ``location +- reach`` in which the median lies.
-
-    Besides, the median deviations from there, to a power of 2. Only for the features `which`.
-    """
-    centre, spread = location.copy(), deviation.copy()
-    found = ask.search(
-        lambda k: Above(location + reach * (2 * (k + 1) / parts - 1)),
-        parts,
-        share,
-        "medians",
-        which,
-    )
-    centre[which] += reach[which] * ((2 * found + 1) / parts - 1)
-    found = ask.search(
-        lambda k: Beyond.about(centre, deviation * 2.0 ** (k - parts + 1)),
-        parts,
-        share,
-        "median deviations",
-        which,
-    )
-    spread[which] *= 2.0 ** (found - parts + 1)
-    return centre, spread
-
-
-def _far_scales(
-    ask: ColumnSearch,
-    location: np.ndarray,
-    which: np.ndarray,
-    present: np.ndarray,
-    counts: np.ndarray,
-) -> np.ndarray:
-    """Root mean squares of features of which so many values are far: ``a sqrt(p)``.
-
-    p is their share, and a the median of their distances.
-    """
-    k = ask.search(
-        lambda k: Beyond.about(location, POWERS[k]),
-        len(POWERS),
-        RARE_SHARE,
-        "distances of far values",
-        which,
-        counts / 2,
-    )
-    return POWERS[k] / math.sqrt(2) * np.sqrt(np.minimum(counts / present, 1.0))
+    every, mu = np.arange(data.n_features), data.share(COUNT_SHARE)
+    sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
+    n = np.full(len(every), data.counted(mu).n)
+    if data.source.layout.may_miss:
+        whole = (np.zeros_like(n), np.ones_like(n), np.array([-np.inf, np.inf]))
+        counts, sd = ask_cells(data, every, *whole, PRESENT_SHARE, "present values")
+        n = np.clip(counts[:, 0], 1.0, n)
+    return n, np.full_like(n, sd)

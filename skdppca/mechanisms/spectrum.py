@@ -73,6 +73,11 @@ class NoisySpectrum:
         return (offset + np.sign(offset) * root) / 2
 
     @property
+    def visible(self) -> np.ndarray:
+        """Theta, counted from the centre; 0 for what cannot be told from the bulk."""
+        return np.where(self.values > self.edge, self._signal, 0.0)
+
+    @property
     def debiased(self) -> np.ndarray:
         """The eigenvalues without what the noise added, at least `noise_sd`."""
         if not self.noise_sd:

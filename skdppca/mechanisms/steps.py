@@ -10,15 +10,20 @@ import numpy as np
 
 from ..linalg import qr_svd
 from ..noise import NoiseSource
+from ..private_data import PrivateData
 from .block_mean import BlockMean, Gradient
+from .clipping import radius_mu
 
 __all__ = [
     "Step",
+    "chained",
     "combine",
     "geometric",
     "iterate",
+    "left_by",
     "orthonormal_start",
     "predict",
+    "radius_mus",
     "steps",
 ]
 
@@ -54,7 +59,7 @@ def steps(
     ratio : float
         "reuse": each mean costs so many times the last one's square.
     range_share : float
-        Share of the budget ("reuse") or of the records ("split") for the radii.
+        Share of the budget ("reuse", usually at most) or of the records ("split") for the radii.
     searches : int, optional
         "reuse": only so many first steps search a radius, and the others take the last one.
     """
@@ -65,21 +70,45 @@ def steps(
         for others, mine in zip(parts[::2], parts[1::2], strict=True):
             yield partial(mine.ranged_by, others)
         return
-    range_share = 0.0 if bounded else range_share
-    whole = mean.left
-    searches = min(searches or n_steps, n_steps)
-    mu_radius = whole * math.sqrt(range_share / searches)
-    radius = None
+    mus_radius = np.zeros(n_steps)
+    if not bounded:
+        searches = min(searches or n_steps, n_steps)
+        mus_radius[:searches] = radius_mus(mean.data, range_share, searches)
+    mus = left_by(mus_radius, mean.left) * np.sqrt(geometric(ratio, n_steps))
+    yield from chained(mean, mus_radius, mus)
 
-    def step(w: np.ndarray, c: np.ndarray, mu: float, searched: bool) -> Gradient:
+
+def chained(
+    mean: BlockMean, mus_radius: np.ndarray, mus: np.ndarray, radius: float | None = None
+) -> Iterator[Step]:
+    """Steps at these costs; each has the last one's radius, or looks for its own if that costs.
+
+    Parameters
+    ----------
+    radius : float, optional
+        Before the first step; public or released.
+    """
+
+    def step(w: np.ndarray, c: np.ndarray, mu_radius: float, mu: float) -> Gradient:
         nonlocal radius
-        gradient = mean(w, c, mu_radius, mu, None if searched else radius)
+        gradient = mean(w, c, mu_radius, mu, radius)
         radius = gradient.radius
         return gradient
 
-    for t, weight in enumerate(geometric(ratio, n_steps)):
-        mu = whole * math.sqrt((1 - range_share) * weight)
-        yield partial(step, mu=mu, searched=t < searches)
+    for mu_radius, mu in zip(mus_radius, mus, strict=True):
+        yield partial(step, mu_radius=float(mu_radius), mu=float(mu))
+
+
+def radius_mus(data: PrivateData, range_share: float, searches: int) -> np.ndarray:
+    """What so many radii cost, together usually so much of mu^2 of what is left, or less."""
+    usual = data.left * math.sqrt(range_share / searches)
+    return np.full(searches, radius_mu(data, usual, usual))
+
+
+def left_by(mus: np.ndarray, budget: float) -> float:
+    """What a budget leaves when these are paid."""
+    # less what rounding may add to a small difference
+    return budget if math.isinf(budget) else math.sqrt(budget**2 - float(mus @ mus)) * (1 - 1e-9)
 
 
 def geometric(ratio: float, n_steps: int) -> np.ndarray:
@@ -165,7 +194,11 @@ def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndar
 
 
 def iterate(
-    todo: list[Step], start: np.ndarray, learning_rate: float | str, predicts: bool
+    todo: list[Step],
+    start: np.ndarray,
+    learning_rate: float | str,
+    predicts: bool,
+    prediction: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Oja's iteration over private means.
 
@@ -177,6 +210,8 @@ def iterate(
         ``eta_t = learning_rate / (t ||W^T G||)``, or infinite.
     predicts : bool
         Ask for the means around what the last one predicts, or around 0.
+    prediction : ndarray of shape (p, d), optional
+        What the first one is asked around; 0 by default.
 
     Returns
     -------
@@ -184,7 +219,8 @@ def iterate(
     core : ndarray of shape (p, p)
         The mean matrix within them, as the last step saw it.
     """
-    directions, prediction = start, np.zeros_like(start)
+    directions = start
+    prediction = np.zeros_like(start) if prediction is None else prediction
     core = np.zeros((len(start), len(start)))
     variance = math.inf
     for t, step in enumerate(todo, start=1):

@@ -11,13 +11,14 @@ from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from ..statistics import BoundedTotal, Spreads
 from .block_mean import BlockMean
-from .clipping import count_rows, excess_records
+from .clipping import clip_radius, count_rows, expected_norms, radius_mu
 
 __all__ = ["Variances", "release_variances"]
 
-# Shares of what is paid for all variances: of the Rayleigh matrix, of the total; a quarter of
-# each goes to its radius, and of groups the number of rows takes as much as the total.
-RAYLEIGH_SHARE, RADIUS_SHARE = 0.6, 0.25
+# Share of the Rayleigh matrix in what is paid for all variances; the total gets the rest, and of
+# groups half of that the number of rows. Of each so much is for its radius, usually and at most.
+RAYLEIGH_SHARE = 0.6
+RADIUS_SHARE, MAX_RADIUS_SHARE = 0.25, 0.5
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,17 @@ def release_variances(data: PrivateData, directions: np.ndarray, core: np.ndarra
 
 def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:
     """The parts of a radius, which a norm bound saves, and of the sum that it clips."""
-    share = RADIUS_SHARE if searched or data.norm_bound is None else 0.0
-    return mu * math.sqrt(share), mu * math.sqrt(1 - share)
+    if data.exact or (data.norm_bound is not None and not searched):
+        return 0.0, mu
+    mu_radius = radius_mu(data, mu * math.sqrt(RADIUS_SHARE), mu * math.sqrt(MAX_RADIUS_SHARE))
+    return mu_radius, math.sqrt(mu**2 - mu_radius**2)
 
 
 def _total(data: PrivateData, mu_radius: float, mu: float) -> tuple[float, float]:
     """Mean summed squared distance of a record's rows from the centre, and its noise's sd."""
     spreads, radius = Spreads(data.centre), data.norm_bound
-    if data.exact:
-        radius = math.inf
-    elif radius is None:
-        excess = min(excess_records(data.n, 1, mu, mu_radius), data.n / 2)
-        radius = data.radius(spreads, excess, mu_radius, "radius of the total")
+    if data.exact or radius is None:
+        name = "radius of the total"
+        radius = clip_radius(data, spreads, 1, mu, mu_radius, name, expected=expected_norms(data))
     answer = data.ask(BoundedTotal(spreads, radius, power=2), mu, "total variance")
     return max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n

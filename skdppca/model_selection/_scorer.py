@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import excess_records
+from ..mechanisms.clipping import clip_radius, expected_norms
 from ..privacy import Spender
 from ..private_data import PrivateData
 from ..statistics import CapturedTotal, Spreads
@@ -68,11 +68,12 @@ def prepare_scorer(data: PrivateData, centred: bool, mu_score: float) -> Scorer:
     """
     data = data.counted(data.share(COUNT_SHARE))
     if centred:
-        data = rough_centre(data)
+        data = rough_centre(data).data
     radius = data.norm_bound
     if radius is None:
-        mu_radius = data.left
-        excess = min(excess_records(data.n, 1, mu_score, mu_radius), data.n / 2)
         name = "clipping norm of the scores"
-        radius = data.radius(Spreads(data.centre), excess, mu_radius, name)
+        spreads, mu_radius = Spreads(data.centre), data.left
+        radius = clip_radius(
+            data, spreads, 1, mu_score, mu_radius, name, expected=expected_norms(data)
+        )
     return Scorer(data, radius, mu_score)

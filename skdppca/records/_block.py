@@ -75,6 +75,14 @@ class Block(Protocol):
         A group counts by the mean over its rows.
         """
 
+    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        """Add how much of the records lies in every cell of some features.
+
+        A group counts by the shares of its rows. `out` has a row for each of the features `which`,
+        and ``cell(values, k)`` numbers the cells of values of the k-th of them from 1; 0 and
+        numbers beyond the last one are no cells.
+        """
+
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         """Add the weighted sum of the records' residuals, of shape (p, d).
 

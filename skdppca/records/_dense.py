@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._block import ColumnFunction, Residual
+from ._cells import tally
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
 
@@ -104,6 +105,10 @@ class DenseRows(ProductResiduals):
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
         out += np.ones(len(self.rows)) @ f(self.rows, slice(None))
+
+    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        cells = cell(self.rows[:, which], slice(None))
+        out += tally(cells, np.arange(len(which)), out.shape)
 
     def add_products(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ._block import ColumnFunction, Residual
+from ._cells import exact_shares, tally_groups
 from ._dense import DenseRows
 from ._numbers import add_upper_gram, aligned_empty, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals
@@ -57,6 +58,9 @@ class DenseGroups(_Groups):
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
         sums = self._sums(f(self.rows, slice(None)).astype(np.float64))
         out += (sums / self.sizes[:, None]).sum(axis=0)
+
+    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        out += tally_groups(cell(self.rows[:, which], slice(None)), self.sizes, out.shape)
 
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
         squares = row_squares(self._rows.weighted(None, centre, 0.0))
@@ -118,6 +122,12 @@ class LargeGroup(_Groups):
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
         out += sum(f(part.rows, slice(None)).sum(axis=0) for part in self.parts()) / self.size
+
+    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        counts = np.zeros(out.shape, np.int64)
+        for part in self.parts():
+            part.add_cells(counts, which, cell)
+        out += exact_shares(counts, self.size)
 
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
         squares = [row_squares(part.weighted(None, centre, 0.0)).sum() for part in self.parts()]

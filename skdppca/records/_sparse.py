@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ._block import ColumnFunction, Residual
+from ._cells import tally
 from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
 from ._residuals import DENSE_ENTRIES, ProductResiduals
@@ -99,6 +100,18 @@ class SparseRows(ProductResiduals):
         stored = np.bincount(rows.indices, minlength=d)
         out += np.bincount(rows.indices, weights=f(rows.data, rows.indices), minlength=d)
         out += (rows.shape[0] - stored) * f(np.zeros(d), slice(None))
+
+    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        rows, every = self.rows, np.arange(len(which))
+        place = np.full(rows.shape[1], -1)
+        place[which] = every
+        k = place[rows.indices]
+        stored = k >= 0
+        k, values = k[stored], rows.data[stored]
+        out += tally(cell(values, k), k, out.shape)
+        # all other entries are 0, and are counted without being there
+        zeros = rows.shape[0] - np.bincount(k, minlength=len(which))
+        out += tally(cell(np.zeros(len(which)), slice(None)), every, out.shape, zeros)
 
     def add_products(
         self,

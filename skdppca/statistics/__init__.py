@@ -3,8 +3,8 @@
 from .base import KINDS, Measure, Rounding, Statistic, View, around, decode, encode
 from .captured import CapturedTotal
 from .cells import Histogram
-from .columns import Above, Beyond, ColumnCounts, Condition, MeanSquares, Present
-from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond
+from .columns import ColumnCells, MeanSquares
+from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, MeasureHistogram
 from .gram import ClippedGram, clip_measure
 from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
 from .pairs import AdjacentDifferences, KendallMatrix
@@ -16,15 +16,12 @@ from .views import Explicit, Interactions, LargestEntries, MeanRows, Scaled, Sco
 
 __all__ = [
     "KINDS",
-    "Above",
     "AdjacentDifferences",
-    "Beyond",
     "BoundedTotal",
     "CapturedTotal",
     "ClippedGram",
     "ClippedSum",
-    "ColumnCounts",
-    "Condition",
+    "ColumnCells",
     "Count",
     "CountBeyond",
     "CountsBeyond",
@@ -38,8 +35,8 @@ __all__ = [
     "MeanRows",
     "MeanSquares",
     "Measure",
+    "MeasureHistogram",
     "NormProduct",
-    "Present",
     "ProductSum",
     "ResidualNorms",
     "ResidualSum",

@@ -23,7 +23,7 @@ __all__ = [
     "encode",
 ]
 
-# The closed set: every measure, statistic, condition and view under its own name.
+# The closed set: every measure, statistic and view under its own name.
 KINDS: dict[str, type[Kind]] = {}
 
 

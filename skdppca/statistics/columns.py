@@ -1,119 +1,83 @@
-"""Sums of every feature by itself: how many values satisfy a condition, and mean squares."""
+"""Sums of every feature by itself: histograms, and mean squares."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from ..records import ColumnFunction, Layout, Records, SquaredDeviations, summation_error
-from .base import Kind, Rounding, Statistic, check_grouped
-from .lemmas import box_sum, psd_sum
+from ..records import Layout, Records, SquaredDeviations, summation_error
+from .base import Rounding, Statistic, check_grouped
+from .cells import NO_ERROR
+from .lemmas import psd_sum
 from .measures import Distances
 from .sums import clip_weights
 
-__all__ = ["Above", "Beyond", "ColumnCounts", "Condition", "MeanSquares", "Present"]
-
-
-class Condition(Kind, ABC):
-    """What a value may satisfy or not, by its feature. An absent entry, a NaN, never does."""
-
-    @abstractmethod
-    def holds(self, x: np.ndarray, j: Any) -> np.ndarray:
-        """Whether values of the features j (indices, or a slice for all) satisfy it."""
+__all__ = ["ColumnCells", "MeanSquares"]
 
 
 @dataclass(frozen=True, eq=False)
-class Above(Condition):
-    """A value lies above its feature's point."""
+class ColumnCells(Statistic):
+    """How much of the records lies in every cell, feature by feature.
 
-    points: np.ndarray
+    A value x of a feature lies in the cell of two neighbouring edges if ``(x - c) / u`` is no less
+    than the lower and less than the upper one. An absent entry lies in none, and neither does what
+    is beyond all edges. A row weighs 1 in a cell, a group the share of its rows there.
 
-    def holds(self, x: np.ndarray, j: Any) -> np.ndarray:
-        return x > self.points[j]
-
-
-@dataclass(frozen=True, eq=False)
-class Beyond(Condition):
-    """A value lies outside of its feature's interval."""
-
-    low: np.ndarray
-    high: np.ndarray
-
-    @classmethod
-    def about(cls, centre: np.ndarray, distance: np.ndarray) -> Self:
-        """A value lies farther than that from its feature's centre."""
-        return cls(centre - distance, centre + distance)
-
-    def holds(self, x: np.ndarray, j: Any) -> np.ndarray:
-        return (x < self.low[j]) | (x > self.high[j])
-
-
-@dataclass(frozen=True, eq=False)
-class Present(Condition):
-    """A value is there at all."""
-
-    def holds(self, x: np.ndarray, j: Any) -> np.ndarray:
-        return ~np.isnan(x)
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnCounts(Statistic):
-    """How many records satisfy a condition, feature by feature; a group counts its share of rows.
-
-    With ``low=-1`` less how many do not: the exact n stays inside, and under add-remove the noise
-    is half of what it is of a count that is held against half of n.
-
-    Proof. A row adds 1 to a feature whose value satisfies the condition, `low` to one whose value
-    does not, and 0 where the entry is absent; a group adds the mean of that over its rows. So every
-    record adds a number between `low` and 1 to each of so many features (`lemmas.box_sum`): adding
-    one moves the counts by at most ``sqrt(size)``, exchanging one by ``(1 - low) sqrt(size)``.
-    Attained by a record that satisfies all, and one that satisfies none.
+    Proof. Of each feature a record has weights p of at least 0, which add up to at most 1: its rows
+    are shared out, and rounding down makes shares no larger. So ``||p||_2 <= ||p||_1 <= 1``, and
+    all its weights are the diagonal of a positive semi-definite matrix of norm at most
+    ``sqrt(size)``, of so many features (`lemmas.psd_sum`). *Adding* the record moves the weights by
+    at most ``sqrt(size)``; *replacing* it by one of weights q by ``||p - q||^2 = ||p||^2 + ||q||^2
+    - 2 p.q <= 2 size``. Attained by a record that lies in one cell of every feature, and by another
+    that lies in other ones. The number of cells does not matter.
 
     Parameters
     ----------
-    condition : Condition
-    n_features : int
-    which : ndarray of int or None
-        Only these features, public or released; None for all.
-    low : float
-        0 or -1.
+    which : ndarray of int
+        The features, each once; public or released.
+    centre, unit : ndarray of shape (len(which),)
+        c and u, which is positive; public or released.
+    edges : ndarray
+        Increasing, the same for all features; the outer ones may be infinite.
     grouped : bool
-        A record is a group of rows, and adds fractions.
+        A record is a group of rows.
     """
 
-    condition: Condition
-    n_features: int
-    which: np.ndarray | None = None
-    low: float = 0.0
+    which: np.ndarray
+    centre: np.ndarray
+    unit: np.ndarray
+    edges: np.ndarray
     grouped: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.n_features if self.which is None else len(self.which),)
+        return len(self.which), len(self.edges) - 1
 
     def sensitivity(self, adjacency: str) -> float:
-        return box_sum(self.low, 1.0, self.shape[0], adjacency)
+        return psd_sum(math.sqrt(len(self.which)), adjacency)
 
     def check(self, layout: Layout) -> None:
         check_grouped(self, layout)
 
     def rounding(self, layout: Layout) -> Rounding:
-        if not self.grouped:  # whole numbers
-            return Rounding()
-        terms = 2 * math.sqrt(self.shape[0])
-        return Rounding(total=summation_error(terms, layout.span_rows, 1))
+        return Rounding(total=NO_ERROR if self.grouped else 0.0)
 
     def total(self, records: Records) -> np.ndarray:
-        holds, low = self.condition.holds, self.low
-        if records.layout.may_miss:
-            total = _columns(records, lambda x, j: (1 - low) * holds(x, j) + low * ~np.isnan(x))
-        else:
-            total = (1 - low) * _columns(records, holds) + low * records.private_n
-        return total if self.which is None else total[self.which]
+        absent = np.full(records.n_features, np.nan)
+        return records.fold(
+            lambda out, block, _: block.add_cells(out, self.which, self._cell),
+            self.shape,
+            fill=absent,
+        )
+
+    def _cell(self, x: np.ndarray, k: Any) -> np.ndarray:
+        """How many edges lie at or below: those of what is absent or overflows are all."""
+        with np.errstate(all="ignore"):
+            units = (x - self.centre[k]) / self.unit[k]
+        return np.searchsorted(self.edges, units, side="right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +127,3 @@ class MeanSquares(Statistic):
             lambda out, block, norms: block.add_moment(out, clip_weights(norms, self.bound), None),
             self.shape,
         )
-
-
-def _columns(records: Records, f: ColumnFunction) -> np.ndarray:
-    """The sum of ``f`` of the records' values, feature by feature; absent entries stay NaN."""
-    absent = np.full(records.n_features, np.nan)
-    return records.fold(
-        lambda out, block, _: block.add_columns(out, f), (records.n_features,), fill=absent
-    )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from skdppca import DPPowerMethod
+from skdppca.decomposition.dp_power import mechanism
 from skdppca.private_data import PrivateData
 from skdppca.records import Interactions
 from skdppca.statistics import products, residuals
@@ -163,8 +164,8 @@ def unclipped(norms, *_):
 def without_clipping(monkeypatch):
     monkeypatch.setattr(residuals, "clip_weights", unclipped)
     monkeypatch.setattr(products, "clipping", unclipped)
-    # With so few records the search may find a radius that the sum is too far from for the grid.
-    monkeypatch.setattr(PrivateData, "radius", lambda *_: RADIUS**2)
+    # So few records show no radius; the default is too small for sums that are not clipped.
+    monkeypatch.setattr(mechanism, "clip_radius", lambda *_, **__: RADIUS**2)
 
 
 @pytest.mark.usefixtures("without_clipping")

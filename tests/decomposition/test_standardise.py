@@ -45,7 +45,7 @@ def test_it_works_around_a_public_point(factory, parameters):
     X = ROWS if "mean" in parameters else ROWS - 3.0 * UNITS
     pca = factory(2, scale="private", epsilon=2.0, random_state=0, **parameters).fit(X)
     assert captured(pca) > 0.9
-    assert "medians" not in [spending.name for spending in pca.privacy_.spendings]
+    assert "closer cells" not in [spending.name for spending in pca.privacy_.spendings]
     np.testing.assert_allclose(pca.mean_, parameters.get("mean", 0.0), rtol=1e-12)
 
 
@@ -182,7 +182,7 @@ def test_everything_is_in_one_charge_and_one_report(factory, adjacency):
     assert len(accountant.receipts) == 1
     assert accountant.spent.epsilon == pytest.approx(1.0, rel=1e-6)
     names = [spending.name for spending in pca.privacy_.spendings]
-    assert {"medians", "median deviations", "far values"} < set(names)
+    assert {"octaves", "closer cells", "mean squares"} < set(names)
     plain = factory(2, adjacency=adjacency).fit(ROWS).privacy_
     assert pca.privacy_.event == plain.event
 

@@ -188,9 +188,9 @@ def test_a_prediction_makes_residuals_short_and_the_noise_small(kind):
     np.testing.assert_allclose(found["exact"].mean, expected, atol=1e-4)
 
 
-def test_what_is_known_of_the_radius_is_not_searched():
+def test_what_is_known_of_the_radius_is_not_looked_for():
     data = private_data(BASE, 1.0, centre=CENTRE, n=40.0)
-    found = BlockMean(data)(W, np.zeros_like(W), 0.3, 0.5, radius=7.0)
+    found = BlockMean(data)(W, np.zeros_like(W), 0.0, 0.5, radius=7.0)
     assert isinstance(found, Gradient)
     assert found.radius == 7.0
     (query,) = data.spender.queries
@@ -198,6 +198,17 @@ def test_what_is_known_of_the_radius_is_not_searched():
     bounded = private_data(BASE, 1.0, centre=CENTRE, n=40.0, norm_bound=3.0)
     assert BlockMean(bounded)(W, np.zeros_like(W), 0.3, 0.5).radius == 9.0
     assert len(bounded.spender.queries) == 1
+
+
+@pytest.mark.parametrize(("n", "seen"), [(4000, True), (10, False)])
+def test_a_radius_that_is_not_seen_is_the_last_one(n, seen):
+    rows = RNG.normal(size=(n, D))
+    data = private_data(rows, 1.0, n=float(n))
+    found = BlockMean(data)(W, np.zeros_like(W), 0.05, 0.5, radius=7.0)
+    norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(rows @ W.T, axis=1)
+    assert (found.radius == 7.0) == (not seen)
+    if seen:
+        assert 0.01 < np.mean(norms > found.radius) < 0.2
 
 
 def test_parts_spend_all_they_have_on_their_own_records():

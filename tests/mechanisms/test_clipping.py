@@ -8,15 +8,21 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.clipping import (
+    FAR_ABOVE,
     Clip,
+    Expected,
+    clip_radius,
     clip_records,
     count_rows,
     excess_records,
-    is_hopeless,
-    search_mu,
+    expected_norms,
+    expected_products,
+    median_distance,
+    radius_share,
+    with_length,
 )
-from skdppca.private_data import GRID, PrivateData
-from skdppca.statistics import GramNorms
+from skdppca.mechanisms.norm_histogram import EDGES
+from skdppca.statistics import Distances
 
 from ..asking import private_data
 
@@ -33,43 +39,130 @@ def cost(data):
     return math.fsum(query.mu**2 for query in data.spender.queries)
 
 
+def beyond(rows, radius):
+    """The share of rows that are longer."""
+    return np.mean(np.linalg.norm(rows, axis=1) > radius)
+
+
 def test_excess_vanishes_as_n_grows_and_grows_with_the_noise():
-    small = excess_records(1e3, 2000, 0.2, 0.05) / 1e3
-    large = excess_records(1e6, 2000, 0.2, 0.05) / 1e6
+    small = excess_records(1e3, 2000, 0.2) / 1e3
+    large = excess_records(1e6, 2000, 0.2) / 1e6
     assert small > 1 > 0.1 > large >= 0.03
 
 
 def test_without_noise_nothing_is_clipped():
     data = private_data(ROWS, math.inf, n=20_000.0)
-    assert excess_records(1e3, 2000, math.inf, math.inf) == 0
     assert clip_records(data, 15, math.inf) == Clip(math.inf)
-    assert search_mu(data, 0.02, 0.05) == math.inf
+    assert clip_radius(data, Distances(np.zeros(5)), 15, math.inf, math.inf, "r") == math.inf
+    assert radius_share(data, 0.02, 0.05) == math.inf
+    assert with_length(data).length is None
     assert names(data) == []
 
 
-@pytest.mark.parametrize("n", [10.0, 300.0, 1e9])
-def test_a_search_takes_what_it_is_worth_between_two_shares(n):
-    data = private_data(ROWS, 2.0, n=n)
-    least, most = data.share(0.02), data.share(0.05)
-    mu = search_mu(data, 0.02, 0.05)
-    assert least <= mu <= most
-    assert mu == (most if n == 10 else least if n == 1e9 else mu)
-    assert is_hopeless(n, mu) == (n == 10)
+@pytest.mark.parametrize(("n", "expected"), [(10.0, 0.05), (200.0, None), (1e3, 0.02), (1e9, 0.0)])
+def test_a_radius_takes_what_it_is_worth_between_two_shares(n, expected):
+    data = private_data(ROWS, 0.5, n=n)
+    found = (radius_share(data, 0.02, 0.05) / 0.5) ** 2
+    if expected is None:
+        assert 0.02 < found < 0.05
+    else:
+        assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_the_clipping_norm_leaves_out_a_few_records_and_costs_its_share(scale):
-    data = private_data(scale * ROWS, 2.0, n=20_000.0)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_clipping_norm_leaves_out_a_few_records_at_one_question(scale, adjacency):
+    data = private_data(scale * ROWS, 2.0, n=20_000.0, adjacency=adjacency)
     clip = clip_records(data, 15, data.left)
     assert not clip.spherical
-    assert clip.radius in GRID
-    beyond = np.mean(np.linalg.norm(scale * ROWS, axis=1) > clip.radius)
-    assert 0 < beyond < 0.1
-    assert set(names(data)) == {"clipping norm"}
+    assert 0.01 < beyond(scale * ROWS, clip.radius) < 0.06
+    assert names(data) == ["clipping norm"]
     assert cost(data) <= 0.03 * 2.0**2 * (1 + 1e-12)
 
 
-def test_a_public_bound_saves_the_search():
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_a_radius_lies_at_the_wanted_quantile(share):
+    data = private_data(ROWS, 2.0, n=20_000.0)
+    mu = 8 * math.sqrt(15) / (share * 20_000)
+    radius = clip_radius(data, Distances(np.zeros(5)), 15, mu, 0.2, "r")
+    # a cell's norms are taken to be spread evenly
+    assert beyond(ROWS, radius) == pytest.approx(share, abs=0.06)
+
+
+@pytest.mark.parametrize("most", [0.5, 0.9])
+def test_no_more_are_clipped_than_may_be(most):
+    data = private_data(ROWS, 2.0, n=20_000.0)
+    radius = clip_radius(data, Distances(np.zeros(5)), 15, 1e-9, 0.2, "r", most=most)
+    assert beyond(ROWS, radius) == pytest.approx(most, abs=0.07)
+
+
+def test_norms_that_are_not_seen_are_what_is_expected():
+    """With nothing expected, nearly all records are clipped: that keeps their directions."""
+    data = private_data(ROWS[:50], 0.1, n=50.0)
+
+    def radius(*expected):
+        return clip_radius(data, Distances(np.zeros(5)), 15, 0.1, 0.01, "r", 1.0, 0.5, *expected)
+
+    assert radius() == EDGES[0]
+    assert radius(Expected(7.0, 100.0)) == 7.0
+
+
+def test_norms_longer_than_expected_are_taken_for_noise_unless_they_stand_out():
+    rows = np.vstack([ROWS[:500], np.full((600, 5), 1e6)])
+    data = private_data(rows, 2.0, n=1100.0)
+    asked = Distances(np.zeros(5)), 15, 2.0, 0.02, "r"
+    assert clip_radius(data, *asked) > 1e6
+    assert clip_radius(data, *asked, expected=Expected(3.0, 50.0)) < 50
+    many = private_data(np.vstack([rows, rows]), 2.0, n=2200.0)
+    assert clip_radius(many, *asked, expected=Expected(3.0, 50.0)) > 1e6
+
+
+@pytest.mark.parametrize("told", [{}, {"norm_bound": 3.0}, {"length": 2.0}])
+def test_how_long_records_are_is_asked_once(told):
+    data = private_data(ROWS, 1.0, n=20_000.0, **told)
+    found = with_length(data)
+    if told:
+        assert found is data
+        assert names(data) == []
+        return
+    assert found.length == pytest.approx(np.median(np.linalg.norm(ROWS, axis=1)), rel=0.1)
+    assert names(data) == ["length of the records"]
+    assert cost(data) <= 0.002 * (1 + 1e-12)
+    assert with_length(found) is found
+
+
+def test_how_long_records_are_is_forgotten_where_it_does_not_hold():
+    found = with_length(private_data(ROWS, 1.0, n=20_000.0))
+    assert found.portion(0.1).length == found.length
+    assert found.about(np.ones(5)).length is None
+    assert found.scaled(np.full(5, 3.0)).length is None
+
+
+def test_too_few_records_have_no_length():
+    data = private_data(ROWS[:20], 1.0, n=20.0)
+    found = with_length(data)
+    assert found.length is None
+    assert expected_norms(found) == Expected() == expected_products(found, None)
+    assert expected_products(found, 5.0) == Expected(5.0)
+    assert cost(data) <= 0.04 * (1 + 1e-12)
+
+
+def test_products_are_no_longer_than_squares():
+    data = private_data(ROWS, length=3.0)
+    assert expected_norms(data) == Expected(3.0, FAR_ABOVE * 3)
+    assert expected_products(data, None).typical < expected_products(data, None).longest / 100
+    assert expected_products(data, 5.0) == Expected(5.0, FAR_ABOVE * 9)
+
+
+def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
+    data = private_data(ROWS, 1.0, n=20_000.0)
+    exact = np.median(np.linalg.norm(ROWS, axis=1))
+    assert median_distance(data, 0.2) == pytest.approx(exact, rel=0.1)
+    few = private_data(ROWS[:20], 1.0, n=20.0, length=7.0)
+    assert median_distance(few, 0.02) == 7.0
+
+
+def test_a_public_bound_saves_the_question():
     data = private_data(ROWS, n=20_000.0, norm_bound=7.0)
     assert clip_records(data, 15, 1.0) == Clip(7.0)
     assert names(data) == []
@@ -90,22 +183,39 @@ def test_rows_are_scaled_to_one_norm_if_asked_for(told):
     assert names(data) == []
 
 
-def test_half_of_the_groups_at_least_are_left_as_they_are(monkeypatch):
-    asked = []
-    monkeypatch.setattr(PrivateData, "radius", lambda self, *told: asked.append(told) or 3.0)
-    for mu in (0.002, 0.05, 2.0):
-        assert clip_records(private_data(ROWS, mu, groups=GROUPS, n=5000.0), 15, mu) == Clip(3.0)
-    assert {measure.key for measure, *_ in asked} == {GramNorms(np.zeros(5)).key}
-    few, some, many = (excess for _, excess, _, _ in asked[::-1])
-    assert few < some < many == 2500
+@pytest.mark.parametrize("n", [20, 50])
+def test_rows_are_scaled_to_one_norm_where_none_is_seen(n, monkeypatch):
+    data = private_data(ROWS[:n], 40.0 / n, n=float(n))
+    monkeypatch.setattr("skdppca.mechanisms.clipping.INSIDE", 0.0)
+    clip = clip_records(data, 1, 1e3)
+    assert clip == Clip(1.0, spherical=True)
+    assert names(data) == ["clipping norm"]
+
+
+def test_half_of_the_groups_at_least_are_left_as_they_are():
+    norms = np.sqrt(np.linalg.norm(grams(), axis=(1, 2)))
+    for mu in (0.01, 0.05, 2.0):
+        data = private_data(ROWS, 2.0, groups=GROUPS, n=5000.0)
+        clip = clip_records(data, 15, mu)
+        assert not clip.spherical
+        assert np.mean(norms > clip.radius) < 0.6
+
+
+def test_groups_that_are_not_seen_are_clipped_to_one_norm():
+    data = private_data(ROWS[:80], 0.1, groups=GROUPS[:80], n=20.0)
+    assert clip_records(data, 15, 0.1) == Clip(EDGES[0])
+
+
+def grams():
+    """Of the groups."""
+    return np.einsum("gij,gil->gjl", *[ROWS.reshape(-1, 4, 5)] * 2)
 
 
 def test_a_clipping_norm_bounds_the_groups_gram_matrices():
     data = private_data(ROWS, 2.0, groups=GROUPS, n=5000.0)
     clip = clip_records(data, 15, data.left)
     assert not clip.spherical
-    grams = np.einsum("gij,gil->gjl", *[ROWS.reshape(-1, 4, 5)] * 2)
-    inside = np.mean(np.sqrt(np.linalg.norm(grams, axis=(1, 2))) <= clip.radius)
+    inside = np.mean(np.sqrt(np.linalg.norm(grams(), axis=(1, 2))) <= clip.radius)
     assert 0.9 < inside < 1
 
 
@@ -124,3 +234,10 @@ def test_rows_are_no_fewer_than_groups_and_exact_without_noise():
     assert count_rows(private_data(ROWS, 2.0, groups=GROUPS, n=1e6), 0.1, 0.1) == 1e6
     exact = private_data(ROWS, math.inf, groups=GROUPS, n=5000.0)
     assert count_rows(exact, math.inf, math.inf) == 20_000
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_of_too_few_groups_are_no_wild_number(seed):
+    """Groups whose sizes are not seen count once, and no bound lies beyond all sizes there are."""
+    data = private_data(ROWS[:80], 2.0, groups=GROUPS[:80], n=20.0, seed=seed)
+    assert count_rows(data, 0.02, 0.3) < 60

@@ -21,7 +21,8 @@ def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
     n = len(X) if groups is None else len(np.unique(groups))
     X = sparse.csr_array(X) if groups is None and seed % 2 else X
     data = private_data(X, mu, groups=groups, adjacency=adjacency, seed=seed)
-    return root_mean_squares(data, CENTRE, UNIT, np.full(3, float(n))), data.spender
+    n = np.full(3, float(n))
+    return root_mean_squares(data, CENTRE, UNIT, n, CENTRE), data.spender
 
 
 @BOTH
@@ -41,7 +42,8 @@ def test_sparse_rows_stay_sparse_about_zero(monkeypatch):
     X = sparse.csr_array((twice, *places), shape=(200, 3))
     monkeypatch.setattr(sparse.csr_array, "toarray", None)
     data = private_data(Records(X, scale=np.array([1.0, 2.0, 4.0])), 1e5)
-    mine = root_mean_squares(data, np.zeros(3), UNIT / 4, np.full(3, 200.0))
+    about = np.zeros(3)
+    mine = root_mean_squares(data, about, UNIT / 4, np.full(3, 200.0), about)
     monkeypatch.undo()
     squares = (X.toarray() / [1.0, 2.0, 4.0] / (UNIT / 4)) ** 2
     norms = np.linalg.norm(squares, axis=1)
@@ -64,16 +66,28 @@ def test_a_feature_is_divided_by_how_many_records_have_it():
     half = np.where(np.arange(200)[:, None] % 2 == 0, np.nan, ROWS[:, 1:2])
     X = np.hstack([ROWS[:, :1], half, ROWS[:, 2:]])
     data = private_data(X, 1e4, may_miss=True)
-    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]))
+    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]), CENTRE)
     true = np.sqrt(np.nanmean(((X - CENTRE) / UNIT) ** 2, axis=0))
     np.testing.assert_allclose(mine, true, rtol=0.05)
 
 
 def test_features_that_too_few_records_have_are_hidden_alone():
     data = private_data(ROWS, 50.0)
-    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 1.0, 200.0]))
+    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 1.0, 200.0]), CENTRE)
     assert mine[1] == 1.0
     assert np.all(mine[[0, 2]] != 1.0)
+
+
+def test_they_are_about_the_mean_though_they_are_asked_about_a_centre():
+    mean = ROWS.mean(axis=0) + UNIT / 2
+    data = private_data(ROWS, 1e4)
+    mine = root_mean_squares(data, CENTRE, UNIT, np.full(3, 200.0), mean)
+    # the mean's part of a square is known in units of the scale, whatever that is off by
+    part = 1 + ((mean - CENTRE) / UNIT) ** 2
+    squares = np.mean(((ROWS - CENTRE) / UNIT) ** 2, axis=0) / part
+    np.testing.assert_allclose(mine, np.sqrt(np.maximum(squares, 0.25)), rtol=0.05)
+    hidden = root_mean_squares(private_data(ROWS, 0.05), CENTRE, UNIT, np.full(3, 200.0), mean)
+    np.testing.assert_array_equal(hidden, 1.0)
 
 
 @BOTH

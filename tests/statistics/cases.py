@@ -15,14 +15,12 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.statistics import (
     KINDS,
-    Above,
     AdjacentDifferences,
-    Beyond,
     BoundedTotal,
     CapturedTotal,
     ClippedGram,
     ClippedSum,
-    ColumnCounts,
+    ColumnCells,
     Count,
     CountBeyond,
     CountsBeyond,
@@ -36,8 +34,8 @@ from skdppca.statistics import (
     MeanRows,
     MeanSquares,
     Measure,
+    MeasureHistogram,
     NormProduct,
-    Present,
     ProductSum,
     ResidualNorms,
     ResidualSum,
@@ -74,6 +72,7 @@ CENTRE = np.array([0.5, -1.0, 0.0, 2.0])
 FAR = np.full(D, 100.0)
 SCALE = np.array([0.5, 1.0, 3.0, 20.0])
 BASIS = np.linalg.qr(RNG.normal(size=(D, D)))[0]
+EVERY_ONE, SOME = np.arange(D), np.array([3, 1])
 ONE, TWO, ALL = BASIS[:1], BASIS[:2], BASIS
 AXES = np.eye(D)[:2]
 
@@ -231,6 +230,8 @@ ONE_COLUMN = dict.fromkeys(
     "all rows of Q are taken to be as long as the longest, and to point wherever they are worst",
 )
 LOOSE = {(1, 1), (1, 3)}
+LINE = np.array([-np.inf, 1e300])
+ONE_CELL = {"replace-one": "both records lie in the one cell, or one of them in none"}
 
 # A row per statistic. Whoever adds a statistic adds a row.
 CASES: dict[str, list[Case]] = {
@@ -260,6 +261,14 @@ CASES: dict[str, list[Case]] = {
             prepare=paired(MeanRows(ZERO)),
             adds_up=False,
         ),
+    ],
+    "MeasureHistogram": [
+        Case(MeasureHistogram(Distances(CENTRE), np.array([0.5, 1.0, 8.0]))),
+        Case(MeasureHistogram(Distances(FAR), 2.0 ** np.arange(-40.5, 41.0, 0.5))),
+        Case(MeasureHistogram(Spreads(ZERO), np.array([1e-3, 1.0, 2.0]))),
+        Case(MeasureHistogram(GramNorms(CENTRE, 0.25), np.array([1.0, 2.0, 4.0])), GROUPS),
+        Case(MeasureHistogram(RowCounts(), np.array([0.5, 1.0, 2.0, 4.0])), GROUPS),
+        Case(MeasureHistogram(residual(TWO, PREDICTED, CENTRE), np.array([1.0, 4.0, 64.0]))),
     ],
     "BoundedTotal": [
         Case(BoundedTotal(RowCounts(), 20), GROUPS),
@@ -372,20 +381,16 @@ CASES: dict[str, list[Case]] = {
         for radius in (None, 2.0)
         for offsets in (None, 1, 2)
     ],
-    "ColumnCounts": [
+    "ColumnCells": [
         *(
-            Case(ColumnCounts(condition, D, which, low), ROWS)
-            for low in (0.0, -1.0)
-            for condition, which in (
-                (Above(CENTRE), None),
-                (Beyond(CENTRE - SCALE, CENTRE + SCALE), None),
-                (Beyond(CENTRE - SCALE, CENTRE + SCALE), np.array([1, 3])),
+            Case(ColumnCells(which, CENTRE[which], SCALE[which], edges, grouped), forms)
+            for grouped, forms in ((False, ROWS), (True, GROUPS))
+            for which, edges in (
+                (EVERY_ONE, np.array([-4.0, -0.5, 0.5, 4.0])),
+                (SOME, np.linspace(0, 1, 4)),
             )
         ),
-        Case(ColumnCounts(Above(CENTRE), D, None, -1.0, True), GROUPS),
-        Case(ColumnCounts(Beyond(ZERO, SCALE), D, np.array([0]), 0.0, True), GROUPS),
-        Case(ColumnCounts(Present(), D), ("dense, missing", "csr, missing")),
-        Case(ColumnCounts(Present(), D, grouped=True), ("groups, missing",)),
+        Case(ColumnCells(SOME, ZERO[SOME], SCALE[SOME], LINE), ROWS, unattained=ONE_CELL),
     ],
     "MeanSquares": [
         Case(MeanSquares(ZERO, np.ones(D), 3.0)),

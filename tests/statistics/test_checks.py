@@ -1,7 +1,7 @@
 """A statistic refuses records that its sensitivity is not proven for, before anything is paid."""
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
@@ -13,10 +13,9 @@ from skdppca.privacy import Spender
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Interactions, LargestEntries, Records
 from skdppca.statistics import (
-    Above,
     BoundedTotal,
     ClippedGram,
-    ColumnCounts,
+    ColumnCells,
     Distances,
     MeanRows,
     NormProduct,
@@ -26,6 +25,7 @@ from skdppca.statistics import (
 D = 3
 ZERO = np.zeros(D)
 AXIS = np.eye(D)[:1]
+CELLS = ColumnCells(np.arange(D), ZERO, np.ones(D), np.arange(3.0))
 ROWS = np.arange(12.0).reshape(4, D)
 SINGLE, GROUPED = Records(ROWS), Records(ROWS, np.array([0, 0, 1, 1]))
 SPARSE = Records(sparse.csr_array(ROWS))
@@ -37,8 +37,8 @@ REFUSED = {
         ClippedGram(ZERO, 1.0, grouped=True),
         MeanRows(ZERO).of(GROUPED),
     ),
-    "counts of rows, of groups": (ColumnCounts(Above(ZERO), D), GROUPED),
-    "counts of groups, of rows": (ColumnCounts(Above(ZERO), D, grouped=True), SINGLE),
+    "cells of rows, of groups": (CELLS, GROUPED),
+    "cells of groups, of rows": (replace(CELLS, grouped=True), SINGLE),
     "products of rows, of groups": (NormProduct(ZERO, AXIS, 1.0), GROUPED),
     "few entries that nobody enforces": (NormProduct(ZERO, AXIS, 1.0, most=2), SPARSE),
     "fewer entries than are enforced": (

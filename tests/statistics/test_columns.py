@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from skdppca.records import Records, _records
-from skdppca.statistics import Above, Beyond, ColumnCounts, MeanSquares, Present
+from skdppca.statistics import ColumnCells, MeanSquares
 
 from ..asking import filled
 
@@ -26,13 +28,6 @@ KINDS = {
     "CSR groups": (sparse.csr_array, np.repeat([0, 1, 2, 3], [1, 2, 7, 190])),
 }
 on_all_kinds = pytest.mark.parametrize("kind", KINDS)
-
-CONDITIONS = {
-    "above": (Above(CENTRE), lambda x: x > CENTRE),
-    "beyond": (Beyond.about(CENTRE, UNIT), lambda x: np.abs(x - CENTRE) > UNIT),
-    "present": (Present(), lambda x: ~np.isnan(x)),
-}
-on_all_conditions = pytest.mark.parametrize("condition", CONDITIONS)
 
 
 def records_of(rows, kind, **more):
@@ -57,29 +52,86 @@ def test_column_sums_equal_numpys(kind):
     np.testing.assert_allclose(found, by_record(f(X, slice(None)), kind), rtol=1e-12)
 
 
+EDGES = np.array([-4.0, -0.5, 0.0, 0.5, 4.0])
+
+
+def cells(kind, which=None, edges=EDGES):
+    which = np.arange(D) if which is None else np.array(which)
+    return ColumnCells(which, CENTRE[which], UNIT[which], edges, KINDS[kind][1] is not None)
+
+
+def in_cells(rows, which, kind, edges=EDGES):
+    """The definition: of every row 1 in a cell; of every group the shares of its rows."""
+    units = (rows[:, which] - CENTRE[which]) / UNIT[which]
+    lies = [(units >= low) & (units < high) for low, high in itertools.pairwise(edges)]
+    return by_record(np.stack(lies, axis=2).astype(float), kind)
+
+
 @on_all_kinds
-@on_all_conditions
-@pytest.mark.parametrize("low", [0.0, -1.0])
-@pytest.mark.parametrize("which", [None, np.array([3, 1])])
+@pytest.mark.parametrize("which", [[0, 1, 2, 3], [3, 1]])
 @pytest.mark.parametrize("missing", [False, True])
-def test_they_count_records_by_their_rows(kind, condition, low, which, missing):
-    """Less those that do not satisfy the condition, if low is -1; of an absent entry neither."""
+def test_rows_lie_in_cells_and_groups_by_shares_of_their_rows(kind, which, missing):
+    """An absent entry lies in no cell, and a group with one adds less."""
     rows = HOLES if missing else X
-    asked, holds = CONDITIONS[condition]
-    there = ~np.isnan(rows)
-    with np.errstate(invalid="ignore"):
-        satisfied = holds(rows) & there
-    expected = by_record(np.where(satisfied, 1.0, low * there), kind)
-    counts = ColumnCounts(asked, D, which, low, KINDS[kind][1] is not None)
-    found = counts.total(records_of(rows, kind, may_miss=missing))
-    np.testing.assert_allclose(found, expected if which is None else expected[which], rtol=1e-12)
+    found = cells(kind, which).total(records_of(rows, kind, may_miss=missing))
+    # shares are rounded down to multiples of 2^-20
+    np.testing.assert_allclose(found, in_cells(rows, which, kind), atol=1e-5)
 
 
 @on_all_kinds
-def test_without_absent_entries_it_does_not_matter_whether_there_may_be_any(kind):
-    counts = ColumnCounts(Above(CENTRE), D, None, -1.0, KINDS[kind][1] is not None)
-    told, untold = (counts.total(records_of(X, kind, may_miss=m)) for m in (True, False))
-    np.testing.assert_allclose(told, untold, rtol=1e-12)
+def test_public_scales_come_before_centre_and_unit(kind):
+    scale = np.array([2.0, 0.1, 1.0, 7.0])
+    found = cells(kind).total(records_of(X * scale, kind, scale=scale))
+    scaled = X * scale / scale  # with its rounding
+    np.testing.assert_allclose(found, in_cells(scaled, np.arange(D), kind), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["groups", "CSR groups"])
+def test_shares_are_summed_exactly_whatever_the_order(kind):
+    """Sums of thirds and sevenths would be others in their last bits."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 8, 300)
+    rows = [rng.normal(size=(m, D)) for m in sizes]
+    asked, totals = cells(kind), []
+    for order in (np.arange(300), rng.permutation(300)):
+        labels = np.repeat(np.arange(300), sizes[order])
+        shuffled = np.vstack([rows[i] for i in order])
+        totals.append(asked.total(Records(KINDS[kind][0](shuffled), labels)))
+    np.testing.assert_array_equal(*totals)
+    np.testing.assert_array_equal(totals[0] * 2**20, np.rint(totals[0] * 2**20))
+
+
+@on_all_kinds
+@pytest.mark.parametrize("missing", [False, True])
+def test_one_cell_of_all_numbers_counts_those_that_are_there(kind, missing):
+    rows = HOLES if missing else X
+    asked = cells(kind, edges=np.array([-np.inf, np.inf]))
+    found = asked.total(records_of(rows, kind, may_miss=missing))[:, 0]
+    np.testing.assert_allclose(found, by_record(1.0 - np.isnan(rows), kind), atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("centre", "unit", "expected"),
+    [(0.0, 1.0, [1, 0, 0, 0]), (0.0, 1e-300, [0, 0, 0, 0]), (-1.7e308, 1e-10, [0, 0, 1, 0])],
+)
+def test_what_is_beyond_all_edges_or_overflows_lies_in_no_cell(form, centre, unit, expected):
+    rows = np.array([[1.7e308], [-1.7e308], [5.0], [-5.0], [4.0], [-4.0]])
+    asked = ColumnCells(np.arange(1), np.array([centre]), np.array([unit]), EDGES)
+    np.testing.assert_array_equal(asked.total(Records(form(rows)))[0], expected)
+
+
+def test_zeros_that_are_stored_are_zeros():
+    stored = sparse.csr_array((np.zeros(2), ([0, 1], [0, 0])), shape=(5, 2))
+    asked = ColumnCells(np.arange(2), np.zeros(2), np.ones(2), EDGES)
+    np.testing.assert_array_equal(asked.total(Records(stored)), [[0, 0, 5, 0]] * 2)
+
+
+def test_sparse_rows_are_not_made_dense(monkeypatch):
+    rows = sparse.random_array((100, D), density=0.1, format="csr", rng=0)
+    monkeypatch.setattr(sparse.csr_array, "toarray", None)
+    found = cells("CSR").total(Records(rows))
+    assert found.sum() > 0
 
 
 def mean_squares(rows, kind, bound):

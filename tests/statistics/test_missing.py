@@ -50,7 +50,7 @@ from .cases import (
 )
 
 MISSING = [name for name, form in FORMS.items() if form.may_miss]
-BY_COLUMN, BY_PAIR = {"ColumnCounts"}, {"KendallMatrix", "AdjacentDifferences"}
+BY_COLUMN, BY_PAIR = {"ColumnCells"}, {"KendallMatrix", "AdjacentDifferences"}
 CENTRE = np.array([0.5, -1.0, 0.0, 2.0])
 W = np.linalg.qr(np.random.default_rng(0).normal(size=(D, D)))[0][:2]
 

@@ -80,4 +80,5 @@ class DPGauss(BasePrivatePCA):
             clip=self.clip,
             center=self._finds_centre,
             correlate=self._scales_privately,
+            nested=self.clip == "auto" and not self.whiten,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import Release
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import Clip, clip_records, count_rows, search_mu
+from ...mechanisms.clipping import Clip, clip_records, count_rows, median_distance, radius_share
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.spectrum import (
     NoisySpectrum,
@@ -19,9 +19,10 @@ from ...mechanisms.spectrum import (
     scaled_variances,
 )
 from ...private_data import PrivateData
-from ...statistics import Distances
+from .nested_release import release_nested
+from .nested_spheres import shows_more
 
-__all__ = ["DPGaussMechanism"]
+__all__ = ["Clipping", "DPGaussMechanism"]
 
 # Shares of mu^2 of the number of records; of groups, of their largest size (least and most) and of
 # the number of rows; of the median distance of rows that are scaled to norm 1 (least and most).
@@ -32,6 +33,24 @@ MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.04
 # Every row is augmented with this share of the radius: enough for the last row of the Gram matrix
 # to correct the mean, and it adds less than 2 % to the sensitivity.
 AUGMENTATION = 1 / 8
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What records are clipped to, and augmented with.
+
+    Parameters
+    ----------
+    clip : Clip
+    constant : float
+        Of every row; 0 if the centre is not corrected.
+    median : float or None
+        Of the distances, where rows are scaled to norm 1.
+    """
+
+    clip: Clip
+    constant: float
+    median: float | None
 
 
 @dataclass(frozen=True)
@@ -50,43 +69,69 @@ class DPGaussMechanism:
         Whether a private centre is found, and corrected by the matrix.
     correlate : bool
         Divide by the standard deviations that the matrix itself shows.
+    nested : bool
+        Nested spheres instead where they show more.
     """
 
     n_components: int | float | str | None
     clip: str
     center: bool
     correlate: bool = False
+    nested: bool = False
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
         data = data.counted(data.share(COUNT_SHARE))
+        nested = self.nested and shows_more(data, self.n_components)
         # 2. c: a rough centre
+        radius = None
         if self.center:
-            data = rough_centre(data)
-        # 3. how many rows they have, and R: the clipping norm around the centre
-        n_rows = self._rows(data)
-        clip, constant, median = self._clip(data, n_rows)
-        # 4. the noisy Gram matrix, about the mean that its own last row gives
-        gram = release_gram(data, clip, constant)
+            centred = rough_centre(data)
+            data, radius = centred.data, centred.radius
+        # 3. how many rows there are
+        n_rows = self.rows(data)
+        if nested:
+            length = None if data.public.grouped else radius
+            return release_nested(data, self.n_components, n_rows, radius=radius, length=length)
+        # 4. R: the clipping norm around the centre
+        clipping = self.clipping(data, n_rows)
+        # 5. the noisy Gram matrix
+        gram = release_gram(data, clipping.clip, clipping.constant)
+        # 6. all else is read off it
+        return self.read(gram, data, clipping, n_rows)
+
+    def read(
+        self, gram: NoisyGram, data: PrivateData, clipping: Clipping, n_rows: float
+    ) -> Release:
+        """Mean, variances and components behind a noisy matrix: all of it post-processing.
+
+        Parameters
+        ----------
+        data : PrivateData
+            The records about the centre that the matrix is about.
+        n_rows : float
+            Public or released; of single rows the matrix gives another count.
+        """
+        # 1. the covariance, about the mean that its own last row gives
         n = n_rows if data.public.grouped else self._count(gram, data)
         scatter, shift = gram.about_mean(n)
-        centre = data.centre + shift if self.center and median is None else data.centre
+        spherical = clipping.median is not None
+        centre = data.centre + shift if self.center and not spherical else data.centre
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
         scale, noise_sd = None, gram.noise_sd
         if self.correlate and noise_sd:
-            total = n if median is None else None
-            scatter, noise_sd, scale = correlation(scatter, noise_sd, total)
+            scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
             centre = centre / scale
         values, vectors = decreasing_eigh(scatter)
-        # 5. eigenvalues without the noise's share, and as many components as they support
+        # 2. eigenvalues without the noise's share, and as many components as they support
         spectrum = NoisySpectrum(values, noise_sd)
         per_row = max(n - 1, 1.0)
-        if median is None:
+        if clipping.median is None:
             variances = spectrum.debiased / per_row
         else:
-            variances = scaled_variances(spectrum, median)
+            variances = scaled_variances(spectrum, clipping.median)
         k = count_components(self.n_components, spectrum, variances, n)
         rank = len(values) if noise_sd else min(len(values), int(n))
         rest = variances[k:rank]
@@ -99,8 +144,8 @@ class DPGaussMechanism:
             noise_variance=float(rest.mean()) if len(rest) else 0.0,
             n_rows=n,
             details={
-                "clip": "norm" if median is None else "spherical",
-                "norm_bound": clip.radius,
+                "clip": "spherical" if spherical else "norm",
+                "norm_bound": clipping.clip.radius,
                 "noise_sd": noise_sd,
                 "alignments": spectrum.alignments[:k],
                 "noise_edge": spectrum.edge / per_row,
@@ -109,28 +154,28 @@ class DPGaussMechanism:
             scale=scale,
         )
 
-    def _rows(self, data: PrivateData) -> float:
+    def rows(self, data: PrivateData) -> float:
         """The number of rows, which of groups is private and asked for."""
         if not data.public.grouped:
             return data.n
-        mu_size = search_mu(data, SIZE_SHARE, MAX_SIZE_SHARE)
+        mu_size = radius_share(data, SIZE_SHARE, MAX_SIZE_SHARE)
         return count_rows(data, mu_size, data.share(ROWS_SHARE))
 
-    def _clip(self, data: PrivateData, n_rows: float) -> tuple[Clip, float, float | None]:
-        """What records are clipped to and augmented with; of scaled rows the median distance."""
+    def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
+        """What records are clipped to and augmented with, found privately."""
         d, grouped = data.n_features, data.public.grouped
         clip = clip_records(data, d * (d + 1) // 2, data.left, self.clip == "spherical")
         median = None
         if clip.spherical:
-            mu = search_mu(data, MEDIAN_SHARE, MAX_MEDIAN_SHARE)
-            median = data.radius(Distances(data.centre), data.n / 2, mu, "median distance")
+            mu = radius_share(data, MEDIAN_SHARE, MAX_MEDIAN_SHARE)
+            median = median_distance(data, mu)
         if not self.center:
-            return clip, 0.0, median
+            return Clipping(clip, 0.0, median)
         if data.exact:
-            return clip, float(grouped), median
+            return Clipping(clip, float(grouped), median)
         # a typical group's rows together weigh as much as one row would
         rows = math.sqrt(n_rows / data.n) if grouped else 1.0
-        return clip, AUGMENTATION * clip.radius / rows, median
+        return Clipping(clip, AUGMENTATION * clip.radius / rows, median)
 
     def _count(self, gram: NoisyGram, data: PrivateData) -> float:
         """The number of rows: two counts of them, averaged by inverse variance."""

@@ -47,9 +47,9 @@ class DPPowerMethod(SubspacePCA):
         `norm_bound` or `max_nonzero` asks for "norm": their norms are clipped, once. "spherical":
         every row is scaled to norm 1.
     scale : array-like of shape (n_features,), "private" or None, default=None
-        Public scales, by which the features are divided; or private ones, for 20 % of the budget
-        (more if records are few), as by a `StandardScaler`; `norm_bound` is in units of them.
-        Not with ``protect="interaction"``.
+        Public scales, by which the features are divided; or private ones, as by a `StandardScaler`,
+        for about 10 % of the budget (up to 40 % if records are few); `norm_bound` is in units of
+        them. Not with ``protect="interaction"``.
 
     Attributes
     ----------

@@ -10,15 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from ...mechanisms.base import Release
-from ...mechanisms.block_mean import MAX_EXCESS
-from ...mechanisms.clipping import Clip, clip_records, excess_records
-from ...mechanisms.steps import geometric, orthonormal_start
+from ...mechanisms.clipping import MOST, Clip, clip_radius, clip_records, expected_products
+from ...mechanisms.steps import geometric, left_by, orthonormal_start, radius_mus
 from ...private_data import PrivateData
 from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
 from ..subspace import SubspaceMechanism
 from .power_method import Product, power_method
 
-__all__ = ["DPPowerMechanism", "width"]
+__all__ = ["ClippedProducts", "DPPowerMechanism", "width"]
 
 # More directions than components, so that the first passes miss none.
 LEAST_OVERSAMPLING = 10
@@ -85,9 +84,7 @@ class DPPowerMechanism(SubspaceMechanism):
         shares = geometric(self.budget_ratio, self.n_iter)
         # 1. how products are asked for: each is clipped, or the records' norms are, once
         if self.clip == "auto" and self.max_nonzero is None and data.norm_bound is None:
-            mu_radius = data.left * math.sqrt(RANGE_SHARE / self.n_iter)
-            mu = data.left * math.sqrt(1 - RANGE_SHARE)
-            product: Product = partial(self._of_clipped_products, data, mu_radius)
+            product, mu = self._of_clipped_products(data)
         else:
             last = data.left * math.sqrt(shares[-1])
             clip = clip_records(data, d * p, last, self.clip == "spherical")
@@ -97,18 +94,10 @@ class DPPowerMechanism(SubspaceMechanism):
         mus = [mu * math.sqrt(share) for share in shares]
         return power_method(product, orthonormal_start(p, d, None, data.noise), mus, k)
 
-    def _of_clipped_products(
-        self, data: PrivateData, mu_radius: float, W: np.ndarray, mu: float
-    ) -> np.ndarray:
-        """``W A / n``; every record's product with W is clipped to a private radius."""
-        W = np.ascontiguousarray(W)
-        products = ResidualNorms(data.centre, None, W, np.zeros_like(W))
-        # 1. R: how long the products are
-        excess = excess_records(data.n, W.size, mu, mu_radius, PRODUCT_WEIGHT)
-        excess = min(excess, MAX_EXCESS * data.n)
-        radius = data.radius(products, excess, mu_radius, "radius of the product")
-        # 2. their clipped sum
-        return data.ask(ProductSum(products, radius), mu, "product").value / data.n
+    def _of_clipped_products(self, data: PrivateData) -> tuple[Product, float]:
+        """Products that are clipped, record by record, and what their radii leave of the budget."""
+        mus_radius = radius_mus(data, RANGE_SHARE, self.n_iter)
+        return ClippedProducts(data, list(mus_radius)), left_by(mus_radius, data.left)
 
     def _of_clipped_norms(
         self, data: PrivateData, clip: Clip, W: np.ndarray, mu: float
@@ -124,3 +113,40 @@ class DPPowerMechanism(SubspaceMechanism):
             floor=self.degree_floor,
         )
         return data.ask(asked, mu, "product").value / data.n
+
+
+@dataclass
+class ClippedProducts:
+    """``W A / n``; every record's product with W is clipped to a private radius.
+
+    Parameters
+    ----------
+    data : PrivateData
+    mus_radius : list of float
+        What the next radii cost.
+    last : float, optional
+        The last one.
+    """
+
+    data: PrivateData
+    mus_radius: list[float]
+    last: float | None = None
+
+    def __call__(self, W: np.ndarray, mu: float) -> np.ndarray:
+        """Release one more, at `mu` and the cost of its radius."""
+        data, W = self.data, np.ascontiguousarray(W)
+        products = ResidualNorms(data.centre, None, W, np.zeros_like(W))
+        # 1. R: how long the products are
+        self.last = clip_radius(
+            data,
+            products,
+            W.size,
+            mu,
+            self.mus_radius.pop(0),
+            "radius of the product",
+            weight=PRODUCT_WEIGHT,
+            most=MOST,
+            expected=expected_products(data, self.last),
+        )
+        # 2. their clipped sum
+        return data.ask(ProductSum(products, self.last), mu, "product").value / data.n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
 from ...mechanisms.spectrum import NoisySpectrum, count_components
 from ...private_data import PrivateData
-from ...statistics import AdjacentDifferences, KendallMatrix
+from ...statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 from .shares import kendall_shares
 
 __all__ = ["GDPPCAMechanism"]
@@ -29,7 +30,8 @@ LARGEST_ERROR = 0.2
 COMPLETE_UP_TO = 2**13
 LARGEST_COUNT_SD = 1000.0
 
-# Half-lengths of differences are searched on this finer grid, 2^-40 .. 2^40 in steps of 4.4 %.
+# Half-lengths of differences are searched on this public grid, 2^-40 .. 2^40 in steps of 4.4 %: a
+# record changes several of them, so a histogram would not bound what it moves.
 FINE_GRID = 2.0 ** np.arange(-40, 40.03125, 0.0625)
 
 # Median of the square of a standard normal variable.
@@ -178,4 +180,11 @@ def _median_difference(
     if data.exact:
         lengths = data.unprotected_records("a median").measured(differences)
         return float(np.median(lengths)) if len(lengths) else 0.0
-    return data.radius(differences, data.n / 2, mu, name, grid=FINE_GRID)
+    # binary search for the first number that no more than half of the lengths exceed
+    step = mu / math.sqrt(math.ceil(math.log2(len(FINE_GRID))))
+    low, high = -1, len(FINE_GRID) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        beyond = data.ask(CountBeyond(differences, float(FINE_GRID[middle])), step, name)
+        low, high = (low, middle) if beyond.value <= data.n / 2 else (middle, high)
+    return float(FINE_GRID[high])

@@ -8,7 +8,7 @@ from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
 from ..parameters import estimator, parameter
 from ..subspace import MAX_ITER, SubspacePCA
-from .mechanism import RATE, KDPOjasMechanism
+from .mechanism import RATE, KDPOjasMechanism, width
 
 __all__ = ["KDPOjas"]
 
@@ -66,3 +66,6 @@ class KDPOjas(SubspacePCA):
     def _mechanism(self, public: Public) -> KDPOjasMechanism:
         rate = RATE if self.learning_rate == "auto" else float(self.learning_rate)
         return KDPOjasMechanism(**self._shared(), n_iter=self.n_iter, rate=rate)
+
+    def _width(self, n_features: int) -> int:
+        return width(super()._width(n_features), n_features)

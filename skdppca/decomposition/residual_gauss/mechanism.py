@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from ...linalg import decreasing_eigh
 from ...mechanisms.block_mean import BlockMean
-from ...mechanisms.clipping import Clip, excess_records
+from ...mechanisms.clipping import Clip, clip_radius, expected_norms
 from ...mechanisms.gram import release_gram
-from ...mechanisms.steps import Step, geometric, iterate
+from ...mechanisms.steps import chained, geometric, iterate, left_by, radius_mus
 from ...private_data import PrivateData
 from ...statistics import clip_measure
 from ..subspace import SubspaceMechanism
 
 __all__ = ["ResidualGaussMechanism"]
 
-# Shares of mu^2, before they are made to add up: the start, all refinements, and each radius.
-START, REFINEMENTS, RADIUS = 0.2, 0.8, 0.02
+# Shares of mu^2: of each radius, usually at most; and of what radii leave, of the start.
+RADIUS, START = 0.018, 0.2
 
 # From refinement to refinement, of the cost of the means.
 RATIO = 1.45
 
 # An eigenvalue of the start is worth refining if it is so many times the noise-only spectrum's end.
 VISIBLE = 4.0
-
-# The most records that the start clips.
-MAX_EXCESS = 0.5
 
 # Clipping bias that is left in a refinement, as a share of its correction's square: without it
 # the variance of the estimate is thought too small, and it sticks.
@@ -53,11 +49,16 @@ class ResidualGaussMechanism(SubspaceMechanism):
 
     def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The noisy matrix, and its refinements."""
-        d, mean = data.n_features, BlockMean(data)
-        mu_radius, mu_start, *mus = self._divide(data)
-        todo: list[Step] = [partial(mean, mu_radius=mu_radius, mu=mu) for mu in mus]
-        # 1. S: the mean Gram matrix, with noise of sd s0
-        S, s0 = _start(data, mu_radius, mu_start)
+        d = data.n_features
+        # 1. S: the mean Gram matrix, with noise of sd s0; its radius, and those of all refinements
+        n_radii = 1 + self.n_iter
+        mus_radius = np.zeros(n_radii)
+        if data.norm_bound is None:
+            mus_radius = radius_mus(data, RADIUS * n_radii, n_radii)
+        rest = left_by(mus_radius, data.left)
+        S, s0, radius = _start(data, mus_radius[0], rest * math.sqrt(START))
+        mus = rest * np.sqrt((1 - START) * geometric(RATIO, self.n_iter))
+        todo = list(chained(BlockMean(data), mus_radius[1:], mus, radius**2))
         values, W = decreasing_eigh(S)
         if s0 == 0:
             return W[:k], np.diag(values[:k])
@@ -84,22 +85,14 @@ class ResidualGaussMechanism(SubspaceMechanism):
         values, W = decreasing_eigh(S)
         return W[:k], np.diag(values[:k])
 
-    def _divide(self, data: PrivateData) -> list[float]:
-        """What a radius, the start and the refinements cost: together all that is left."""
-        radius = RADIUS if data.norm_bound is None else 0.0
-        shares = np.array([radius, START, *REFINEMENTS * geometric(RATIO, self.n_iter)])
-        total = shares.sum() + radius * self.n_iter
-        return [data.left * math.sqrt(share) if share else 0.0 for share in shares / total]
 
-
-def _start(data: PrivateData, mu_radius: float, mu: float) -> tuple[np.ndarray, float]:
-    """DPGauss's matrix over n, and the sd of its noise."""
-    d, radius = data.n_features, data.norm_bound
-    if data.exact:
-        radius = math.inf
-    elif radius is None:
-        excess = min(excess_records(data.n, d * (d + 1) // 2, mu, mu_radius), MAX_EXCESS * data.n)
+def _start(data: PrivateData, mu_radius: float, mu: float) -> tuple[np.ndarray, float, float]:
+    """DPGauss's matrix over n, the sd of its noise, and the radius that records are clipped to."""
+    radius = data.norm_bound
+    if data.exact or radius is None:
         measure = clip_measure(data.centre, 0.0, data.public.grouped)
-        radius = data.radius(measure, excess, mu_radius, "clipping norm")
+        dim = data.n_features * (data.n_features + 1) // 2
+        name = "clipping norm"
+        radius = clip_radius(data, measure, dim, mu, mu_radius, name, expected=expected_norms(data))
     gram = release_gram(data.portion(mu), Clip(radius))
-    return gram.matrix / data.n, gram.noise_sd / data.n
+    return gram.matrix / data.n, gram.noise_sd / data.n, radius

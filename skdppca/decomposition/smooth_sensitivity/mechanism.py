@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...linalg import decreasing_eigh, symmetric_from_upper
 from ...mechanisms.base import Release
-from ...mechanisms.clipping import Clip, excess_records, search_mu
+from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
 from ...mechanisms.gram import release_gram
 from ...private_data import PrivateData, Public
 from ...statistics import Count, ScoreGram, Spreads
@@ -19,10 +18,8 @@ from .pure import SmoothQuery
 
 __all__ = ["GapMechanism", "SmoothMechanism"]
 
-# Gap release. Shares of mu^2 of the search for a clipping norm, least and largest; and the most
-# records that are clipped.
+# Gap release. Shares of mu^2 of the clipping norm, least and largest.
 RADIUS_SHARE, MAX_RADIUS_SHARE = 0.02, 0.05
-MAX_EXCESS = 0.5
 
 # Smooth sensitivity. Share of epsilon of the number of records; and the least epsilon: below it
 # nothing could be seen through the noise of a count or a variance either.
@@ -61,14 +58,14 @@ class GapMechanism(SubspaceMechanism):
         return release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k))
 
     def _radius(self, data: PrivateData, k: int) -> float:
-        if data.exact:
-            return math.inf
-        if data.norm_bound is not None:
+        if data.norm_bound is not None and not data.exact:
             return data.norm_bound
-        mu_radius = search_mu(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
-        excess = excess_records(data.n, k * data.n_features, data.left, mu_radius)
-        excess = min(excess, MAX_EXCESS * data.n)
-        return data.radius(Spreads(data.centre), excess, mu_radius, "clipping norm")
+        mu_radius = radius_share(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
+        spreads, dim = Spreads(data.centre), k * data.n_features
+        name = "clipping norm"
+        return clip_radius(
+            data, spreads, dim, data.left, mu_radius, name, expected=expected_norms(data)
+        )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,13 @@ def test_the_median_difference_is_found_within_its_grid(direction):
     assert {q.sensitivity for q in private.spender.queries} == {2.0}
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_a_median_difference_stays_on_its_grid(scale):
+    data = private_data(scale * np.arange(1.0, 1001)[:, None], 9.0, n=1000.0).mean_rows()
+    found = _median_difference(data, 9.0, "median")
+    assert found == (FINE_GRID[0] if scale < 1 else FINE_GRID[-1])
+
+
 @pytest.mark.parametrize("radius", [None, 3.0])
 def test_shares_of_the_variance_are_found_behind_the_eigenvalues(radius):
     variances = np.array([10.0, 5.0, 1.0, 1.0, 1.0])

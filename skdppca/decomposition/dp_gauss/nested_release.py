@@ -1,0 +1,104 @@
+"""What is read off nested spheres: components, their error bars, and variances."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+
+import numpy as np
+
+from ...mechanisms.base import Release
+from ...mechanisms.clipping import radius_share
+from ...mechanisms.gram import NoisyGram
+from ...mechanisms.norm_histogram import SEEN_NEAR, norm_histogram
+from ...mechanisms.spectrum import count_components, elliptical_variances
+from ...private_data import PrivateData
+from ...statistics import clip_measure
+from .nested_spheres import NestedSpheres, nested_spheres
+
+__all__ = ["release_nested"]
+
+# Shares of mu^2 of how long the scores are: usually, and at most if nothing is known of it.
+LENGTH_SHARE, MAX_LENGTH_SHARE = 0.01, 0.04
+
+
+def release_nested(
+    data: PrivateData,
+    n_components: int | float | str | None,
+    n_rows: float,
+    *,
+    radius: float | None = None,
+    length: float | None = None,
+    start: NoisyGram | None = None,
+    variances: bool = True,
+) -> Release:
+    """Spend all that is left on nested spheres, and on how long the records are.
+
+    Parameters
+    ----------
+    n_components : int or "auto"
+    n_rows : float
+        Public or released.
+    radius, start
+        See `nested_spheres`.
+    length : float, optional
+        About the median of what records are clipped by (`clip_measure`), if it was released.
+    variances : bool
+        Whether variances are released; it costs a look at lengths.
+    """
+    # 1. the spheres, with all but what a look at the lengths of the scores costs
+    mu_length = 0.0
+    if variances:
+        most = MAX_LENGTH_SHARE if length is None else LENGTH_SHARE
+        mu_length = radius_share(data, LENGTH_SHARE, most)
+    mu = math.sqrt(data.left**2 - mu_length**2) * (1 - 1e-12)
+    wanted = int(n_components) if isinstance(n_components, Integral) else 1
+    found = nested_spheres(data, wanted, mu, radius, start)
+    length = _length(found, length, mu_length) if variances else None
+    # 2. eigenvalues without the noise's share: what cannot be seen shares what is left
+    spectrum, grouped = found.spectrum, data.public.grouped
+    visible = spectrum.visible
+    floor = max((found.trace - visible.sum()) / len(visible), spectrum.noise_sd)
+    values = floor + visible
+    # 3. of the scores' directions, under an elliptical model; of groups as if all were as long
+    per_row = max(n_rows - 1, 1.0)
+    shares = values / per_row if grouped else np.sort(elliptical_variances(values))[::-1]
+    inside = shares * (length or 1.0) ** 2
+    # 4. other directions vary no more than those that were kept
+    d, p = data.n_features, len(inside)
+    rest = min(inside.sum() * (1 / found.shorter - 1) / max(d - p, 1), inside[-1])
+    variance = np.append(inside, np.full(d - p, rest))
+    k = count_components(n_components, spectrum, values, n_rows)
+    unit = (length or 1.0) ** 2 if grouped else 1.0
+    details = {
+        "clip": "nested",
+        "norm_bound": math.sqrt(unit),
+        "noise_sd": unit * spectrum.noise_sd,
+        "alignments": (spectrum.alignments * found.kept)[:k],
+        "noise_edge": unit * (floor + spectrum.half_width) / per_row,
+        "spectrum": variance,
+        "subspaces": found.dimensions,
+    }
+    known = length is not None
+    return Release(
+        components=found.components[:k],
+        centre=found.data.centre,
+        n_samples=data.n,
+        explained_variance=variance[:k] if known else None,
+        total_variance=float(variance.sum()) if known else None,
+        noise_variance=float(variance[k:].mean()) if known else None,
+        n_rows=n_rows if known else None,
+        details=details,
+    )
+
+
+def _length(found: NestedSpheres, expected: float | None, mu: float) -> float:
+    """About the median of what scores are clipped by, as far as it is seen or known."""
+    scores = found.scores
+    measure = clip_measure(scores.centre, 0.0, scores.public.grouped)
+    seen = norm_histogram(scores, measure, mu, "length in the subspace")
+    if expected is None:
+        return seen.median
+    expected *= math.sqrt(found.shorter)
+    seen = seen.near(expected)
+    return seen.median if seen.z > SEEN_NEAR else expected

@@ -1,0 +1,211 @@
+"""Nested spheres: noisy matrices of directions alone, in ever smaller subspaces.
+
+For budgets at which the noise of one d x d matrix drowns nearly all there is to see.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ...linalg import decreasing_eigh
+from ...mechanisms.clipping import Clip
+from ...mechanisms.gram import NoisyGram, release_gram
+from ...mechanisms.spectrum import NoisySpectrum
+from ...private_data import PrivateData
+from ...statistics import ClippedSum
+from ...statistics.lemmas import ball_sum, psd_sum
+
+__all__ = ["NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
+
+# The records times mu over the features: below LITTLE one matrix shows little, and below
+# VERY_LITTLE four stages show more than two.
+LITTLE, VERY_LITTLE, FEW, MANY = 3.0, 1.3, 2, 4
+
+# A subspace has this share of the dimensions of the last, and at least twice those that are wanted.
+SHRINKAGE, TWICE = 0.7, 2
+
+# The mean square of the scores in a subspace is taken for this power of its share of the dimensions
+# times what it was: 1 if they spread alike in all directions, 0 if nothing is lost.
+LOSS = 0.6
+
+# All inner centres together cost CENTRES / reach^2 of mu^2, within these shares.
+CENTRES, CENTRES_SHARES = 4.0, (0.01, 0.12)
+
+
+@dataclass(frozen=True)
+class NestedSpheres:
+    """What they show.
+
+    Parameters
+    ----------
+    data : PrivateData
+        The records about the centre that was found.
+    scores : PrivateData
+        The same in the last subspace.
+    components : ndarray of shape (p, d)
+        Orthonormal rows: the eigenvectors in the last subspace.
+    spectrum : NoisySpectrum
+        The eigenvalues of the sum of ``u u^T`` in the last subspace, as they are seen.
+    trace : float
+        That sum's trace: the number of records, or more for groups.
+    kept : ndarray of shape (p,)
+        What the subspaces before are expected to have kept of each noise-free component's square.
+    shorter : float
+        The mean square of the scores there over that of the records, as `LOSS` has it.
+    dimensions : tuple of int
+        Of all subspaces.
+    """
+
+    data: PrivateData
+    scores: PrivateData
+    components: np.ndarray
+    spectrum: NoisySpectrum
+    trace: float
+    kept: np.ndarray
+    shorter: float
+    dimensions: tuple[int, ...]
+
+
+def shows_more(data: PrivateData, n_components: Any) -> bool:
+    """Whether nested spheres would, than one matrix; seen from public numbers and the noisy n.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or others
+        Others need one matrix of all features.
+    """
+    wanted = 1 if n_components == "auto" else n_components
+    if data.exact or not isinstance(wanted, Integral):
+        return False
+    is_smaller = len(subspaces(data.n_features, int(wanted))) > 1
+    return is_smaller and _visible(data, data.left) < LITTLE
+
+
+def subspaces(n_features: int, n_components: int, stages: int = MANY) -> list[int]:
+    """Their dimensions, all features first; just those if no other would be smaller."""
+    found = [n_features]
+    for _ in range(stages - 1):
+        smaller = max(math.ceil(SHRINKAGE * found[-1]), TWICE * n_components)
+        if smaller >= found[-1]:
+            break
+        found.append(smaller)
+    return found
+
+
+def nested_spheres(
+    data: PrivateData,
+    n_components: int,
+    mu: float,
+    radius: float | None = None,
+    start: NoisyGram | None = None,
+) -> NestedSpheres:
+    r"""Release sums of ``u u^T`` in nested subspaces, u the direction of a record there.
+
+    Inside a subspace that holds most of the signal every record is scaled to norm 1 again: the
+    signal rises by what the records lost of their length, and the noise has fewer dimensions.
+
+    Proof. Every sum is a `ClippedGram` of sensitivity 1 (replace-one sqrt2), if the scores
+    ``z = V (x - c)`` that it scales to norm 1 belong to their record alone. They do, to the bit. A
+    score is an inner product whose terms are added in an order that follows from the number of
+    features alone (`records.Block.scores`): z is a function of x, V and c, and so are its norm and
+    u. That other records come, go or move changes no bit of u, however small z is; with a product
+    of matrices it would, and of a record that is orthogonal to V the direction u is made of nothing
+    but such bits. ``z = 0``, and a z whose square underflows, give ``u = 0``. The rows of a group
+    are scaled as one. All else is computed from answers.
+
+    Parameters
+    ----------
+    n_components : int
+        At least; the last subspace has twice as many dimensions, or more.
+    mu : float
+        What all of it costs.
+    radius : float, optional
+        About the median distance of the records from a private centre, which is made better in
+        every subspace.
+    start : NoisyGram, optional
+        The first matrix, of records of norm 1 at most. It is not paid for here.
+
+    Returns
+    -------
+    NestedSpheres
+    """
+    d, n, noise = data.n_features, data.n, psd_sum(1.0, data.public.adjacency)
+    # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
+    in_all = mu if start is None else math.hypot(mu, noise / start.noise_sd)
+    few = _visible(data, in_all) >= VERY_LITTLE
+    dimensions = subspaces(d, n_components, FEW if few else MANY)
+    centred = radius is not None and not data.public.grouped
+    mu_gram, mu_centre = _costs(data, mu, len(dimensions), centred, started=start is not None)
+    basis, scores = np.eye(d), data
+    S, precision = np.zeros((d, d)), 0.0
+    square, shorter, kept = (radius or 1.0) ** 2, 1.0, np.ones(dimensions[-1])
+    for t, p in enumerate(dimensions):
+        # 2. G: the noisy sum of u u^T; S: its mean with what was known of it, by precision
+        known = start if t == 0 else None
+        gram = known or release_gram(scores, Clip(1.0, spherical=True), mu=mu_gram)
+        new = gram.noise_sd**-2
+        S = (precision * S + new * gram.matrix) / (precision + new)
+        precision += new
+        values, vectors = decreasing_eigh(S)
+        spectrum = NoisySpectrum(values, precision**-0.5)
+        if t == len(dimensions) - 1:
+            break
+        # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there
+        q = dimensions[t + 1]
+        f = (q / p) ** LOSS
+        basis, S = np.ascontiguousarray(vectors[:q] @ basis), np.diag(values[:q])
+        scores = data.within(basis)
+        kept = kept * _kept(spectrum, q)[: len(kept)]
+        # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
+        if mu_centre:
+            clipped = ClippedSum(scores.centre, math.sqrt(f * square))
+            answer = scores.ask(clipped, mu_centre, "centre in the subspace")
+            mean, variance = answer.value / n, (answer.noise_sd / n) ** 2
+            signal = max(float(mean @ mean) / q - variance, 0.0)
+            e = mean * (signal / (signal + variance))
+            scores, data = scores.about(e), data.about(data.centre + e @ basis)
+            S = S - n * np.outer(e, e) / square
+        # 5. S: what is known of the next sum, over scores that are shorter by f
+        S, precision = S / f, precision * f**2
+        square, shorter = f * square, f * shorter
+    return NestedSpheres(
+        data=data,
+        scores=scores,
+        components=vectors @ basis,
+        spectrum=spectrum,
+        trace=max(n, float(np.trace(gram.matrix))) if data.public.grouped else n,
+        kept=kept,
+        shorter=shorter,
+        dimensions=tuple(dimensions),
+    )
+
+
+def _visible(data: PrivateData, mu: float) -> float:
+    """What all records together are, in units of the noise, for each feature."""
+    return mu * data.n / (psd_sum(1.0, data.public.adjacency) * data.n_features)
+
+
+def _costs(
+    data: PrivateData, mu: float, stages: int, centred: bool, started: bool
+) -> tuple[float, float]:
+    """What a matrix costs, and a centre; 0 for no centres. Together they cost no more than mu."""
+    share, mu = 0.0, mu * (1 - 1e-12)  # both are rounded
+    if centred and stages > 1:
+        moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
+        least, most = CENTRES_SHARES
+        share = min(max(CENTRES / (mu * data.n / moved) ** 2, least), most)
+    gram = math.sqrt((1 - share) / max(stages - started, 1))
+    return mu * gram, mu * math.sqrt(share / max(stages - 1, 1))
+
+
+def _kept(spectrum: NoisySpectrum, q: int) -> np.ndarray:
+    """What the top q of p eigenvectors are expected to keep of noise-free ones' squares.
+
+    In the spiked Wigner model what is not aligned is spread over all dimensions alike.
+    """
+    return 1 - (1 - spectrum.alignments) * (1 - q / len(spectrum.values))

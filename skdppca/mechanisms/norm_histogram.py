@@ -1,0 +1,154 @@
+"""Where the records' norms lie: one noisy histogram over half octaves, which cannot run off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..private_data import PrivateData
+from ..statistics import Measure, MeasureHistogram
+from ..statistics.lemmas import psd_sum
+
+__all__ = ["EDGES", "SEEN", "NormHistogram", "histogram_mu", "norm_histogram"]
+
+# The public cells: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
+EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
+
+# Cells of the windows that are compared.
+LENGTHS = (1, 2, 3, 4, 6, 8, 12)
+
+# Sds of its noise that the best window must hold to be trusted; and by which the cell above it must
+# stand out to belong to it, or another window above. A false cell next to it does little harm, a
+# false window far above would let the noise of all that follows grow.
+SEEN, NEXT, APART = 4.5, 2.5, 6.0
+
+# Near an earlier norm, from BELOW to ABOVE times that, few windows can be false: fewer sds will do.
+BELOW, ABOVE, SEEN_NEAR = 1 / 16, 4.0, 2.5
+
+# What all records in one cell should at most be, in sds of the noise: the tail is precise then.
+PRECISE = 200.0
+
+
+@dataclass(frozen=True)
+class NormHistogram:
+    """Noisy numbers of records, by their norms.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (cells,)
+    edges : ndarray of shape (cells + 1,)
+    noise_sd : float
+        Of every count; positive.
+    start, stop : int
+        The cells among which the best window is looked for.
+    """
+
+    counts: np.ndarray
+    edges: np.ndarray
+    noise_sd: float
+    start: int
+    stop: int
+
+    @cached_property
+    def _window(self) -> tuple[float, int, int]:
+        """Of all windows the one that holds the most for its noise: that ratio, first and stop."""
+        sums = np.concatenate([[0.0], np.cumsum(self.counts[self.start : self.stop])])
+        best = (-math.inf, 0, 1)
+        for length in LENGTHS:
+            held = (sums[length:] - sums[:-length]) / (self.noise_sd * math.sqrt(length))
+            if len(held):
+                first = int(np.argmax(held))
+                best = max(best, (float(held[first]), first, first + length))
+        z, first, stop = best
+        return z, self.start + first, self.start + stop
+
+    @property
+    def z(self) -> float:
+        """How many sds of its noise the best window holds."""
+        return self._window[0]
+
+    @property
+    def median(self) -> float:
+        """Of the norms in the best window."""
+        _, first, stop = self._window
+        inside = np.maximum(self.counts[first:stop], 0.0)
+        if not inside.any():
+            return float(math.sqrt(self.edges[first] * self.edges[stop]))
+        below = np.concatenate([[0.0], np.cumsum(inside)]) / inside.sum()
+        return float(2.0 ** np.interp(0.5, below, np.log2(self.edges[first : stop + 1])))
+
+    def exceeded_by(self, excess: float) -> float:
+        """A norm that about so many records exceed, no lower than the best window.
+
+        Above the window count the next cells as long as they stand out, and other windows that do.
+        """
+        lowest, counts = self._window[1], self._seen
+        beyond = 0.0
+        for cell in range(len(counts) - 1, lowest - 1, -1):
+            if beyond + counts[cell] > excess:
+                part = (excess - beyond) / counts[cell]
+                low, high = self.edges[cell : cell + 2]
+                return float(high * (low / high) ** part)
+            beyond += counts[cell]
+        return float(self.edges[lowest])
+
+    def up_to(self, norm: float) -> NormHistogram:
+        """The same; the best window does not exceed a norm that is public or was released."""
+        stop = int(np.searchsorted(self.edges, norm, side="right")) - 1
+        return replace(self, stop=max(stop, self.start + 1))
+
+    def near(self, norm: float) -> NormHistogram:
+        """The same; the best window lies between `BELOW` and `ABOVE` times such a norm."""
+        start = int(np.searchsorted(self.edges, BELOW * norm))
+        return replace(self, start=min(start, len(self.counts) - 1)).up_to(ABOVE * norm)
+
+    @property
+    def _seen(self) -> np.ndarray:
+        """The counts of the best window and of what stands out above it; 0 elsewhere."""
+        seen, cells = np.zeros_like(self.counts), len(self.counts)
+        _, first, stop = self._window
+        while True:
+            seen[first:stop] = self.counts[first:stop]
+            if stop == cells:
+                return seen
+            if self.counts[stop] > NEXT * self.noise_sd:
+                first, stop = stop, stop + 1
+                continue
+            z, first, stop = replace(self, start=stop, stop=cells)._window
+            if z <= APART:
+                return seen
+
+
+def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:
+    """Ask how many records have which norm, with noise.
+
+    Parameters
+    ----------
+    measure : Measure
+        The norm; one that only its own record changes.
+    mu : float
+        What it costs.
+    name : str
+        For the report.
+    """
+    answer = data.ask(MeasureHistogram(measure, EDGES), mu, name)
+    return NormHistogram(answer.value, EDGES, answer.noise_sd, 0, len(answer.value))
+
+
+def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -> float:
+    """What a histogram is worth: no more than makes its tails precise.
+
+    Parameters
+    ----------
+    usual, most : float
+        What it may cost, as mu; and where records are too few to be seen at that.
+    certain : float
+        What all records in one cell should at least be, in sds of the noise.
+    """
+    if data.exact:
+        return math.inf
+    one_sd = psd_sum(1.0, data.public.adjacency) / data.n
+    return max(min(PRECISE * one_sd, usual), min(certain * one_sd, most))

@@ -1,0 +1,219 @@
+"""Where the values of a feature lie and how far they spread, read off noisy counts of octaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .column_cells import CellCounts
+
+__all__ = [
+    "EDGES",
+    "LENGTHS",
+    "NEXT_SEEN",
+    "SEEN",
+    "VALUES",
+    "WIDTHS",
+    "ZERO",
+    "Reading",
+    "best_windows",
+    "moments",
+    "neighbours",
+    "read_octaves",
+    "shares_of",
+    "windows_of",
+]
+
+# The cells: one around 0, and to either side one around every power of 2 from 2^-40 to 2^40.
+N_OCTAVES, ZERO = 81, 81
+POWERS = 2.0 ** np.arange(-40, 41)
+EDGES = np.r_[-(2.0 ** (np.arange(41, -41, -1) - 0.5)), 2.0 ** (np.arange(-40, 42) - 0.5)]
+VALUES = np.r_[-POWERS[::-1], 0.0, POWERS]
+WIDTHS = np.abs(VALUES) * (np.sqrt(2.0) - np.sqrt(0.5))
+ONES = np.flatnonzero(np.abs(VALUES) == 1.0)
+
+# The constants here and of `scales` and `zoom` were tuned on synthetic tables: normal, skewed,
+# heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far from it.
+
+# So many neighbouring cells are looked at together.
+LENGTHS = (1, 2, 3, 4, 6, 8)
+
+# A feature is seen if its best cells stand out by so many sds of their noise. Else it gets the
+# largest scale: too large a one hides the feature, too small a one would hide all others.
+SEEN = 3.5
+
+# Sds by which cells must stand out to be read besides the best ones: the zero cell;
+# cells next to those, or up to so many octaves above them; runs of so many cells elsewhere.
+ZERO_SEEN, NEXT_SEEN, ABOVE, RUN_SEEN, RUNS = 5.0, 2.5, 2, 5.0, (1, 2, 3)
+
+# A feature is clear if its best cells stand out so far, and if what was not read is at most so much
+# of its values, or so many sds of a cell.
+CLEAR, UNREAD, UNREAD_SDS = 6.0, 0.25, 3.0
+
+# Of a feature of which only zeros were read: sds by which what is not 0 must stand out; logarithms
+# of the odds of 1 or -1 before a look at the counts, and of those by which it is clear.
+DIFFERENT, ONE_ODDS, CLEAR_ODDS = 4.0, 6.0, 10.0
+
+# Where it does not stand out: sds by which values of 1 or -1 must; and if these do not either, the
+# share that is taken for that, and at most in sds.
+ONE_SEEN, RARE, RARE_SDS = 1.5, 0.05, 2.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Of every feature, what its counts say; arrays of shape (d,).
+
+    Parameters
+    ----------
+    mean, variance : ndarray
+    z : ndarray
+        Sds of the noise by which the best cells stand out.
+    clear : ndarray of bool
+        Whether another look would hardly tell more.
+    mostly_zero : ndarray of bool
+        Whether most values are 0.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    z: np.ndarray
+    clear: np.ndarray
+    mostly_zero: np.ndarray
+
+
+def read_octaves(cells: CellCounts, located: bool) -> Reading:
+    """What counts of the cells between `EDGES` say.
+
+    Parameters
+    ----------
+    cells : CellCounts
+    located : bool
+        Variances are about the means; else means are 0.
+    """
+    # 1. the cells that stand out most, and what stands out beside them
+    best, z = best_windows(cells, WINDOWS)
+    read = _grown(cells.counts / cells.sd[:, None], best)
+    mass = (cells.counts * read).sum(axis=1) / cells.n
+    clear = (z > CLEAR) & (mass > 1 - np.maximum(UNREAD, UNREAD_SDS * cells.sd / cells.n))
+    # 2. how the values are shared out among them
+    shares = shares_of(cells.counts, read)
+    zeros = ~np.any(read & (VALUES != 0), axis=1)
+    shares[zeros], clear[zeros] = _rare_values(cells.of(zeros))
+    mean, variance = moments(shares, VALUES, WIDTHS, located)
+    unseen = z <= SEEN
+    mean[unseen], variance[unseen] = 0.0, EDGES[-1] ** 2
+    return Reading(mean, variance, z, clear, mostly_zero=shares[:, ZERO] > 0.5)
+
+
+def windows_of(n_cells: int, lengths: tuple[int, ...]) -> np.ndarray:
+    """All runs of neighbouring cells of such lengths, as rows of truths."""
+    cells = np.arange(n_cells)
+    runs = [(first, length) for length in lengths for first in range(n_cells - length + 1)]
+    return np.array([(cells >= first) & (cells < first + length) for first, length in runs])
+
+
+def best_windows(cells: CellCounts, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of every feature the cells that stand out most, and by how many sds of their noise."""
+    z = cells.counts @ (windows / np.sqrt(windows.sum(axis=1, keepdims=True))).T
+    best = np.argmax(z, axis=1)
+    return windows[best], z[np.arange(len(z)), best] / cells.sd
+
+
+def neighbours(read: np.ndarray) -> np.ndarray:
+    """The cells next to some that are read, along the last axis."""
+    beside = np.zeros_like(read)
+    beside[..., 1:] |= read[..., :-1]
+    beside[..., :-1] |= read[..., 1:]
+    return beside
+
+
+def shares_of(counts: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """How all that was read is shared out among the cells; no share is negative."""
+    positive = np.maximum(counts, 0.0) * read
+    total = positive.sum(axis=1, keepdims=True)
+    even = read / read.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=even, where=total > 0)
+
+
+def moments(
+    shares: np.ndarray, values: np.ndarray, widths: np.ndarray, located: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of values that are spread evenly over their cells.
+
+    If they are not located, the means are 0.
+    """
+    mean = (shares * values).sum(axis=1) if located else np.zeros(len(shares))
+    squares = (values - mean[:, None]) ** 2 + widths**2 / 12
+    return mean, (shares * squares).sum(axis=1)
+
+
+def _whole(below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Rows of cells from those to either side of 0, the nearest first; the zero cell is empty."""
+    return np.hstack([below[:, ::-1], np.zeros((len(below), 1), below.dtype), above])
+
+
+def _sides(cells: np.ndarray) -> np.ndarray:
+    """The cells to either side of 0, the nearest first: of shape (d, 2, 81)."""
+    return np.stack([cells[:, ZERO - 1 :: -1], cells[:, ZERO + 1 :]], axis=1)
+
+
+def _octave_windows() -> np.ndarray:
+    """Runs below 0, above 0, and on both sides at equal distances; and last the zero cell."""
+    runs = windows_of(N_OCTAVES, LENGTHS)
+    none = np.zeros_like(runs)
+    sided = [_whole(*pair) for pair in ((runs, none), (none, runs), (runs, runs))]
+    return np.vstack([*sided, np.arange(len(VALUES)) == ZERO])
+
+
+WINDOWS = _octave_windows()
+
+
+def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """The best cells and all others that stand out, each by its own `z` sds."""
+    sides, read, cells = _sides(z), _sides(best), np.arange(N_OCTAVES)
+    before = -1
+    while read.sum() > before:
+        before = read.sum()
+        # next to what is read, or not far above
+        top = np.where(read, cells, -N_OCTAVES).max(axis=2, keepdims=True)
+        near = neighbours(read) | ((cells > top) & (cells <= top + ABOVE))
+        read |= near & (sides > NEXT_SEEN)
+        # elsewhere
+        for length in RUNS:
+            cut = np.lib.stride_tricks.sliding_window_view
+            seen = cut(sides, length, axis=2).sum(axis=3) > RUN_SEEN * np.sqrt(length)
+            seen &= ~cut(read, length, axis=2).any(axis=3)
+            for k in range(length):
+                read[:, :, k : N_OCTAVES - length + 1 + k] |= seen
+    whole = _whole(read[:, 0], read[:, 1])
+    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > ZERO_SEEN)
+    return whole
+
+
+def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray]:
+    """How values are shared out of which only zeros were read, and whether that is clear.
+
+    Notes
+    -----
+    If it is known that h values are not 0, and that they are spread evenly over L cells, counts of
+    those cells that add up to s have the likelihood ``exp(h (s - h / 2) / (L sd^2))`` over noise.
+    """
+    counts, sd, n = cells.counts, cells.sd, cells.n
+    every, windows = np.arange(len(counts)), WINDOWS[:-1]
+    # 1. where values are seen to differ: in the cells that hold them most likely
+    sizes = windows.sum(axis=1)
+    differ = np.clip(n - counts[:, ZERO], 0.0, n)
+    odds = differ[:, None] * (counts @ windows.T - differ[:, None] / 2) / sizes  # times sd^2
+    odds += np.outer(sd**2, ONE_ODDS * ((sizes == 1) & windows[:, ONES].any(axis=1)))
+    likely = np.argmax(odds, axis=1)
+    seen = differ > DIFFERENT * np.hypot(sd, cells.n_sd)
+    # 2. elsewhere, if at all, in that of 1 or -1
+    one = ONES[np.argmax(counts[:, ONES], axis=1)]
+    ones = counts[every, one]
+    ones = np.where(ones > ONE_SEEN * sd, ones, np.minimum(RARE * n, RARE_SDS * sd))
+    read = np.where(seen[:, None], windows[likely], one[:, None] == np.arange(len(VALUES)))
+    share = np.clip(np.where(seen, differ, ones) / n, 0.0, 1.0)
+    shares = share[:, None] * shares_of(counts, read)
+    shares[:, ZERO] = 1 - share
+    return shares, ~seen | (odds[every, likely] > CLEAR_ODDS * sd**2)

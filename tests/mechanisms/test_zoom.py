@@ -1,0 +1,139 @@
+"""Closer looks at features far from 0: what starts and ends them, what they find and cost."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.mechanisms import zoom as zoomed
+from skdppca.mechanisms.column_cells import CellCounts
+from skdppca.mechanisms.octaves import EDGES, read_octaves
+from skdppca.mechanisms.zoom import ROUNDS, far_from_zero, zoom
+
+from ..asking import private_data
+
+N = 4000
+RNG = np.random.default_rng(0)
+NORMAL = RNG.normal(size=N)
+
+
+def octaves_of(X, e=2e-4, seed=None):
+    """Counts with noise of `e` times N, or as if."""
+    counts = np.array([np.histogram(column, EDGES)[0] for column in X.T]).astype(float)
+    if seed is not None:
+        counts += e * len(X) * np.random.default_rng(seed).normal(size=counts.shape)
+    whole = np.full(X.shape[1], float(len(X)))
+    return CellCounts(counts, e * whole, whole, 0 * whole)
+
+
+def zoomed_in(X, mu=2.0, most=0.3, e=2e-4, noise=None, kind=np.asarray, **more):
+    """Errors of the means and ratios of the sds, in and to those of the columns; the spender."""
+    octaves = octaves_of(X, e, noise)
+    reading, data = read_octaves(octaves, True), private_data(kind(X), mu, **more)
+    kappa = len(X) * mu / math.sqrt(X.shape[1])
+    mean, variance = zoom(data, octaves, reading.mean, reading.variance, kappa, most)
+    spread = X.std(axis=0)
+    return (mean - X.mean(axis=0)) / spread, np.sqrt(variance) / spread, data.spender
+
+
+def test_features_are_far_if_two_octaves_of_one_sign_hold_nearly_all_values():
+    X = np.column_stack([NORMAL, NORMAL + 5, NORMAL - 100, NORMAL + 1e6, np.zeros(N)])
+    found = far_from_zero(octaves_of(X))
+    np.testing.assert_array_equal(found.which, [1, 2, 3])
+    for j, low, high, share in zip(found.which, found.low, found.high, found.share, strict=True):
+        assert share == pytest.approx(np.mean((X[:, j] >= low) & (X[:, j] < high)))
+        assert share > 0.7
+
+
+# At 8 lie all other values; they add to the variance what values within a cell do at most, or more.
+@pytest.mark.parametrize(
+    ("value", "share", "is_far"),
+    [(16.0, 0.02, True), (16.0, 0.1, True), (1024.0, 0.02, False), (0.0, 0.2, False)],
+)
+def test_features_with_others_that_are_seen_to_spread_farther_are_not_far(value, share, is_far):
+    X = np.where(np.arange(N) < share * N, value, 8.0)[:, None]
+    assert len(far_from_zero(octaves_of(X)).which) == is_far
+
+
+@pytest.mark.parametrize(("n_sd", "is_far"), [(0.0, False), (0.05 * N, True)])
+def test_features_of_which_many_values_are_seen_nowhere_are_not_far(n_sd, is_far):
+    octaves = octaves_of(np.full((N, 1), 8.0))
+    octaves.n[:], octaves.n_sd[:] = N / 0.9, n_sd
+    assert len(far_from_zero(octaves).which) == is_far
+
+
+@pytest.mark.parametrize("distance", [5.0, 100.0, -1000.0, 1e5, -1e6])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_they_get_about_their_standard_deviations(distance, kind):
+    X = np.column_stack([NORMAL, 1e-6 * (RNG.normal(size=N) + distance), 3 * NORMAL + distance])
+    error, ratio, _ = zoomed_in(X, kind=kind)
+    assert np.all(np.abs(error[1:]) < 0.5)
+    assert np.all((ratio > 0.7) & (ratio < 2.5))
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_of_many_none_stays_far_too_large(adjacency):
+    """60 features 1000 sds from 0 at 20 sds of noise: none is off by more than 8."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(N, 12)) + 1000 * (1 + np.arange(12) / 12)
+        _, ratio, _ = zoomed_in(X, mu=1.0, adjacency=adjacency, seed=seed)
+        assert np.all((ratio > 0.4) & (ratio < 8.0))
+
+
+def test_values_that_were_seen_outside_count():
+    X = np.where(np.arange(N) < 0.9 * N, 1000.0 + NORMAL, 1300.0)[:, None]
+    _, ratio, _ = zoomed_in(X)
+    assert 0.7 < ratio[0] < 3.0  # of the sd of all, not of nine tenths
+
+
+@pytest.mark.parametrize("most_are", [1.0, -1.0, 7.0, 0.001])
+@pytest.mark.parametrize("e", [0.003, 0.03])
+def test_the_scale_of_one_value_that_most_are_is_not_that_of_all(most_are, e):
+    """Of 20 looks each at 3 sds of other values, 1 may be followed too far; they are 5000 away."""
+    X = np.where(np.arange(N) < (1 - 3 * e) * N, most_are, 0.0)[:, None]
+    mu = 1 / (e * N * math.sqrt(0.06))
+    ratios = [zoomed_in(X, mu=mu, e=e, noise=s, seed=s)[1][0] for s in range(20)]
+    assert np.sum(np.array(ratios) < 0.1) <= 1
+
+
+def test_a_constant_keeps_its_octaves_scale():
+    X = np.full((N, 1), 3.0)
+    data, octaves = private_data(X, 2.0), octaves_of(X)
+    mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
+    assert len(data.spender.queries) == ROUNDS
+    assert (mean[0], variance[0]) == (2.5, 0.5)
+
+
+def test_noise_is_not_followed():
+    """Where nothing lies the octaves' scale stays, whatever the noise."""
+    octaves = octaves_of(np.full((1000, 1), 3.0))
+    for seed in range(20):
+        data = private_data(np.zeros((1000, 1)), 0.5, seed=seed)
+        mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 500.0, 0.3)
+        assert (mean[0], variance[0]) == (2.5, 0.5)
+
+
+@pytest.mark.parametrize("most", [0.0, 0.004, 0.05, 0.3])
+def test_no_round_is_begun_that_cannot_be_paid(most):
+    X = NORMAL[:, None] * np.ones(4) + 1e6
+    spender = zoomed_in(X, most=most)[2]
+    cost = math.fsum(query.mu**2 for query in spender.queries) / 4.0
+    assert cost <= most * (1 + 1e-12)
+    assert (cost > 0) == (most >= 0.01)
+
+
+def test_a_round_costs_by_how_many_features_it_is_about():
+    near, far = NORMAL[:, None] * np.ones(3), NORMAL[:, None] + 1e6
+    spender = zoomed_in(np.hstack([near, far]))[2]
+    for query in spender.queries:
+        assert query.sensitivity == 1.0
+        assert query.mu**2 == pytest.approx(0.01 / 4 * 4.0)
+
+
+def test_without_any_such_feature_nothing_is_asked(monkeypatch):
+    monkeypatch.setattr(zoomed, "ask_cells", None)
+    spender = zoomed_in(NORMAL[:, None] * np.ones(3))[2]
+    assert spender.queries == []
