@@ -2,12 +2,14 @@
 
     python benchmarks/bench_gap.py [repeats]
     python benchmarks/bench_gap.py crossing [repeats]
+    python benchmarks/bench_gap.py slopes [repeats]
 
 Rows of norm 1, d = 50, k components .3 above a flat bulk; norm_bound and mean public, epsilon .5,
 delta 1e-6. The sine of the largest angle to the components without noise: the privacy error alone.
 Writes doc/experiments/gap.csv and doc/experiments/gap_k1.png, gap_k3.png; "crossing": the gap
 release's error over DPGauss's, for gaps of so many records over mu, doc/experiments/
-gap_crossing.csv.
+gap_crossing.csv; "slopes": the error against n, d and the gap around n = 1e5, d = 50, gap .3,
+doc/experiments/gap_slopes.csv, of which ``headlines.py`` takes the slopes.
 """
 
 from __future__ import annotations
@@ -32,6 +34,11 @@ from matplotlib import pyplot as plt
 OUT = Path(__file__).parents[1] / "doc" / "experiments"
 SIZES = [1000, 3000, 10_000, 30_000, 100_000]
 D, GAP = 50, 0.3
+SWEEPS = {
+    "d": (12, 25, 50, 100, 200),
+    "n": (10_000, 30_000, 100_000, 300_000),
+    "gap": (0.03, 0.1, 0.3, 0.6),
+}
 GAPS_OVER_MU = [30, 45, 60, 75, 100, 150, 300, 1000]
 PUBLIC = {"epsilon": 0.5, "delta": 1e-6, "norm_bound": 1.0, "center": False}
 METHODS = {
@@ -45,10 +52,10 @@ METHODS = {
 }
 
 
-def rows(n: int, k: int) -> np.ndarray:
-    variances = np.full(D, (1 - GAP * k) / D)
-    variances[:k] += GAP
-    return np.random.default_rng(n).choice([-1.0, 1.0], size=(n, D)) * np.sqrt(variances)
+def rows(n: int, k: int, d: int = D, gap: float = GAP) -> np.ndarray:
+    variances = np.full(d, (1 - gap * k) / d)
+    variances[:k] += gap
+    return np.random.default_rng(n).choice([-1.0, 1.0], size=(n, d)) * np.sqrt(variances)
 
 
 def measure(repeats: int) -> list[dict]:
@@ -91,6 +98,21 @@ def crossing(repeats: int) -> list[dict]:
     return table
 
 
+def slopes(repeats: int) -> list[dict]:
+    table = []
+    for against, values in SWEEPS.items():
+        for value in values:
+            X = rows(**{"n": 100_000, "k": 1, "d": D, "gap": GAP, against: value})
+            exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
+            for noise in ("gap-release", "cauchy"):
+                build = METHODS[noise]
+                errors = [sin_theta(build(1, seed).fit(X), exact) for seed in range(repeats)]
+                found = {"noise": noise, "median": float(np.median(errors))}
+                table.append({"against": against, "x": value} | found)
+                print(*table[-1].values(), flush=True)
+    return table
+
+
 def save(name: str, table: list[dict]) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     with (OUT / name).open("w", newline="") as file:
@@ -119,6 +141,9 @@ def main() -> None:
     repeats = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 20
     if "crossing" in sys.argv:
         save("gap_crossing.csv", crossing(repeats))
+        return
+    if "slopes" in sys.argv:
+        save("gap_slopes.csv", slopes(repeats))
         return
     table = measure(repeats)
     save("gap.csv", table)

@@ -30,6 +30,24 @@ def folders(folder: Path | None = None) -> tuple[Path, Path]:
     return published, raw
 
 
+def keep_others(summary: pd.DataFrame, published: Path, cell: Sequence[str]) -> pd.DataFrame:
+    """The summary, and of the published one the rows of methods that were not measured now.
+
+    Parameters
+    ----------
+    cell : sequence of str
+        Columns that are the same for all methods of a cell: its rows stand together.
+    """
+    if not published.exists():
+        return summary
+    before = pd.read_csv(published)
+    before = before[~before["method"].isin(summary["method"])]
+    # the columns' types may differ: 1000 was written, and 1000.0 is read beside 0.1
+    rows = pd.concat([before, summary.astype(before.dtypes.to_dict())], ignore_index=True)
+    order = rows.groupby(list(cell), sort=False).ngroup()
+    return rows.iloc[order.argsort(kind="stable")]
+
+
 def spread(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     """One row a cell, in the order of the rows: trials, quartiles, extremes, mean and its error."""
     cells = rows.groupby(list(keys), sort=False)[value]

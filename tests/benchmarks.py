@@ -1,4 +1,4 @@
-"""The modules of benchmarks/, which the package does not install."""
+"""The modules of benchmarks/, which the package does not install, and what looks at their noise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["BENCHMARKS", "load"]
+import numpy as np
+
+__all__ = ["BENCHMARKS", "Recorder", "load"]
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -19,3 +21,17 @@ def load(name: str) -> ModuleType:
         return importlib.import_module(name)
     finally:
         sys.path.remove(str(BENCHMARKS))
+
+
+class Recorder:
+    """A generator that remembers the scales of its normal draws."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+        self.scales: list[float] = []
+
+    def normal(
+        self, scale: float = 1.0, size: int | tuple[int, ...] | None = None
+    ) -> np.ndarray | float:
+        self.scales.append(scale)
+        return self.rng.normal(scale=scale, size=size)

@@ -1,14 +1,19 @@
 """The baselines of benchmarks/: labelled not private, and shown to be."""
 
 import ast
+import importlib
+import sys
+from math import log, sqrt
 
 import numpy as np
 import pytest
 
 from skdppca.datasets import make_gaussian
-from skdppca.metrics import sin_theta
+from skdppca.metrics import captured_variance, sin_theta
+from skdppca.privacy import mu_of
+from skdppca.statistics.products import coherence
 
-from .benchmarks import BENCHMARKS, load
+from .benchmarks import BENCHMARKS, Recorder, load
 
 FILES = sorted((BENCHMARKS / "baselines").glob("*.py"))
 
@@ -42,3 +47,100 @@ def test_the_printed_descent_answers_orthonormal_rows():
     draw = make_gaussian(40, 5, [9, 4], 1.0, random_state=0)
     found = load("baselines").nsggd(draw.X, 2, 0.5, 1e-5, np.random.default_rng(0))
     np.testing.assert_allclose(found @ found.T, np.eye(2), atol=1e-12)
+
+
+@pytest.fixture
+def quiet_descents(monkeypatch):
+    """Steps of NSGGD without noise, which the printed scale does not tend to for any epsilon."""
+    monkeypatch.setattr(load("baselines.nsggd"), "noise_sd", lambda *asked: 0.0)
+    return load("baselines")
+
+
+@pytest.mark.parametrize(("sign", "better"), [(-1, False), (1, True)])
+def test_the_printed_sign_goes_away_from_the_components(sign, better, quiet_descents):
+    draw = make_gaussian(60, 5, [9, 4], 1.0, random_state=0)
+    pairs = draw.X[30:] - draw.X[:30]
+    pairs /= np.linalg.norm(pairs, axis=1)[:, None]
+
+    def loss(V):
+        return np.linalg.norm(pairs - pairs @ V.T @ V, axis=1).sum()
+
+    # at this epsilon the start has no noise either: it is PCA of the pairs' signs
+    rng, epsilon = np.random.default_rng(0), 1e6
+    start = quiet_descents.analyze_gauss_max(pairs, 2, epsilon / 2, 1e-5, rng)
+    found = quiet_descents.nsggd(draw.X, 2, epsilon, 1e-5, rng, sign)
+    assert (loss(found) < loss(start)) == better
+
+
+def test_many_descents_at_once_are_many_descents(quiet_descents):
+    # all pairs are equal but for signs: no random choice is left
+    rng = np.random.default_rng(0)
+    tables = [np.outer(rng.choice([-1.0, 1.0], 40), x) for x in rng.normal(size=(3, 4))]
+    for X in tables:
+        X[20:] = -X[:20]
+    found = quiet_descents.nsggd_chains(tables, 1, [1e6] * 3, 1e-5, rng, [1, 1, 1])
+    for X, V in zip(tables, found, strict=True):
+        assert sin_theta(V, X[:1] / np.linalg.norm(X[0])) < 1e-3
+
+
+def test_the_nearest_orthonormal_columns_are_those_of_the_svd():
+    V = np.random.default_rng(0).normal(size=(6, 2, 5)) * [0.1, 0.5, 1.0, 3.0, 20.0]
+    found = load("baselines.nsggd")._polar(V)
+    for chain in range(5):
+        U, _, Wt = np.linalg.svd(V[:, :, chain], full_matrices=False)
+        np.testing.assert_allclose(found[:, :, chain], U @ Wt, atol=1e-9)
+
+
+def test_a_descents_gradient_is_the_printed_one():
+    rng = np.random.default_rng(0)
+    V = np.linalg.qr(rng.normal(size=(5, 2)))[0]
+    rows = rng.normal(size=(7, 5))
+    Q = np.eye(5) - V @ V.T
+    terms = [Q @ np.outer(x, x) @ V / np.linalg.norm(Q @ x) for x in rows]
+    found = load("baselines.nsggd")._gradient(V[:, :, None], rows.T[:, :, None])
+    np.testing.assert_allclose(found[:, :, 0], np.mean(terms, axis=0))
+
+
+def test_the_noise_of_a_descents_step_is_the_printed_one():
+    found = load("baselines.nsggd").noise_sd(n=50, B=3, T=2500, epsilon=0.5, delta=1e-5)
+    assert found == pytest.approx(3 * sqrt(2 * 2500 * log(2 / 1e-5) / (50**2 * 0.25)))
+
+
+@pytest.fixture
+def symmetric_matrix(monkeypatch):
+    """The script, which imports its neighbours by name."""
+    monkeypatch.syspath_prepend(BENCHMARKS / "experiments_power")
+    load("power_iterations")
+    before = set(sys.modules)
+    yield importlib.import_module("symmetric_matrix")
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def symmetric(d=40, seed=0):
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
+    return (Q * 2.0 ** -np.arange(d)) @ Q.T
+
+
+def test_the_power_method_on_a_matrix_finds_its_trace_without_noise(symmetric_matrix):
+    method = symmetric_matrix.symmetric_power_method
+    found = method(symmetric(), 6, np.inf, "no noise", np.random.default_rng(0))
+    assert captured_variance(found, symmetric()) > 0.999
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
+def test_the_noise_on_a_matrix_has_the_stated_scale(symmetric_matrix, epsilon):
+    scales = {}
+    for name in symmetric_matrix.METHODS:
+        rng = Recorder()
+        symmetric_matrix.symmetric_power_method(symmetric(), 6, epsilon, name, rng)
+        scales[name] = rng.scales
+    start = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 6)))[0].T
+    rho = coherence(start)
+    exact = sqrt(3) / mu_of(epsilon, 1e-6)
+    printed = sqrt(4 * 3 * log(1e6)) / epsilon
+    assert scales["longest row, exact noise"][1] == pytest.approx(rho * exact)
+    assert scales["longest row, printed noise"][1] == pytest.approx(rho * printed)
+    largest = sqrt(6) * np.abs(start).max()
+    assert scales["largest entry, printed noise"][1] == pytest.approx(largest * printed)
+    assert scales["no noise"][1:] == [0.0] * 3

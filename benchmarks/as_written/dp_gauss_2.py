@@ -2,7 +2,8 @@
 
 Why (doc/smooth_sensitivity.rst): the noise on the eigengap, and the 2(1 + log(1/delta)/epsilon)
 taken off it, lack the factor beta^2 by which one record moves the gap; noise is drawn again until
-the gap is positive, which conditions on the data; the absolute value hides a gap too small to
+the gap is positive, which conditions on the data (the authors say that a gap below 0 breaks the
+guarantee, and that they resample for simplicity); the absolute value hides a gap too small to
 support the noise scale; and beta is made of population quantities and the exact n.
 
 Unprinted, or printed with a slip, and chosen here: C = 1 in beta; the parenthesis that the

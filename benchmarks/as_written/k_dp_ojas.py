@@ -2,8 +2,9 @@
 
 Why (doc/kdpojas.rst): the noise multiplier C' log(n/delta) / (epsilon sqrt n) rests on
 amplification by shuffling, which holds for epsilon = O(sqrt(log(n/delta)/n)) only (Liu et al. 2022,
-Lemma 3.1). At epsilon = 1 it is far outside that range, and Algorithm 3 does not even shuffle. The
-clipping threshold is made of population quantities and the exact n.
+Lemma 3.1). The paper's Theorem 10 states that range; its Theorem 2 and its experiments go beyond.
+At epsilon = 1 it is far outside, and Algorithm 3 does not even shuffle. The clipping threshold is
+made of population quantities and the exact n.
 
 Unprinted and chosen here: C = C' = 1; n is the number of all records, also inside a round that
 sees m = n/k of them. K = a = 1 and eta_j = 1/(1 + j) are Appendix G's.
@@ -35,10 +36,17 @@ def k_dp_ojas(
     alpha = log(n / delta) / (epsilon * sqrt(n))
     # 2. clipping threshold
     beta = model.eigenvalues[0] * sqrt(d) * (model.gamma * log(n * d / FAILURE) + 1)
-    m = n // k
-    found = np.empty((0, d))
+    return deflated_ojas(factors, k, beta, 2 * beta * alpha, rng)
+
+
+def deflated_ojas(
+    factors: np.ndarray, k: int, beta: float, sd: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Algorithm 1: each component from n/k fresh records; k orthonormal rows."""
+    m = len(factors) // k
+    found = np.empty((0, factors.shape[2]))
     for i in range(k):
-        w = _dp_ojas(factors[m * i : m * (i + 1)], found, beta, 2 * beta * alpha, rng)
+        w = _dp_ojas(factors[m * i : m * (i + 1)], found, beta, sd, rng)
         found = np.vstack([found, w])
     return found
 

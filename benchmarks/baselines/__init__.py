@@ -8,7 +8,7 @@ imports nothing from here.
 
 from .analyze_gauss_max import analyze_gauss_max
 from .g_dppca import g_dppca
-from .nsggd import nsggd
+from .nsggd import nsggd, nsggd_chains
 from .sgpca import sgpca
 
-__all__ = ["analyze_gauss_max", "g_dppca", "nsggd", "sgpca"]
+__all__ = ["analyze_gauss_max", "g_dppca", "nsggd", "nsggd_chains", "sgpca"]

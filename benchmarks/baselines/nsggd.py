@@ -12,12 +12,16 @@ components; `sign=1` turns it. Line 4's start is Algorithm 1, on rows of norm 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log, sqrt
 
 import numpy as np
 
 from ._common import epsilon_of_counts
 from .analyze_gauss_max import analyze_gauss_max
+
+# Steps whose rows and noise are drawn at once, in all chains together.
+CHUNK = 2**18
 
 
 def nsggd(
@@ -29,27 +33,73 @@ def nsggd(
     sign: int = -1,
 ) -> np.ndarray:
     """Algorithm 3, with T = n^2 and rates 1 / n^2; k orthonormal rows. NOT PRIVATE."""
+    return nsggd_chains([X], k, [epsilon], delta, rng, [sign])[0]
+
+
+def nsggd_chains(
+    Xs: Sequence[np.ndarray],
+    k: int,
+    epsilons: Sequence[float],
+    delta: float,
+    rng: np.random.Generator,
+    signs: Sequence[int],
+) -> np.ndarray:
+    """Many runs of `nsggd` at once, on tables of one shape; shape (runs, k, d). NOT PRIVATE.
+
+    T = n^2 steps of one are slow for what they cost at a time, not for what they compute.
+    """
     # 1. directions of pairs
-    half = len(X) // 2
-    Z = X[half : 2 * half] - X[:half]
-    Z = Z / np.linalg.norm(Z, axis=1)[:, None]
+    half = len(Xs[0]) // 2
+    Zs = np.array([X[half : 2 * half] - X[:half] for X in Xs])
+    Zs /= np.linalg.norm(Zs, axis=2, keepdims=True)
     n, T = half, half**2
-    B = max(int(n * sqrt(epsilon / (8 * T))), 1)
+    (B,) = {max(int(n * sqrt(epsilon / (8 * T))), 1) for epsilon in epsilons}
     # 2., 3. noise
-    sd = noise_sd(n, B, T, epsilon, delta)
+    sds = np.array([noise_sd(n, B, T, epsilon, delta) for epsilon in epsilons])
     # 4. start
-    V = analyze_gauss_max(Z, k, epsilon / 2, delta / 2, rng).T
-    # 5.-12. steps
-    for _ in range(T):
-        x = Z[rng.integers(n, size=B)]
-        scores = x @ V
-        rest = x - scores @ V.T
-        lengths = np.maximum(np.linalg.norm(rest, axis=1), 1e-12)
-        gradient = (rest / lengths[:, None]).T @ scores / B
-        V = V + sign / T * (gradient + rng.normal(scale=sd, size=V.shape))
-        U, _, Wt = np.linalg.svd(V, full_matrices=False)
-        V = U @ Wt
-    return V.T
+    starts = [
+        analyze_gauss_max(Z, k, epsilon / 2, delta / 2, rng).T
+        for Z, epsilon in zip(Zs, epsilons, strict=True)
+    ]
+    # 5.-12. steps; chains are the last axis, so that all arithmetic is along it
+    V = np.ascontiguousarray(np.array(starts).transpose(1, 2, 0))
+    Zs = np.ascontiguousarray(Zs.transpose(2, 0, 1))
+    rates, chains = np.array(signs) / T, np.arange(len(Zs[0]))
+    chunk = max(CHUNK // V.size, 1)
+    for start in range(0, T, chunk):
+        steps = min(chunk, T - start)
+        picks = rng.integers(n, size=(steps, B, len(chains)))
+        noises = rng.normal(size=(steps, *V.shape)) * sds
+        for pick, noise in zip(picks, noises, strict=True):
+            x = Zs[:, chains, pick]
+            V = _polar(V + rates * (_gradient(V, x) + noise))
+    return V.transpose(2, 1, 0)
+
+
+def _gradient(V: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Line 8 for rows x of shape (d, B, chains) and V of shape (d, k, chains)."""
+    scores = np.einsum("dbr,dkr->bkr", x, V)
+    rest = x - np.einsum("dkr,bkr->dbr", V, scores)
+    lengths = np.sqrt(np.einsum("dbr,dbr->br", rest, rest))
+    rest /= np.maximum(lengths, 1e-12)
+    return np.einsum("dbr,bkr->dkr", rest, scores) / len(scores)
+
+
+def _polar(V: np.ndarray) -> np.ndarray:
+    """Line 10, the nearest orthonormal columns, by Newton's iteration: U W^T of the SVD.
+
+    It doubles the digits in each round, and one small step has most of them already. It converges
+    from singular values below sqrt 3, and steps that are larger are scaled first.
+    """
+    k = V.shape[1]
+    identity = np.eye(k)[:, :, None]
+    squares = np.einsum("dkr,dlr->klr", V, V)
+    if (size := np.abs(squares).sum(axis=0).max(axis=0)).max() > 2:
+        V, squares = V / np.sqrt(size), squares / size
+    while np.abs(squares - identity).max() > 1e-9:
+        V = np.einsum("dkr,klr->dlr", V, (3 * identity - squares) / 2)
+        squares = np.einsum("dkr,dlr->klr", V, V)
+    return V
 
 
 def noise_sd(n: int, B: int, T: int, epsilon: float, delta: float) -> float:

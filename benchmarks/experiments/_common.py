@@ -6,7 +6,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -17,7 +17,7 @@ import pandas as pd
 from _draw import draw
 from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available
 from _settings import Setting, seed_of
-from experiments_files import folders
+from experiments_files import folders, keep_others
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -36,7 +36,10 @@ WITHOUT_OJAS = (
     "DP-Gauss-1" + PRINTED,
     "DP-Gauss-2" + PRINTED,
     "DP-Power-Method" + PRINTED,
-    NO_PRIVACY,
+    "MOD-SuLQ" + PRINTED,
+    "Oja" + NO_PRIVACY,
+    "power iterations" + NO_PRIVACY,
+    "PCA" + NO_PRIVACY,
 )
 ALL = (*WITHOUT_OJAS, "k-DP-Ojas" + PRINTED)
 
@@ -60,6 +63,14 @@ class Figure:
     title: str
     panels: tuple[Panel, ...]
 
+    def of(self, methods: list[str]) -> Figure:
+        """The same with these methods alone, where they were in it."""
+        panels = tuple(
+            replace(panel, methods=tuple(name for name in panel.methods if name in methods))
+            for panel in self.panels
+        )
+        return replace(self, panels=panels)
+
 
 def run(figure: Figure) -> None:
     """Command line of one figure's script."""
@@ -77,6 +88,9 @@ def run_all(figures: list[Figure]) -> None:
     parser.add_argument("--quick", action="store_true", help="few small trials, elsewhere")
     parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
     parser.add_argument("--redo", nargs="+", metavar="METHOD", help="forget its trials first")
+    parser.add_argument(
+        "--methods", nargs="+", metavar="METHOD", help="these alone; others stay as published"
+    )
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     options = parser.parse_args()
     if options.quick:
@@ -84,13 +98,19 @@ def run_all(figures: list[Figure]) -> None:
         options.max_n = min(options.max_n, QUICK_MAX_N)
         options.folder = options.folder or Path(tempfile.gettempdir()) / "skdppca-experiments"
     folder, raw = folders(options.folder)
+    _known("--redo", options.redo or [])
+    _known("--methods", options.methods or [])
     if options.redo:
         _forget(raw, options.redo)
+    if options.methods:
+        figures = [figure.of(options.methods) for figure in figures]
     for figure in figures:
         saved = folder / f"{figure.name}_summary.csv"
         if not options.draw_only:
             measure(figure, raw, options.trials, options.max_n, options.n_jobs)
             summary = summarise(figure, raw)
+            if options.methods and not summary.empty:
+                summary = keep_others(summary, saved, ["panel", "x"])
             if not summary.empty:
                 summary.to_csv(saved, index=False, float_format="%.6g")
         if saved.exists():
@@ -170,11 +190,14 @@ def _read(path: Path) -> pd.DataFrame:
     return frame.astype({"trial": int})
 
 
-def _forget(raw: Path, methods: list[str]) -> None:
-    """Drop the trials of methods that have changed, in all figures: they would be copied."""
+def _known(option: str, methods: list[str]) -> None:
     unknown = set(methods) - set(METHODS)
     if unknown:
-        raise SystemExit(f"--redo: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
+        raise SystemExit(f"{option}: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
+
+
+def _forget(raw: Path, methods: list[str]) -> None:
+    """Drop the trials of methods that have changed, in all figures: they would be copied."""
     for path in _raw_files(raw):
         frame = _read(path)
         frame[~frame["method"].isin(methods)].to_csv(path, index=False)
@@ -202,7 +225,7 @@ def summarise(figure: Figure, raw: Path) -> pd.DataFrame:
                         "panel": panel.title,
                         "x": x,
                         "method": method,
-                        "private": not (method.endswith(PRINTED) or method == NO_PRIVACY),
+                        "private": not method.endswith((PRINTED, NO_PRIVACY)),
                         "trials": len(rows),
                         **_intervals("zeta_squared", rows["zeta_squared"].to_numpy()),
                         **_mean("utility", rows["utility"].to_numpy()),

@@ -28,12 +28,15 @@ STYLES = {
     "DP-Gauss-1 as printed (not private)": ("#009E73", "--", "D"),
     "DP-Gauss-2 as printed (not private)": ("#56B4E9", "--", "v"),
     "DP-Power-Method as printed (not private)": ("#E69F00", "--", "P"),
+    "MOD-SuLQ as printed (not private)": ("#999999", "--", "X"),
+    "Oja (no privacy)": ("#CC79A7", ":", "^"),
+    "power iterations (no privacy)": ("#E69F00", ":", "P"),
     "PCA (no privacy)": ("#000000", ":", "x"),
 }
 
 CAPTION = (
-    "Median of {trials} trials and its 95 % interval (of fewer than 6: their range). Black: PCA "
-    "without privacy.\nSolid or filled: private. Dashed or open: as printed, NOT PRIVATE."
+    "Median of {trials} trials and its 95 % interval (of fewer than 6: their range). Dotted: no "
+    "privacy, black: PCA.\nSolid or filled: private. Dashed or open: as printed, NOT PRIVATE."
 )
 
 

@@ -1,7 +1,7 @@
 """The methods that the experiments compare: name -> callable(X, groups, k, truth, seed).
 
 Every callable returns k orthonormal rows. Those "printed" are not private (see `as_written`), and
-neither is the PCA that they are all measured against.
+neither are those that claim none: PCA, which all are measured against, Oja and power iterations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skdppca.exceptions import SeededNoiseWarning
 
 Fit = Callable[[np.ndarray, np.ndarray | None, int, Truth, int], np.ndarray]
 
-NO_PRIVACY = "PCA (no privacy)"
+NO_PRIVACY = " (no privacy)"
 PRINTED = " as printed (not private)"
 ESTIMATORS = ("ResidualGauss", "KDPPCA", "KDPOjas", "DPGauss")
 
@@ -53,20 +53,35 @@ def _printed(name: str) -> Fit:
     def fit(
         X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
     ) -> np.ndarray:
-        # The rows of a record follow each other, equally many in each: a view, no copy.
-        n = len(X) if groups is None else int(groups[-1]) + 1
-        factors = X.reshape(n, -1, X.shape[1])
         rng = np.random.default_rng(seed)
         method = as_written.METHODS[name]
-        return method(factors, k, truth.epsilon, truth.delta, truth.model, rng)
+        told = truth.epsilon, truth.delta, truth.model
+        return method(_factors(X, groups), k, *told, rng)
 
     return fit
+
+
+def _without_privacy(name: str) -> Fit:
+    def fit(
+        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
+    ) -> np.ndarray:
+        method = as_written.WITHOUT_PRIVACY[name]
+        return method(_factors(X, groups), k, np.random.default_rng(seed))
+
+    return fit
+
+
+def _factors(X: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Records as (n, m, d): a view, as their rows follow each other, equally many in each."""
+    n = len(X) if groups is None else int(groups[-1]) + 1
+    return X.reshape(n, -1, X.shape[1])
 
 
 METHODS: dict[str, Fit] = (
     {name: _estimator(name) for name in ESTIMATORS}
     | {name + PRINTED: _printed(name) for name in as_written.METHODS}
-    | {NO_PRIVACY: pca}
+    | {name + NO_PRIVACY: _without_privacy(name) for name in as_written.WITHOUT_PRIVACY}
+    | {"PCA" + NO_PRIVACY: pca}
 )
 
 

@@ -3,6 +3,7 @@
     python benchmarks/experiments_gdppca/figures.py                       # 100 repeats, an hour
     python benchmarks/experiments_gdppca/figures.py --minutes 6           # so far as it comes
     python benchmarks/experiments_gdppca/figures.py --figures 5 --repeats 20
+    python benchmarks/experiments_gdppca/figures.py --nsggd --repeats 20  # below; ten minutes
     python benchmarks/experiments_gdppca/figures.py --draw-only           # from the summaries
 
 Figures 2, 3 and 4: Gaussian, t_1 and contaminated Gaussian rows at epsilon 0.5, delta 1e-5, n from
@@ -13,7 +14,8 @@ The paper's vectors are along the axes, here the space is turned at random; no m
 Every result is appended to ``benchmarks/results/raw/gdppca_figure_<number>.csv`` as soon as it is
 known, and seeded by its place, so that a run can be stopped and goes on where it was. The picture
 and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is left
-out beyond n = 500.
+out beyond n = 500, but for Figure 5: ``--nsggd`` runs all its cells and repeats at once, as printed
+and with the gradient's sign turned, and leaves the other lines as they are published.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
@@ -33,11 +35,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from baselines import analyze_gauss_max, g_dppca, nsggd, sgpca
-from experiments_files import folders, spread
+from baselines import analyze_gauss_max, g_dppca, nsggd, nsggd_chains, sgpca
+from experiments_files import folders, keep_others, spread
 
 from skdppca import GDPPCA, DPGauss
-from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
+from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
 from skdppca.metrics import sin_theta
 
 COLUMNS = ["law", "n", "d", "epsilon", "method", "repeat", "sin_theta"]
@@ -75,6 +77,8 @@ PRINTED = {
     "SGPCA" + NOT_PRIVATE: lambda *args: sgpca(*args, (10.0, 1.0)),
     "NSGGD" + NOT_PRIVATE: nsggd,
 }
+# Signs of the step, in Figure 5.
+NSGGD = {"NSGGD" + NOT_PRIVATE: -1, "NSGGD, sign turned" + NOT_PRIVATE: 1}
 STYLES = {
     "GDPPCA spherical": ("#D55E00", "-", "o"),
     "GDPPCA winsorized": ("#E69F00", "-", "s"),
@@ -84,6 +88,7 @@ STYLES = {
     "AG" + NOT_PRIVATE: ("#009E73", "--", "D"),
     "SGPCA" + NOT_PRIVATE: ("#0072B2", "--", "v"),
     "NSGGD" + NOT_PRIVATE: ("#56B4E9", "--", "P"),
+    "NSGGD, sign turned" + NOT_PRIVATE: ("#999999", "--", "X"),
 }
 
 
@@ -95,9 +100,13 @@ def components(method: str, X: np.ndarray, epsilon: float, seed: int) -> np.ndar
     pca = OURS[method](d).set_params(
         epsilon=epsilon, delta=DELTA, adjacency="replace-one", random_state=seed
     )
+    return without_warnings(pca.fit, X).components_
+
+
+def without_warnings(fit: Callable, X: np.ndarray):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed is not private
-        return pca.fit(X).components_
+        return fit(X)
 
 
 def measure(numbers: list[int], repeats: int, minutes: float, raw: Path) -> None:
@@ -119,22 +128,49 @@ def measure(numbers: list[int], repeats: int, minutes: float, raw: Path) -> None
 
 
 def one_cell(cell: tuple, repeat: int, done: set[tuple]) -> list[list]:
-    law, n, d, epsilon = cell
+    _, n, _, epsilon = cell
     methods = [
         method
-        for method in STYLES
+        for method in (*OURS, *PRINTED)
         if (*cell, method, repeat) not in done
         and not (method.startswith("NSGGD") and n > NSGGD_MAX_N)
     ]
     if not methods:
         return []
-    seed = [list(LAWS).index(law), n, d, repeat]
-    draw = LAWS[law](n, d, *SPECTRUM, random_state=np.random.default_rng(seed))
-    seeds = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    draw = draw_of(cell, repeat)
+    seeds = int(np.random.SeedSequence(seed_of(cell, repeat)).generate_state(1)[0])
     return [
         [*cell, m, repeat, sin_theta(components(m, draw.X, epsilon, seeds), draw.components)]
         for m in methods
     ]
+
+
+def seed_of(cell: tuple, repeat: int) -> list[int]:
+    law, n, d, _ = cell
+    return [list(LAWS).index(law), n, d, repeat]
+
+
+def draw_of(cell: tuple, repeat: int) -> Draw:
+    """Data of a repeat: the same for every method and epsilon."""
+    law, n, d, _ = cell
+    rng = np.random.default_rng(seed_of(cell, repeat))
+    return LAWS[law](n, d, *SPECTRUM, random_state=rng)
+
+
+def measure_nsggd(repeats: int, raw: Path) -> None:
+    """The lines of `NSGGD` in Figure 5, all at once."""
+    done = set(map(tuple, read(5, raw)[COLUMNS[:-1]].values))
+    keys = [(*cell, m, repeat) for cell in FIGURES[5] for m in NSGGD for repeat in range(repeats)]
+    keys = [key for key in keys if key not in done]
+    if not keys:
+        return
+    draws = [draw_of(key[:4], key[-1]) for key in keys]
+    found = nsggd_chains(
+        [draw.X for draw in draws], K, [key[3] for key in keys], DELTA,
+        np.random.default_rng([2, repeats]), [NSGGD[key[4]] for key in keys],
+    )  # fmt: skip
+    errors = [sin_theta(V, draw.components) for V, draw in zip(found, draws, strict=True)]
+    append([[*key, error] for key, error in zip(keys, errors, strict=True)], 5, raw)
 
 
 def path_of(number: int, raw: Path) -> Path:
@@ -156,10 +192,15 @@ def summary_of(number: int, folder: Path) -> Path:
     return folder / f"gdppca_figure_{number}_summary.csv"
 
 
-def summarise(number: int, raw: Path, folder: Path) -> None:
+def summarise(number: int, raw: Path, folder: Path, only: Collection[str] = ()) -> None:
+    """Of all methods; or of some `only`, beside the others as they are published."""
     rows = read(number, raw)
+    if only:
+        rows = rows[rows["method"].isin(only)]
     if not rows.empty:
         summary = spread(rows, COLUMNS[:5], COLUMNS[-1])
+        if only:
+            summary = keep_others(summary, summary_of(number, folder), COLUMNS[:4])
         summary.to_csv(summary_of(number, folder), index=False, float_format="%.6g")
 
 
@@ -212,8 +253,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="of processor time, at most")
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     parser.add_argument("--draw-only", action="store_true")
+    parser.add_argument("--nsggd", action="store_true", help="only NSGGD, only in figure 5")
     options = parser.parse_args()
     folder, raw = folders(options.folder)
+    if options.nsggd:
+        measure_nsggd(options.repeats, raw)
+        summarise(5, raw, folder, NSGGD)
+        draw_figure(5, folder)
+        return
     if not options.draw_only:
         measure(options.figures, options.repeats, options.minutes, raw)
     for number in options.figures:

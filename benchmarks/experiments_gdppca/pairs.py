@@ -1,0 +1,128 @@
+"""Figure 1 of Kim & Jung (2025): all pairs, disjoint pairs and ours, without privacy.
+
+    python benchmarks/experiments_gdppca/pairs.py                # some minutes
+    python benchmarks/experiments_gdppca/pairs.py --draw-only
+
+Gaussian rows, d = 25, n from 250 to 2000; the loss is the Frobenius distance of the two projectors.
+The paper's: the law, all pairs (a U-statistic) and n/2 disjoint ones, 1000 repetitions. Chosen
+here: 100 repetitions; beside them `GDPPCA`'s incomplete design, 20 pairs a record, and PCA.
+The last column is the squared loss over that of all pairs: what leaving some out costs in variance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from baselines._common import top_rows
+from experiments_files import folders, spread
+from figures import SIZES, SPECTRUM, K
+
+from skdppca.datasets import make_gaussian
+from skdppca.records.pairs import Kernel, complete_sum, cyclic_sum
+
+NAME, D, REPEATS, OFFSETS = "gdppca_figure_1", 25, 100, 10
+CELL = ["kernel", "n", "method"]
+KERNELS = {"spherical": Kernel(), "winsorized": Kernel(radius=D**0.5)}
+ALL = "all pairs"
+STYLES = {
+    ALL: ("#D55E00", "o"),
+    f"{2 * OFFSETS} pairs a record": ("#E69F00", "s"),
+    "disjoint pairs": ("#0072B2", "^"),
+    "PCA": ("#000000", "x"),
+}
+
+
+def matrices(X: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> dict[str, Callable]:
+    """What is decomposed, up to a factor."""
+    half = len(X) // 2
+
+    def disjoint() -> np.ndarray:
+        g = kernel.apply(X[half : 2 * half] - X[:half])
+        return g.T @ g
+
+    def covariance() -> np.ndarray:
+        return np.cov(X, rowvar=False)
+
+    sums = (
+        lambda: complete_sum(X, kernel),
+        lambda: cyclic_sum(X, rng.permutation(len(X)), OFFSETS, kernel),
+        disjoint,
+        covariance,
+    )
+    return dict(zip(STYLES, sums, strict=True))
+
+
+def distance(V: np.ndarray, W: np.ndarray) -> float:
+    """``||V^T V - W^T W||_F`` of orthonormal rows."""
+    return float(np.linalg.norm(V.T @ V - W.T @ W))
+
+
+def measure(repeats: int) -> pd.DataFrame:
+    rows = []
+    for n in SIZES:
+        for repeat in range(repeats):
+            rng = np.random.default_rng([n, repeat])
+            draw = make_gaussian(n, D, *SPECTRUM, random_state=rng)
+            for name, kernel in KERNELS.items():
+                for method, matrix in matrices(draw.X, kernel, rng).items():
+                    upper = np.triu(matrix())
+                    V = top_rows(upper + np.triu(upper, 1).T, K)
+                    rows.append((name, n, method, repeat, distance(V, draw.components)))
+    return pd.DataFrame(rows, columns=[*CELL, "repeat", "loss"])
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    squares = (rows["loss"] ** 2).groupby([rows[key] for key in CELL]).mean()
+    summary = spread(rows, CELL, "loss")
+    cells = summary[CELL].itertuples(index=False)
+    over = [squares[tuple(cell)] / squares[cell.kernel, cell.n, ALL] for cell in cells]
+    return summary.assign(squared_loss_ratio=over)
+
+
+def draw_figure(summary: pd.DataFrame, path: Path) -> None:
+    sheet, axes = plt.subplots(1, len(KERNELS), figsize=(9.5, 3.8), sharey=True)
+    for ax, kernel in zip(axes, KERNELS, strict=True):
+        for method, (colour, marker) in STYLES.items():
+            mine = (summary["kernel"] == kernel) & (summary["method"] == method)
+            points = summary[mine]
+            error = 1.96 * points["loss_mean_error"]
+            ax.errorbar(
+                points["n"], points["loss_mean"], error, color=colour, marker=marker, ms=4.5,
+                lw=1.4, label=method,
+            )  # fmt: skip
+        ax.set_title(f"{kernel}, d = {D}", loc="left", fontsize=10)
+        ax.set_xlabel("n")
+        ax.grid(color="#e4e4e4", linewidth=0.7)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("distance of the projectors, mean")
+    axes[-1].legend(frameon=False, fontsize=8)
+    sheet.tight_layout()
+    sheet.savefig(path, dpi=110)
+    plt.close(sheet)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--folder", type=Path, help="where all files lie and go")
+    parser.add_argument("--draw-only", action="store_true")
+    options = parser.parse_args()
+    folder, raw = folders(options.folder)
+    saved = folder / f"{NAME}_summary.csv"
+    if not options.draw_only:
+        rows = measure(options.repeats)
+        rows.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
+        summarise(rows).to_csv(saved, index=False, float_format="%.6g")
+    draw_figure(pd.read_csv(saved), folder / f"{NAME}.png")
+
+
+if __name__ == "__main__":
+    main()
