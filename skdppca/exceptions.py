@@ -9,6 +9,7 @@ __all__ = [
     "SeededNoiseWarning",
     "UnaccountedFitsWarning",
     "UnknownEventError",
+    "WeakPrivacyWarning",
 ]
 
 
@@ -38,6 +39,10 @@ class SeededNoiseWarning(UserWarning):
 
 class UnaccountedFitsWarning(UserWarning):
     """A process made several private releases without an accountant: nothing adds up their cost."""
+
+
+class WeakPrivacyWarning(UserWarning):
+    """The budget is valid, and so large that it hardly protects anyone."""
 
 
 class MovingFoldsWarning(UserWarning):

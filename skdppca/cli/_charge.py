@@ -8,25 +8,11 @@ from typing import Any, TypeVar
 from ..exceptions import LedgerError
 from ..privacy import PrivacyEvent, PrivacyLedger, Receipt
 from ._directory import Directory
+from ._ended import Ended, status_of
 
-__all__ = ["Charged", "Ended", "status_of", "told"]
+__all__ = ["Charged", "told"]
 
 T = TypeVar("T")
-
-
-class Ended(Exception):
-    """A run failed after its charge.
-
-    Parameters
-    ----------
-    message : str
-    status : int
-        The exit status of the process.
-    """
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Charged(PrivacyLedger):
@@ -75,11 +61,6 @@ def told(run: Callable[[], T], ledger: Charged | None, directory: Directory) -> 
     else:
         parts = [message, _account(ledger), directory.contents(), "another fit is charged again"]
     raise Ended("; ".join(parts), status)
-
-
-def status_of(interrupt: KeyboardInterrupt) -> int:
-    """The exit status after an interrupt, which carries the number of its signal if it has one."""
-    return 128 + (interrupt.args[0] if interrupt.args else 2)
 
 
 def _reason(error: Exception) -> str:

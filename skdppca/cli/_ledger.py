@@ -1,16 +1,17 @@
-"""``skdppca ledger``: create, show and verify a ledger."""
+"""``skdppca ledger``: create, charge, show and verify a ledger."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from ..planner.text import aligned
-from ..privacy import PrivacyLedger, Receipt, epsilon_of_event
+from ..privacy import Entry, ExternalReceipt, PrivacyLedger, Statement, epsilon_of_event
+from ._ended import Ended, status_of
 from ._text import printable
 from ._verify import examine
 
-__all__ = ["create", "show", "verify"]
+__all__ = ["charge", "create", "show", "verify"]
 
 # So many digits name a release in a table.
 SHOWN = 16
@@ -25,33 +26,60 @@ def create(options: argparse.Namespace) -> None:
         adjacency=options.adjacency,
         unit=options.unit,
     )
-    print(f"{options.file}: {_budget(ledger)}")
+    print(_head(options, ledger.statement()))
+
+
+def charge(options: argparse.Namespace) -> None:
+    """Charge what another tool releases; print the receipt and what is left."""
+    ledger, receipt = PrivacyLedger(options.file), None
+    try:
+        receipt = ledger.charge_external(
+            options.label,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            mu=options.mu,
+            adjacency=options.adjacency,
+        )
+        statement = ledger.statement()
+        print(_head(options, statement))
+        cost = epsilon_of_event(receipt.event, ledger.delta)
+        print(f"charged: {printable(receipt.label)}, epsilon {cost:.6g} at delta {ledger.delta:g}")
+        print(f"receipt: row {receipt.row}, head {receipt.head}")
+        print(_totals(statement))
+    except KeyboardInterrupt as interrupt:
+        raise Ended(f"interrupted; {_fate(options, receipt)}", status_of(interrupt)) from None
+    except Exception as error:
+        if receipt is None:
+            raise
+        raise Ended(f"{_fate(options, receipt)}, but it cannot be shown: {error}", 1) from None
 
 
 def show(options: argparse.Namespace) -> None:
     """Print the charges, what they released and add up to, and what is left."""
-    ledger = PrivacyLedger(options.file)
-    print(f"{options.file}: {_budget(ledger)}")
-    released = {row.charge: row.release for row in ledger.releases}
-    rows = [_row(receipt, released, ledger.delta) for receipt in ledger.receipts]
+    draw = None if options.plot is None else _drawing(options)
+    statement = PrivacyLedger(options.file).statement()
+    print(_head(options, statement))
+    rows = [_row(entry, statement.budget.delta) for entry in statement.entries]
     if rows:
-        heads = ("row", "time (UTC)", "label", f"epsilon at delta={ledger.delta:g}", "release")
+        cost = f"epsilon at delta={statement.budget.delta:g}"
+        heads = ("row", "time (UTC)", "label", cost, "total", "release")
         print("\n".join(aligned([heads, *rows])))
-    spent, remaining = ledger.spent, ledger.remaining
-    print(f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}")
-    print(f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}")
+    print(_totals(statement))
+    if draw is not None:
+        draw(statement)
+        print(f"Written: {options.plot}")
 
 
 def verify(options: argparse.Namespace) -> int:
     """Check the chain, and the given reports with it; return the exit status."""
     ledger = PrivacyLedger(options.file)
     ledger.verify()
-    rows = [*ledger.receipts, *ledger.releases]
-    head = f", head {max(rows, key=lambda row: row.row).head}" if rows else ""
-    print(
-        f"{options.file}: no row was changed or removed "
-        f"(charges: {len(ledger.receipts)}, releases: {len(ledger.releases)}{head})"
-    )
+    chain = ledger.statement().chain
+    external = sum(isinstance(receipt, ExternalReceipt) for receipt in chain.receipts)
+    counts = [f"charges: {len(chain.receipts)}", f"releases: {len(chain.releases)}"]
+    counts += [f"external: {external}"] if external else []
+    counts += [f"head {chain.head()}"] if chain.rows else []
+    print(f"{options.file}: no row was changed or removed ({', '.join(counts)})")
     if not options.report:
         print(
             "An older copy of the file would pass, too. To rule that out, give reports that you "
@@ -65,13 +93,50 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def _budget(ledger: PrivacyLedger) -> str:
-    who = "every row" if ledger.unit == "row" else f"all rows of every {printable(ledger.unit)}"
-    return f"epsilon {ledger.epsilon:g}, delta {ledger.delta:g} for {who}, under {ledger.adjacency}"
+def _drawing(options: argparse.Namespace) -> Callable[[Statement], None]:
+    """Return what draws the picture, after a check that it can be drawn."""
+    from ..plotting import LedgerDisplay
+    from ..plotting._common import figure
+    from ._pictures import check_picture, save, settings
+
+    def draw(statement: Statement) -> None:
+        with settings():
+            canvas = figure(7.2, 4.4)
+            LedgerDisplay.from_ledger(statement, ax=canvas.subplots(), over=options.over)
+            save(canvas, options.plot)
+
+    check_picture(options.plot)
+    return draw
 
 
-def _row(receipt: Receipt, released: Mapping[int, str], delta: float) -> tuple[str, ...]:
+def _head(options: argparse.Namespace, statement: Statement) -> str:
+    return f"{options.file}: {printable(str(statement.chain.terms))}"
+
+
+def _totals(statement: Statement) -> str:
+    spent, remaining = statement.spent, statement.remaining
+    return (
+        f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}\n"
+        f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
+    )
+
+
+def _row(entry: Entry, delta: float) -> tuple[str, ...]:
+    receipt = entry.receipt
     label = printable(receipt.label) + (" (seeded: not private)" if receipt.seeded else "")
     cost = epsilon_of_event(receipt.event, delta)
-    release = released.get(receipt.row, "")[:SHOWN] or "charged; no release recorded"
-    return str(receipt.row), printable(receipt.time[:19]), label, f"{cost:.6g}", release
+    total = "" if entry.total is None else f"{entry.total:.6g}"
+    if entry.external:
+        release = "external"
+    elif entry.release is None:
+        release = "charged; no release recorded"
+    else:
+        release = entry.release.release[:SHOWN]
+    return str(receipt.row), printable(receipt.time[:19]), label, f"{cost:.6g}", total, release
+
+
+def _fate(options: argparse.Namespace, receipt: ExternalReceipt | None) -> str:
+    """Say whether an external release was charged, when that cannot be printed in full."""
+    if receipt is None:
+        return f"it may have been charged (skdppca ledger show {options.file} says it)"
+    return f"it was charged (row {receipt.row} of {options.file})"

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from unicodedata import category
 
-from ..privacy.text import printable
+from .._text import printable
 
 __all__ = ["has_controls", "print_to", "printable"]
 

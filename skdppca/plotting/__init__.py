@@ -4,7 +4,8 @@ All are drawn from private outputs, or from public numbers only.
 """
 
 from ._fitted import components_image, scree
+from ._ledger import LedgerDisplay
 from ._map import projection_map
 from ._plan import plan
 
-__all__ = ["components_image", "plan", "projection_map", "scree"]
+__all__ = ["LedgerDisplay", "components_image", "plan", "projection_map", "scree"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NOISE", "WARNING", "as_written", "dress_title", "figure", "guarantee"]
+__all__ = ["NOISE", "WARNING", "as_written", "dress_title", "figure", "guarantee", "shown_axes"]
 
 NOISE, WARNING = "#7a7a7a", "#b3261e"
 
@@ -24,6 +24,14 @@ def figure(width: float, height: float) -> Figure:
             "plots need matplotlib, which is not installed; pip install 'skdppca[plot]'"
         ) from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def shown_axes(width: float, height: float) -> Axes:
+    """Return the axes of a new figure of pyplot, which notebooks show."""
+    figure(width, height)  # raises without matplotlib
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def as_written(text: object) -> str:

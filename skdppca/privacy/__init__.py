@@ -3,8 +3,8 @@
 Knows nothing of PCA or scikit-learn.
 """
 
-from .accountant import BaseAccountant, PrivacyAccountant, PrivacyCost
-from .chain import Receipt, ReleaseRow
+from .accountant import BaseAccountant, PrivacyAccountant
+from .chain import ExternalReceipt, Receipt, ReleaseRow
 from .events import (
     ApproximateEvent,
     ComposedEvent,
@@ -20,12 +20,15 @@ from .ledger import PrivacyLedger
 from .pricing import compose, epsilon_of_event, is_affordable
 from .report import PrivacyReport, Released, Spending
 from .spender import Spender
+from .statement import Entry, PrivacyCost, Statement
 from .verification import Finding, verify_report
 
 __all__ = [
     "ApproximateEvent",
     "BaseAccountant",
     "ComposedEvent",
+    "Entry",
+    "ExternalReceipt",
     "Finding",
     "GaussianEvent",
     "NonPrivateEvent",
@@ -41,6 +44,7 @@ __all__ = [
     "SelectionEvent",
     "Spender",
     "Spending",
+    "Statement",
     "compose",
     "compose_mu",
     "delta_of",

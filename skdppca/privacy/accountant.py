@@ -8,17 +8,26 @@ import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from .._text import printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
-from .chain import Chain, ChainRow, Receipt, ReleaseRow, Terms
+from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
 from .composition import Composition
-from .events import PrivacyEvent, add_event
-from .pricing import epsilon_of_event
+from .events import NonPrivateEvent, PrivacyEvent, add_event, stated_event
+from .export import to_dp_event
+from .pricing import compose, epsilon_of_event
+from .statement import PrivacyCost, Statement
+from .strength import warn_if_weak
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 __all__ = ["BaseAccountant", "PrivacyAccountant", "PrivacyCost", "Receipt"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Receipt)
 
 # Held while an accountant is read or charged, and across a fork, so that no child inherits half a
 # charge that another thread was making.
@@ -75,13 +84,6 @@ def alone(work: Callable[[], T]) -> T:
         finally:
             _owner = None
     return result
-
-
-class PrivacyCost(NamedTuple):
-    """An (epsilon, delta) guarantee."""
-
-    epsilon: float
-    delta: float
 
 
 class _Refused(Exception):
@@ -183,20 +185,105 @@ class BaseAccountant(ABC):
                 "a release without noise has no cost that an accountant could charge; choose a "
                 "finite epsilon, or accountant=None for a result that is not private"
             )
+        try:
+            return self._charged(
+                event,
+                label,
+                seeded,
+                Receipt,
+                refused="refused, nothing was released: the privacy budget does not cover this "
+                'release (in a search pass error_score="raise", or this error is swallowed)',
+            )
+        except LedgerError as error:
+            raise LedgerError(f"{error}; nothing was released") from error
+
+    def charge_external(
+        self,
+        label: str,
+        *,
+        adjacency: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+    ) -> ExternalReceipt:
+        """Charge what another tool releases of the same people. There is no refund.
+
+        Give `epsilon` and `delta`, or `mu` alone. Charge before the other tool releases anything.
+
+        Parameters
+        ----------
+        label : str
+            Public text for the receipt: which tool, and what it releases.
+        adjacency : {"add-remove", "replace-one"}
+            The neighbours that the other tool's guarantee is stated for; they must be the
+            accountant's. Its unit must be the accountant's, too: if this accountant protects
+            patients, a guarantee for single rows is too small a charge.
+        epsilon, delta : float, optional
+            The guarantee of the release. ``delta=0`` is pure differential privacy.
+        mu : float, optional
+            Its Gaussian-DP parameter: sensitivity over noise sd of a Gaussian mechanism. It adds
+            up to less than the epsilon and delta of the same release.
+
+        Returns
+        -------
+        ExternalReceipt
+            No release can be recorded for it.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the budget does not cover it; nothing was charged.
+        ValueError
+            If the guarantee is not stated in one of these ways, or for another adjacency.
+
+        Notes
+        -----
+        Unless you give `mu`, the size of the charge must not depend on what was released before,
+        as with all charges that are not Gaussian.
+
+        Examples
+        --------
+        >>> from skdppca import PrivacyAccountant
+        >>> accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6)
+        >>> receipt = accountant.charge_external(
+        ...     "OpenDP: counts by year", epsilon=0.5, delta=0.0, adjacency="add-remove"
+        ... )
+        >>> receipt.row, accountant.spent.epsilon
+        (1, 0.5)
+        """
+        event = stated_event(epsilon, delta, mu)
+        if adjacency != self.adjacency:
+            raise ValueError(_other_neighbours(self.adjacency, adjacency))
+        try:
+            return self._charged(
+                event,
+                label,
+                False,
+                ExternalReceipt,
+                refused="refused, nothing was charged: the privacy budget does not cover this "
+                "external release",
+            )
+        except LedgerError as error:
+            raise LedgerError(
+                f"{error}; look whether the ledger has this charge before you charge it again"
+            ) from error
+
+    def _charged(
+        self, event: PrivacyEvent, label: str, seeded: bool, kind: type[R], refused: str
+    ) -> R:
+        """Charge an event: the one way by which a charge enters a chain."""
 
         def grant(chain: Chain) -> Chain:
-            charged = chain.charged(event, label, seeded)
+            charged = chain.charged(event, label, seeded, kind)
             if not charged.total.fits(self.epsilon, self.delta):
                 raise _Refused(chain)
             return charged
 
         try:
-            return cast(Receipt, alone(lambda: self._extend(grant)).rows[-1])
-        except LedgerError as error:
-            raise LedgerError(f"{error}; nothing was released") from error
-        except _Refused as refused:  # explained only now: pricing may take long
-            chain = refused.args[0]
-        raise BudgetExceeded(self._refusal(chain, event))
+            return cast(R, alone(lambda: self._extend(grant)).rows[-1])
+        except _Refused as refusal:  # explained only now: pricing may take long
+            chain = refusal.args[0]
+        raise BudgetExceeded(f"{refused}\n{self._refusal(chain, event)}")
 
     def record(self, receipt: Receipt, release: str) -> ReleaseRow:
         """Record what a charge released, before anyone sees the result.
@@ -230,10 +317,14 @@ class BaseAccountant(ABC):
                 f"{error}; the charge in row {receipt.row} stands, and nothing was released"
             ) from error
 
+    def statement(self) -> Statement:
+        """What was charged and released, and what is left, all of one moment."""
+        return Statement(alone(self._current))
+
     @property
     def spent(self) -> PrivacyCost:
         """What all granted releases cost together: epsilon at the accountant's delta."""
-        return self._spent(alone(self._current))
+        return self.statement().spent
 
     @property
     def remaining(self) -> PrivacyCost:
@@ -243,7 +334,7 @@ class BaseAccountant(ABC):
         a charge of half of epsilon, more than half is left. After a charge that was not Gaussian,
         the answer may be too small by up to ``epsilon / 4096``.
         """
-        return PrivacyCost(alone(self._current).total.room(self.epsilon, self.delta), self.delta)
+        return self.statement().remaining
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
@@ -259,7 +350,8 @@ class BaseAccountant(ABC):
     def unrecorded(self) -> tuple[Receipt, ...]:
         """The receipts of charges whose release was not recorded, oldest first.
 
-        Such a fit was interrupted or runs still, or nothing was computed after the charge.
+        Such a fit was interrupted or runs still, or nothing was computed after the charge. External
+        charges are not among them: what they released is not recorded.
         """
         return alone(self._current).unrecorded
 
@@ -279,18 +371,49 @@ class BaseAccountant(ABC):
         if wrong is not None:
             raise LedgerError(f"{self!r}: {wrong}; verify against the accountant that wrote it")
 
-    def _spent(self, chain: Chain) -> PrivacyCost:
-        if not chain.rows:
-            return PrivacyCost(0.0, 0.0)
-        return PrivacyCost(chain.total.epsilon(self.delta), self.delta)
+    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
+        """Return all charges together as one event of the library dp-accounting.
+
+        Parameters
+        ----------
+        kept_back : float, default=0.0
+            A part of your target delta, for the charges that have a delta of their own: no event
+            of dp-accounting has one. It must cover the sum of these deltas.
+
+        Returns
+        -------
+        dp_accounting.DpEvent
+            To be priced by ``PLDAccountant()``, or by ``RdpAccountant()`` with private selections,
+            at your target delta minus `kept_back`. Leave their ``neighboring_relation`` at its
+            default, also for "replace-one": the event has the sensitivity of the accountant's
+            adjacency. A seeded charge makes the whole event not private.
+
+        Raises
+        ------
+        ValueError
+            If `kept_back` is too small (the message says how much is needed), or of private
+            searches beside pure or (epsilon, delta) charges.
+
+        Examples
+        --------
+        >>> from skdppca.privacy import GaussianEvent, PrivacyAccountant
+        >>> accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
+        >>> notion = {"adjacency": "add-remove", "unit": "row"}
+        >>> receipt = accountant.charge(GaussianEvent(0.125), **notion)
+        >>> round(accountant.to_dp_event().noise_multiplier, 3)
+        8.0
+        """
+        receipts = self.receipts
+        seeded = any(receipt.seeded for receipt in receipts)
+        total = NonPrivateEvent() if seeded else compose(receipt.event for receipt in receipts)
+        return to_dp_event(total, kept_back)
 
     def _refusal(self, chain: Chain, event: PrivacyEvent) -> str:
-        spent, room = self._spent(chain), chain.total.room(self.epsilon, self.delta)
+        now = Statement(chain)
+        spent, room = now.spent, now.remaining.epsilon
         charges = len(chain.receipts)
         remedy = f"ask for at most epsilon={room!r}, or" if room else "nothing is left;"
         return (
-            "refused, nothing was released: the privacy budget does not cover this release "
-            '(in a search pass error_score="raise", or this error is swallowed)\n'
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
             f"in {charges} charge{'' if charges == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
@@ -304,6 +427,14 @@ class BaseAccountant(ABC):
             f"epsilon={self.epsilon!r}, delta={self.delta!r}, "
             f"adjacency={self.adjacency!r}, unit={self.unit!r}"
         )
+
+    def _repr_html_(self) -> str:
+        """The account as a table, for notebooks; an account out of reach must not end a cell."""
+        try:
+            table = self.statement()._repr_html_()
+        except (LedgerError, SealedAccountantError, ImportError) as error:
+            table = f"<p>{escape(printable(str(error)))}</p>"
+        return f"<div><p><code>{escape(printable(repr(self)))}</code></p>{table}</div>"
 
     def __sklearn_clone__(self) -> BaseAccountant:
         return self
@@ -347,6 +478,7 @@ class PrivacyAccountant(BaseAccountant):
         self, epsilon: float, delta: float, *, adjacency: str = "add-remove", unit: str = "row"
     ) -> None:
         self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), here())
+        warn_if_weak(epsilon, delta)
 
     def _settle(self, terms: Terms, home: tuple[int, str] | None) -> None:
         self._home = home
@@ -388,3 +520,23 @@ def _live_or_sealed(terms: Terms) -> PrivacyAccountant:
         accountant = PrivacyAccountant.__new__(PrivacyAccountant)
         accountant._settle(terms, home=None)
     return accountant
+
+
+def _other_neighbours(ours: str, theirs: str) -> str:
+    """Say why a guarantee for other neighbours is refused, and what follows from it."""
+    if theirs not in ADJACENCIES:
+        return f"adjacency={theirs!r} is unknown; choose one of {', '.join(ADJACENCIES)}"
+    if ours == "add-remove":
+        follows = (
+            "a guarantee for replace-one says nothing about a record that is added or removed; "
+            "charge it to an accountant for replace-one"
+        )
+    else:
+        follows = (
+            "to replace a record is to remove one and to add one, so (epsilon, delta) for "
+            "add-remove is (2 epsilon, (1 + exp(epsilon)) delta) for replace-one, and mu is 2 mu; "
+            "give these numbers and adjacency='replace-one'"
+        )
+    return (
+        f"this accountant counts adjacency={ours!r}, and adjacency={theirs!r} was given: {follows}"
+    )

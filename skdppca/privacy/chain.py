@@ -20,7 +20,16 @@ from .events import PrivacyEvent, add_event, event_from_dict, known_event
 from .floats import number
 from .log import Log
 
-__all__ = ["ADJACENCIES", "Chain", "ChainRow", "Receipt", "ReleaseRow", "Terms", "canonical"]
+__all__ = [
+    "ADJACENCIES",
+    "Chain",
+    "ChainRow",
+    "ExternalReceipt",
+    "Receipt",
+    "ReleaseRow",
+    "Terms",
+    "canonical",
+]
 
 ADJACENCIES = ("add-remove", "replace-one")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -63,6 +72,10 @@ class Terms:
             raise ValueError(f"unit={self.unit!r} is no name; use 'row' or a group's name")
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
+
+    def __str__(self) -> str:
+        who = "every row" if self.unit == "row" else f"all rows of every {self.unit}"
+        return f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
 
     @property
     def body(self) -> str:
@@ -182,6 +195,37 @@ class Receipt(ChainRow):
 
 
 @dataclass(frozen=True)
+class ExternalReceipt(Receipt):
+    """Proof of one charge for what another tool released of the same people.
+
+    It has the fields of a `Receipt`. No release row follows it, because skdppca never held what
+    was released. So the label must say what it was.
+
+    Examples
+    --------
+    >>> from skdppca import PrivacyAccountant
+    >>> accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
+    >>> receipt = accountant.charge_external(
+    ...     "counts by year", epsilon=0.1, delta=0.0, adjacency="add-remove"
+    ... )
+    >>> receipt == ExternalReceipt.from_dict(receipt.to_dict())
+    True
+    """
+
+    kind: ClassVar[str] = "external"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.label.strip():
+            raise ValueError(
+                f"label={self.label!r} does not say what was released, and nothing else will; "
+                "name the tool and the release, for example label='OpenDP: counts by year'"
+            )
+        if self.seeded:
+            raise ValueError("seeded=True is for fits of skdppca; an external charge has no seed")
+
+
+@dataclass(frozen=True)
 class ReleaseRow(ChainRow):
     """Proof of what a charge released.
 
@@ -231,7 +275,9 @@ class ReleaseRow(ChainRow):
             )
 
 
-_KINDS: dict[str, type[ChainRow]] = {cls.kind: cls for cls in (Receipt, ReleaseRow)}
+_KINDS: dict[str, type[ChainRow]] = {
+    cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)
+}
 
 
 def row_from_dict(record: Mapping[str, Any]) -> ChainRow:
@@ -273,9 +319,13 @@ class Chain:
 
     @property
     def unrecorded(self) -> tuple[Receipt, ...]:
-        """The charges without a release row, oldest first."""
+        """The charges whose release row is missing, oldest first; an external one needs none."""
         released = {release.charge for release in self.releases}
-        return tuple(receipt for receipt in self.receipts if receipt.row not in released)
+        return tuple(
+            receipt
+            for receipt in self.receipts
+            if receipt.row not in released and not isinstance(receipt, ExternalReceipt)
+        )
 
     def head(self, row: int | None = None) -> str:
         """Return the head after `row`, by default the last."""
@@ -287,9 +337,11 @@ class Chain:
         """The text of the last row."""
         return self.rows[-1].body if self.rows else self.terms.body
 
-    def charged(self, event: PrivacyEvent, label: str, seeded: bool) -> Chain:
-        """Return the chain with one more charge, written now."""
-        receipt = Receipt(
+    def charged(
+        self, event: PrivacyEvent, label: str, seeded: bool, kind: type[Receipt] = Receipt
+    ) -> Chain:
+        """Return the chain with one more charge of this kind, written now."""
+        receipt = kind(
             row=len(self.rows) + 1,
             head="",
             accountant=self.terms.accountant,
@@ -363,6 +415,11 @@ class Chain:
         charge = self.rows[release.charge - 1]
         if not isinstance(charge, Receipt):
             raise ValueError(f"row {release.charge} is no charge, so it pays for no release")
+        if isinstance(charge, ExternalReceipt):
+            raise ValueError(
+                f"the charge in row {release.charge} is external: it pays for what another tool "
+                "released; charge again for a release of skdppca"
+            )
         if self.recorded >> release.charge & 1:
             raise ValueError(
                 f"the charge in row {release.charge} has its release already; "

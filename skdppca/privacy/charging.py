@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +12,12 @@ from typing import Any
 from .._config import VARIABLE, get_config
 from ..exceptions import UnaccountedFitsWarning
 from .accountant import LOCK
+from .callers import level_of_user
 from .chain import Receipt
 from .events import NonPrivateEvent, PrivacyEvent
+from .strength import warn_if_weak
 
-__all__ = ["charge", "check_accounted", "needs_no_accountant"]
-
-# Whose calls are not the user's own.
-INNER = {"skdppca", "sklearn", "joblib"}
+__all__ = ["charge", "charged_elsewhere", "check_accounted", "needs_no_accountant"]
 
 # Private releases without an accountant so far. A forked child goes on counting from here.
 _unaccounted = 0
@@ -40,19 +38,26 @@ def needs_no_accountant() -> Iterator[None]:
         _exempt.reset(token)
 
 
-def check_accounted(accountant: Any, epsilon: float, random_state: Any) -> None:
+def charged_elsewhere() -> bool:
+    """Whether this is in such a block."""
+    return _exempt.get()
+
+
+def check_accounted(accountant: Any, epsilon: float, delta: float, random_state: Any) -> None:
     """Refuse a private release without an accountant, if the process requires one.
 
-    To be called before the data are read.
+    A budget that hardly protects anyone warns. To be called before the data are read.
     """
-    private = math.isfinite(epsilon) and random_state is None
-    if accountant is None and private and not _exempt.get() and get_config()["require_accountant"]:
+    if math.isinf(epsilon) or random_state is not None or charged_elsewhere():
+        return
+    if accountant is None and get_config()["require_accountant"]:
         raise ValueError(
             "accountant=None, but this process requires an accountant for every private release "
             f"(skdppca.set_config(require_accountant=True), or {VARIABLE} in the environment); "
             "nothing was released. Pass accountant=PrivacyAccountant(...) or "
             "accountant=PrivacyLedger(path); in a shell, --ledger FILE"
         )
+    warn_if_weak(epsilon, delta)
 
 
 def charge(
@@ -75,7 +80,7 @@ def charge(
     """
     if accountant is not None:
         return accountant.charge(event, adjacency=adjacency, unit=unit, label=label, seeded=seeded)
-    if not (seeded or isinstance(event, NonPrivateEvent) or _exempt.get()):
+    if not (seeded or isinstance(event, NonPrivateEvent) or charged_elsewhere()):
         _count()
     return None
 
@@ -96,18 +101,6 @@ def _count() -> None:
                 "PrivacyLedger for several processes. This warning comes once a process, and fits "
                 "in its worker processes are not counted: each worker counts its own.",
                 UnaccountedFitsWarning,
-                stacklevel=_level_of_user(),
+                stacklevel=level_of_user(),
             )
         _unaccounted += 1
-
-
-def _level_of_user() -> int:
-    """The `stacklevel`, seen from the caller, of the nearest call that is the user's own."""
-    level, frame = 0, sys._getframe()
-    while frame.f_back is not None and _is_inner(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def _is_inner(module: str) -> bool:
-    return module.partition(".")[0] in INNER

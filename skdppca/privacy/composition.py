@@ -93,6 +93,11 @@ class Composition:
         return Fraction(self.failures, 2**_FINEST)
 
     @property
+    def failing(self) -> Fraction:
+        """Sum of the probabilities with which any step may fail, and of all deltas."""
+        return Fraction(self.failures + self.deltas, 2**_FINEST)
+
+    @property
     def mu(self) -> float:
         """Gaussian-DP parameter of the Gaussian part, rounded up."""
         return root_up(self.square)
@@ -122,7 +127,7 @@ class Composition:
         if gaussian == math.inf:
             return math.inf
         basic = float_up(sum_epsilon + Fraction(gaussian))
-        return min(basic, self._pld(delta)) if self._mixed else basic
+        return min(basic, self._pld(delta)) if self.mixed else basic
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Return whether the total is (epsilon, delta)-private; False where it cannot be shown."""
@@ -137,7 +142,7 @@ class Composition:
             mu = mu_of(max(-float_up(-left), 0.0), delta, failure)
             if self.squares <= _units(mu) ** 2:
                 return True
-        return self._mixed and self._pld(delta) <= epsilon
+        return self.mixed and self._pld(delta) <= epsilon
 
     def room(self, epsilon: float, delta: float) -> float:
         """Return the largest epsilon, at `delta`, of one more release that the budget grants.
@@ -167,7 +172,7 @@ class Composition:
         return last_float(grants, epsilon_of(root_up(left), delta))
 
     @property
-    def _mixed(self) -> bool:
+    def mixed(self) -> bool:
         """Whether a loss distribution could beat the plain sum."""
         if self.selections:
             return False
@@ -175,8 +180,7 @@ class Composition:
 
     def _sums(self) -> tuple[Fraction, Fraction]:
         """Return the sum of the steps' epsilons, and that of all deltas."""
-        unit = 2**_FINEST
-        return Fraction(self.epsilons, unit), Fraction(self.failures + self.deltas, unit)
+        return Fraction(self.epsilons, 2**_FINEST), self.failing
 
     def _pld(self, delta: float) -> float:
         return pld_epsilon(self.mu, Counter(self.steps), float_up(self.failure), delta)

@@ -25,6 +25,7 @@ __all__ = [
     "add_event",
     "event_from_dict",
     "known_event",
+    "stated_event",
 ]
 
 # Largest mean number of runs: more than anybody needs, and small enough for float64.
@@ -279,6 +280,56 @@ def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
         return cls(**values)
     except (TypeError, ValueError) as error:
         raise UnknownEventError(f"{record!r} is not the cost of a release: {error}") from error
+
+
+def stated_event(epsilon: float | None, delta: float | None, mu: float | None) -> PrivacyEvent:
+    """Return the event of a guarantee as papers and other tools state it.
+
+    Parameters
+    ----------
+    epsilon, delta : float or None
+        Given together; ``delta=0`` is pure differential privacy.
+    mu : float or None
+        Gaussian differential privacy, given alone.
+
+    Returns
+    -------
+    GaussianEvent, PureEvent or ApproximateEvent
+
+    Raises
+    ------
+    ValueError, TypeError
+        If neither or both are given, or a value promises nothing.
+
+    Examples
+    --------
+    >>> stated_event(0.5, 0.0, None), stated_event(None, None, 0.2)
+    (PureEvent(epsilon=0.5), GaussianEvent(mu=0.2, failure=0.0))
+    """
+    event: PrivacyEvent
+    if mu is not None and epsilon is None and delta is None:
+        event = GaussianEvent(mu)
+        if event.mu == 0:
+            raise ValueError("mu=0 costs nothing, so nothing has to be charged; check the number")
+    elif mu is None and epsilon is not None and delta is not None:
+        event = ApproximateEvent(epsilon, delta)
+        if event.delta == 1:
+            raise ValueError(f"delta={delta!r} promises nothing; give a delta below 1")
+        if event.delta == 0:
+            event = PureEvent(event.epsilon)
+            if event.epsilon == 0:
+                raise ValueError(
+                    "epsilon=0 with delta=0 costs nothing, so nothing has to be charged; "
+                    "check the numbers"
+                )
+    else:
+        given = {"epsilon": epsilon, "delta": delta, "mu": mu}
+        named = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        raise ValueError(
+            f"{named or 'no cost'} was given; give epsilon and delta (delta=0 for pure "
+            "differential privacy), or mu alone for Gaussian differential privacy"
+        )
+    return event
 
 
 def known_event(event: Any) -> PrivacyEvent:

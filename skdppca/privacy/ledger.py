@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from ..exceptions import LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
 from .chain import Chain, ChainRow, Terms
+from .strength import warn_if_weak
 
 if sys.platform == "win32":
     from filelock import FileLock
@@ -135,6 +136,7 @@ class PrivacyLedger(BaseAccountant):
         PrivacyLedger
         """
         chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
+        warn_if_weak(epsilon, delta)
         path = _absolute(path)
         alone(lambda: _make(path, chain))
         return cls(path)

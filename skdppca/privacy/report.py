@@ -10,13 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._text import printable
 from .chain import Receipt, ReleaseRow, canonical
-from .events import PrivacyEvent, event_from_dict
-from .text import printable
+from .events import NonPrivateEvent, PrivacyEvent, event_from_dict
+from .export import to_dp_event
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 __all__ = [
     "MAX_LENGTH",
@@ -288,10 +292,44 @@ class PrivacyReport:
             f"exp({self.epsilon:g}), up to {self.delta:g}."
         )
 
+    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
+        """Return the cost of this fit as an event of the library dp-accounting.
+
+        Parameters
+        ----------
+        kept_back : float, default=0.0
+            A part of your target delta, for a release with a delta of its own.
+
+        Returns
+        -------
+        dp_accounting.DpEvent
+            To be priced as `PrivacyAccountant.to_dp_event` says. A release that is not private is
+            a ``NonPrivateDpEvent``.
+
+        Raises
+        ------
+        ValueError
+            If `kept_back` is too small; the message says how much is needed.
+
+        Examples
+        --------
+        >>> from skdppca.privacy import GaussianEvent, PrivacyReport
+        >>> report = PrivacyReport("DPGauss", 1.0, 1e-6, "add-remove", "row", GaussianEvent(0.25))
+        >>> round(report.to_dp_event().noise_multiplier, 6)
+        4.0
+        """
+        return to_dp_event(self.event if self.private else NonPrivateEvent(), kept_back)
+
+    def __repr__(self) -> str:
+        what = f"epsilon={self.epsilon:g}, delta={self.delta:g}" if self.private else "NOT PRIVATE"
+        paid = "no ledger" if self.receipt is None else f"charged as row {self.receipt.row}"
+        return printable(
+            f"<PrivacyReport of {self.method}: {what}, {self.adjacency}, unit {self.unit}, {paid}>"
+        )
+
     def __str__(self) -> str:
         lines = [f"{self.method}: {self.guarantee()}"]
-        if {"method", "why"} <= set(self.details):
-            lines.append(f"  by {self.details['method']}: {self.details['why']}")
+        lines += [f"  {remark}" for remark in self._remarks()]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
@@ -309,15 +347,40 @@ class PrivacyReport:
             lines.append(f"  charged as row {self.receipt.row}, head {self.receipt.head[:12]}")
         return "\n".join(map(printable, lines))
 
+    def _remarks(self) -> list[str]:
+        """How the release was made, and what is missing from it."""
+        remarks, details = [], self.details
+        if {"method", "why"} <= set(details):
+            remarks.append(f"by {details['method']}: {details['why']}")
+        if "subspaces" in details:
+            dimensions = ", ".join(map(str, details["subspaces"]))
+            remarks.append(
+                f"in nested subspaces of {dimensions} dimensions: in each, every record is scaled "
+                "to norm 1 and asked about again"
+            )
+        if "present" in details:
+            present = sum(details["present"]) / len(details["present"])
+            remarks.append(
+                f"missing entries were filled with the mean, and corrected for as if they were "
+                f"missing at random; about {present:.0%} of the entries are there"
+            )
+        elif self.parameters.get("missing") == "mean" and self.spendings:
+            remarks.append(
+                "missing entries were filled with the public mean; nothing corrects for that, so "
+                "the variances are too small"
+            )
+        if "no_variances" in details:
+            remarks.append(f"no variances: {details['no_variances']}")
+        return remarks
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{times}</td><td>{share:.1%}</td></tr>"
             for name, times, share in self.costs()
         )
-        chosen = ""
-        if {"method", "why"} <= set(self.details):
-            by = f"{self.details['method']}: {self.details['why']}"
-            chosen = f"<p>By {html.escape(by)}.</p>"
+        remarks = "".join(
+            f"<p>{html.escape(remark[0].upper() + remark[1:])}.</p>" for remark in self._remarks()
+        )
         if self.receipt is None:
             charge = f"<p><strong>{NO_LEDGER}</strong></p>"
         else:
@@ -328,7 +391,7 @@ class PrivacyReport:
             )
         return (
             f"<div class='skdppca-report'><p><strong>{html.escape(self.method)}</strong>: "
-            f"{html.escape(self.guarantee())}</p>{chosen}<table><thead><tr><th>released</th>"
+            f"{html.escape(self.guarantee())}</p>{remarks}<table><thead><tr><th>released</th>"
             f"<th>questions</th><th>share of the budget</th></tr></thead><tbody>{rows}"
             f"</tbody></table>{charge}</div>"
         )

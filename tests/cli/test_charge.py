@@ -7,8 +7,9 @@ import pytest
 
 from skdppca import PrivacyLedger
 from skdppca.cli import _directory
-from skdppca.cli._charge import Charged, Ended, told
+from skdppca.cli._charge import Charged, told
 from skdppca.cli._directory import Directory
+from skdppca.cli._ended import Ended
 from skdppca.decomposition import BasePrivatePCA
 
 from .conftest import charges, is_one_line_error

@@ -1,12 +1,13 @@
 import json
 import shutil
+import sys
 
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.privacy import GaussianEvent
+from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
-from .conftest import is_one_line_error
+from .conftest import charges, is_one_line_error
 
 
 @pytest.fixture
@@ -66,6 +67,112 @@ def test_an_empty_ledger_shows_its_whole_budget(run, ledger):
     assert "remaining: epsilon 2 at delta 1e-06" in run("ledger", "show", ledger).out
 
 
+COUNTS = ("--label", "OpenDP: counts", "--epsilon", 0.5, "--delta", 0)
+
+
+@pytest.mark.parametrize(
+    ("cost", "event"),
+    [
+        (("--epsilon", 0.5, "--delta", 0), PureEvent(0.5)),
+        (("--epsilon", 0.5, "--delta", 1e-7), ApproximateEvent(0.5, 1e-7)),
+        (("--mu", 0.1), GaussianEvent(0.1)),
+    ],
+)
+def test_an_external_release_is_charged(run, ledger, cost, event):
+    result = run("ledger", "charge", ledger, "--label", "OpenDP: counts", *cost)
+    (receipt,) = PrivacyLedger(ledger).receipts
+    assert (result.status, result.err, receipt.event) == (0, "", event)
+    assert "charged: OpenDP: counts, epsilon " in result.out
+    assert f"receipt: row 1, head {receipt.head}\n" in result.out
+    remaining = PrivacyLedger(ledger).remaining.epsilon
+    assert f"remaining: epsilon {remaining:.6g} at delta 1e-06\n" in result.out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--label", "x", "--epsilon", 9, "--delta", 0), "refused, nothing was charged"),
+        (("--label", "x", "--epsilon", 0.5), "give epsilon and delta"),
+        (("--label", "x", "--epsilon", 0.5, "--delta", 0, "--mu", 1), "or mu alone"),
+        (("--label", "x", "--epsilon", "inf", "--delta", 0), "epsilon=inf"),
+        (("--label", " ", "--mu", 0.1), "does not say what was released"),
+        (("--label", "x", "--mu", 0.1, "--adjacency", "replace-one"), "replace-one"),
+        (("--mu", 0.1), "required: --label"),
+    ],
+)
+def test_a_refused_external_release_is_one_line_and_charges_nothing(run, ledger, options, reason):
+    result = run("ledger", "charge", ledger, *options)
+    assert is_one_line_error(result) and reason in result.err
+    assert charges(ledger) == 0
+
+
+def test_show_and_verify_call_an_external_charge_external(run, ledger):
+    run("ledger", "charge", ledger, *COUNTS)
+    row = next(line for line in run("ledger", "show", ledger).out.splitlines() if "OpenDP" in line)
+    assert row.endswith("  external") and "no release recorded" not in row
+    result = run("ledger", "verify", ledger)
+    assert "(charges: 1, releases: 0, external: 1, head " in result.out
+
+
+def test_show_has_a_running_total(run, ledger):
+    for _ in range(2):
+        run("ledger", "charge", ledger, *COUNTS)
+    heads, first, second, spent, _ = run("ledger", "show", ledger).out.splitlines()[1:]
+    assert "total" in heads
+    assert first.split()[-2] == "0.5"
+    assert second.split()[-2] == spent.split()[2] != "0.5"
+
+
+@pytest.mark.parametrize("over", ["charge", "time"])
+def test_show_draws_the_account(run, ledger, tmp_path, over):
+    pytest.importorskip("matplotlib")
+    run("ledger", "charge", ledger, *COUNTS)
+    result = run("ledger", "show", ledger, "--plot", tmp_path / "p.png", "--over", over)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.endswith(f"Written: {tmp_path / 'p.png'}\n")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["p.txt", "missing/p.png"])
+def test_a_picture_that_cannot_be_written_is_one_line(run, ledger, tmp_path, name):
+    assert is_one_line_error(run("ledger", "show", ledger, "--plot", tmp_path / name))
+
+
+def test_a_picture_without_matplotlib_names_the_package(run, ledger, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = run("ledger", "show", ledger, "--plot", tmp_path / "p.png")
+    assert is_one_line_error(result) and "pip install 'skdppca[plot]'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (ImportError("no dp-accounting"), 1, "it was charged (row 1 of "),
+        (KeyboardInterrupt(15), 143, "interrupted; it was charged (row 1 of "),
+    ],
+)
+def test_a_failure_after_an_external_charge_says_that_it_was_charged(
+    run, ledger, monkeypatch, error, status, says
+):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr(PrivacyLedger, "statement", fail)
+    result = run("ledger", "charge", ledger, *COUNTS)
+    assert result.status == status and says in result.err
+    assert charges(ledger) == 1
+
+
+def test_an_interrupted_external_charge_says_that_it_may_have_been_made(run, ledger, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrivacyLedger, "charge_external", interrupted)
+    result = run("ledger", "charge", ledger, *COUNTS)
+    assert result.status == 130
+    assert f"it may have been charged (skdppca ledger show {ledger} says it)" in result.err
+
+
 def test_verify_says_what_an_older_copy_would_pass(run, ledger, charged):
     result = run("ledger", "verify", ledger)
     assert result.status == 0
@@ -115,9 +222,9 @@ def test_verify_refuses_a_report_without_a_charge(run, table, budget, ledger, tm
     assert "no ledger was charged for this release" in result.out
 
 
-@pytest.mark.parametrize("action", ["show", "verify"])
+@pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
 def test_a_file_that_is_no_ledger_is_one_line(run, table, action):
-    assert is_one_line_error(run("ledger", action, table))
+    assert is_one_line_error(run("ledger", *action, table))
 
 
 def test_a_report_that_is_not_private_says_so_first(run, table, tmp_path):

@@ -52,6 +52,9 @@ def every(number, accountant):
 
 USES = {
     "charge": lambda accountant, receipt: accountant.charge(SMALL, **NOTION),
+    "charge_external": lambda accountant, receipt: accountant.charge_external(
+        "counts", mu=1e-5, adjacency="add-remove"
+    ),
     "record": lambda accountant, receipt: accountant.record(receipt, DIGEST),
     "spent": lambda accountant, receipt: accountant.spent,
     "receipts": lambda accountant, receipt: accountant.receipts,

@@ -285,3 +285,17 @@ def test_shares_are_those_of_the_part_that_pays_most():
     ]
     assert bare(event=PureEvent(1.0), spendings=told.spendings).costs()[0] == ("a", 1, 0.0)
     assert bare(event=GaussianEvent(0.0), spendings=told.spendings).costs()[0] == ("a", 1, 0.0)
+
+
+@on_both
+def test_a_repr_is_one_short_line_without_arrays(make):
+    shown = repr(make())
+    assert shown.isprintable() and len(shown) < 150
+    assert shown.startswith("<PrivacyReport of PCA: ")
+
+
+def test_a_repr_says_whether_the_release_is_private():
+    assert repr(bare()) == (
+        "<PrivacyReport of PCA: epsilon=1, delta=1e-06, add-remove, unit row, no ledger>"
+    )
+    assert "PCA: NOT PRIVATE, " in repr(charged()) and "charged as row 1" in repr(charged())

@@ -1,0 +1,244 @@
+"""What an accountant charged, step by step, below the line of its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from .._text import printable
+from ..privacy import BaseAccountant, Entry, Statement
+from ._common import NOISE, WARNING, as_written, shown_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["LedgerDisplay"]
+
+# Kinds of charges, each with the marker and colour of its points. Okabe and Ito (2008).
+KINDS: dict[str, dict[str, Any]] = {
+    "release": {"marker": "o", "color": "#0072b2"},
+    "external": {"marker": "D", "color": "#e69f00"},
+    "seeded: not private": {"marker": "X", "color": WARNING},
+}
+
+LINE: dict[str, Any] = {
+    "drawstyle": "steps-post",
+    "color": "#0072b2",
+    "linewidth": 1.3,
+    "zorder": 2,
+}
+MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
+BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": (0, (5, 3))}
+
+# Of more charges, or longer labels, the names along the axis would not be legible.
+MOST_NAMED, LONGEST = 12, 24
+
+
+class LedgerDisplay:
+    """Privacy spent, charge by charge, with the budget as a line.
+
+    Use `from_ledger`. It reads what the accountant recorded, which is public.
+
+    Parameters
+    ----------
+    totals : sequence of float or None
+        Epsilon of all charges up to each one, at `delta`; None where it is not known.
+    labels : sequence of str
+        What the charges were for.
+    kinds : sequence of {"release", "external", "seeded: not private"}
+        What they paid for.
+    times : sequence of str
+        When they were made: ISO 8601.
+    epsilon, delta : float
+        The budget.
+    remaining : float
+        The largest epsilon of one more charge.
+    protects : str, default=""
+        Whom the budget protects, for the title.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    line_ : matplotlib.lines.Line2D
+        The steps.
+    budget_ : matplotlib.lines.Line2D
+    marks_ : dict of str to matplotlib.lines.Line2D
+        The charges, by kind.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from skdppca import PrivacyAccountant, plotting
+    >>> accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6)
+    >>> receipt = accountant.charge_external(
+    ...     "OpenDP: counts by year", epsilon=0.5, delta=0.0, adjacency="add-remove"
+    ... )
+    >>> display = plotting.LedgerDisplay.from_ledger(accountant, ax=Figure().subplots())
+    >>> display.alt_text_
+    '1 charge spent epsilon 0.5 of 2 at delta 1e-06. One more may cost 1.54.'
+    """
+
+    def __init__(
+        self,
+        *,
+        totals: Sequence[float | None],
+        labels: Sequence[str],
+        kinds: Sequence[str],
+        times: Sequence[str],
+        epsilon: float,
+        delta: float,
+        remaining: float,
+        protects: str = "",
+    ) -> None:
+        self.totals = totals
+        self.labels = labels
+        self.kinds = kinds
+        self.times = times
+        self.epsilon = epsilon
+        self.delta = delta
+        self.remaining = remaining
+        self.protects = protects
+
+    @classmethod
+    def from_ledger(
+        cls,
+        ledger: BaseAccountant | Statement,
+        *,
+        ax: Axes | None = None,
+        over: Literal["charge", "time"] = "charge",
+        title: str | None = "guarantee",
+        line_kw: dict[str, Any] | None = None,
+        budget_kw: dict[str, Any] | None = None,
+    ) -> LedgerDisplay:
+        """Plot what an accountant charged.
+
+        Parameters
+        ----------
+        ledger : PrivacyLedger, PrivacyAccountant or Statement
+        ax, over, title, line_kw, budget_kw
+            As in `plot`.
+
+        Returns
+        -------
+        LedgerDisplay
+        """
+        statement = ledger if isinstance(ledger, Statement) else ledger.statement()
+        terms, entries = statement.chain.terms, statement.entries
+        display = cls(
+            totals=[entry.total for entry in entries],
+            labels=[entry.receipt.label for entry in entries],
+            kinds=[_kind(entry) for entry in entries],
+            times=[entry.receipt.time for entry in entries],
+            epsilon=terms.epsilon,
+            delta=terms.delta,
+            remaining=statement.remaining.epsilon,
+            protects=f"for every {terms.unit} ({terms.adjacency})",
+        )
+        return display.plot(ax, over=over, title=title, line_kw=line_kw, budget_kw=budget_kw)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        over: Literal["charge", "time"] = "charge",
+        title: str | None = "guarantee",
+        line_kw: dict[str, Any] | None = None,
+        budget_kw: dict[str, Any] | None = None,
+    ) -> LedgerDisplay:
+        """Draw the steps, the charges and the budget.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default in a new figure of pyplot.
+        over : {"charge", "time"}, default="charge"
+            The horizontal axis: one place for each charge, in their order, or the time.
+        title : str or None, default="guarantee"
+            By default the budget and whom it protects; None leaves the title as it is.
+        line_kw, budget_kw : dict, optional
+            Passed to matplotlib for the steps and for the line of the budget.
+
+        Returns
+        -------
+        LedgerDisplay
+            This one.
+        """
+        if over not in ("charge", "time"):
+            raise ValueError(f"over={over!r} is unknown; choose 'charge' or 'time'")
+        ax = shown_axes(7.2, 4.4) if ax is None else ax
+        self.ax_, self.figure_ = ax, ax.figure
+        places = self._places(over)
+        known = [
+            (place, total, kind)
+            for place, total, kind in zip(places, self.totals, self.kinds, strict=True)
+            if total is not None
+        ]
+        x, y = [place for place, _, _ in known], [total for _, total, _ in known]
+        # From zero, before the first charge, to what is spent now.
+        if over == "charge":
+            x, y = [0.0, *x, len(places) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
+        else:
+            x, y = x[:1] + x, [0.0] * bool(y) + y
+        (self.line_,) = ax.plot(x, y, **LINE | (line_kw or {}))
+        self.marks_ = {}
+        for kind, style in KINDS.items():
+            chosen = [(place, total) for place, total, own in known if own == kind]
+            if chosen:
+                (self.marks_[kind],) = ax.plot(
+                    *zip(*chosen, strict=True), **MARK | style, label=kind
+                )
+        label = f"budget (one more charge may cost {self.remaining:.3g})"
+        self.budget_ = ax.axhline(self.epsilon, **BUDGET | {"label": label} | (budget_kw or {}))
+        self._dress(over, title)
+        return self
+
+    @property
+    def alt_text_(self) -> str:
+        """What the picture shows, in words."""
+        n = len(self.totals)
+        spent = (self.totals[-1] if self.totals else None) or 0.0
+        return (
+            f"{n} charge{'' if n == 1 else 's'} spent epsilon {spent:.3g} of {self.epsilon:g} "
+            f"at delta {self.delta:g}. One more may cost {self.remaining:.3g}."
+        )
+
+    def _places(self, over: str) -> list[Any]:
+        if over == "charge":
+            return [i + 1 for i in range(len(self.totals))]
+        return [datetime.fromisoformat(time) for time in self.times]
+
+    def _dress(self, over: str, title: str | None) -> None:
+        ax, n = self.ax_, len(self.totals)
+        if over == "time":
+            ax.set_xlabel("Time of the charge (UTC)")
+            ax.tick_params("x", rotation=30)
+        elif 0 < n <= MOST_NAMED:
+            names = [_short(label) or f"charge {i + 1}" for i, label in enumerate(self.labels)]
+            ax.set_xticks(range(1, n + 1), names, rotation=30, ha="right", fontsize="small")
+        else:
+            ax.set_xlabel("Charges")
+            ax.locator_params("x", integer=True)
+        ax.set_ylabel(f"Epsilon spent, at delta = {self.delta:g}")
+        ax.set_ylim(bottom=0)
+        ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(loc="best", fontsize="small", frameon=False)
+        if title == "guarantee":
+            protects = as_written(printable(self.protects))
+            budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
+            ax.set_title(f"{budget} {protects}", fontsize="medium", loc="left", wrap=True)
+        elif title is not None:
+            ax.set_title(title, fontsize="medium", loc="left", wrap=True)
+
+
+def _kind(entry: Entry) -> str:
+    if entry.receipt.seeded:
+        return "seeded: not private"
+    return "external" if entry.external else "release"
+
+
+def _short(label: str) -> str:
+    shown = printable(label)
+    return as_written(shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…")

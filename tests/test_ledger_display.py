@@ -1,0 +1,118 @@
+import io
+import sys
+
+import pytest
+
+from skdppca import PrivacyAccountant
+from skdppca.plotting import LedgerDisplay
+from skdppca.privacy import GaussianEvent, PureEvent, statement
+
+matplotlib = pytest.importorskip("matplotlib")
+
+from matplotlib.figure import Figure  # noqa: E402
+
+NOTION = {"adjacency": "add-remove", "unit": "$p$"}
+
+
+@pytest.fixture
+def accountant():
+    accountant = PrivacyAccountant(2.0, 1e-6, unit="$p$")
+    accountant.charge(GaussianEvent(0.1), label="DPGauss $x$", **NOTION)
+    accountant.charge_external("counts", epsilon=0.2, delta=0.0, adjacency="add-remove")
+    accountant.charge(GaussianEvent(0.1), label="DPGauss", seeded=True, **NOTION)
+    return accountant
+
+
+@pytest.fixture
+def ax():
+    return Figure(layout="constrained").subplots()
+
+
+@pytest.mark.parametrize("over", ["charge", "time"])
+def test_the_steps_are_the_running_totals_below_the_budget(accountant, ax, over):
+    display = LedgerDisplay.from_ledger(accountant, ax=ax, over=over)
+    assert display.ax_ is ax and display.figure_ is ax.figure
+    totals = [entry.total for entry in accountant.statement().entries]
+    assert list(display.line_.get_ydata())[:4] == [0.0, *totals]
+    assert display.line_.get_drawstyle() == "steps-post"
+    assert set(display.budget_.get_ydata()) == {2.0}
+    ax.figure.savefig(io.BytesIO())
+
+
+def test_each_kind_of_charge_has_its_mark(accountant, ax):
+    display = LedgerDisplay.from_ledger(accountant, ax=ax)
+    totals = [entry.total for entry in accountant.statement().entries]
+    kinds = ["release", "external", "seeded: not private"]
+    assert list(display.marks_) == kinds
+    for kind, place, total in zip(kinds, (1, 2, 3), totals, strict=True):
+        ((x, y),) = display.marks_[kind].get_xydata()
+        assert (x, y) == (place, total)
+    assert len({mark.get_marker() for mark in display.marks_.values()}) == 3
+
+
+def test_a_total_that_was_left_out_is_skipped(ax, monkeypatch):
+    monkeypatch.setattr(statement, "MOST_PRICED", 2)
+    accountant = PrivacyAccountant(2.0, 1e-6, unit="$p$")
+    for _ in range(5):
+        accountant.charge(PureEvent(0.1), **NOTION)
+    display = LedgerDisplay.from_ledger(accountant, ax=ax)
+    assert list(display.line_.get_xdata()) == [0.0, 1, 2, 5, 5.5]
+
+
+@pytest.mark.parametrize("over", ["charge", "time"])
+@pytest.mark.parametrize("charges", [0, 1, 30])
+def test_any_number_of_charges_is_drawn(ax, over, charges):
+    accountant = PrivacyAccountant(2.0, 1e-6, unit="$p$")
+    for _ in range(charges):
+        accountant.charge(GaussianEvent(0.01), **NOTION)
+    display = LedgerDisplay.from_ledger(accountant, ax=ax, over=over)
+    ax.figure.savefig(io.BytesIO())
+    assert display.alt_text_.startswith(f"{charges} charge")
+
+
+def test_the_title_is_the_budget(accountant, ax):
+    LedgerDisplay.from_ledger(accountant, ax=ax)
+    assert ax.get_title(loc="left") == (
+        r"Budget: $\varepsilon$ = 2, $\delta$ = 1e-06 for every \$p\$ (add-remove)"
+    )
+
+
+@pytest.mark.parametrize(("title", "shown"), [(None, "before"), ("mine", "mine")])
+def test_the_title_can_be_left_alone_or_given(accountant, ax, title, shown):
+    ax.set_title("before", loc="left")
+    LedgerDisplay.from_ledger(accountant, ax=ax, title=title)
+    assert ax.get_title(loc="left") == shown
+
+
+def test_labels_are_shown_as_they_were_written(accountant, ax):
+    LedgerDisplay.from_ledger(accountant, ax=ax)
+    assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
+
+
+def test_styles_are_taken_over_and_plot_returns_the_display(accountant, ax):
+    display = LedgerDisplay.from_ledger(accountant.statement(), ax=ax)
+    assert display.plot(ax, line_kw={"color": "k"}, budget_kw={"linewidth": 3.0}) is display
+    assert (display.line_.get_color(), display.budget_.get_linewidth()) == ("k", 3.0)
+
+
+def test_an_unknown_axis_is_refused(accountant, ax):
+    with pytest.raises(ValueError, match="over='charges' is unknown; choose 'charge' or 'time'"):
+        LedgerDisplay.from_ledger(accountant, ax=ax, over="charges")
+
+
+def test_pyplot_has_a_figure_only_without_axes_of_ones_own(accountant, ax, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    before = pyplot.get_fignums()
+    LedgerDisplay.from_ledger(accountant, ax=ax)
+    assert pyplot.get_fignums() == before
+    display = LedgerDisplay.from_ledger(accountant)
+    assert len(pyplot.get_fignums()) == len(before) + 1
+    pyplot.close(display.figure_)
+
+
+def test_without_matplotlib_the_error_says_how_to_install_it(accountant, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install 'skdppca\[plot\]'"):
+        LedgerDisplay.from_ledger(accountant)
