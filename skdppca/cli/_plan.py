@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from .. import plotting
 from ..decomposition import METHODS
 from ..planner import Plan, plan
 from ..plotting._common import figure
-from ._pictures import save, settings
-from ._progress import progress
+from ._pictures import check_picture, save, settings
+from ._progress import moving
 
 __all__ = ["PLANNED", "plan_fits"]
 
@@ -21,10 +22,10 @@ PLANNED = {method.command: name for name, method in METHODS.items()}
 def plan_fits(options: argparse.Namespace) -> None:
     """Simulate, print the table, and draw the picture if it is wanted."""
     if options.plot is not None:
-        _check_picture(options.plot)
+        check_picture(options.plot)
     methods = None if options.method is None else [PLANNED[name] for name in options.method]
-    with progress(2) as step:
-        step("simulating")
+    with moving() as tell:
+        tell("simulating", 0.0)
         found = plan(
             options.n,
             options.d,
@@ -32,12 +33,19 @@ def plan_fits(options: argparse.Namespace) -> None:
             options.epsilon,
             options.delta,
             adjacency=options.adjacency,
+            group_size=options.groups,
+            shared=options.shared,
+            scale=options.scale,
+            missing=options.missing,
+            tails=options.tails,
+            gap=options.gap,
+            is_sparse=options.sparse,
             spectrum=_spectrum(options.spectrum),
             methods=methods,
+            progress=lambda method, share: tell(f"simulating {method}", share),
         )
-        step("drawing")
         if options.plot is not None:
-            _draw(found, options.over, options.plot)
+            _draw(found, options.over, options.plot, tell)
     print(found)
     if options.plot is not None:
         print(f"\nWritten: {options.plot}")
@@ -56,18 +64,10 @@ def _spectrum(text: str) -> str | list[float]:
         ) from None
 
 
-def _check_picture(path: Path) -> None:
-    """Refuse a file that cannot be written; raise if matplotlib is missing."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
-    if not path.parent.is_dir():
-        raise ValueError(f"--plot {path} is in no directory that exists; make it first")
-    with settings():
-        pass
-
-
-def _draw(found: Plan, over: str, path: Path) -> None:
+def _draw(found: Plan, over: str, path: Path, tell: Callable[[str, float], None]) -> None:
+    along = {"n": "n_samples"}.get(over, over)
+    plans = found.along(along, lambda method, share: tell(f"drawing {method}", share))
     with settings():
         canvas = figure(7.2, 4.4)
-        plotting.plan(found, {"n": "n_samples"}.get(over, over), canvas.subplots())
+        plotting.plan(found, along, canvas.subplots(), plans=plans)
         save(canvas, path)

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["progress"]
+__all__ = ["moving", "progress"]
+
+# The least step of a bar, as a share of its length.
+LEAST_STEP = 0.01
 
 
 @contextmanager
@@ -20,22 +23,37 @@ def progress(steps: int) -> Iterator[Callable[[str], None]]:
     The bar never moves within a step, because the progress of a pass would reveal the number of
     rows. Without a terminal, or without rich, there is no bar.
     """
+    done = iter(range(steps))
+    with moving() as tell:
+        yield lambda name: tell(name, next(done) / steps)
+
+
+@contextmanager
+def moving() -> Iterator[Callable[[str, float], None]]:
+    """Yield a function that says what is being done, and which share of all is done.
+
+    It is for work that reads no data, and for `progress`.
+    """
     bar = _bar() if sys.stderr is not None and sys.stderr.isatty() else None
     if bar is None:
-        yield lambda name: None
+        yield lambda name, share: None
         return
-    task = bar.add_task("", total=steps)
-    done = iter(range(steps))
+    task = bar.add_task("", total=1.0)
+    shown = ("", -1.0)
 
-    def step(name: str) -> None:
-        bar.update(task, description=name, completed=next(done))
+    def tell(name: str, share: float) -> None:
+        nonlocal shown
+        if name == shown[0] and share < shown[1] + LEAST_STEP:
+            return
+        shown = name, share
+        bar.update(task, description=name, completed=share)
         with suppress(OSError):  # a terminal that was closed ends no fit
             bar.refresh()
 
     try:
         with suppress(OSError):
             bar.start()
-        yield step
+        yield tell
     finally:
         with suppress(OSError):
             bar.stop()

@@ -6,48 +6,21 @@ import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from .._sklearn import Interval, StrOptions, validate_parameter_constraints
-from ..decomposition import METHODS, BasePrivatePCA
 from ..records import MAX_ROWS
-from .simulation import (
-    FEATURES,
-    MOST_COMPONENTS,
-    MOST_FITS,
-    Problem,
-    TooLittle,
-    noise_floor,
-    predict,
-)
-from .spectra import DEFAULT, SPECTRA, check_spectrum
+from .answers import Expectation, Progress, counted, expectations
+from .questions import Question, check, names_of
+from .rows import ABSENT, DEGREES, UNITS
+from .simulation import FEATURES, TooLittle
+from .spectra import DEFAULT, check_spectrum
 from .text import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
 
-# The variances are held one by one.
-MOST_FEATURES = 2**24
-
-COUNTS = {
-    "n_samples": [Interval(Integral, 2, MAX_ROWS, closed="both")],
-    "n_features": [Interval(Integral, 1, MOST_FEATURES, closed="both")],
-    "n_components": [Interval(Integral, 1, None, closed="left")],
-}
-CONSTRAINTS = {
-    **COUNTS,
-    "epsilon": [Interval(Real, 0, None, closed="neither")],  # at inf there is nothing to plan
-    "delta": BasePrivatePCA._parameter_constraints["delta"],
-    "adjacency": BasePrivatePCA._parameter_constraints["adjacency"],
-    "spectrum": [StrOptions(set(SPECTRA)), "array-like", None],
-    "methods": [StrOptions(set(METHODS)), Iterable, None],
-}
-
 # A curve holds the plan itself and plans at these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
-CURVE_FITS = 16
 
 HEADS = (
     "method",
@@ -60,90 +33,42 @@ HEADS = (
     "clip norm",
     "memory",
 )
-ASSUMED = (
-    "Assumed: Gaussian rows about the origin, one a record, of the variances of the spectrum; no "
-    "data were read. Heavy tails, clusters, a far mean or groups change the figures."
-)
+RECOMMENDED = " (recommended)"
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """What one method is expected to do.
+class Plan(Question):
+    """Expectations for one budget and one shape of data; made by `plan`.
 
     Parameters
     ----------
-    method : str
-    captured : float
-        Variance along the released components over the largest possible along as many directions:
-        the median over fits. The metric is `skdppca.metrics.captured_variance`.
-    captured_low, captured_high : float
-        Half of all fits lie between these.
-    noise_floor : float or None
-        Variance, in units of the spectrum, that the last component must have to be seen, the
-        others being as assumed. It is seen if, on average, the released span holds at least half
-        of the way from ``k / d`` (chance) to 1 of its direction's square. The floor says what
-        privacy noise drowns; sampling error is not in it. Infinite if no variance is enough; None
-        if it was not asked for.
-    clip : {"clipped", "scaled"}
-        What is done to records, or to their products with the components so far.
-    clip_norm : float or None
-        The norm to which records are clipped; products are clipped to its square. None for a
-        method that adds noise to the components themselves.
-    noise_sd : float or None
-        Noise of an entry of the mean matrix or product, in units of the spectrum. None for a
-        method that adds noise to the components themselves.
-    memory : str
-        What is held beside the rows, and the number of passes over them if there are several.
-    releases : str
-        What a fit releases.
-    extrapolated : bool
-        Whether there are more features than are simulated. The loss is then right within a factor
-        of about 2.
-    """
-
-    method: str
-    captured: float
-    captured_low: float
-    captured_high: float
-    noise_floor: float | None
-    clip: str
-    clip_norm: float | None
-    noise_sd: float | None
-    memory: str
-    releases: str
-    extrapolated: bool
-
-    @property
-    def percent(self) -> str:
-        """`captured` as a percentage, with enough digits to show what is missed."""
-        return percent(self.captured)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Expectations for one budget and one shape of data, best first; made by `plan`.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_components : int
+    n_samples, n_features : int
+    n_components : int
+        The number that was asked for, or the one that a fit is expected to choose.
     epsilon, delta : float
     adjacency : str
     spectrum : str
         Name of the assumed spectrum; "given" for the user's own numbers.
     variances : tuple of float
         The spectrum, largest first.
+    group_size : int or None
+    shared : float
+    scale : str or None
+    missing, tails, gap : str
+    is_sparse : bool
+    wanted : int, float, str or None
+        `n_components` as it was asked for.
+    recommended : str
+        The method that `PrivatePCA` takes by the same public facts.
+    why : str
+        Why it does.
     rows : tuple of Expectation
-        One for each method.
+        One for each method: the recommended one first, then those that are expected to capture
+        most.
     """
 
-    n_samples: int
-    n_features: int
-    n_components: int
-    epsilon: float
-    delta: float
-    adjacency: str
-    spectrum: str
-    variances: tuple[float, ...]
+    recommended: str
+    why: str
     rows: tuple[Expectation, ...]
 
     def __getitem__(self, method: str) -> Expectation:
@@ -162,12 +87,14 @@ class Plan:
         wanted = self.variances[: self.n_components]
         return None if floor is None else sum(variance > floor for variance in wanted)
 
-    def along(self, name: str = "epsilon") -> tuple[Plan, ...]:
+    def along(self, name: str = "epsilon", progress: Progress | None = None) -> tuple[Plan, ...]:
         """Repeat the plan, without noise floors, from a tenth to ten times one of its numbers.
 
         Parameters
         ----------
         name : {"epsilon", "n_samples"}
+        progress : callable, optional
+            As for `plan`.
 
         Returns
         -------
@@ -179,43 +106,62 @@ class Plan:
             raise ValueError(f"name={name!r} is not 'epsilon' or 'n_samples'; choose one")
         methods = [row.method for row in self.rows]
         plans = []
-        for multiple in MULTIPLES:
+        for i, multiple in enumerate(MULTIPLES):
             value = getattr(self, name) * multiple
             if name == "n_samples":
                 value = min(max(2, round(value)), MAX_ROWS)
             moved = replace(self, **{name: value}, rows=())
             with suppress(TooLittle):
-                plans.append(self if multiple == 1 else _filled(moved, methods, floors=False))
+                plans.append(
+                    self
+                    if multiple == 1
+                    else _filled(moved, methods, False, _part(progress, i, len(MULTIPLES)))
+                )
         return tuple(plans)
 
     def sentence(self) -> str:
-        """Return the answer in one or two sentences."""
-        best = self.rows[0]
+        """Return the answer in a few sentences."""
+        first = self.rows[0]
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
-            f"epsilon={self.epsilon:g}, expect {best.percent} of the best possible variance "
-            f"from {best.method} (half of all fits: {percent(best.captured_low)} to "
-            f"{percent(best.captured_high)})."
+            f"epsilon={self.epsilon:g}, expect {first.percent} of the best possible variance "
+            f"from {first.method} (half of all fits: {percent(first.captured_low)} to "
+            f"{percent(first.captured_high)})."
         )
-        if best.noise_floor == math.inf:
+        if first.noise_floor == math.inf:
             text += " Under this noise the last component would not be seen, whatever its variance."
-        elif best.noise_floor is not None:
+        elif first.noise_floor is not None:
             last = self.variances[self.n_components - 1]
             text += (
-                f" The last component must vary by {best.noise_floor:.3g} to be seen; it is "
+                f" The last component must vary by {first.noise_floor:.3g} to be seen; it is "
                 f"assumed to vary by {last:.3g}."
+            )
+        return text
+
+    def choice(self) -> str:
+        """Return in words which method `PrivatePCA` takes, and whether another one is ahead."""
+        text = f"PrivatePCA takes {self.recommended} ({self.why})."
+        first, *others = self.rows
+        ahead = [row for row in others if row.captured_low > first.captured]
+        if first.recommended and ahead:
+            best = max(ahead, key=lambda row: row.captured)
+            text += (
+                f" If the data are as assumed, {best.method} is expected to miss less: "
+                f"{1 - best.captured:.1e} instead of {1 - first.captured:.1e}."
             )
         return text
 
     def __str__(self) -> str:
         table = aligned([HEADS, *map(self._cells, self.rows)])
         releases = [f"{row.method} releases {row.releases}." for row in self.rows]
-        return "\n".join([self.sentence(), "", *table, "", *releases, "", self._assumptions()])
+        return "\n".join(
+            [self.sentence(), self.choice(), "", *table, "", *releases, "", self._assumptions()]
+        )
 
     def _cells(self, row: Expectation) -> tuple[str, ...]:
         floor, noise = row.noise_floor is not None, row.noise_sd is not None
         return (
-            row.method,
+            row.method + RECOMMENDED * row.recommended,
             f"{row.captured:.3f}",
             f"{1 - row.captured:.1e}",
             f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
@@ -228,22 +174,57 @@ class Plan:
 
     def _assumptions(self) -> str:
         spectrum = "your own" if self.spectrum == "given" else self.spectrum
-        text = f"Spectrum: {spectrum}, delta={self.delta:g}, {self.adjacency}. {ASSUMED}"
+        text = [
+            f"Spectrum: {spectrum}, delta={self.delta:g}, {self.adjacency}. Assumed: Gaussian rows "
+            "about the origin, of the variances of the spectrum; no data were read."
+        ]
+        if self.group_size is None:
+            text.append("Every row is a record.")
+        else:
+            text.append(
+                f"Every record has {self.group_size} rows, which share {self.shared:.0%} of the "
+                "variance."
+            )
+        if self.scale == "private":
+            text.append(
+                "The spectrum is that of the standardised features, whose units differ by factors "
+                f"of up to {UNITS:g}."
+            )
+        if self.missing == "mean":
+            text.append(f"{ABSENT:.0%} of the entries are absent at random.")
+        if self.tails == "heavy":
+            text.append(
+                f"Records are stretched at random, as by Student's t of {DEGREES} degrees of "
+                "freedom; captured is the variance of the rows before that."
+            )
+        if self.delta == 0:
+            text.append("The mean is public, and so is a norm bound that 99% of the records keep.")
+        text.append("Clusters, a far mean or other tails change the figures.")
         if any(row.extrapolated for row in self.rows):
-            text += f" Extrapolated from {FEATURES} features: losses within a factor of about 2."
-        return text
+            text.append(
+                f"Extrapolated from {FEATURES} features: losses within a factor of about 2."
+            )
+        return " ".join(text)
 
 
 def plan(
     n_samples: int,
     n_features: int,
-    n_components: int,
+    n_components: int | float | str | None,
     epsilon: float = 1.0,
     delta: float = 1e-6,
     *,
     adjacency: str = "add-remove",
+    group_size: int | None = None,
+    shared: float = 0.5,
+    scale: str | None = None,
+    missing: str = "error",
+    tails: str = "light",
+    gap: str = "unknown",
+    is_sparse: bool = False,
     spectrum: Any = None,
     methods: Iterable[str] | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     r"""Expected accuracy and noise floor of each method, before any budget is spent.
 
@@ -256,15 +237,33 @@ def plan(
         Number of records. Under "add-remove" it is private, so give a public guess.
     n_features : int
         Number of features. Beyond 400 the answer is extrapolated.
-    n_components : int
-        Number of components: at most `n_features`, and at most 100 where the answer is
-        extrapolated.
+    n_components : int, float, "auto", "mle" or None
+        As for `PrivatePCA`. A number: at most `n_features`, and at most 100 where the answer is
+        extrapolated. Otherwise the plan is for the number that a fit is expected to choose, for up
+        to 400 features.
     epsilon : float, default=1.0
         Privacy budget of one fit; finite.
     delta : float, default=1e-6
-        Additive part of the guarantee. Choose it well below ``1 / n_samples``.
+        Additive part of the guarantee. Choose it well below ``1 / n_samples``. 0 asks for a pure
+        guarantee: the mean and a norm bound are taken to be public then.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         What neighbouring data sets differ in, as for the estimators.
+    group_size : int, optional
+        If a record is a group of rows: how many rows each record has. By default every row is a
+        record.
+    shared : float, default=0.5
+        Share of the variance that the rows of one record have in common, between 0 and 1.
+    scale : "private", optional
+        Plan for private scales. The spectrum is then that of the standardised features.
+    missing : {"error", "mean"}, default="error"
+        "mean" plans for absent entries: a tenth of all, at random.
+    tails : {"light", "heavy"}, default="light"
+        "heavy" plans for records of which some are far longer than the others, and for methods set
+        as `PrivatePCA` sets them then.
+    gap : {"unknown", "large"}, default="unknown"
+        As for `PrivatePCA`. It may change which method is recommended.
+    is_sparse : bool, default=False
+        Whether X will be a sparse matrix. It may change which method is recommended.
     spectrum : str or array-like of shape (n_features,), optional
         Assumed variances along the principal axes: public guesses, or numbers from public data of
         the same kind. The eigenvalues of the private data are private. Or one of these names; the
@@ -275,13 +274,16 @@ def plan(
         - "flat": all variances are equal. There is nothing to find, so every method captures
           nearly all; read the noise floor.
     methods : iterable of str, optional
-        Names of estimators, such as "DPGauss"; by default all methods.
+        Names of estimators, such as "DPGauss"; by default all methods that can be fitted so.
+    progress : callable, optional
+        Called as ``progress(method, share)`` after every simulated fit: which method was fitted,
+        and which share of all fits is done.
 
     Returns
     -------
     Plan
-        Best first. ``print`` it; `Plan.to_dict` gives rows for a table, and
-        `skdppca.plotting.plan` a picture.
+        The method that `PrivatePCA` takes first, then the others, best first. ``print`` it;
+        `Plan.to_dict` gives rows for a table, and `skdppca.plotting.plan` a picture.
 
     Raises
     ------
@@ -292,10 +294,14 @@ def plan(
     -----
     The noise, the clipping and every search of a method depend on ``n_samples`` times its
     Gaussian-DP parameter mu only, as long as there are some hundred records. So at most 2000 rows
-    are drawn, with the covariance that n rows would have, and fitted at a budget of
+    are drawn, with the covariance that n records would have, and fitted at a budget of
     ``mu n / 2000``. What fits to the same rows have in common is their sampling error, which is
     shrunk by ``2000 / n``; the rest of the loss is noise. Seeds are public and fixed: the same
     question has the same answer.
+
+    The recommended method is simulated most precisely, and the others by fewer fits. Answers are
+    kept in the user's cache folder. The environment variable ``SKDPPCA_CACHE`` names another
+    folder; if it is empty, nothing is kept.
 
     ``benchmarks/bench_planner.py`` compares plans with fits at full size, in settings that no
     constant was chosen on.
@@ -306,6 +312,8 @@ def plan(
     >>> found = plan(5000, 20, 3, epsilon=1.0, methods=["DPGauss"])
     >>> bool(0.9 < found["DPGauss"].captured < 1)
     True
+    >>> found.recommended
+    'ResidualGauss'
     """
     given = {
         "n_samples": n_samples,
@@ -314,91 +322,56 @@ def plan(
         "epsilon": epsilon,
         "delta": delta,
         "adjacency": adjacency,
+        "group_size": group_size,
+        "shared": shared,
+        "scale": scale,
+        "missing": missing,
+        "tails": tails,
+        "gap": gap,
+        "is_sparse": is_sparse,
         "spectrum": spectrum,
         "methods": methods,
     }
-    _check(given)
-    n_features, n_components = int(n_features), int(n_components)
-    name, variances = check_spectrum(
-        DEFAULT if spectrum is None else spectrum, n_features, n_components
+    check(given)
+    n_features = int(n_features)
+    wanted = int(n_components) if isinstance(n_components, Integral) else n_components
+    k = wanted if isinstance(wanted, int) else n_features
+    name, variances = check_spectrum(DEFAULT if spectrum is None else spectrum, n_features, k)
+    asked = Plan(
+        n_samples=int(n_samples),
+        n_features=n_features,
+        n_components=k,
+        epsilon=float(epsilon),
+        delta=float(delta),
+        adjacency=adjacency,
+        spectrum=name,
+        variances=tuple(map(float, variances)),
+        group_size=None if group_size is None else int(group_size),
+        shared=float(shared),
+        scale=scale,
+        missing=missing,
+        tails=tails,
+        gap=gap,
+        is_sparse=bool(is_sparse),
+        wanted=wanted,
+        recommended="",
+        why="",
+        rows=(),
     )
-    empty = Plan(
-        int(n_samples),
-        n_features,
-        n_components,
-        float(epsilon),
-        float(delta),
-        adjacency,
-        name,
-        tuple(map(float, variances)),
-        (),
-    )
-    return _filled(empty, _names(methods), floors=True)
+    recommended, why = asked.chosen()
+    asked = replace(asked, recommended=recommended, why=why)
+    names = names_of(methods, asked)
+    if asked.sees_spectrum:
+        asked = counted(asked, recommended)
+    return _filled(asked, names, True, progress)
 
 
-def _check(given: dict[str, Any]) -> None:
-    """Refuse invalid arguments of `plan`; the spectrum's numbers are checked with their count."""
-    for name in COUNTS:
-        if isinstance(given[name], bool):  # Python counts it among the whole numbers
-            raise TypeError(f"{name}={given[name]} is not a whole number; give an int")
-    validate_parameter_constraints(CONSTRAINTS, given, "plan")
-    d, k = given["n_features"], given["n_components"]
-    if k > d:
-        raise ValueError(f"n_components={k} exceeds n_features={d}; choose at most {d}")
-    if d > FEATURES and k > MOST_COMPONENTS:
-        raise ValueError(
-            f"n_components={k} with n_features={d} cannot be simulated; plan for at most "
-            f"{MOST_COMPONENTS} components, or {FEATURES} features"
-        )
+def _filled(empty: Plan, names: list[str], floors: bool, progress: Progress | None) -> Plan:
+    return replace(empty, rows=expectations(empty, names, empty.recommended, floors, progress))
 
 
-def _names(methods: Iterable[str] | None) -> list[str]:
-    """Return the names of the methods, each once."""
-    if methods is None:
-        return list(METHODS)
-    names = [methods] if isinstance(methods, str) else list(methods)
-    if not names or any(name not in list(METHODS) for name in names):
-        raise ValueError(f"methods={names} must be one or more of {list(METHODS)}; choose of these")
-    return list(dict.fromkeys(names))
-
-
-def _filled(empty: Plan, names: list[str], floors: bool) -> Plan:
-    """Return the plan with a row for each method; it takes less time without noise floors."""
-    rows = [_expectation(empty, name, floors) for name in names]
-    return replace(empty, rows=tuple(sorted(rows, key=lambda row: -row.captured)))
-
-
-def _expectation(empty: Plan, name: str, floors: bool) -> Expectation:
-    method = METHODS[name]
-    problem = Problem.of(
-        empty.n_samples,
-        np.array(empty.variances),
-        empty.n_components,
-        empty.epsilon,
-        empty.delta,
-        empty.adjacency,
-        method.exponent,
-    )
-    try:
-        found = predict(method, problem, MOST_FITS if floors else CURVE_FITS)
-        floor = noise_floor(method, problem) if floors else None
-    except TooLittle as refused:
-        raise TooLittle(
-            f"epsilon={empty.epsilon}, delta={empty.delta} with n_samples={empty.n_samples} are "
-            f"too little for {name} to be simulated: nothing could be seen through its noise; "
-            "raise them, or leave it out of methods"
-        ) from refused
-    low, median, high = found.losses
-    return Expectation(
-        method=name,
-        captured=1 - median,
-        captured_low=1 - high,
-        captured_high=1 - low,
-        noise_floor=floor,
-        clip=found.clip,
-        clip_norm=found.clip_norm,
-        noise_sd=found.noise_sd,
-        memory=method.memory,
-        releases=method.releases,
-        extrapolated=empty.n_features > FEATURES,
-    )
+def _part(progress: Progress | None, done: int, of: int) -> Progress | None:
+    """Progress in one of several plans."""
+    if progress is None:
+        return None
+    return lambda method, share: progress(method, (done + share) / of)

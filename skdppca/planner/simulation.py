@@ -1,16 +1,17 @@
 """What a method can be expected to do: the method itself, run on synthetic rows.
 
 Under privacy a method depends on n and its budget mu by ``n mu`` only: the noise of a sum over n,
-the share of records to clip, the steps of a search. So m rows at ``mu n / m`` meet the noise that
-n rows meet at mu. Sampling depends on n by itself: the m rows get exactly the covariance that n
-rows of the law would have, and the sampling error that is left is weighed by m / n.
+the share of records to clip, the steps of a search. So m records at ``mu n / m`` meet the noise
+that n records meet at mu. Sampling depends on n by itself: the rows get exactly the covariance that
+n records of the law would have, and the sampling error that is left is weighed by m / n.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,24 @@ from scipy import linalg
 
 from ..decomposition import BasePrivatePCA, Method
 from ..exceptions import SeededNoiseWarning
-from ..linalg import decreasing_eigh
 from ..metrics import missed_share
 from ..privacy import epsilon_of, mu_of
+from .rows import PLAIN, Assumed, Drawn
 
 __all__ = [
+    "CURVE",
     "FEATURES",
     "MOST_COMPONENTS",
-    "MOST_FITS",
+    "PRECISE",
+    "ROUGH",
     "ROWS",
+    "Candidate",
+    "Effort",
     "Prediction",
     "Problem",
+    "Tick",
     "TooLittle",
-    "exact_rows",
+    "expected_components",
     "noise_floor",
     "predict",
 ]
@@ -38,34 +44,41 @@ __all__ = [
 # The seed is public: the same question has the same answer.
 SEED = 20_260
 
-# The most rows and features that are simulated.
-ROWS, FEATURES = 2000, 400
+# The most rows that are simulated, and their entries; of groups, and at least, so many records.
+ROWS, ENTRIES, RECORDS = 2000, 500_000, 250
+
+# The most features that are simulated; for noise floors, so many or 4 times the components.
+FEATURES, FLOOR_FEATURES = 400, 100
 
 # Of more features the first KEPT times k stay as they are and the others are lumped; there may
 # then be at most MOST_COMPONENTS components.
 KEPT, MOST_COMPONENTS = 2, 100
 
-# Relative distance by which tied variances are parted.
-PARTED = 1e-6
-
-# Fits that share their rows, the least number of fits, and the most. Between these, fits are
-# repeated until the median's relative standard error is PRECISE or MOST_ENTRIES were fitted.
-FITS_A_DRAW, LEAST_FITS, MOST_FITS = 4, 12, 160
-PRECISE, MOST_ENTRIES = 0.04, 16_000_000
+# Fits that share their rows, and the most entries of all rows that are fitted.
+FITS_A_DRAW, MOST_ENTRIES = 4, 16_000_000
 
 # Standard error of the median over that of the mean, for normal values.
 MEDIAN_ERROR = 1.25
 
 # The search for the noise floor raises a variance by factors of RAISE from the tail on, and then
 # halves the last interval FLOOR_HALVINGS times.
-FLOOR_FITS, RAISE, FLOOR_RAISES, FLOOR_HALVINGS = 4, 4, 14, 5
+FLOOR_FITS, RAISE, FLOOR_RAISES, FLOOR_HALVINGS = 4, 4, 14, 4
 
-# In few dimensions FLOOR_FITS fits may find a direction in noise by chance. So many fits, and then
-# so many more, must find it as well, at that variance or at RAISE times it.
-SURE_FITS = 12, 32
+# In few dimensions FLOOR_FITS fits may find a direction in noise by chance. So MORE_FITS must find
+# it as well, and then so many that chance would be CHANCE standard deviations off.
+MORE_FITS, CHANCE = 12, 3.0
 
 # A direction is seen if this share of the way from chance to certainty is released.
 SEEN = 0.5
+
+# By how many fits the number of components is found that a spectrum shows.
+COUNT_FITS = 12
+
+# A pure guarantee needs a public norm bound: the one that this share of all records keeps.
+WITHIN_BOUND = 0.99
+
+# What is told after every simulated fit: about which share of them is done.
+Tick = Callable[[float], None]
 
 
 class TooLittle(ValueError):
@@ -73,8 +86,29 @@ class TooLittle(ValueError):
 
 
 @dataclass(frozen=True)
+class Effort:
+    """How many fits are simulated: until the median's relative standard error is `precise`."""
+
+    least: int
+    most: int
+    precise: float
+
+
+# For the method that is recommended, for the others, and for the points of a curve.
+PRECISE, ROUGH, CURVE = Effort(8, 160, 0.04), Effort(8, 24, 0.08), Effort(4, 8, 0.15)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method, and what it is set to beside the budget and the number of components."""
+
+    method: Method
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Problem:
-    """What is simulated: at most `ROWS` rows of at most `FEATURES` features.
+    """What is simulated: at most `FEATURES` features, of as few records as will do.
 
     Parameters
     ----------
@@ -85,9 +119,10 @@ class Problem:
         Largest first.
     n_components : int
     n_mu : float
-        Signal over noise: the number of records times mu.
+        Signal over noise: the number of records times mu, or times epsilon if delta is 0.
     delta : float
     adjacency : str
+    assumed : Assumed
     spread : float
         How many features each simulated one of the tail stands for.
     unit : float
@@ -100,6 +135,7 @@ class Problem:
     n_mu: float
     delta: float
     adjacency: str
+    assumed: Assumed = PLAIN
     spread: float = 1.0
     unit: float = 1.0
 
@@ -112,77 +148,87 @@ class Problem:
         epsilon: float,
         delta: float,
         adjacency: str,
-        exponent: float,
+        assumed: Assumed = PLAIN,
     ) -> Problem:
-        """Reduce a planned fit to at most `FEATURES` features.
+        """The planned fit, with all its features."""
+        n_mu = n_samples * (mu_of(epsilon, delta) if delta else epsilon)
+        return cls(n_samples, variances, n_components, n_mu, delta, adjacency, assumed)
+
+    def lumped(self, exponent: float, features: int) -> Problem:
+        """The same with at most so many features.
 
         Noise of sd tau in d directions turns a component like noise of ``tau sqrt(s)`` in d / s.
         The clipping radius grows with the power `exponent` of the total variance, and lumping makes
         the total smaller. Radii are found on a grid, so the variances are scaled until the radius
         is what it was, and the noise is set to what it was relative to them.
         """
-        n_mu = n_samples * mu_of(epsilon, delta)
-        d = len(variances)
-        if d <= FEATURES:
-            return cls(n_samples, variances, n_components, n_mu, delta, adjacency)
-        kept = KEPT * n_components
-        lumps = np.array_split(variances[kept:], FEATURES - kept)
-        lumped = np.r_[variances[:kept], [lump.mean() for lump in lumps]]
-        spread = (d - kept) / (FEATURES - kept)
-        unit = (variances.sum() / lumped.sum()) ** exponent
-        return cls(
-            n_samples / spread,
-            unit * lumped,
-            n_components,
-            n_mu / (unit * math.sqrt(spread)),
-            delta,
-            adjacency,
-            spread,
-            unit,
+        d = len(self.variances)
+        if d <= features:
+            return self
+        kept = KEPT * self.n_components
+        lumps = np.array_split(self.variances[kept:], features - kept)
+        lumped = np.r_[self.variances[:kept], [lump.mean() for lump in lumps]]
+        spread = (d - kept) / (features - kept)
+        unit = (self.variances.sum() / lumped.sum()) ** exponent
+        return replace(
+            self,
+            n_samples=self.n_samples / spread,
+            variances=unit * lumped,
+            n_mu=self.n_mu / (unit * math.sqrt(spread)),
+            spread=spread,
+            unit=unit,
         )
+
+    @property
+    def _most_records(self) -> int:
+        """Of which all others' noise and sampling error is known."""
+        if self.assumed.group_size is not None:
+            return RECORDS
+        return max(RECORDS, min(ROWS, ENTRIES // len(self.variances)))
+
+    @property
+    def n_records(self) -> int:
+        """Number of simulated records."""
+        return round(max(2, min(self.n_samples, self._most_records)))
 
     @property
     def n_rows(self) -> int:
         """Number of simulated rows."""
-        return round(max(2, min(self.n_samples, ROWS)))
+        return self.n_records * self.assumed.rows_a_record
 
     @property
     def is_whole(self) -> bool:
-        """Whether as many rows are simulated as are planned."""
-        return self.n_samples < ROWS + 0.5
+        """Whether as many records are simulated as are planned."""
+        return self.n_samples < self._most_records + 0.5
 
-    def budget(self, n_rows: int) -> dict[str, Any]:
-        """Return the parameters under which `n_rows` rows meet the planned noise."""
-        mu = self.n_mu / n_rows
+    @property
+    def in_units(self) -> float:
+        """What a variance of the spectrum is to the features that are fitted."""
+        if self.assumed.scale is None:
+            return self.unit
+        return self.unit * len(self.variances) / float(self.variances.sum())
+
+    def budget(self, n_records: int) -> dict[str, Any]:
+        """Return the parameters under which so many records meet the planned noise."""
+        mu = self.n_mu / n_records
+        if self.delta == 0:
+            return {"epsilon": mu, "delta": 0.0, "adjacency": self.adjacency}
         delta = min(self.delta, mu / 100)  # a larger delta would cover a tiny mu by itself
         return {"epsilon": epsilon_of(mu, delta), "delta": delta, "adjacency": self.adjacency}
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw Gaussian rows; if they are fewer than planned, with the covariance of all."""
-        if self.is_whole:
-            shape = (self.n_rows, len(self.variances))
-            return rng.standard_normal(shape) * np.sqrt(self.variances)
-        variances = self._sample_variances(rng)
-        return exact_rows(variances, self.n_rows, rng)
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        """Draw records; if they are fewer than planned, with the covariance of all."""
+        variances = self.variances if self.is_whole else self._sample_variances(rng)
+        return self.assumed.draw(variances, self.n_records, rng, exact=not self.is_whole)
 
     def _sample_variances(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw the eigenvalues of the covariance of n rows, by Bartlett's triangle."""
-        d, degrees = len(self.variances), self.n_samples - 1
+        """Draw the eigenvalues of the covariance of n records, by Bartlett's triangle."""
+        d = len(self.variances)
+        degrees = max(self.n_samples * self.assumed.worth - 1, d)
         triangle = np.tril(rng.standard_normal((d, d)), -1)
         triangle[np.diag_indices(d)] = np.sqrt(rng.chisquare(degrees - np.arange(d)))
         factor = np.sqrt(self.variances)[:, None] * triangle
         return linalg.svdvals(factor) ** 2 / degrees
-
-
-def exact_rows(variances: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw nearly Gaussian rows of mean 0 and exactly this diagonal covariance, up to `PARTED`.
-
-    Tied variances are parted: rows of a continuous law never tie, and LAPACK may fail on ties.
-    """
-    variances = variances * np.linspace(1 + PARTED, 1, len(variances))
-    rows = rng.standard_normal((n_rows, len(variances)))
-    basis = linalg.qr(rows - rows.mean(axis=0), mode="economic", check_finite=False)[0]
-    return basis * np.sqrt((n_rows - 1) * variances)
 
 
 @dataclass(frozen=True)
@@ -197,7 +243,7 @@ class Prediction:
     clip_norm : float or None
     noise_sd : float or None
         Of an entry of the noisy mean that the components come from, in units of the variances.
-        This and `clip_norm` are None for a method that adds noise to the components themselves.
+        This and `clip_norm` are None for a method that adds noise to several sums, or to none.
     """
 
     losses: tuple[float, float, float]
@@ -206,28 +252,34 @@ class Prediction:
     noise_sd: float | None
 
 
-def predict(method: Method, problem: Problem, most_fits: int = MOST_FITS) -> Prediction:
+def predict(
+    candidate: Candidate, problem: Problem, effort: Effort = PRECISE, tick: Tick = lambda _: None
+) -> Prediction:
     """Predict the loss of a method on all planned records."""
+    method = candidate.method
+    problem = problem.lumped(method.exponent, FEATURES)
     losses: list[float] = []
     sampling: list[float] = []
     noise: list[tuple[str, float, float]] = []
     draw = 0
     entries = problem.n_rows * len(problem.variances)
-    most = min(most_fits, MOST_ENTRIES // entries)
-    while len(losses) < LEAST_FITS or (len(losses) < most and _error(losses) > PRECISE):
-        rows = problem.draw(np.random.default_rng([SEED, draw]))
-        values, vectors = decreasing_eigh(rows.T @ rows / len(rows))
+    most = min(effort.most, MOST_ENTRIES // entries)
+    while len(losses) < effort.least or (len(losses) < most and _error(losses) > effort.precise):
+        drawn = problem.draw(np.random.default_rng([SEED, draw]))
         fits = 1 if problem.is_whole else FITS_A_DRAW
-        fitted = [_fit(method, problem, rows, draw * FITS_A_DRAW + i) for i in range(fits)]
-        losses += [missed_share(pca.components_, values, vectors) for pca in fitted]
-        noise += [_noise(method, problem, pca) for pca in fitted if method.query]
+        fitted = []
+        for i in range(fits):
+            fitted.append(_fit(candidate, problem, drawn, draw * FITS_A_DRAW + i))
+            tick((len(losses) + i + 1) / max(effort.least, most))
+        losses += [missed_share(pca.components_, drawn.values, drawn.vectors) for pca in fitted]
+        noise += [_noise(method, problem, pca) for pca in fitted if _shows_noise(method, pca)]
         if not problem.is_whole:
-            sampling.append(_sampling_loss(method, problem, rows, fitted, values, vectors))
+            sampling.append(_sampling_loss(candidate, problem, drawn, fitted))
         draw += 1
     quartiles = np.quantile(losses, (0.25, 0.5, 0.75))
     if sampling:
-        # the planned n rows have less sampling error than the simulated ones
-        better = 1 - problem.n_rows / problem.n_samples
+        # the planned n records have less sampling error than the simulated ones
+        better = 1 - problem.n_records / problem.n_samples
         quartiles -= better * np.minimum(max(float(np.mean(sampling)), 0.0), quartiles)
     low, median, high = map(float, quartiles)
     if not noise:
@@ -237,7 +289,16 @@ def predict(method: Method, problem: Problem, most_fits: int = MOST_FITS) -> Pre
     return Prediction((low, median, high), usual, float(np.median(norms)), float(np.median(sds)))
 
 
-def noise_floor(method: Method, problem: Problem) -> float:
+def expected_components(candidate: Candidate, problem: Problem, wanted: float | str) -> int:
+    """How many components a method chooses from its spectrum: the median over fits."""
+    found = []
+    for i in range(COUNT_FITS):
+        drawn = problem.draw(np.random.default_rng([SEED, i]))
+        found.append(_fit(candidate, problem, drawn, i, n_components=wanted).n_components_)
+    return int(np.median(found))
+
+
+def noise_floor(candidate: Candidate, problem: Problem, tick: Tick = lambda _: None) -> float:
     """Find the variance that the last component must have to be seen, the others as assumed.
 
     It is seen if, on average, the released span holds at least half of the way from ``k / d``
@@ -247,24 +308,45 @@ def noise_floor(method: Method, problem: Problem) -> float:
     k = problem.n_components
     if k == len(problem.variances):
         return 0.0
-    chance = k / len(problem.variances)
-    enough = chance + SEEN * (1 - chance)
+    method = candidate.method
+    # noise on the components themselves, by the gap between them, is no noise on sums
+    is_of_sums = method.query is not None or method.spectral
+    features = max(FLOOR_FEATURES, 2 * KEPT * k) if is_of_sums else FEATURES
+    problem = problem.lumped(method.exponent, features)
+    d = len(problem.variances)
+    enough = k / d + SEEN * (1 - k / d)
+    # the variance of the square of a direction's part in a random span
+    by_chance = 2 * k * (d - k) / (d**2 * (d + 2))
+    sure = max(FLOOR_FITS, math.ceil(CHANCE**2 * by_chance / (enough - k / d) ** 2))
     others = np.delete(problem.variances, k - 1)
-    basis = exact_rows(np.ones(len(others) + 1), ROWS, np.random.default_rng(SEED))
-
     larger = replace(problem, n_samples=math.inf)
+    fits_done = 0
 
     def is_seen(variance: float, fits: int = FLOOR_FITS) -> bool:
-        rows = basis * np.sqrt(np.r_[variance, others])
-        fitted = [_fit(method, larger, rows, i) for i in range(fits)]
-        return bool(np.mean([np.sum(pca.components_[:, 0] ** 2) for pca in fitted]) >= enough)
+        nonlocal fits_done
+        variances = np.r_[variance, others]
+        drawn = larger.assumed.draw(
+            variances, larger.n_records, np.random.default_rng(SEED), exact=True
+        )
+        squares = []
+        for i in range(fits):
+            pca = _fit(candidate, larger, drawn, i)
+            squares.append(np.sum((pca.components_ @ drawn.axes[0]) ** 2))
+            fits_done += 1
+            tick(fits_done / (FLOOR_FITS * (FLOOR_HALVINGS + FLOOR_RAISES) + 2 * sure))
+        return bool(np.mean(squares) >= enough)
+
+    def is_surely_seen(variance: float) -> bool:
+        return sure <= FLOOR_FITS or all(
+            is_seen(variance, fits) for fits in (min(MORE_FITS, sure), sure)
+        )
 
     low = float(max(problem.variances[k], problem.variances.sum() * 1e-6))
     for _ in range(FLOOR_RAISES):
-        surely = (all(is_seen(v, n) for n in SURE_FITS) for v in (RAISE * low, RAISE**2 * low))
-        if is_seen(RAISE * low) and any(surely):
+        raised = RAISE * low
+        if is_seen(raised) and (is_surely_seen(raised) or is_surely_seen(RAISE * raised)):
             break
-        low *= RAISE
+        low = raised
     else:
         return math.inf
     step = math.sqrt(RAISE)
@@ -275,17 +357,36 @@ def noise_floor(method: Method, problem: Problem) -> float:
 
 
 def _fit(
-    method: Method, problem: Problem, rows: np.ndarray, seed: int, private: bool = True
+    candidate: Candidate, problem: Problem, drawn: Drawn, seed: int, **more: Any
 ) -> BasePrivatePCA:
-    budget = problem.budget(len(rows)) if private else {"epsilon": math.inf}
-    stand_in = {} if problem.is_whole else method.standing_in
-    pca = method.estimator(problem.n_components, random_state=seed, **budget, **stand_in)
+    assumed, method = problem.assumed, candidate.method
+    parameters = {
+        "n_components": problem.n_components,
+        **problem.budget(problem.n_records),
+        "unit": "row" if drawn.groups is None else "record",
+        "scale": assumed.scale,
+        "missing": assumed.missing,
+        **({} if problem.is_whole else method.standing_in),
+        **(_told(drawn) if problem.delta == 0 else {}),
+        **candidate.settings,
+        **more,
+    }
+    pca = method.estimator(random_state=seed, **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         try:
-            return pca.fit(rows)
+            return pca.fit(drawn.X, groups=drawn.groups)
         except ValueError as refused:  # in terms of the simulated rows' budget
             raise TooLittle(str(refused)) from refused
+
+
+def _told(drawn: Drawn) -> dict[str, Any]:
+    """What has to be public for a pure guarantee: the mean, which is 0, and a norm bound."""
+    squares = np.nansum(drawn.X**2, axis=1)
+    if drawn.groups is not None:
+        squares = np.bincount(drawn.groups, squares)
+    bound = math.sqrt(np.quantile(squares, WITHIN_BOUND))
+    return {"center": False, "norm_bound": bound}
 
 
 def _error(losses: list[float]) -> float:
@@ -295,14 +396,9 @@ def _error(losses: list[float]) -> float:
 
 
 def _sampling_loss(
-    method: Method,
-    problem: Problem,
-    rows: np.ndarray,
-    fitted: list[BasePrivatePCA],
-    values: np.ndarray,
-    vectors: np.ndarray,
+    candidate: Candidate, problem: Problem, drawn: Drawn, fitted: list[BasePrivatePCA]
 ) -> float:
-    """Estimate the part of the loss that falls with the number of rows at the same noise.
+    """Estimate the part of the loss that falls with the number of records at the same noise.
 
     It is what the fits to the same rows have in common. To first order the loss is a weighted
     square of the block B of the projector between wanted and other directions. B is sampling error
@@ -310,9 +406,10 @@ def _sampling_loss(
     pairs of rows has sampling error that its fits do not share; without noise that error is its
     whole loss.
     """
-    if method.unbiased:
-        exact = [_fit(method, problem, rows, i, private=False) for i in range(2)]
-        return float(np.mean([missed_share(p.components_, values, vectors) for p in exact]))
+    values, vectors = drawn.values, drawn.vectors
+    if candidate.method.unbiased and problem.delta > 0:
+        exact = _fit(candidate, problem, drawn, 0, epsilon=math.inf)
+        return missed_share(exact.components_, values, vectors)
     k = problem.n_components
     turned = [pca.components_ @ vectors.T for pca in fitted]
     blocks = np.array([u[:, :k].T @ u[:, k:] for u in turned])
@@ -320,6 +417,12 @@ def _sampling_loss(
     weights = values[:k, None] - values[None, k:]
     pairs = len(fitted) * (len(fitted) - 1)
     return float(np.sum(weights * products) / pairs / values[:k].sum())
+
+
+def _shows_noise(method: Method, pca: BasePrivatePCA) -> bool:
+    """Whether one sum says all of the noise: neither settings nor absent entries change it."""
+    asked = {spent.name for spent in pca.privacy_.spendings}
+    return method.query in asked and pca.missing == "error"
 
 
 def _noise(method: Method, problem: Problem, pca: BasePrivatePCA) -> tuple[str, float, float]:
@@ -331,7 +434,9 @@ def _noise(method: Method, problem: Problem, pca: BasePrivatePCA) -> tuple[str, 
     query = [spent for spent in pca.privacy_.spendings if spent.name == method.query][-1]
     square = query.sensitivity / method.sensitivity(1.0, problem.adjacency)
     # of an entry of the mean; a lumped feature took more noise than each of its features would
-    sd = query.noise_sd / (method.adds_up_to * problem.n_rows) / math.sqrt(problem.spread)
-    if pca.privacy_.details.get("clip") == "spherical":
-        return "scaled", 1.0, sd * float(problem.variances.sum()) / problem.unit
-    return "clipped", math.sqrt(square / problem.unit), sd / problem.unit
+    sd = query.noise_sd / method.adds_up_to / math.sqrt(problem.spread)
+    if pca.privacy_.details.get("clip") in ("spherical", "nested"):
+        total = float(problem.variances.sum()) / problem.unit
+        return "scaled", 1.0, sd / problem.n_records * total
+    square, sd = square / problem.in_units, sd / problem.in_units
+    return "clipped", math.sqrt(square), sd / problem.n_rows

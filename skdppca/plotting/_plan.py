@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,17 +24,21 @@ MARKERS = "osD^vP<X"
 SMALLEST, TICKS = 1e-5, (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
 
 
-def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
+def plan(
+    plan: Any, over: str = "epsilon", ax: Axes | None = None, *, plans: Sequence[Any] | None = None
+) -> Axes:
     """Plot the expected captured variance of every method of a plan.
 
     Parameters
     ----------
     plan : skdppca.planner.Plan
-        A line marks its epsilon or number of records. The other points are simulated now.
+        A line marks its epsilon or number of records. The recommended method is drawn thicker.
     over : {"epsilon", "n_samples"}, default="epsilon"
         The horizontal axis, from a tenth to ten times the plan's value.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default in a new figure outside of pyplot: ``ax.figure`` of the result.
+    plans : sequence of Plan, optional
+        What ``plan.along(over)`` returned. By default it is simulated now.
 
     Returns
     -------
@@ -54,7 +59,7 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
     """
     if ax is None:
         ax = figure(7.2, 4.4).subplots()
-    plans = plan.along(over)
+    plans = plan.along(over) if plans is None else plans
     values = [getattr(point, over) for point in plans]
     for i, row in enumerate(plan.rows):
         missed = [1 - point[row.method].captured for point in plans]
@@ -64,8 +69,8 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
             color=COLOURS[i % len(COLOURS)],
             marker=MARKERS[i % len(MARKERS)],
             markersize=5,
-            linewidth=1.3,
-            label=f"{row.method}: {row.percent}",
+            linewidth=2.6 if row.recommended else 1.3,
+            label=f"{row.method}: {row.percent}" + "\n(recommended)" * row.recommended,
         )
     here = getattr(plan, over)
     ax.axvline(here, color=WARNING, linewidth=1.1, linestyle=(0, (5, 3)), zorder=0)
@@ -86,7 +91,7 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
     fixed = f"epsilon={plan.epsilon:g}" if over == "n_samples" else f"n={plan.n_samples}"
     ax.set_title(
         f"{fixed}, d={plan.n_features}, k={plan.n_components}, delta={plan.delta:g}, "
-        f"{plan.adjacency}; {plan.spectrum} spectrum; no data",
+        f"{plan.adjacency}{_besides(plan)}; {plan.spectrum} spectrum; no data",
         fontsize="medium",
         loc="left",
     )
@@ -95,3 +100,11 @@ def plan(plan: Any, over: str = "epsilon", ax: Axes | None = None) -> Axes:
         title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False
     )
     return ax
+
+
+def _besides(plan: Any) -> str:
+    """What is assumed of the rows beside their spectrum."""
+    parts = ["" if plan.group_size is None else f"groups of {plan.group_size}"]
+    parts += ["private scales" * (plan.scale == "private"), "heavy tails" * (plan.tails == "heavy")]
+    parts += ["absent entries" * (plan.missing == "mean")]
+    return "".join(f", {part}" for part in parts if part)

@@ -1,4 +1,5 @@
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -30,10 +31,48 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
     result = run(
         *("plan", "--n", 50, "--d", 3, "-k", 2, "--epsilon", 0.5, "--delta", 1e-5),
         *("--adjacency", "replace-one", "--spectrum", "3,2,1", "--method", "gauss", "kdppca"),
+        *("--groups", 4, "--shared", 0.3, "--scale", "private", "--missing", "mean"),
+        *("--tails", "heavy", "--gap", "large", "--sparse"),
     )
     assert result.out == "answer\n"
-    more = {"adjacency": "replace-one", "spectrum": [3.0, 2.0, 1.0]}
-    assert asked == [((50, 3, 2, 0.5, 1e-5), {**more, "methods": ["DPGauss", "KDPPCA"]})]
+    ((question, more),) = asked
+    assert callable(more.pop("progress"))
+    assert question == (50, 3, 2, 0.5, 1e-5)
+    assert more == {
+        "adjacency": "replace-one",
+        "group_size": 4,
+        "shared": 0.3,
+        "scale": "private",
+        "missing": "mean",
+        "tails": "heavy",
+        "gap": "large",
+        "is_sparse": True,
+        "spectrum": [3.0, 2.0, 1.0],
+        "methods": ["DPGauss", "KDPPCA"],
+    }
+
+
+@pytest.mark.parametrize(("given", "wanted"), [("auto", "auto"), ("0.9", 0.9), ("mle", "mle")])
+def test_components_may_be_asked_for_as_for_a_fit(run, monkeypatch, given, wanted):
+    asked = []
+    monkeypatch.setattr(_plan, "plan", lambda *question, **_: asked.append(question))
+    assert run("plan", "--n", 50, "--d", 3, "-k", given).status == 0
+    assert asked[0][2] == wanted
+
+
+def test_a_bar_moves_with_every_simulated_fit(run, monkeypatch):
+    told = []
+
+    @contextmanager
+    def moving():
+        yield lambda name, share: told.append((name, share))
+
+    monkeypatch.setattr(_plan, "moving", moving)
+    assert run(*QUESTION).status == 0
+    names, shares = zip(*told, strict=True)
+    assert set(names) == {"simulating", "simulating DPGauss"}
+    assert len(shares) > 12 and list(shares) == sorted(shares)
+    assert shares[0] == 0 and shares[-1] == 1
 
 
 def test_methods_have_short_names():
@@ -86,6 +125,8 @@ def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
         (("--plot", "plan.jpg"), ".png"),
         (("--plot", "no/such/plan.png"), "make it first"),
         (("--method", "pca"), "plan --help"),
+        (("--groups", 0), "group_size"),
+        (("--shared", 2), "shared"),
     ],
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):

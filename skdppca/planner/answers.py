@@ -1,0 +1,215 @@
+"""What each method is expected to do: simulated, or read from the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..decomposition import METHODS
+from .cache import remembered
+from .questions import Question
+from .simulation import (
+    CURVE,
+    FEATURES,
+    PRECISE,
+    ROUGH,
+    Effort,
+    Prediction,
+    Tick,
+    TooLittle,
+    expected_components,
+    noise_floor,
+    predict,
+)
+from .text import percent
+
+Q = TypeVar("Q", bound=Question)
+
+__all__ = ["Expectation", "Progress", "counted", "expectations"]
+
+# Told after every simulated fit: whose it is, and which share of all fits is done.
+Progress = Callable[[str, float], None]
+
+# What a simulation depends on, beside the method and the variances.
+SIMULATED = (
+    "n_samples",
+    "n_components",
+    "epsilon",
+    "delta",
+    "adjacency",
+    "group_size",
+    "shared",
+    "scale",
+    "missing",
+    "tails",
+)
+
+# Of a method's simulation, the part that its losses take; the rest is the noise floor's.
+LOSS_PART = 0.5
+
+# A method that misses so many times as much as the recommended one gets no noise floor.
+BEHIND = 2.0
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What one method is expected to do.
+
+    Parameters
+    ----------
+    method : str
+    recommended : bool
+        Whether `PrivatePCA` takes this method by the same public facts.
+    captured : float
+        Variance along the released components over the largest possible along as many directions:
+        the median over fits. The metric is `skdppca.metrics.captured_variance`.
+    captured_low, captured_high : float
+        Half of all fits lie between these.
+    noise_floor : float or None
+        Variance, in units of the spectrum, that the last component must have to be seen, the
+        others being as assumed. It is seen if, on average, the released span holds at least half
+        of the way from ``k / d`` (chance) to 1 of its direction's square. The floor says what
+        privacy noise drowns; sampling error is not in it. Infinite if no variance is enough; None
+        in `Plan.along`, and if the method misses more than twice what the recommended one does.
+    clip : {"clipped", "scaled"}
+        What is done to records, or to their products with the components so far.
+    clip_norm : float or None
+        The norm to which records are clipped; products are clipped to its square. None for a
+        method that adds noise to several sums, or to none, and if entries may be absent.
+    noise_sd : float or None
+        Noise of an entry of the mean matrix or product, in units of the spectrum. None where
+        `clip_norm` is.
+    memory : str
+        What is held beside the rows, and the number of passes over them if there are several.
+    releases : str
+        What a fit releases.
+    extrapolated : bool
+        Whether there are more features than are simulated. The loss is then right within a factor
+        of about 2.
+    """
+
+    method: str
+    recommended: bool
+    captured: float
+    captured_low: float
+    captured_high: float
+    noise_floor: float | None
+    clip: str
+    clip_norm: float | None
+    noise_sd: float | None
+    memory: str
+    releases: str
+    extrapolated: bool
+
+    @property
+    def percent(self) -> str:
+        """`captured` as a percentage, with enough digits to show what is missed."""
+        return percent(self.captured)
+
+
+def expectations(
+    question: Question,
+    names: Sequence[str],
+    recommended: str,
+    floors: bool,
+    progress: Progress | None,
+) -> tuple[Expectation, ...]:
+    """Simulate methods, the recommended one first, then those that are expected to capture most.
+
+    It takes less time without noise floors.
+    """
+    ahead = sorted(names, key=lambda name: name != recommended)
+    rows: list[Expectation] = []
+    with threadpool_limits(1):  # of small matrices: threads would wait for each other
+        for i, name in enumerate(ahead):
+            tick = _ticking(progress, name, i, len(ahead))
+            exactly = name == recommended or recommended not in names
+            effort = (PRECISE if exactly else ROUGH) if floors else CURVE
+            found = _predicted(question, name, effort, tick)
+            if floors and (exactly or found.losses[1] < BEHIND * (1 - rows[0].captured)):
+                seen = _floor(question, name, tick)
+            else:
+                seen = None
+            rows.append(_expectation(question, name, found, seen, name == recommended))
+            tick(1.0)
+    return tuple(sorted(rows, key=lambda row: (not row.recommended, -row.captured)))
+
+
+def _ticking(progress: Progress | None, name: str, done: int, of: int) -> Tick:
+    """Progress in one of several methods."""
+
+    def tick(share: float) -> None:
+        if progress is not None:
+            progress(name, (done + min(share, 1.0)) / of)
+
+    return tick
+
+
+def counted(question: Q, name: str) -> Q:
+    """The question with the number of components that a fit is expected to choose."""
+
+    def count() -> int:
+        with threadpool_limits(1):
+            return expected_components(question.candidate(name), question.problem(), wanted)
+
+    wanted: Any = question.wanted
+    found = _simulated(question, name, {"wanted": wanted}, count)
+    return replace(question, n_components=max(1, found))
+
+
+def _predicted(question: Question, name: str, effort: Effort, tick: Tick) -> Prediction:
+    def simulate() -> dict[str, Any]:
+        candidate, problem = question.candidate(name), question.problem()
+        return asdict(predict(candidate, problem, effort, lambda x: tick(x * LOSS_PART)))
+
+    return Prediction(**_simulated(question, name, {"predict": asdict(effort)}, simulate))
+
+
+def _floor(question: Question, name: str, tick: Tick) -> float:
+    def simulate() -> float:
+        candidate, problem = question.candidate(name), question.problem()
+        return noise_floor(candidate, problem, lambda x: tick(LOSS_PART + x * (1 - LOSS_PART)))
+
+    return float(_simulated(question, name, {"noise floor": True}, simulate))
+
+
+def _expectation(
+    question: Question, name: str, found: Prediction, floor: float | None, recommended: bool
+) -> Expectation:
+    low, median, high = found.losses
+    return Expectation(
+        method=name,
+        recommended=recommended,
+        captured=1 - median,
+        captured_low=1 - high,
+        captured_high=1 - low,
+        noise_floor=floor,
+        clip=found.clip,
+        clip_norm=found.clip_norm,
+        noise_sd=found.noise_sd,
+        memory=METHODS[name].memory,
+        releases=METHODS[name].releases,
+        extrapolated=question.n_features > FEATURES,
+    )
+
+
+def _simulated(
+    question: Question, name: str, what: dict[str, Any], simulate: Callable[[], Any]
+) -> Any:
+    """Return the outcome of a simulation, which may be known from an earlier question."""
+    facts = {fact: getattr(question, fact) for fact in SIMULATED}
+    facts["variances"] = hashlib.sha256(np.array(question.variances).tobytes()).hexdigest()
+    facts["method"] = name
+    try:
+        return remembered(facts | what, simulate)
+    except TooLittle as refused:
+        raise TooLittle(
+            f"epsilon={question.epsilon}, delta={question.delta} with "
+            f"n_samples={question.n_samples} are too little for {name} to be simulated: nothing "
+            "could be seen through its noise; raise them, or leave it out of methods"
+        ) from refused

@@ -1,0 +1,99 @@
+"""What was simulated is kept in files; whatever happens to those, a plan is made."""
+
+import math
+
+import pytest
+
+from skdppca.planner import answers, cache, plan
+from skdppca.planner.simulation import Prediction
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """What was simulated: every time another loss, so that a repeated one was read."""
+    made = []
+
+    def predict(*_):
+        made.append(1)
+        return Prediction((0.1, 0.1 + len(made) / 7e3, 0.9), "clipped", 0.1 + 0.2, None)
+
+    monkeypatch.setattr(answers, "predict", predict)
+    monkeypatch.setattr(answers, "noise_floor", lambda *_: math.inf)
+    return made
+
+
+def ask(n=60, epsilon=2.0, **more):
+    return plan(n, 3, 1, epsilon, methods=["DPGauss"], **more)
+
+
+def test_the_same_question_is_simulated_once(home, simulated):
+    assert ask() == ask()
+    assert len(simulated) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n": 61},
+        {"epsilon": 2.5},
+        {"delta": 1e-7},
+        {"adjacency": "replace-one"},
+        {"group_size": 1},
+        {"group_size": 2, "shared": 0.25},
+        {"scale": "private"},
+        {"missing": "mean"},
+        {"tails": "heavy"},
+        {"spectrum": [3.0, 2.0, 1.5]},
+    ],
+)
+def test_another_question_is_simulated(home, simulated, changed):
+    known = ask(), ask(group_size=2)
+    assert ask(**changed).rows not in [one.rows for one in known]
+    assert len(simulated) == 3
+
+
+def test_other_sources_are_simulated_again(home, simulated, monkeypatch):
+    ask()
+    monkeypatch.setattr(cache, "_sources", lambda: "other")
+    ask()
+    assert len(simulated) == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "\ufffd"])
+def test_a_file_that_was_cut_short_is_simulated_again(home, simulated, text):
+    ask()
+    for path in home.iterdir():
+        path.write_text(text, encoding="utf-8")
+    assert ask() == ask()
+    assert len(simulated) == 2
+
+
+def test_without_a_folder_that_can_be_written_a_plan_is_made(home, simulated):
+    home.write_text("a file where the folder should be")
+    ask()
+    ask()
+    assert len(simulated) == 2
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_an_empty_variable_keeps_nothing_and_without_it_the_users_cache_is_taken(
+    monkeypatch, value
+):
+    if value is None:
+        monkeypatch.delenv(cache.VARIABLE)
+        assert cache.folder().parts[-2:] == ("skdppca", "plans")
+    else:
+        monkeypatch.setenv(cache.VARIABLE, value)
+        assert cache.folder() is None
+
+
+def test_what_was_refused_is_not_kept(home):
+    with pytest.raises(ValueError, match="too little"):
+        plan(1000, 5, 2, epsilon=1e-12, methods=["KDPOjas"])
+    assert not home.exists()
