@@ -1,13 +1,13 @@
-"""What a private search can account for: one private PCA, and a public grid of its parameters."""
+"""What a private search can account for: a private PCA, a classifier, and a public grid of both."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -15,19 +15,45 @@ from sklearn.utils import get_tags
 from ..decomposition import BasePrivatePCA
 from ..decomposition.parameters import plain
 from ..decomposition.validation import check_reach, check_vector
-from ..privacy import GaussianEvent
+from ..neighbors import PrivateNearestCentroid
+from ..privacy import GaussianEvent, PrivacyEvent
 from ..private_data import Public
 
-__all__ = ["Candidates"]
+__all__ = ["Candidate", "Candidates", "PrivateStep", "public_vectors"]
+
+PrivateStep = BasePrivatePCA | PrivateNearestCentroid
+
+# What the search sets of a step: epsilon, delta and random_state.
+Ours = Mapping[str, Any]
 
 # What the search decides, or what all candidates must share for their scores to be comparable.
 OURS = ("epsilon", "delta", "accountant", "random_state")
-SHARED = ("adjacency", "unit", "scale")
+SHARED = ("adjacency", "unit", "scale", "missing", "classes")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What one run fits.
+
+    Parameters
+    ----------
+    pca : BasePrivatePCA
+    classifier : PrivateNearestCentroid or None
+        Fitted on the scores of the same records.
+    """
+
+    pca: BasePrivatePCA
+    classifier: PrivateNearestCentroid | None = None
+
+    @property
+    def steps(self) -> list[PrivateStep]:
+        """Those that are fitted on private records."""
+        return [self.pca] if self.classifier is None else [self.pca, self.classifier]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """An estimator taken apart, and the parameters to try on its private step.
+    """An estimator taken apart, and the parameters to try on its private steps.
 
     Parameters
     ----------
@@ -35,10 +61,13 @@ class Candidates:
     grid : list of dict
         Parameters of the estimator.
     name : str
-        Of the private step; empty if the estimator is one.
+        Of the private PCA; empty if the estimator is one.
     before, after : list of (str, estimator)
         The other steps of the pipeline.
     step : BasePrivatePCA
+    classifier : PrivateNearestCentroid or None
+        The last step, right behind the private PCA.
+    classifier_name : str
     """
 
     estimator: Any
@@ -47,6 +76,8 @@ class Candidates:
     before: list[tuple[str, Any]]
     step: BasePrivatePCA
     after: list[tuple[str, Any]]
+    classifier: PrivateNearestCentroid | None = None
+    classifier_name: str = ""
 
     @classmethod
     def of(cls, estimator: Any, param_grid: Any) -> Candidates:
@@ -65,66 +96,83 @@ class Candidates:
         if isinstance(estimator, BasePrivatePCA):
             found = cls(estimator, grid, "", [], estimator, [])
         elif type(estimator) is Pipeline:
-            steps = [
-                (name, step) for name, step in estimator.steps if step not in (None, "passthrough")
-            ]
-            private = [i for i, (_, s) in enumerate(steps) if isinstance(s, BasePrivatePCA)]
-            if len(private) != 1:
-                raise ValueError(
-                    f"estimator has {len(private)} private PCAs among its steps; give a Pipeline "
-                    "with exactly one"
-                )
-            i = private[0]
-            found = cls(estimator, grid, steps[i][0], steps[:i], steps[i][1], steps[i + 1 :])
-            for name, step in (*found.before, *found.after):
-                _check_other_step(name, step)
+            found = cls._of_pipeline(estimator, grid)
         else:
             raise TypeError(
                 f"estimator is a {type(estimator).__name__}, whose cost is not known; give a "
                 "private PCA, or a Pipeline with one"
             )
-        _check_own(found.step)
+        for step in found.steps:
+            _check_own(step)
         for parameters in grid:
             found._check_names(parameters)
             found._check_shared(found.candidate(parameters))
         return found
 
-    def candidate(self, parameters: Mapping[str, Any], **ours: Any) -> BasePrivatePCA:
-        """The private step with these parameters of the grid, and with those the search sets."""
-        step = parameters.get(self.name, self.step)
-        if not isinstance(step, BasePrivatePCA):
-            raise TypeError(f"param_grid puts a {type(step).__name__} in place of the private PCA")
-        prefix = f"{self.name}__" if self.name else ""
-        own = {key[len(prefix) :]: parameters[key] for key in parameters if key != self.name}
-        return clone(step).set_params(**clone(own, safe=False), **ours)
+    @classmethod
+    def _of_pipeline(cls, estimator: Pipeline, grid: list[dict[str, Any]]) -> Candidates:
+        steps = [
+            (name, step) for name, step in estimator.steps if step not in (None, "passthrough")
+        ]
+        private = [i for i, (_, s) in enumerate(steps) if isinstance(s, BasePrivatePCA)]
+        if len(private) != 1:
+            raise ValueError(
+                f"estimator has {len(private)} private PCAs among its steps; give a Pipeline "
+                "with exactly one"
+            )
+        i = private[0]
+        before, (name, step), after = steps[:i], steps[i], steps[i + 1 :]
+        last, classifier = "", None
+        if len(after) == 1 and type(after[0][1]) is PrivateNearestCentroid:
+            ((last, classifier),), after = after, []
+        for other in (*before, *after):
+            _check_other_step(*other)
+        return cls(estimator, grid, name, before, step, after, classifier, last)
 
-    def check(self, public: Public, mu: float, **ours: Any) -> None:
-        """Refuse candidates that could not be fitted, or that do not cost at most `mu`."""
+    @property
+    def steps(self) -> list[PrivateStep]:
+        """Those that are fitted on private records, as they were given."""
+        return Candidate(self.step, self.classifier).steps
+
+    def candidate(
+        self, parameters: Mapping[str, Any], ours: Sequence[Ours] = ({}, {})
+    ) -> Candidate:
+        """The private steps with these parameters of the grid, and with those the search sets."""
+        names = self.name, self.classifier_name
+        found = [
+            _with_parameters(name, step, parameters, own)
+            for name, step, own in zip(names, self.steps, ours, strict=False)
+        ]
+        return Candidate(*found)
+
+    def check(self, public: Public, mus: Sequence[float], ours: Sequence[Ours]) -> None:
+        """Refuse candidates that could not be fitted, or whose steps cost more than `mus`."""
         for parameters in self.grid:
-            given = self.candidate(parameters, **ours)
-            given._validate_params()
-            step = plain(given)
-            step._check_parameters(public.n_features)
-            mean, _ = public_vectors(step, public.n_features)
-            check_reach(mean, None, step.norm_bound)
-            step._mechanism(public)
-            event = step._event(public)
-            step._check_noise(event, public.n_features)
-            if type(event) is not GaussianEvent or event.failure:
-                raise ValueError(
-                    f"a candidate costs {event!r}; private selection is proven for Gaussian "
-                    "releases that cannot fail only: choose another method"
+            candidate = self.candidate(parameters, ours)
+            for given, mu in zip(candidate.steps, mus, strict=True):
+                given._validate_params()
+                step = plain(given)
+                event = (
+                    _check_pca(step, public)
+                    if isinstance(step, BasePrivatePCA)
+                    else _check_classifier(step, candidate.pca, public)
                 )
-            if event.mu > mu:
-                raise RuntimeError(f"a candidate costs mu={event.mu}, more than mu={mu}")
+                if type(event) is not GaussianEvent or event.failure:
+                    raise ValueError(
+                        f"a candidate costs {event!r}; private selection is proven for Gaussian "
+                        "releases that cannot fail only: choose another method"
+                    )
+                if event.mu > mu:
+                    raise RuntimeError(f"a candidate costs mu={event.mu}, more than mu={mu}")
 
     def _check_names(self, parameters: Mapping[str, Any]) -> None:
+        names = [name for name in (self.name, self.classifier_name) if name]
         for key in parameters:
-            own = not self.name or key == self.name or key.startswith(f"{self.name}__")
+            own = not names or any(key == name or key.startswith(f"{name}__") for name in names)
             if not own:
                 raise ValueError(
                     f"param_grid sets {key!r}; scores compare candidates on the same rows, so "
-                    f"only parameters of {self.name!r} can be searched"
+                    f"only parameters of {' and '.join(map(repr, names))} can be searched"
                 )
             name = key.split("__")[-1]
             if name in OURS + SHARED:
@@ -133,13 +181,22 @@ class Candidates:
                     + (f"PrivateSearchCV({name}=...)" if name in OURS else "it on the estimator")
                 )
 
-    def _check_shared(self, step: BasePrivatePCA) -> None:
-        _check_own(step)
-        for name in SHARED:
-            if not np.array_equal(getattr(step, name), getattr(self.step, name)):
+    def _check_shared(self, candidate: Candidate) -> None:
+        for step, model in zip(candidate.steps, self.steps, strict=True):
+            _check_own(step)
+            for name in SHARED:
+                if hasattr(model, name) and not _same(getattr(step, name), getattr(model, name)):
+                    raise ValueError(
+                        f"param_grid has candidates that differ in {name}; such costs or scores "
+                        "cannot be compared: search them apart"
+                    )
+        classifier = candidate.classifier
+        for name in () if classifier is None else ("adjacency", "unit"):
+            own, other = getattr(classifier, name), getattr(self.step, name)
+            if own != other:
                 raise ValueError(
-                    f"param_grid has candidates that differ in {name}; such costs or scores "
-                    "cannot be compared: search them apart"
+                    f"the classifier has {name}={own!r} and the private PCA {name}={other!r}; "
+                    "costs add up for one notion of neighbours only: set both to the same"
                 )
 
 
@@ -156,19 +213,67 @@ def public_vectors(
     return (mean if mean is None or scale is None else mean / scale), scale
 
 
-def _check_own(step: BasePrivatePCA) -> None:
-    if step._scales_privately:
+def _with_parameters(
+    name: str, step: PrivateStep, parameters: Mapping[str, Any], ours: Ours
+) -> Any:
+    """A copy of the step, or of what the grid puts in its place, with its part of the grid."""
+    given, is_pca = parameters.get(name, step), isinstance(step, BasePrivatePCA)
+    if not isinstance(given, BasePrivatePCA if is_pca else PrivateNearestCentroid):
+        what = "private PCA" if is_pca else "classifier"
+        raise TypeError(f"param_grid puts a {type(given).__name__} in place of the {what}")
+    prefix = f"{name}__" if name else ""
+    own = {
+        key[len(prefix) :]: value
+        for key, value in parameters.items()
+        if key != name and key.startswith(prefix)
+    }
+    return clone(given).set_params(**clone(own, safe=False), **ours)
+
+
+def _check_pca(step: BasePrivatePCA, public: Public) -> PrivacyEvent:
+    """Refuse what a fit would refuse; what it costs."""
+    step._check_parameters(public.n_features)
+    mean, _ = public_vectors(step, public.n_features)
+    check_reach(mean, None, step.norm_bound)
+    step._mechanism(public)
+    event = step._event(public)
+    step._check_noise(event, public.n_features)
+    return event
+
+
+def _check_classifier(
+    step: PrivateNearestCentroid, pca: BasePrivatePCA, public: Public
+) -> PrivacyEvent:
+    """Refuse what a fit would refuse; what it costs."""
+    count = pca.n_components
+    is_known = isinstance(count, int | np.integer)
+    step._check_parameters(int(count) if is_known else public.n_features)
+    if step.mean is not None and not is_known:
         raise ValueError(
-            "scale='private' would score every candidate in units of its own, which cannot be "
-            "compared; give public scales, or choose the parameters on other data"
+            f"the classifier has a mean, but n_components={count!r} leaves open how long it must "
+            "be; set mean=None and center=False, because scores lie about 0"
         )
+    mean = None if step.mean is None else check_vector(step.mean, int(count), "mean")
+    check_reach(mean, None, step.norm_bound)
+    return step._event()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two public parameters are equal, arrays entry by entry."""
+    if isinstance(one, range | tuple) or isinstance(other, range | tuple):
+        one, other = list(one), list(other)
+    return bool(np.array_equal(one, other))
+
+
+def _check_own(step: PrivateStep) -> None:
+    what = "private PCA" if isinstance(step, BasePrivatePCA) else "classifier"
     for name in ("accountant", "random_state"):
         if getattr(step, name) is not None:
             raise ValueError(
-                f"the private PCA has {name}={getattr(step, name)!r}, which would apply to one "
+                f"the {what} has {name}={getattr(step, name)!r}, which would apply to one "
                 f"candidate alone; pass PrivateSearchCV({name}=...) instead"
             )
-    if step._accounted_unit != step.unit:
+    if isinstance(step, BasePrivatePCA) and step._accounted_unit != step.unit:
         raise ValueError(
             f"the private PCA protects one {step._accounted_unit}, but the scores of a search are "
             f"proven for whole records (unit={step.unit!r}); fit it by itself"
@@ -176,9 +281,22 @@ def _check_own(step: BasePrivatePCA) -> None:
 
 
 def _check_other_step(name: str, step: Any) -> None:
+    what = f"step {name!r}, a {type(step).__name__},"
+    if isinstance(step, PrivateNearestCentroid):
+        raise ValueError(
+            f"{what} is not the last step right behind the private PCA; put it there, and steps "
+            "that map each row by itself in front of the private PCA"
+        )
+    if is_classifier(step) or is_regressor(step):
+        raise ValueError(
+            f"{what} would be fitted on the records without noise. One record changes it, and with "
+            "it the predictions for all others, so a score could move by as much as there are "
+            "records. End the Pipeline with "
+            "skdppca.neighbors.PrivateNearestCentroid(classes=...), which is private itself"
+        )
     parts = step.get_params(deep=True).values() if hasattr(step, "get_params") else []
     if any(isinstance(part, BasePrivatePCA) for part in parts) or get_tags(step).requires_fit:
         raise ValueError(
-            f"step {name!r}, a {type(step).__name__}, is fitted on the data at a cost that is not "
-            "known; keep to steps that treat each row by itself, such as Normalizer"
+            f"{what} is fitted on the data at a cost that is not known; keep to steps that treat "
+            "each row by itself, such as Normalizer"
         )

@@ -18,11 +18,22 @@ from ..privacy import (
     mu_of,
 )
 
-__all__ = ["SearchPlan", "plan_search"]
+__all__ = [
+    "COUNT_SHARE",
+    "PRELIMINARY_SHARE",
+    "SCALED_SHARE",
+    "SearchPlan",
+    "budget_of",
+    "plan_search",
+]
 
-# mu^2 of the count, centre and radius that all scores share, over that of one candidate: asked
-# once and not K times, it costs 8 % more noise at 10 candidates.
-PRELIMINARY_SHARE = 0.25
+# mu^2 of what all scores share, over that of one candidate: of the number of records alone; with a
+# centre and a radius, which, asked once and not K times, cost 8 % more noise at 10 candidates; and
+# with private scales.
+COUNT_SHARE, PRELIMINARY_SHARE, SCALED_SHARE = 0.05, 0.25, 0.5
+
+# The classifier's share of mu^2 of a fit, next to that of the private PCA.
+CLASSIFIER_SHARE = 0.5
 
 HALVINGS = 30  # of the bracket of mu: it ends within 1e-8 of the largest mu that is affordable
 
@@ -39,19 +50,20 @@ class SearchPlan:
         How many candidates are tried, on average.
     score_share : float
         The score's share of the candidate's mu^2.
-    preliminary : bool
-        Whether anything has to be found out before the first candidate is scored.
+    preliminary_share : float
+        mu^2 of what has to be found out before the first candidate is scored, over that of one
+        candidate.
     """
 
     mu: float
     mean_runs: float
     score_share: float
-    preliminary: bool
+    preliminary_share: float
 
     @property
     def mu_preliminary(self) -> float:
         """Of what is asked once."""
-        return self.mu * math.sqrt(PRELIMINARY_SHARE) if self.preliminary else 0.0
+        return self.mu * math.sqrt(self.preliminary_share)
 
     @property
     def mu_score(self) -> float:
@@ -70,15 +82,27 @@ class SearchPlan:
         selection = SelectionEvent(self.mu, self.mean_runs)
         return compose([GaussianEvent(self.mu_preliminary), selection])
 
-    def fit_budget(self, delta: float) -> tuple[float, float]:
-        """An (epsilon, delta) for which `mu_of` is just below `mu_fit`, delta at most `delta`."""
-        delta = min(delta, delta_of(self.mu_fit, 0.0) / 2)  # else epsilon would be 0
-        return math.nextafter(epsilon_of(self.mu_fit, delta), 0), delta
+    @property
+    def mu_classifier(self) -> float:
+        """Of the classifier of a fit, where there is one."""
+        return self.mu_fit * math.sqrt(CLASSIFIER_SHARE)
+
+    @property
+    def mu_pca(self) -> float:
+        """Of the private PCA beside a classifier, rounded down."""
+        left = math.sqrt(Fraction(self.mu_fit) ** 2 - Fraction(self.mu_classifier) ** 2)
+        return math.nextafter(left, 0)
+
+
+def budget_of(mu: float, delta: float) -> tuple[float, float]:
+    """An (epsilon, delta) for which `mu_of` is just below `mu`, delta at most `delta`."""
+    delta = min(delta, delta_of(mu, 0.0) / 2)  # else epsilon would be 0
+    return math.nextafter(epsilon_of(mu, delta), 0), delta
 
 
 @lru_cache(maxsize=256)
 def plan_search(
-    epsilon: float, delta: float, mean_runs: float, score_share: float, preliminary: bool
+    epsilon: float, delta: float, mean_runs: float, score_share: float, preliminary_share: float
 ) -> SearchPlan:
     """The plan of the largest mu whose total is (epsilon, delta)-private, within 1e-8.
 
@@ -90,11 +114,11 @@ def plan_search(
     low, high = 0.0, mu_of(epsilon, delta)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        plan = SearchPlan(middle, mean_runs, score_share, preliminary)
+        plan = SearchPlan(middle, mean_runs, score_share, preliminary_share)
         low, high = (middle, high) if is_affordable(plan.event, epsilon, delta) else (low, middle)
     if low == 0:
         raise ValueError(
             f"epsilon={epsilon}, delta={delta} cannot pay for the best of "
             f"mean_candidates={mean_runs}; raise them, or try fewer"
         )
-    return SearchPlan(low, mean_runs, score_share, preliminary)
+    return SearchPlan(low, mean_runs, score_share, preliminary_share)

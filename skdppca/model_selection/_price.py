@@ -21,10 +21,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
-from ..decomposition import BasePrivatePCA
 from ..exceptions import MovingFoldsWarning
+from ..neighbors import PrivateNearestCentroid
 from ..privacy import PrivacyEvent, compose, epsilon_of_event
 from ..private_data import Public
+from ._candidates import PrivateStep
 from ._folds import RecordKFold
 from ._private_search import PrivateSearchCV
 
@@ -68,7 +69,8 @@ def price(
     Parameters
     ----------
     search : GridSearchCV or PrivateSearchCV
-        Over a private PCA, or a Pipeline with private PCAs among its steps.
+        Over a private PCA, or a Pipeline with private PCAs or a `PrivateNearestCentroid` among its
+        steps.
     n_features : int
         Columns of the data that the private PCA is fitted on.
     is_sparse : bool, default=False
@@ -149,7 +151,7 @@ def _n_splits(cv: Any) -> int:
         ) from error
 
 
-def _folds_stay(search: GridSearchCV, steps: Iterable[BasePrivatePCA]) -> bool:
+def _folds_stay(search: GridSearchCV, steps: Iterable[PrivateStep]) -> bool:
     """Whether one record of a neighbouring data set moves no other between the folds."""
     cv = search.cv
     if type(cv) is RecordKFold and cv.random_state is None:
@@ -161,20 +163,22 @@ def _folds_stay(search: GridSearchCV, steps: Iterable[BasePrivatePCA]) -> bool:
     return type(cv) in BY_POSITION or not hasattr(cv, "split")  # index pairs are fixed in advance
 
 
-def _cost(step: BasePrivatePCA, n_features: int, is_sparse: bool) -> PrivacyEvent:
+def _cost(step: PrivateStep, n_features: int, is_sparse: bool) -> PrivacyEvent:
     """What one fit of it costs; refuses what a fit would refuse."""
+    if isinstance(step, PrivateNearestCentroid):
+        return step._event()
     public = Public(n_features, step.adjacency, step.unit, is_sparse)
     step._mechanism(public)
     return step._event(public)
 
 
-def _private_steps(estimator: Any) -> list[BasePrivatePCA]:
-    """The private PCAs that one fit of `estimator` fits once each."""
-    if isinstance(estimator, BasePrivatePCA):
+def _private_steps(estimator: Any) -> list[PrivateStep]:
+    """The private estimators that one fit of `estimator` fits once each."""
+    if isinstance(estimator, PrivateStep):
         return [estimator]
     if type(estimator) is Pipeline:
         steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-        return [pca for step in steps if _holds_private(step) for pca in _private_steps(step)]
+        return [own for step in steps if _holds_private(step) for own in _private_steps(step)]
     raise TypeError(
         f"how often a {type(estimator).__name__} fits what is in it is not known; search over a "
         "private PCA or a Pipeline"
@@ -183,4 +187,4 @@ def _private_steps(estimator: Any) -> list[BasePrivatePCA]:
 
 def _holds_private(step: Any) -> bool:
     inside = step.get_params(deep=True).values() if hasattr(step, "get_params") else []
-    return any(isinstance(value, BasePrivatePCA) for value in (step, *inside))
+    return any(isinstance(value, PrivateStep) for value in (step, *inside))

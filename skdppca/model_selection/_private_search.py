@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,11 +13,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
-from .._sklearn import Interval, fit_context
+from .._sklearn import Documented, Interval, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
-from ..decomposition.publication import public_parameters, published, released_of, store
-from ..decomposition.validation import check_domain, check_groups, check_rows
+from ..decomposition.publication import (
+    announce,
+    public_parameters,
+    published,
+    released_of,
+    store,
+)
+from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
+from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent, PrivacyReport, Receipt, Spender
 from ..privacy.charging import charge, check_accounted
@@ -24,17 +32,25 @@ from ..privacy.events import MOST_RUNS
 from ..privacy.report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
-from ._candidates import Candidates, public_vectors
-from ._plan import SearchPlan, plan_search
+from ._candidates import Candidate, Candidates, public_vectors
+from ._fitting import Fitted, Fitting
+from ._plan import (
+    COUNT_SHARE,
+    PRELIMINARY_SHARE,
+    SCALED_SHARE,
+    SearchPlan,
+    budget_of,
+    plan_search,
+)
 from ._rows import transform_rows
 from ._runs import best_run, draw_runs, workers
-from ._scorer import Scorer, prepare_scorer
+from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
 from ._winner import WinnerMixin, assemble, rehearse
 
 __all__ = ["PrivateSearchCV"]
 
 
-class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     """The best of a random number of private candidates, and nothing of the others.
 
     It draws a secret number K; K times it draws a candidate from the grid, fits it privately on
@@ -45,13 +61,16 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : private PCA or Pipeline
-        A Pipeline has exactly one private PCA; its other steps map each row by itself. Those before
-        the private PCA are fitted on made-up rows and tried on them; those behind see one row of
-        zeros. What a step does to the rows of X beyond that is trusted. The estimator says what a
-        record is (`adjacency`, `unit`), and what is public (`mean`, `scale`, `norm_bound`), to the
-        scores too, whatever the candidates. Its `epsilon` and `delta` are not used.
+        A Pipeline has exactly one private PCA, and perhaps a
+        `skdppca.neighbors.PrivateNearestCentroid` right behind it; its other steps map each row by
+        itself. Those before the private PCA are fitted on made-up rows and tried on them; those
+        behind see one row of zeros. What a step does to the rows of X beyond that is trusted. The
+        estimator says what a record is (`adjacency`, `unit`), and what is public (`mean`, `scale`,
+        `norm_bound`), to the scores too, whatever the candidates. Its `epsilon` and `delta` are not
+        used. With ``scale="private"`` every candidate pays for its own scales.
     param_grid : dict or list of dict
-        Public: parameters of the private PCA, or whole private PCAs to put in its place.
+        Public: parameters of the private PCA and of the classifier, or others to put in their
+        place.
     epsilon : float, default=1.0
         The whole search's budget; finite.
     delta : float, default=1e-6
@@ -66,6 +85,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         None draws secure noise. A seed makes the release repeatable, so **not private**.
     n_jobs : int or None, default=None
         Candidates that are fitted at a time.
+    verbose : int, default=0
+        With 1, `fit` prints its report when all is released, and nothing of the candidates.
 
     Attributes
     ----------
@@ -76,8 +97,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         Of the winner in ``list(ParameterGrid(param_grid))``.
     best_score_ : float
         The winner's score: noisy mean over the records of the clipped squared length that its
-        components capture, in squared units of the scaled features. Biased upwards a little,
-        being the largest of several.
+        components capture, in squared units of the scaled features. With ``scale="private"``, the
+        search finds scales once for that, ``privacy_.details["search"]["score_scale"]``. With a
+        classifier, the noisy share of the records that it classifies right. Biased upwards a
+        little, being the largest of several.
     privacy_ : PrivacyReport
         Of the whole search; the winner carries the same.
     n_features_in_ : int
@@ -125,7 +148,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         "score_share": [Interval(Real, LEAST_SHARE, 1, closed="left")],
         **{
             name: BasePrivatePCA._parameter_constraints[name]
-            for name in ("delta", "accountant", "random_state", "n_jobs")
+            for name in ("delta", "accountant", "random_state", "n_jobs", "verbose")
         },
     }
 
@@ -144,6 +167,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         accountant: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -154,9 +178,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         self.accountant = accountant
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> PrivateSearchCV:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> PrivateSearchCV:
         """Release the best candidate, at a cost of `epsilon` and `delta` for the whole search.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -166,8 +191,9 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Finite real numbers. Never written to. They are read several times, and must not change
             until `fit` returns: the guarantee holds for one and the same X.
-        y : None
-            Ignored.
+        y : array-like of shape (n_rows,), optional
+            The label of every row; private. Required if the Pipeline ends in a
+            `PrivateNearestCentroid`, and ignored otherwise.
         groups : array-like of shape (n_rows,), optional
             Whose row it is; required exactly when the private PCA's `unit` is not "row".
 
@@ -187,21 +213,29 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeError
             Every candidate failed; the search was charged.
         """
-        # 1. validate, and let the steps before the private one map each row by itself
-        check_accounted(self.accountant, self.epsilon, self.random_state)
+        # 1. validate, and let the steps before the private ones map each row by itself
+        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         candidates = Candidates.of(self.estimator, self.param_grid)
-        seen = copy.copy(self)  # a search that is refused leaves this one as it was
-        before, rows = transform_rows(candidates.before, X, check_rows(seen, X))
         step = clone(candidates.step)
+        seen = copy.copy(self)  # a search that is refused leaves this one as it was
+        seen.missing = step.missing
+        before, rows = transform_rows(candidates.before, X, check_rows(seen, X))
         checked = check_rows(step, rows)
         labels = check_groups(groups, checked.shape[0], step.unit)
+        if candidates.classifier is not None:
+            _check_labels(candidates.classifier, y, checked.shape[0])
         mean, scale = public_vectors(step, checked.shape[1])
-        records = Records(checked, labels, scale, self.n_jobs)
+        records = Records(checked, labels, scale, self.n_jobs, may_miss=step._may_miss)
         for parameters in candidates.grid:  # or only those would fail that n is too large for
-            check_domain(candidates.candidate(parameters), records.private_n)
+            check_domain(candidates.candidate(parameters).pca, records.private_n)
         # 2. the plan, from public facts
-        plan = self._plan(candidates.step)
-        epsilon, delta = plan.fit_budget(float(self.delta))
+        plan = self._plan(candidates)
+        supervised = candidates.classifier is not None
+        mus = [plan.mu_pca, plan.mu_classifier] if supervised else [plan.mu_fit]
+        budgets = [
+            dict(zip(("epsilon", "delta"), budget_of(mu, float(self.delta)), strict=True))
+            for mu in mus
+        ]
         public = Public(
             n_features=checked.shape[1],
             adjacency=step.adjacency,
@@ -209,17 +243,17 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             is_sparse=sparse.issparse(checked),
             n_records=records.private_n if step.adjacency == "replace-one" else None,
         )
-        candidates.check(public, plan.mu_fit, epsilon=epsilon, delta=delta)
+        candidates.check(public, mus, budgets)
         rehearse(candidates, before, public.n_features)
         fit_all = workers(self.n_jobs)
         first = candidates.candidate(
-            candidates.grid[0], epsilon=epsilon, delta=delta, random_state=self.random_state
-        )
+            candidates.grid[0], [{**budgets[0], "random_state": self.random_state}]
+        ).pca
         first._check_parameters(public.n_features)
         parameters = public_parameters(self.get_params())
         noise = first._noise()
         # 3. charge
-        receipt = self._charge(plan, step, noise)
+        receipt = self._charge(plan, candidates, noise)
         # 4. what all scores share, and then candidate after candidate
         data = PrivateData(
             source=records,
@@ -229,89 +263,124 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
             centre=np.zeros(public.n_features) if mean is None else mean,
             norm_bound=_norm_bound(step),
         )
-        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-            scorer = prepare_scorer(data, step._finds_centre, plan.mu_score)
+        scorer = self._scorer(data, labels, candidates, plan)
+        fit = Fitting(rows, groups, y, checked) if supervised else Fitting(rows, groups)
         runs = draw_runs(noise, float(self.mean_candidates))
         drawn = noise.labels(runs, len(candidates.grid)).tolist()
+        seeded = not noise.is_private
         fits = [
             candidates.candidate(
                 candidates.grid[index],
-                epsilon=epsilon,
-                delta=delta,
-                random_state=None if noise.is_private else int(noise.words(1)[0]),
+                [
+                    {**budget, "random_state": int(noise.words(1)[0]) if seeded else None}
+                    for budget in budgets
+                ],
             )
             for index in drawn
         ]
-        score, run, winner = best_run(fits, rows, groups, scorer, fit_all)
+        score, run, winner = best_run(fits, fit, partial(_score, scorer), fit_all)
         # 5. report and record the winner, and store it at once
-        winner.set_params(
-            epsilon=self.epsilon, delta=self.delta, accountant=self.accountant, random_state=None
-        )
+        for own in winner.candidate.steps:
+            own.set_params(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                accountant=self.accountant,
+                random_state=None,
+            )
         found = {name: value for name, value in vars(seen).items() if name in VALIDATED}
         found |= {
-            "best_estimator_": assemble(candidates, before, winner),
+            "best_estimator_": assemble(candidates, before, winner.candidate),
             "best_index_": drawn[run],
             "best_params_": candidates.grid[drawn[run]],
             "best_score_": score,
         }
-        report = self._report(winner, plan, scorer, found, receipt)
+        report = self._report(winner.candidate, plan, scorer, found, receipt)
         report = published(replace(report, parameters=parameters), self.accountant)
-        winner.privacy_ = report
+        for own in winner.candidate.steps:
+            own.privacy_ = report
         store(self, {**found, "privacy_": report})
+        announce(report, self.verbose)
         return self
 
     def _event(self) -> PrivacyEvent:
         """Cost of the search."""
-        return self._plan(Candidates.of(self.estimator, self.param_grid).step).event
+        return self._plan(Candidates.of(self.estimator, self.param_grid)).event
 
-    def _plan(self, step: BasePrivatePCA) -> SearchPlan:
+    def _plan(self, candidates: Candidates) -> SearchPlan:
         """How the budget is divided, from parameters alone."""
-        free = step.adjacency == "replace-one" and _norm_bound(step) is not None
-        preliminary = not free or (step._finds_centre)
+        step = candidates.step
+        knows_n = step.adjacency == "replace-one"
+        if candidates.classifier is not None:
+            preliminary = 0.0 if knows_n else COUNT_SHARE
+        elif step._scales_privately:
+            preliminary = SCALED_SHARE
+        else:
+            free = knows_n and _norm_bound(step) is not None and not step._finds_centre
+            preliminary = 0.0 if free else PRELIMINARY_SHARE
         numbers = (self.epsilon, self.delta, self.mean_candidates, self.score_share)
-        return plan_search(*map(float, numbers), bool(preliminary))
+        return plan_search(*map(float, numbers), preliminary)
 
-    def _charge(self, plan: SearchPlan, step: BasePrivatePCA, noise: NoiseSource) -> Receipt | None:
+    def _scorer(
+        self,
+        data: PrivateData,
+        groups: np.ndarray | None,
+        candidates: Candidates,
+        plan: SearchPlan,
+    ) -> Scorer | HitScorer:
+        step = candidates.step
+        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
+            if candidates.classifier is not None:
+                return prepare_hit_scorer(data, groups, plan.mu_score)
+            return prepare_scorer(
+                data, step._finds_centre, plan.mu_score, scaled=step._scales_privately
+            )
+
+    def _charge(
+        self, plan: SearchPlan, candidates: Candidates, noise: NoiseSource
+    ) -> Receipt | None:
+        step = candidates.step
+        names = ", ".join(type(own).__name__ for own in candidates.steps)
         return charge(
             self.accountant,
             plan.event,
             adjacency=step.adjacency,
             unit=step.unit,
-            label=f"{type(self).__name__}({type(step).__name__})",
+            label=f"{type(self).__name__}({names})",
             seeded=not noise.is_private,
         )
 
     def _report(
         self,
-        winner: BasePrivatePCA,
+        winner: Candidate,
         plan: SearchPlan,
-        scorer: Scorer,
+        scorer: Scorer | HitScorer,
         found: dict[str, Any],
         receipt: Receipt | None,
     ) -> PrivacyReport:
-        search = {
+        search: dict[str, Any] = {
             "mean_candidates": float(self.mean_candidates),
             "mu_preliminary": plan.mu_preliminary,
             "mu_fit": plan.mu_fit,
             "mu_score": plan.mu_score,
-            "score_norm_bound": scorer.radius,
-            "score_noise_sd": scorer.noise_sd,
+            **scorer.details,
         }
+        fitted = [own.privacy_ for own in winner.steps]
+        names = ", ".join(type(own).__name__ for own in winner.steps)
         return replace(
-            winner.privacy_,
-            method=f"{type(self).__name__}({type(winner).__name__})",
+            fitted[0],
+            method=f"{type(self).__name__}({names})",
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             event=plan.event,
             spendings=(),  # shares of a sum of squares, which a selection is not
             receipt=receipt,
             details={
-                **winner.privacy_.details,
+                **fitted[0].details,
                 "search": search,
                 "best_params": jsonable(found["best_params_"]),
             },
             released=(
-                *winner.privacy_.released,
+                *(array for own in fitted for array in own.released),
                 *released_of({name: found[name] for name in ("best_index_", "best_score_")}),
             ),
         )
@@ -320,7 +389,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.transformer_tags = inner.transformer_tags
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.target_tags.required = inner.target_tags.required
         return tags
 
 
@@ -329,3 +402,21 @@ def _norm_bound(step: BasePrivatePCA) -> float | None:
     if step.norm_bound is None or step.unit != "row":
         return None
     return float(step.norm_bound)
+
+
+def _score(scorer: Scorer | HitScorer, fitted: Fitted) -> float:
+    """What a run is compared by."""
+    if isinstance(scorer, HitScorer):
+        assert fitted.hits is not None
+        return scorer(fitted.hits)
+    pca = fitted.candidate.pca
+    return scorer(pca.components_, None if scorer.scale is None else pca.scale_)
+
+
+def _check_labels(classifier: PrivateNearestCentroid, y: Any, n_rows: int) -> None:
+    if y is None:
+        raise ValueError(
+            "the Pipeline ends in a classifier, which requires y to be passed, but the target y is "
+            "None; give the label of every row, as fit(X, y)"
+        )
+    class_numbers(y, classifier._public_classes(), n_rows)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from mpmath import libmp
 from scipy.optimize import brentq
 
-from ..decomposition import BasePrivatePCA
 from ..noise import NoiseSource
 from ..privacy.charging import needs_no_accountant
 
 __all__ = ["best_run", "draw_runs", "stopping_probability", "workers"]
+
+C = TypeVar("C")
+F = TypeVar("F")
 
 WORDS = 16  # of 64 bits, for one uniform
 GUARD_BITS = 64
@@ -83,12 +85,11 @@ def workers(n_jobs: int | None) -> Parallel:
 
 
 def best_run(
-    candidates: list[BasePrivatePCA],
-    rows: Any,
-    groups: Any,
-    score: Callable[[np.ndarray], float],
+    candidates: Sequence[C],
+    fit: Callable[[C], F],
+    score: Callable[[F], float],
     fit_all: Parallel,
-) -> tuple[float, int, BasePrivatePCA]:
+) -> tuple[float, int, F]:
     """Fit and score candidates one by one, and keep the best: its score, place and fit.
 
     One that fails is worse than all others, which is an output like any other. Nothing is warned
@@ -99,18 +100,27 @@ def best_run(
     which of them share the best score, these are exchangeable, and the first has the law of the one
     that a tag would choose ("Ties" in the theory of private selection).
 
+    Parameters
+    ----------
+    candidates : sequence
+    fit : callable
+        Of a candidate, what is fitted; workers receive it, so it can be pickled.
+    score : callable
+        Of what is fitted. It runs here.
+    fit_all : Parallel
+
     Raises
     ------
     RuntimeError
         If all fail.
     """
-    best: tuple[float, int, BasePrivatePCA] | None = None
+    best: tuple[float, int, F] | None = None
     # whatever the caller asked for: an error would tell of candidates that are not released
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fits = fit_all(delayed(_run)(_fit, candidate, rows, groups) for candidate in candidates)
+        fits = fit_all(delayed(_silently)(fit, candidate) for candidate in candidates)
         for run, fitted in enumerate(fits):
-            found = None if fitted is None else _run(score, fitted.components_)
+            found = None if fitted is None else _run(score, fitted)
             if found is not None and (best is None or found > best[0]):
                 best = found, run, fitted
     if best is None:
@@ -121,16 +131,16 @@ def best_run(
     return best
 
 
-def _fit(candidate: BasePrivatePCA, rows: Any, groups: Any) -> BasePrivatePCA:
+def _silently(fit: Callable[[Any], Any], candidate: Any) -> Any:
     # a worker has filters of its own, and the search was charged for all of its candidates
-    with warnings.catch_warnings(), needs_no_accountant():
+    with np.errstate(all="ignore"), warnings.catch_warnings(), needs_no_accountant():
         warnings.simplefilter("ignore")
-        return candidate.fit(rows, groups=groups)
+        return _run(fit, candidate)
 
 
-def _run(f: Callable[..., Any], *args: Any) -> Any:
-    """``f(*args)``, or None if it fails."""
+def _run(f: Callable[[Any], Any], given: Any) -> Any:
+    """``f(given)``, or None if it fails."""
     try:
-        return f(*args)
+        return f(given)
     except Exception:
         return None

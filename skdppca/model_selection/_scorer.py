@@ -1,18 +1,21 @@
-"""The private score of components: how much of the clipped records they capture."""
+"""The private scores of candidates: captured variance, or the share of records classified right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import clip_radius, expected_norms
+from ..mechanisms.scales import private_scales
 from ..privacy import Spender
 from ..private_data import PrivateData
-from ..statistics import CapturedTotal, Spreads
+from ..records import Records
+from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
 
-__all__ = ["Scorer", "prepare_scorer"]
+__all__ = ["HitScorer", "Scorer", "prepare_hit_scorer", "prepare_scorer"]
 
 # Of what is asked before the first score: the number of records. A centre takes what it takes of
 # a fit (up to a third), and the radius gets all the rest.
@@ -23,6 +26,18 @@ COUNT_SHARE = 0.1
 class Scorer:
     """Scores components on the same records, with fresh noise every time.
 
+    With private scales every candidate has its own, and a length in units of them would say more of
+    the scales than of the components: a feature whose scale came out too small holds nearly all of
+    the variance. So all scores are in units of scales that the search released before, once. A
+    candidate's components ``v`` with scales ``s`` span the directions ``s v`` of the features, and
+    so ``(s / s_0) v`` of the features divided by the search's scales ``s_0``. What an orthonormal
+    basis V of these directions captures is comparable, whatever s.
+
+    Proof of the sensitivity. A record is divided by ``s_0``, a number that was released before the
+    candidate was drawn, and clipped to R, which was released too. V is orthonormal, and made of
+    releases alone. So `CapturedTotal` is asked of a record that is a function of this record and of
+    releases: a term lies between 0 and R^2, whatever the candidate's scales are.
+
     Parameters
     ----------
     data : PrivateData
@@ -32,15 +47,23 @@ class Scorer:
         What the records are clipped to.
     mu : float
         The cost of one score.
+    scale : ndarray of shape (n_features,) or None
+        The search's own scales ``s_0``, by which these records are divided; None if the scales are
+        public, and so the same for all candidates.
     """
 
     data: PrivateData
     radius: float
     mu: float
+    scale: np.ndarray | None = None
 
-    def __call__(self, components: np.ndarray) -> float:
+    def __call__(self, components: np.ndarray, scale: np.ndarray | None = None) -> float:
         """``(sum_u w_u^2 ||Y_u V^T||^2 + noise) / n``; see `CapturedTotal`."""
-        axes = np.linalg.qr(np.asarray(components, np.float64).T)[0].T
+        axes = np.asarray(components, np.float64)
+        if self.scale is not None:
+            axes = axes * (np.asarray(scale, np.float64) / self.scale)
+            axes /= np.abs(axes).max()
+        axes = np.linalg.qr(axes.T)[0].T
         run = replace(self.data, spender=Spender(self.mu))
         return float(run.ask(self._captured(axes), name="score").value) / self.data.n
 
@@ -50,11 +73,19 @@ class Scorer:
         nothing = np.zeros((0, self.data.n_features))
         return self.data.noise_sd(self._captured(nothing), self.mu) / self.data.n
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """For the report."""
+        found = {"score_norm_bound": self.radius, "score_noise_sd": self.noise_sd}
+        return found if self.scale is None else {**found, "score_scale": self.scale.tolist()}
+
     def _captured(self, axes: np.ndarray) -> CapturedTotal:
         return CapturedTotal(self.data.centre, self.radius, np.ascontiguousarray(axes))
 
 
-def prepare_scorer(data: PrivateData, centred: bool, mu_score: float) -> Scorer:
+def prepare_scorer(
+    data: PrivateData, centred: bool, mu_score: float, scaled: bool = False
+) -> Scorer:
     """Find what all scores share, with all of the budget.
 
     Parameters
@@ -65,7 +96,14 @@ def prepare_scorer(data: PrivateData, centred: bool, mu_score: float) -> Scorer:
         Whether a private centre is found.
     mu_score : float
         What one score costs.
+    scaled : bool
+        Whether private scales are found.
     """
+    scale = None
+    if scaled:
+        found = private_scales(data, located=centred)
+        located = data.about(found.location) if centred else data
+        data, scale = located.portion(data.left).scaled(found.scale), found.scale
     data = data.counted(data.share(COUNT_SHARE))
     if centred:
         data = rough_centre(data).data
@@ -76,4 +114,51 @@ def prepare_scorer(data: PrivateData, centred: bool, mu_score: float) -> Scorer:
         radius = clip_radius(
             data, spreads, 1, mu_score, mu_radius, name, expected=expected_norms(data)
         )
-    return Scorer(data, radius, mu_score)
+    return Scorer(data, radius, mu_score, scale)
+
+
+@dataclass(frozen=True)
+class HitScorer:
+    """Scores a classifier by the share of the records that it classifies right.
+
+    Proof of the sensitivity. Pipeline and classifier were released by their own queries, and the
+    label belongs to the record. So whether a row is classified right is 0 or 1, a function of its
+    record and of releases, and a group's number is the share of its rows that are: between 0 and 1.
+    One record moves the sum by at most 1, under both adjacencies (`BoundedTotal`). With a
+    classifier that is fitted without noise this is false: one record would move the predictions of
+    all others.
+
+    Parameters
+    ----------
+    data : PrivateData
+        The number of records is known. A score does not spend its budget.
+    groups : ndarray of int of shape (n_rows,) or None
+        Whose row it is.
+    mu : float
+        The cost of one score.
+    """
+
+    data: PrivateData
+    groups: np.ndarray | None
+    mu: float
+
+    def __call__(self, hits: np.ndarray) -> float:
+        """``(sum_u h_u + noise) / n``, h_u the share of a record's rows that are hits (0 or 1)."""
+        records = Records(np.ascontiguousarray(hits, np.float64)[:, None], self.groups)
+        run = replace(self.data, source=records, centre=np.zeros(1), spender=Spender(self.mu))
+        return float(run.ask(self._right, name="score").value) / self.data.n
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """For the report."""
+        nothing = replace(self.data, source=Records(np.zeros((1, 1))), centre=np.zeros(1))
+        return {"score_noise_sd": nothing.noise_sd(self._right, self.mu) / self.data.n}
+
+    @property
+    def _right(self) -> BoundedTotal:
+        return BoundedTotal(Distances(np.zeros(1)), 1.0)
+
+
+def prepare_hit_scorer(data: PrivateData, groups: np.ndarray | None, mu_score: float) -> HitScorer:
+    """Find the number of records, with all of the budget."""
+    return HitScorer(data.counted(data.left), groups, mu_score)

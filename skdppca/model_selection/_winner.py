@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,20 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..decomposition import BasePrivatePCA
-from ._candidates import Candidates
+from ._candidates import Candidate, Candidates
 
 __all__ = ["WinnerMixin", "assemble", "rehearse"]
 
 
-def _maps_back(search: Any) -> bool:
-    """Whether every step of the winner has an inverse."""
-    return hasattr(getattr(search, "best_estimator_", search.estimator), "inverse_transform")
+def _has(name: str) -> Callable[[Any], bool]:
+    """Whether the winner has such a method."""
+    return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name)
 
 
 class WinnerMixin(TransformerMixin):
     """Methods of a search that are its winner's."""
 
+    @available_if(_has("transform"))
     def transform(self, X: Any) -> Any:
         """Transform rows by the winner; the map is private, **the rows are not**.
 
@@ -38,7 +39,7 @@ class WinnerMixin(TransformerMixin):
         check_is_fitted(self)
         return self.best_estimator_.transform(X)
 
-    @available_if(_maps_back)
+    @available_if(_has("inverse_transform"))
     def inverse_transform(self, X: Any) -> Any:
         """Map scores back to rows by the winner.
 
@@ -53,6 +54,45 @@ class WinnerMixin(TransformerMixin):
         check_is_fitted(self)
         return self.best_estimator_.inverse_transform(X)
 
+    @available_if(_has("predict"))
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict classes by the winner; the map is private, **the predictions are not**.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @available_if(_has("predict"))
+    def score(self, X: Any, y: Any) -> float:
+        """Share of the rows that the winner classifies right. It reads X and y without noise.
+
+        So it is not private, unless the rows are public; `best_score_` is.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The public labels, if the winner is a classifier."""
+        return self.best_estimator_.classes_
+
+    @available_if(_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the winner's output columns.
 
@@ -68,15 +108,17 @@ class WinnerMixin(TransformerMixin):
         return self.best_estimator_.get_feature_names_out(input_features)
 
 
-def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: BasePrivatePCA) -> Any:
+def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Candidate) -> Any:
     """The winner in a copy of the pipeline. Steps behind it see a row of zeros, not the data."""
     if not candidates.name:
-        return winner
+        return winner.pca
     pipeline = clone(candidates.estimator)
-    fitted = dict(before) | {candidates.name: winner}
+    fitted = dict(before) | {candidates.name: winner.pca}
+    if winner.classifier is not None:
+        fitted[candidates.classifier_name] = winner.classifier
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        row = winner.transform(np.zeros((1, winner.n_features_in_)))
+        row = winner.pca.transform(np.zeros((1, winner.pca.n_features_in_)))
         for name, step in candidates.after:
             fitted[name] = clone(step)
             row = fitted[name].fit_transform(row)
@@ -87,13 +129,14 @@ def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Base
 def rehearse(candidates: Candidates, before: list[tuple[str, Any]], n_features: int) -> None:
     """Let the steps behind fail now, on stand-ins for the winner, and not after the charge."""
     for parameters in candidates.grid if candidates.after else []:
-        count = candidates.candidate(parameters).n_components
+        count = candidates.candidate(parameters).pca.n_components
         is_known = isinstance(count, int | np.integer)
         for k in {count} if is_known else {1, n_features}:  # of what the winner has
             stand_in = candidates.candidate(parameters)
-            stand_in.__dict__.update(
+            stand_in.pca.__dict__.update(
                 components_=np.eye(k, n_features),
                 mean_=np.zeros(n_features),
+                scale_=np.ones(n_features),
                 explained_variance_=np.ones(k),
                 n_features_in_=n_features,
             )

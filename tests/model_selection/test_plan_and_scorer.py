@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdppca.model_selection._plan import plan_search
+from skdppca.model_selection._plan import budget_of, plan_search
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.noise import NoiseSource
 from skdppca.privacy import Spender, is_affordable, mu_of
@@ -19,8 +19,8 @@ from skdppca.records import Records
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 100.0])
 @pytest.mark.parametrize("score_share", [0.01, 0.1, 0.9])
 def test_a_candidate_spends_no_more_than_the_plan_says(epsilon, score_share):
-    plan = plan_search(epsilon, 1e-6, 10.0, score_share, True)
-    fit = mu_of(*plan.fit_budget(1e-6))
+    plan = plan_search(epsilon, 1e-6, 10.0, score_share, 0.25)
+    fit = mu_of(*budget_of(plan.mu_fit, 1e-6))
     assert plan.mu_fit * (1 - 1e-12) < fit <= plan.mu_fit
     squares = Fraction(fit) ** 2 + Fraction(plan.mu_score) ** 2
     assert squares <= Fraction(plan.mu) ** 2
@@ -28,9 +28,9 @@ def test_a_candidate_spends_no_more_than_the_plan_says(epsilon, score_share):
 
 
 def test_the_smallest_budget_that_can_pay_is_refused_below():
-    assert math.isfinite(plan_search(1e-4, 1e-6, 10.0, 0.1, True).mu)
+    assert math.isfinite(plan_search(1e-4, 1e-6, 10.0, 0.1, 0.25).mu)
     with pytest.raises(ValueError, match="cannot pay for the best of"):
-        plan_search(1.0, 1e-50, 10.0, 0.1, True)
+        plan_search(1.0, 1e-50, 10.0, 0.1, 0.25)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])

@@ -81,7 +81,7 @@ def test_more_records_than_a_candidate_takes_are_refused_and_do_not_decide_the_w
 
 
 def test_the_charge_comes_before_anything_is_computed(monkeypatch):
-    def stop(*args):
+    def stop(*args, **more):
         raise KeyError("computed")
 
     monkeypatch.setattr(_private_search, "prepare_scorer", stop)
@@ -271,7 +271,7 @@ def test_candidates_have_noise_of_their_own(monkeypatch):
     seeds = []
 
     def keep(candidates, *args):
-        seeds.append([candidate.random_state for candidate in candidates])
+        seeds.append([candidate.pca.random_state for candidate in candidates])
         return best_run(candidates, *args)
 
     best_run = _private_search.best_run
