@@ -37,6 +37,12 @@ PAGES = {
         "methods_accuracy": "Captured share of the best possible variance",
         "methods_speed": "One fit, told nothing, n_components = 10",
     },
+    "outliers": {"outliers": "Captured share of the best possible variance, 2000 x 50, k = 2"},
+    "tails": {"tails": "The rare fit: captured share of the best possible variance"},
+    "missing": {
+        "missing_digits": "Digits, 1797 x 64, k = 5",
+        "missing_mixed": "Mixed table, 4000 x 10, k = 3, scale='private'",
+    },
     "scale": {"scale": "Captured variance of the standardised features, raw breast cancer, k = 2"},
     "gdppca": {
         "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
@@ -53,7 +59,7 @@ PAGES = {
 
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
-    names = "speed memory accuracy adaptive gdppca scale planner methods"
+    names = "speed memory accuracy adaptive gdppca scale planner methods outliers missing tails"
     for name in names.split():
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)

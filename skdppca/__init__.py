@@ -1,17 +1,22 @@
 """Differentially private PCA that behaves like `sklearn.decomposition.PCA`."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._config import config_context, get_config, set_config
-from .decomposition import (
-    GDPPCA,
-    KDPPCA,
-    DPGauss,
-    DPPowerMethod,
-    KDPOjas,
-    PrivatePCA,
-    ResidualGauss,
-    SmoothSensitivityPCA,
-)
-from .privacy import PrivacyAccountant, PrivacyLedger
+
+if TYPE_CHECKING:
+    from .decomposition import (
+        GDPPCA,
+        KDPPCA,
+        DPGauss,
+        DPPowerMethod,
+        KDPOjas,
+        PrivatePCA,
+        ResidualGauss,
+        SmoothSensitivityPCA,
+    )
+    from .privacy import PrivacyAccountant, PrivacyLedger
 
 __all__ = [
     "GDPPCA",
@@ -29,3 +34,41 @@ __all__ = [
     "set_config",
 ]
 __version__ = "0.1.0.dev0"
+
+SUBMODULES = (
+    "cli",
+    "datasets",
+    "decomposition",
+    "exceptions",
+    "linalg",
+    "maps",
+    "mechanisms",
+    "metrics",
+    "model_selection",
+    "neighbors",
+    "noise",
+    "planner",
+    "plotting",
+    "privacy",
+    "private_data",
+    "records",
+    "statistics",
+    "trials",
+)
+
+if not TYPE_CHECKING:  # a type checker sees the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for, and not before: ``skdppca --help`` needs none of it."""
+        if name in SUBMODULES:
+            return import_module(f".{name}", __name__)
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = import_module(".privacy", __name__)
+        if name not in home.__all__:
+            home = import_module(".decomposition", __name__)
+        return globals().setdefault(name, getattr(home, name))
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *SUBMODULES, "__version__"])

@@ -1,7 +1,9 @@
 """The only door to scikit-learn's private names."""
 
 import math
+import sys
 from collections.abc import Callable
+from itertools import takewhile
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ from sklearn.utils._param_validation import (
 )
 
 __all__ = [
+    "Documented",
     "Interval",
     "RealNotInt",
     "StrOptions",
@@ -23,6 +26,9 @@ __all__ = [
     "fit_context",
     "validate_parameter_constraints",
 ]
+
+# Address of the documentation, without a slash at its end. Empty: it is not hosted, so no links.
+DOCUMENTATION = ""
 
 # What a parameter that is a number may be.
 NUMBERS = (int, float, np.integer, np.floating)
@@ -48,6 +54,21 @@ class Interval(_Interval):
         except OverflowError:  # an int
             return False
         return held in self and (held == val or 0 < abs(held) < math.inf)
+
+
+class Documented:
+    """An estimator whose box in a notebook links to its page of our documentation."""
+
+    _doc_link_module = "skdppca"
+    _doc_link_template = "{address}"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        if not DOCUMENTATION:
+            return {"address": ""}
+        module, name = type(self).__module__, type(self).__name__
+        public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
+        home = "skdppca" if name in sys.modules["skdppca"].__all__ else ".".join(public)
+        return {"address": f"{DOCUMENTATION}/api/generated/{home}.{name}.html"}
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

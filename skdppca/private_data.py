@@ -112,6 +112,8 @@ class PrivateData:
     length : float or None
         About the median of what records are clipped by (`clip_measure`) about the centre, if that
         was released: where to look for other norms.
+    present : ndarray of shape (n_features,) or None
+        Share of every feature's entries that are there, if some may be absent; released.
     """
 
     source: Source
@@ -122,6 +124,7 @@ class PrivateData:
     norm_bound: float | None = None
     n: float = math.nan
     length: float | None = None
+    present: np.ndarray | None = None
 
     @property
     def n_features(self) -> int:
@@ -231,10 +234,12 @@ class PrivateData:
     def counted(self, mu: float) -> PrivateData:
         """The same, the number of records known: exactly if it is public, else at a cost.
 
-        A noisy count is at least 1.
+        A noisy count is at least 1. One that was asked for before is kept, and costs nothing.
         """
         if self.public.n_records is not None:
             return replace(self, n=float(self.public.n_records))
+        if not math.isnan(self.n):
+            return self
         n = float(self.ask(Count(), mu, "number of records").value)
         return replace(self, n=max(1.0, n))
 
@@ -262,7 +267,7 @@ class PrivateData:
     def within(self, directions: np.ndarray) -> PrivateData:
         """The same records about the centre, as their products with released directions."""
         scores = self.seen(Scores(directions, self.centre))
-        return replace(scores, centre=np.zeros(len(directions)))
+        return replace(scores, centre=np.zeros(len(directions)), present=None)
 
     def mean_rows(self) -> PrivateData:
         """The same records as single rows: a group is its mean row.
@@ -284,8 +289,9 @@ class PrivateData:
         """The same with all that is left but a share of the whole budget, kept for later."""
         if self.exact:
             return self.portion(self.left)
-        rest = math.sqrt(self.left**2 - self.share(fraction) ** 2)
-        return self.portion(rest * (1 - 1e-12))  # both were rounded
+        # a centre that is far costs more than usual: then what is kept is less, and never all
+        kept = min(self.share(fraction), self.left / math.sqrt(2))
+        return self.portion(math.sqrt(self.left**2 - kept**2) * (1 - 1e-12))  # both were rounded
 
     def parts(self, shares: Sequence[int]) -> list[PrivateData]:
         """Disjoint random parts of the records, each with all of the budget that is left.

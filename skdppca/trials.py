@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from numbers import Integral
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,84 @@ from .privacy.charging import needs_no_accountant
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["run_trials"]
+__all__ = ["Trials", "run_trials"]
 
 SECONDS = "fit_seconds"
 
 Metric = Callable[[Any, Draw], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """What `run_trials` measured: a row for every trial, estimator and metric, as columns.
+
+    Parameters
+    ----------
+    trial : ndarray of int
+        Number of the trial, from 0.
+    estimator, metric : ndarray of str
+        Names.
+    value : ndarray of float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdppca.trials import Trials
+    >>> names, metrics = np.array(["mine", "yours"]), np.array(["loss", "loss"])
+    >>> trials = Trials(np.array([0, 0]), names, metrics, np.array([0.1, 0.2]))
+    >>> float(trials.values("loss", "yours").mean())
+    0.2
+    """
+
+    trial: np.ndarray
+    estimator: np.ndarray
+    metric: np.ndarray
+    value: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def values(self, metric: str, estimator: str | None = None) -> np.ndarray:
+        """One metric of one estimator, trial by trial.
+
+        Parameters
+        ----------
+        metric : str
+        estimator : str or None
+            Its name; it may be left out if there is one estimator only.
+
+        Raises
+        ------
+        ValueError
+            If there is no such estimator or metric.
+        """
+        estimators, metrics = (
+            list(dict.fromkeys(x.tolist())) for x in (self.estimator, self.metric)
+        )
+        if estimator is None and len(estimators) == 1:
+            (estimator,) = estimators
+        if estimator not in estimators:
+            raise ValueError(f"estimator={estimator!r} has no trials; choose one of {estimators}")
+        if metric not in metrics:
+            raise ValueError(f"metric={metric!r} was not measured; choose one of {metrics}")
+        return self.value[(self.estimator == estimator) & (self.metric == metric)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """All rows as a pandas.DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas, which is not installed; pip install 'skdppca[cli]', or "
+                "take the columns, as trials.value"
+            ) from error
+        return pandas.DataFrame(asdict(self))
 
 
 def run_trials(
@@ -38,7 +112,7 @@ def run_trials(
     random_state: int | None = None,
     metrics: Mapping[str, Metric] | None = None,
     progress: bool = True,
-) -> pd.DataFrame:
+) -> Trials:
     """Draw data, fit estimators and judge them, many times.
 
     Use synthetic or public data only: nothing in the result is private.
@@ -65,14 +139,13 @@ def run_trials(
 
     Returns
     -------
-    pandas.DataFrame
+    Trials
         Columns `trial`, `estimator`, `metric`, `value`. In every trial, an estimator has one row
-        for each metric, and one for the metric "fit_seconds".
+        for each metric, and one for the metric "fit_seconds". ``trials.values(metric, estimator)``
+        picks those of one estimator, ``trials.to_frame()`` makes a pandas.DataFrame of all.
 
     Raises
     ------
-    ImportError
-        If pandas is not installed.
     ValueError, TypeError
         Invalid parameters, a draw that is no such tuple, or an estimator that has an accountant.
     Exception
@@ -99,11 +172,10 @@ def run_trials(
     >>> from skdppca.datasets import make_gaussian
     >>> from skdppca.trials import run_trials
     >>> sampler = partial(make_gaussian, 500, 10, [10, 5], 0.5)
-    >>> frame = run_trials(DPGauss(2), sampler, n_trials=3, random_state=0)
-    >>> frame.columns.tolist(), len(frame)
-    (['trial', 'estimator', 'metric', 'value'], 9)
+    >>> trials = run_trials(DPGauss(2), sampler, n_trials=3, random_state=0)
+    >>> len(trials), trials.values("zeta_squared").shape
+    (9, (3,))
     """
-    pandas = _pandas()
     if not isinstance(n_trials, Integral) or n_trials < 1:
         raise ValueError(f"n_trials={n_trials!r} must be a whole number of at least 1")
     if not callable(sampler):
@@ -127,7 +199,7 @@ def run_trials(
         for number, result in enumerate(_watched(results, n_trials, progress))
         for judged in result
     ]
-    return pandas.DataFrame(rows, columns=["trial", "estimator", "metric", "value"])
+    return Trials(*map(np.array, zip(*rows, strict=True)))
 
 
 def _trial(
@@ -203,13 +275,3 @@ def _watched(results: Iterable[Any], n_trials: int, progress: bool) -> Iterable[
     except ImportError:
         return results
     return track(results, "trials", total=n_trials, console=Console(stderr=True), transient=True)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "trials need pandas, which is not installed; pip install 'skdppca[cli]'"
-        ) from error
-    return pandas

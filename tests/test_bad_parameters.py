@@ -14,7 +14,15 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca._sklearn import Interval
 from skdppca.model_selection import PrivateSearchCV
 
-from .estimators import ESTIMATORS, but_the_first_slow, has, on_all_estimators, on_estimators, takes
+from .estimators import (
+    ESTIMATORS,
+    but_the_first_slow,
+    has,
+    on_all_estimators,
+    on_estimators,
+    released,
+    takes,
+)
 from .refusals import (
     assert_fits_in_silence,
     assert_tells_nothing,
@@ -94,6 +102,10 @@ BAD_PARAMETERS = [
     ({"range_share": 0.0}, "range_share"),
     ({"range_share": 1.0}, "range_share"),
     ({"oracle": "power"}, "oracle"),
+    ({"kernel": "huber"}, "kernel"),
+    ({"kernel": np.tanh}, r"kernel=numpy\.tanh .*set kernel_bound"),
+    ({"kernel_bound": 0.0}, "kernel_bound"),
+    ({"kernel_bound": math.nan}, "kernel_bound"),
     ({"oracle": print}, "oracle .*strategy='block'; set strategy='deflation'"),
 ]
 
@@ -263,7 +275,8 @@ def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
             assert parameter in str(error), (value, error)
             assert accountant.receipts == ()
             continue
-        for name in ("components_", "explained_variance_", "mean_", "noise_variance_"):
+        names = ("components_", "explained_variance_", "mean_", "noise_variance_")
+        for name in released(pca, names):
             assert np.isfinite(getattr(pca, name)).all(), (value, name)
 
 

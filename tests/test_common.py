@@ -42,6 +42,7 @@ CONFIGURATIONS = [
     {"n_components": 2},
     {"adjacency": "replace-one"},
     {"scale": "private"},
+    {"missing": "mean"},
 ]
 on_all_configurations = pytest.mark.parametrize(
     "parameters", but_the_first_slow(CONFIGURATIONS), ids=str

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss, maps, plotting
+from skdppca.exceptions import NotReleasedError
 from skdppca.planner import plan
 from skdppca.plotting import _fitted, components_image, projection_map, scree
 from skdppca.plotting import plan as draw_plan
@@ -99,6 +100,38 @@ def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
         values, errors = values / totals, errors / totals
     ratio = values.std(axis=0) / errors.mean(axis=0)
     assert np.all((ratio > 0.6) & (ratio < 1.5))
+
+
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_the_error_bars_of_nested_subspaces_have_the_size_of_their_noise(unit):
+    # 40 seeds, as above, for shares of what the last subspace holds; there is room for the
+    # subspaces before, and for centres, which the bars leave out.
+    grouped = {"groups": np.arange(len(DIGITS)) // 2} if unit == "person" else {}
+    fits = [
+        DPGauss(2, epsilon=0.3 if unit == "row" else 0.6, unit=unit, random_state=seed)
+        for seed in range(40)
+    ]
+    fits = [pca.fit(DIGITS, **grouped) for pca in fits]
+    assert all(pca.privacy_.details["clip"] == "nested" for pca in fits)
+    shares = [pca.explained_variance_ / _fitted._seen(pca).sum() for pca in fits]
+    errors = [_fitted._standard_errors(pca) / _fitted._seen(pca).sum() for pca in fits]
+    ratio = np.std(shares, axis=0) / np.median(errors, axis=0)
+    assert np.all((ratio > 0.5) & (ratio < 2.0))
+
+
+def test_the_floor_of_nested_subspaces_separates_what_the_noise_drowns():
+    pca = DPGauss(20, epsilon=0.3, random_state=0).fit(DIGITS)
+    above = pca.privacy_.details["alignments"] > 0
+    assert 0 < above.sum() < 20
+    np.testing.assert_array_equal(pca.explained_variance_ > _fitted._noise_floor(pca), above)
+
+
+def test_without_variances_there_is_no_scree_plot_and_images_have_no_shares():
+    pca = DPGauss(2, epsilon=0.005, random_state=0).fit(DIGITS)
+    with pytest.raises(NotReleasedError, match="the noise hides"):
+        scree(pca)
+    titles = [ax.get_title() for ax in components_image(pca, (8, 8)).axes]
+    assert titles == ["1", "2"]
 
 
 def test_the_error_bars_hold_the_variances_without_noise():

@@ -1,4 +1,4 @@
-"""The command line: ``skdppca demo``, ``fit``, ``ledger``, ``report`` and ``verify``."""
+"""The command line: ``skdppca demo``, ``fit``, ``plan``, ``sample``, ``ledger`` and so on."""
 
 from ._main import main
 

@@ -76,10 +76,12 @@ def _release(
         norm_bound=options.norm_bound,
         center=options.center,
         scale=options.scale,
+        missing=options.missing,
         accountant=ledger,
     )
     step("reading")
-    X, groups = read(options.data, options.groups, options.header)
+    may_miss = options.missing == "mean"
+    X, groups = read(options.data, options.groups, options.header, may_miss)
     step("trying with made-up data")
     _check_method(options, X, groups is not None)
     names = [str(name) for name in getattr(X, "columns", _numbered(X.shape[1]))]
@@ -144,6 +146,7 @@ def _check_method(options: argparse.Namespace, X: Any, grouped: bool) -> None:
             is_sparse=sparse.issparse(X),
             grouped=grouped,
             sees_spectrum=count is None,
+            may_miss=options.missing == "mean",
             pure=options.delta == 0,
         )[0]
     )

@@ -7,27 +7,32 @@ import io
 import math
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
-from ..exceptions import BudgetExceeded, LedgerError
-from ._charge import Ended, status_of
-from ._fit import METHODS, demo, fit
-from ._ledger import create, show, verify
-from ._plan import PLANNED, plan_fits
-from ._report import report
+from ..exceptions import BudgetExceeded, LedgerError, NotReleasedError, WeakPrivacyWarning
+from ._ended import Ended, status_of
 from ._text import print_to
-from ._verify import verify_release
 
 __all__ = ["main"]
 
 # Errors that a user can correct. Their messages hold parameters and paths, never data.
-ANTICIPATED = (ValueError, TypeError, OSError, ImportError, BudgetExceeded, LedgerError)
+ANTICIPATED = (
+    ValueError,
+    TypeError,
+    OSError,
+    ImportError,
+    BudgetExceeded,
+    LedgerError,
+    NotReleasedError,
+)
 
 ADJACENCIES = ("add-remove", "replace-one")
 
@@ -54,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _occupy_standard_streams()
     said = io.StringIO()  # printed at the end: an output that is closed must not end a fit
-    with _stoppable(), redirect_stdout(said):
+    with _stoppable(), _plain_warnings(), redirect_stdout(said):
         message, status = _attempt(arguments)
     lost = print_to("stdout", said.getvalue())
     if lost is not None and not status:
@@ -76,8 +81,9 @@ def _occupy_standard_streams() -> None:
 
 def _attempt(arguments: Sequence[str] | None) -> tuple[str, int]:
     """Run a command; return what went wrong and the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser(given[0] if given else "").parse_args(given)
         status: int = options.run(options) or 0
     except SystemExit as end:  # argparse's, after --help too
         return ("", 0) if end.code in (None, 0) else (str(end.code), 2)
@@ -111,6 +117,23 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, before[number])
 
 
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings that are meant for the user as one line each, at once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WeakPrivacyWarning)
+        shown = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, WeakPrivacyWarning):
+                print_to("stderr", f"skdppca: warning: {message}\n")
+            else:
+                shown(message, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt(number)
 
@@ -122,31 +145,30 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(f"{message}; see {self.prog} --help")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(called: str) -> argparse.ArgumentParser:
+    """Return the parser. Only the command that is called imports what its options need."""
     parser = _Parser(prog="skdppca", description="Differentially private PCA.")
     parser.add_argument("--version", action="version", version=f"skdppca {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_demo(commands)
-    _add_fit(commands)
-    _add_plan(commands)
-    _add_ledger(commands)
-    words = commands.add_parser("report", help="say in words what a fit released")
-    words.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
-    words.set_defaults(run=report)
-    _add_verify(commands)
+    for name, (summary, add_options) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        if name == called:
+            add_options(command)
     return parser
 
 
-def _add_demo(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser("demo", help="a private PCA of scikit-learn's digits")
+def _add_demo(command: argparse.ArgumentParser) -> None:
+    from ._fit import demo
+
     command.add_argument("--epsilon", type=_number, default=1.0)
     command.add_argument("--delta", type=_number, default=1e-6)
     _add_output(command, default=Path("demo"))
     command.set_defaults(run=demo)
 
 
-def _add_fit(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser("fit", help="release private components of a table")
+def _add_fit(command: argparse.ArgumentParser) -> None:
+    from ._fit import METHODS, fit
+
     command.add_argument("data", type=Path, metavar="DATA", help=".csv, .parquet, .npy or .npz")
     command.add_argument(
         "--method",
@@ -178,6 +200,12 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         "--scale", choices=["private"], help="divide features by private scales, as a scaler would"
     )
     command.add_argument(
+        "--missing",
+        choices=["error", "mean"],
+        default="error",
+        help="what an empty cell is: an error (default), or an entry to fill with the private mean",
+    )
+    command.add_argument(
         "--groups", metavar="COLUMN", help="whose row it is, as text: protects all rows of one"
     )
     command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
@@ -191,16 +219,54 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
     command.set_defaults(run=fit)
 
 
-def _add_plan(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser("plan", help="what to expect of each method; reads no data")
+def _add_plan(command: argparse.ArgumentParser) -> None:
+    from ._plan import PLANNED, plan_fits
+
     command.add_argument("--n", type=int, required=True, help="records: a public guess will do")
     command.add_argument("--d", type=int, required=True, help="features")
     command.add_argument(
-        "-k", "--k", "--components", dest="components", type=int, required=True, metavar="K"
+        "-k",
+        "--k",
+        "--components",
+        dest="components",
+        type=_components,
+        required=True,
+        metavar="K",
+        help="a number, a share of the variance, auto or mle, as for fit",
     )
     command.add_argument("--epsilon", type=_number, default=1.0)
     command.add_argument("--delta", type=_number, default=1e-6)
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
+    command.add_argument(
+        "--groups", type=int, metavar="ROWS", help="a record is a group of about so many rows"
+    )
+    command.add_argument(
+        "--shared",
+        type=_number,
+        default=0.5,
+        metavar="SHARE",
+        help="of the variance, that the rows of a group have in common (default: 0.5)",
+    )
+    command.add_argument("--scale", choices=["private"], help="as for fit --scale private")
+    command.add_argument(
+        "--missing",
+        choices=("error", "mean"),
+        default="error",
+        help="mean: plan for a tenth of all cells being empty",
+    )
+    command.add_argument(
+        "--tails",
+        choices=("light", "heavy"),
+        default="light",
+        help="heavy: some records are far longer than the others",
+    )
+    command.add_argument(
+        "--gap",
+        choices=("unknown", "large"),
+        default="unknown",
+        help="large: the components stand well above the next variance",
+    )
+    command.add_argument("--sparse", action="store_true", help="the table will be sparse")
     command.add_argument(
         "--spectrum",
         default="power-law",
@@ -235,8 +301,9 @@ def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -
     )
 
 
-def _add_ledger(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser("ledger", help="a file that holds a budget and its charges")
+def _add_ledger(command: argparse.ArgumentParser) -> None:
+    from ._ledger import charge, create, show, verify
+
     actions = command.add_subparsers(required=True, metavar="ACTION")
     creation = actions.add_parser("create", help="open an account with a total budget")
     creation.add_argument("--epsilon", type=_number, required=True)
@@ -244,7 +311,25 @@ def _add_ledger(commands: argparse._SubParsersAction) -> None:
     creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     creation.add_argument("--unit", default="row", help="what is protected (default: row)")
     creation.set_defaults(run=create)
+    external = actions.add_parser("charge", help="charge what another tool releases")
+    external.add_argument("--label", required=True, help="public text: the tool and its release")
+    external.add_argument("--epsilon", type=_number, help="of the release, with --delta")
+    external.add_argument("--delta", type=_number, help="0 for pure differential privacy")
+    external.add_argument(
+        "--mu", type=_number, help="of a Gaussian release, instead: sensitivity over noise sd"
+    )
+    external.add_argument(
+        "--adjacency",
+        choices=ADJACENCIES,
+        default="add-remove",
+        help="what the release's guarantee is stated for (default: add-remove)",
+    )
+    external.set_defaults(run=charge)
     listing = actions.add_parser("show", help="list charges, and what is left")
+    listing.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
+    listing.add_argument(
+        "--over", choices=("charge", "time"), default="charge", help="what runs along its axis"
+    )
     listing.set_defaults(run=show)
     check = actions.add_parser("verify", help="check the chain of charges, and reports with it")
     check.add_argument(
@@ -256,23 +341,67 @@ def _add_ledger(commands: argparse._SubParsersAction) -> None:
         help="DIR of a fit, or its report.json, whose release must be in the ledger",
     )
     check.set_defaults(run=verify)
-    for action in (creation, listing, check):
+    for action in (creation, external, listing, check):
         action.add_argument("file", type=Path, metavar="FILE")
 
 
-def _add_verify(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser(
-        "verify", help="whether a report, its files and a ledger agree; 1 if something differs"
+def _add_report(command: argparse.ArgumentParser) -> None:
+    from ._report import report
+
+    _add_release(command)
+    command.set_defaults(run=report)
+
+
+def _add_sample(command: argparse.ArgumentParser) -> None:
+    from ._sample import sample
+
+    _add_release(command)
+    command.add_argument(
+        "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
     )
+    command.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the .csv to write"
+    )
+    command.add_argument("--seed", type=int, help="draw the same rows again (no matter of privacy)")
+    command.add_argument(
+        "--force", action="store_true", help="replace FILE, if it is labelled as synthetic"
+    )
+    command.set_defaults(run=sample)
+
+
+def _add_release(command: argparse.ArgumentParser) -> None:
     command.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
+
+
+def _add_verify(command: argparse.ArgumentParser) -> None:
+    from ._verify import verify_release
+
+    _add_release(command)
     command.add_argument(
         "--ledger", type=Path, metavar="FILE", help="that must have the charge and the release"
     )
     command.set_defaults(run=verify_release)
 
 
+# What the first argument may be: the command's summary, and what adds its options.
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "demo": ("a private PCA of scikit-learn's digits", _add_demo),
+    "fit": ("release private components of a table", _add_fit),
+    "plan": ("what to expect of each method; reads no data", _add_plan),
+    "sample": ("draw synthetic rows from a release, at no privacy cost", _add_sample),
+    "ledger": ("a file that holds a budget and its charges", _add_ledger),
+    "report": ("say in words what a fit released", _add_report),
+    "verify": (
+        "whether a report, its files and a ledger agree; 1 if something differs",
+        _add_verify,
+    ),
+}
+
+
 def _method(text: str) -> str:
     """Return the command line's name of a method, given that name or the one of its class."""
+    from ._fit import METHODS
+
     classes = {one.__name__.lower(): name for name, one in METHODS.items()}
     return classes.get(text.lower(), text)
 

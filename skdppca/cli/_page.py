@@ -52,6 +52,7 @@ def page(pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes
         PNG files by name; they are put into the page.
     """
     alignments = pca.privacy_.details.get("alignments")
+    has_variances = hasattr(pca, "explained_variance_")
     return (
         templates()
         .get_template("page.html")
@@ -60,10 +61,11 @@ def page(pca: BasePrivatePCA, names: Sequence[str], pictures: Mapping[str, bytes
             report=pca.privacy_,
             pictures={name: b64encode(picture).decode() for name, picture in pictures.items()},
             alignments=alignments,
+            has_variances=has_variances,
             rows=[
                 {
-                    "variance": pca.explained_variance_[i],
-                    "share": pca.explained_variance_ratio_[i],
+                    "variance": pca.explained_variance_[i] if has_variances else None,
+                    "share": pca.explained_variance_ratio_[i] if has_variances else None,
                     "alignment": None if alignments is None else alignments[i],
                     "largest": _largest(component, names),
                 }

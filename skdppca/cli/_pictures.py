@@ -15,7 +15,7 @@ from .. import plotting
 from ..decomposition import BasePrivatePCA
 from ..plotting._common import figure
 
-__all__ = ["IMAGES", "SCREE", "draw", "save", "settings"]
+__all__ = ["IMAGES", "SCREE", "check_picture", "draw", "save", "settings"]
 
 SCREE, IMAGES = "scree.png", "components.png"
 
@@ -57,7 +57,7 @@ def settings() -> Iterator[None]:
 
 
 def draw(pca: BasePrivatePCA, shape: tuple[int, int] | None = None) -> dict[str, bytes]:
-    """Return the pictures of a release as PNG files, by name.
+    """Return the pictures of a release as PNG files, by name; no scree plot without variances.
 
     Parameters
     ----------
@@ -67,7 +67,9 @@ def draw(pca: BasePrivatePCA, shape: tuple[int, int] | None = None) -> dict[str,
     """
     pictures = {}
     with settings():
-        figures: dict[str, Any] = {SCREE: plotting.scree(pca).figure}
+        figures: dict[str, Any] = {}
+        if hasattr(pca, "explained_variance_"):
+            figures[SCREE] = plotting.scree(pca).figure
         if shape is not None:
             figures[IMAGES] = plotting.components_image(pca, shape)
         for name, drawn in figures.items():
@@ -79,6 +81,16 @@ def draw(pca: BasePrivatePCA, shape: tuple[int, int] | None = None) -> dict[str,
 def save(drawn: Any, path: Path) -> None:
     """Write a figure to a file, without a time in it."""
     drawn.savefig(path, **_options(path))
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file that cannot be written; raise if matplotlib is missing."""
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
+    if not path.parent.is_dir():
+        raise ValueError(f"--plot {path} is in no directory that exists; make it first")
+    with settings():
+        pass
 
 
 def _options(path: Path) -> dict[str, Any]:

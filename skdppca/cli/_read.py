@@ -39,7 +39,12 @@ class Unusable(ValueError):
     """The file cannot be used. The message quotes nothing of it but names of columns."""
 
 
-def read(path: Path, groups: str | None = None, header: bool | None = None) -> tuple[Any, Any]:
+def read(
+    path: Path,
+    groups: str | None = None,
+    header: bool | None = None,
+    may_miss: bool = False,
+) -> tuple[Any, Any]:
     """Read the rows to fit on, and the group of every row.
 
     Parameters
@@ -52,6 +57,8 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
     header : bool, optional
         Whether the first line of a ``.csv`` holds the columns' names. With None it does if every
         cell of it looks like a name, and otherwise the file is refused.
+    may_miss : bool
+        Whether features may have empty cells, which are NaN then.
 
     Returns
     -------
@@ -64,7 +71,7 @@ def read(path: Path, groups: str | None = None, header: bool | None = None) -> t
         If the file cannot be used; the message says what to do.
     """
     check_regular(path)
-    return _replacing_errors(path, "a table", lambda: _table(path, groups, header))
+    return _replacing_errors(path, "a table", lambda: _table(path, groups, header, may_miss))
 
 
 def check_regular(path: Path) -> None:
@@ -75,12 +82,12 @@ def check_regular(path: Path) -> None:
         raise Unusable(f"{path} is a pipe or a device; save what it gives to a file, and give that")
 
 
-def _table(path: Path, groups: str | None, header: bool | None) -> tuple[Any, Any]:
+def _table(path: Path, groups: str | None, header: bool | None, may_miss: bool) -> tuple[Any, Any]:
     kind = path.suffix.lower()
     X: Any
     labels = None
     if kind in (".csv", ".parquet"):
-        X, labels = _split(path, _frame(path, groups, header), groups)
+        X, labels = _split(path, _frame(path, groups, header), groups, may_miss)
     elif kind not in (".npy", ".npz"):
         raise Unusable(f"{path} is of no known kind; give a .csv, .parquet, .npy or .npz file")
     elif groups is not None:
@@ -90,7 +97,7 @@ def _table(path: Path, groups: str | None, header: bool | None) -> tuple[Any, An
         )
     else:
         X = _array(path) if kind == ".npy" else _archive(path)
-    _check_finite(path, X)
+    _check_finite(path, X, may_miss)
     return X, labels
 
 
@@ -186,7 +193,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 
 
 def _split(
-    path: Path, frame: pd.DataFrame, groups: str | None
+    path: Path, frame: pd.DataFrame, groups: str | None, may_miss: bool
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features as floating-point columns, and the column of the groups."""
     if groups is not None and groups not in frame.columns:
@@ -194,6 +201,8 @@ def _split(
             f"--groups {groups}: {path.name} has no such column; it has {_listed(frame.columns)}"
         )
     _check_labels(path, [name for name in frame.columns if name != groups])
+    holed = [name for name in frame.columns if name != groups and _holds_booleans(frame[name])]
+    frame = frame.astype(dict.fromkeys(holed, "boolean"))
     text = [
         name
         for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
@@ -205,16 +214,29 @@ def _split(
             "numbers, by rules that do not look at the data; a column that says whose row it is "
             "belongs to --groups"
         )
-    missing = [name for name in frame.columns if frame[name].isna().any()]
-    if missing:
+    if groups is not None and frame[groups].isna().any():
         raise Unusable(
-            f"{path.name}: missing values in {_listed(missing)}; drop such columns or rows, or "
-            "fill in public constants (a mean of the same data would void the guarantee)"
+            f"{path.name}: missing values in {groups!r}, which says whose row it is; give every "
+            "row its group"
         )
     labels = None if groups is None else frame[groups].to_numpy()
     features = frame.drop(columns=[] if groups is None else [groups])
+    missing = [name for name in features.columns if features[name].isna().any()]
+    if missing and not may_miss:
+        raise Unusable(
+            f"{path.name}: missing values in {_listed(missing)}; pass --missing mean to fill them "
+            "with the private mean, or drop such columns or rows, or fill in public constants (a "
+            "mean of the same data would void the guarantee)"
+        )
     single = all(str(dtype).lower() == "float32" for dtype in features.dtypes)
     return features.astype(np.float32 if single else np.float64), labels
+
+
+def _holds_booleans(column: pd.Series) -> bool:
+    """Whether it has booleans and empty cells only, which pandas reads as objects."""
+    if column.dtype != object:
+        return False
+    return all(isinstance(value, bool) for value in column.dropna())
 
 
 def _check_labels(path: Path, names: list[str]) -> None:
@@ -273,18 +295,24 @@ def _check_size(path: Path, X: Any) -> None:
         raise Unusable(f"{path.name} is empty; give at least one row and one feature")
 
 
-def _check_finite(path: Path, X: Any) -> None:
+def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
     _check_size(path, X)
     finite = True
     try:
         with np.errstate(all="ignore"):  # a warning would reveal that there are large numbers
-            assert_all_finite(X)
+            assert_all_finite(X, allow_nan=may_miss)
     except ValueError:
         finite = False
+    if not finite and may_miss:
+        raise Unusable(
+            f"{path.name} has infinite values, which --missing mean does not fill; drop such rows, "
+            "or fill in public constants"
+        )
     if not finite:
         raise Unusable(
-            f"{path.name} has missing or infinite values; drop such rows, or fill in public "
-            "constants (a mean of the same data would void the guarantee)"
+            f"{path.name} has missing or infinite values; pass --missing mean to fill missing ones "
+            "with the private mean, or drop such rows, or fill in public constants (a mean of the "
+            "same data would void the guarantee)"
         )
 
 

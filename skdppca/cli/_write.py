@@ -61,7 +61,8 @@ def write(
     why = "left out by --no-pictures"
     if pictures:
         try:
-            drawn, why = draw(pca, shape), ""
+            drawn = draw(pca, shape)
+            why = "" if drawn else "this fit released no variances, which they show"
         except ImportError:
             why = "they need matplotlib; pip install 'skdppca[plot]'"
         except Exception as error:  # the other files are worth more than a picture

@@ -15,6 +15,7 @@ from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
+from ..mechanisms.missing import Filled
 from ..mechanisms.standardise import Standardised
 from ..noise import NoiseSource
 from ..privacy import (
@@ -32,7 +33,14 @@ from ..private_data import PrivateData, Public, spender_of
 from ..records import MAX_ROWS, Records
 from .fitted import FittedPCA
 from .parameters import estimator, parameter, plain
-from .publication import public_parameters, published, released_of, spendings_of, store
+from .publication import (
+    announce,
+    public_parameters,
+    published,
+    released_of,
+    spendings_of,
+    store,
+)
 from .randomness import check_chargeable, noise_source, why_not_private
 from .validation import (
     check_domain,
@@ -99,6 +107,11 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         them.
     whiten : bool, default=False
         Transform to unit variance.
+    missing : {"error", "mean"}, default="error"
+        What NaN in X means. "error": a mistake, so the fit refuses X. "mean": an entry that is not
+        there. The fit fills it with the private mean, and corrects components and variances for
+        that as if entries were missing at random. This costs 2 % of the budget, whether or not an
+        entry is missing. `transform` fills with `mean_`.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
         Charged before every fit. None: nothing adds this fit up with others. The second such fit of
         a process warns, and ``skdppca.set_config(require_accountant=True)`` refuses them all.
@@ -106,6 +119,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         None draws secure noise. A seed makes the release repeatable, so **not private**.
     n_jobs : int or None, default=None
         Threads for the passes over the data.
+    verbose : int, default=0
+        With 1, `fit` prints its report when all is released: the guarantee, and each question with
+        its share of the budget. It prints no times, which would tell of the data.
 
     Attributes
     ----------
@@ -149,6 +165,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     mean: Any = parameter("array-like", None, default=None)
     scale: Any = parameter("array-like", StrOptions({"private"}), None, default=None)
     whiten: bool = parameter("boolean", default=False)
+    missing: str = parameter(StrOptions({"error", "mean"}), default="error")
     accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, None, default=None)
     random_state: Any = parameter(
         Interval(Integral, 0, None, closed="left"), np.random.RandomState, None, default=None
@@ -159,6 +176,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         None,
         default=None,
     )
+    verbose: int = parameter("verbose", default=0)
 
     # So that metadata routing brings the groups to `fit`.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
@@ -214,7 +232,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
         # 1. validate
-        check_accounted(self.accountant, self.epsilon, self.random_state)
+        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         typed = is_typed(X)
         seen = plain(self)  # a fit that is refused leaves this one as it was
         X = check_rows(seen, X)
@@ -225,7 +243,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, seen.norm_bound)
         seen._check_parameters(d)
-        records = Records(X, labels, scale, self.n_jobs)
+        records = Records(X, labels, scale, self.n_jobs, may_miss=self._may_miss)
         check_domain(self, records.private_n)
         if math.isinf(self.epsilon):
             check_unclipped(records)
@@ -240,6 +258,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         event, mechanism = seen._event(public), seen._mechanism(public)
         if self._scales_privately:
             mechanism = Standardised.checked(mechanism, event, self._finds_centre)
+        if self._may_miss:
+            mechanism = Filled.around(mechanism, event)
         seen._check_noise(event, d)
         parameters = public_parameters(self.get_params())
         noise = self._noise()
@@ -279,6 +299,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         )
         report = published(report, self.accountant)
         store(self, {**validated, **found, "privacy_": report})
+        announce(report, self.verbose)
         return self
 
     def _check_parameters(self, n_features: int) -> None:
@@ -375,14 +396,19 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return release.details
 
     def __getattr__(self, name: str) -> Any:
-        why = type(self)._not_released.get(name)
-        if why is not None and "privacy_" in vars(self):
+        if "privacy_" in vars(self) and (why := self._why_not_released(name)):
             raise NotReleasedError(f"{type(self).__name__} does not release {name}: {why}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _why_not_released(self, name: str) -> str | None:
+        """Why a fit did not release an attribute; it may have seen that there is too much noise."""
+        seen = self.privacy_.details.get("no_variances") if name in VARIANCES else None
+        return seen or type(self)._not_released.get(name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._may_miss
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

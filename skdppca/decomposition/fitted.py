@@ -6,14 +6,18 @@ The map was paid for in `fit`; the rows that go through it are the caller's own.
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._sklearn import Documented, Interval
+from ..records import Records
+from .missing_input import nan_for_missing
 from .sparse_input import as_compressed
 
 __all__ = ["FittedPCA"]
@@ -21,8 +25,11 @@ __all__ = ["FittedPCA"]
 # Rows that `score_samples` holds in float64 at a time.
 BATCH_ROWS = 4096
 
+# Normal numbers that `sample` holds at a time.
+BATCH_NUMBERS = 2**20
 
-class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+
+class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of a PCA that needs `components_`, `mean_` and `explained_variance_` only."""
 
     def transform(self, X: Any) -> np.ndarray:
@@ -39,9 +46,20 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_rows, n_components)
             In units of the (scaled) features; of unit variance if ``whiten=True``.
         """
-        X = self._validated(X, ("csr", "csc"))
-        axes = self._axes()
-        return X @ axes.T.astype(X.dtype, copy=False) - (self.mean_ @ axes.T).astype(X.dtype)
+        X = self._validated(X, "csr")
+        return self._scores(X).astype(X.dtype, copy=False)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """The projections of valid rows: each a bitwise function of its row alone.
+
+        A product of all rows at once would not be: a private step that follows would see more rows
+        change than the one that does.
+        """
+        centre = np.asarray(self.mean_, dtype=np.float64)
+        axes = np.ascontiguousarray(self._axes(), dtype=np.float64)
+        return Records(X, n_jobs=self.n_jobs, may_miss=self._may_miss).map(
+            lambda block: block.scores(axes, centre), width=len(axes), fill=centre
+        )
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Map scores back to rows.
@@ -104,6 +122,79 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             precision = (self.components_.T * inverse) @ self.components_
         return precision / np.outer(*[self._scales(self.n_features_in_)] * 2)
 
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw synthetic rows from the released Gaussian model, at no privacy cost.
+
+        Every row is a draw from the normal distribution with mean `mean_` and covariance
+        `get_covariance()`. The rows are computed from the release alone, so they are as private
+        as the release, however many you draw.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows to draw.
+        random_state : int, RandomState or None, default=None
+            Seed of the draws. An int gives the same rows in every call, and the first rows do not
+            depend on `n_samples`. Any seed is safe: the privacy noise was drawn in `fit`, from the
+            `random_state` of the estimator.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In units of X, in the precision of the release; no entry is missing. It is an array
+            whatever `set_output` was given, which is about `transform`. For a table, write
+            ``pandas.DataFrame(rows, columns=pca.feature_names_in_)``.
+
+        Raises
+        ------
+        NotReleasedError
+            If the fit released no variances; the message says why, and how to get them.
+
+        Notes
+        -----
+        **Kept**: the mean and the covariance as released. They contain the privacy noise, and one
+        mean variance for all directions outside of the components.
+
+        **Not kept**: everything else. A skewed column, or one with several peaks, becomes a bell
+        curve. Integers, categories and bounds are lost: an age may be negative. So is every
+        dependence beyond correlation. The rows are independent; with groups, the rows of one
+        record may be alike, and synthetic rows have no groups.
+
+        The rows cannot show whether the model fits the data. To compare them with the private rows
+        is another look at the data, which is not private.
+
+        References
+        ----------
+        M. E. Tipping, C. M. Bishop. Probabilistic principal component analysis. Journal of the
+        Royal Statistical Society B 61, 1999, Section 2.
+
+        C. Dwork, A. Roth. The algorithmic foundations of differential privacy. 2014,
+        Proposition 2.1: what is computed from a private release is private.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdppca import DPGauss
+        >>> pca = DPGauss(n_components=10, epsilon=1.0).fit(load_digits().data)
+        >>> pca.sample(3, random_state=0).shape
+        (3, 64)
+        """
+        check_is_fitted(self)
+        if not Interval(Integral, 1, None, closed="left").is_satisfied_by(n_samples):
+            raise ValueError(
+                f"n_samples={n_samples!r} is no number of rows; give an integer of at least 1"
+            )
+        noise, variances = self.noise_variance_, self.explained_variance_.astype(np.float64)
+        loadings = np.sqrt(np.maximum(variances - noise, 0.0))[:, None] * self.components_
+        scales, (k, d) = self._scales(self.n_features_in_), loadings.shape
+        generator = check_random_state(random_state)
+        rows = np.empty((n_samples, d), self.components_.dtype)
+        for batch in gen_batches(len(rows), max(1, BATCH_NUMBERS // (k + d))):
+            drawn = generator.standard_normal((batch.stop - batch.start, k + d))
+            centred = drawn[:, :k] @ loadings + math.sqrt(noise) * drawn[:, k:]
+            rows[batch] = centred * scales + self.mean_
+        return rows
+
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-likelihood of every row under the model. It reads X without noise or charge.
 
@@ -147,9 +238,31 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _validated(self, X: Any, formats: Any) -> Any:
         check_is_fitted(self)
         X = as_compressed(X) if sparse.issparse(X) else X
-        return validate_data(
-            self, X, accept_sparse=formats, dtype=[np.float64, np.float32], reset=False
+        X = nan_for_missing(X) if self._may_miss else X
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=formats,
+            dtype=[np.float64, np.float32],
+            reset=False,
+            ensure_all_finite="allow-nan" if self._may_miss else True,
         )
+        return self._filled(X) if self._may_miss else X
+
+    @property
+    def _may_miss(self) -> bool:
+        """Whether NaN is an entry that is not there."""
+        return bool(self.missing == "mean")
+
+    def _filled(self, X: Any) -> Any:
+        """Rows with the mean's entries in place of those that are not there."""
+        mean, is_sparse = self.mean_.astype(X.dtype), bool(sparse.issparse(X))
+        if not is_sparse:
+            return np.where(np.isnan(X), mean, X)
+        filled = X.tocsr(copy=True)
+        absent = np.isnan(filled.data)
+        filled.data[absent] = mean[filled.indices[absent]]
+        return filled
 
     @property
     def _n_features_out(self) -> int:

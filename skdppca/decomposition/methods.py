@@ -31,7 +31,7 @@ class Method:
         Its name on the command line.
     query : str or None
         Name of the noisy sums that its components come from, in its report; None if they come from
-        none.
+        none, or from several.
     sensitivity : callable
         ``sensitivity(bound, adjacency)`` of that sum.
     memory : str
@@ -75,10 +75,11 @@ METHODS = {
     "ResidualGauss": Method(
         ResidualGauss,
         "residual-gauss",
-        "gradient",
-        ball_sum,
+        None,
+        psd_sum,
         "d x d",
-        "components, rough mean, variances",
+        "components, mean, variances, error bars",
+        spectral=True,
     ),
     "GDPPCA": Method(
         GDPPCA,

@@ -34,7 +34,12 @@ SHARED = (
     "mean",
     "scale",
     "whiten",
+    "missing",
 )
+
+
+# What a method is set to by ``tails="heavy"``, if it is chosen.
+HEAVY = {"DPGauss": {"clip": "spherical"}, "GDPPCA": {"centering": "private"}}
 
 
 def choose(
@@ -43,6 +48,8 @@ def choose(
     is_sparse: bool = False,
     grouped: bool = False,
     sees_spectrum: bool = False,
+    scales_privately: bool = False,
+    may_miss: bool = False,
     pure: bool = False,
     tails: str = "light",
     gap: str = "unknown",
@@ -58,6 +65,10 @@ def choose(
         Whether a record is a group of rows.
     sees_spectrum : bool
         Whether the number of components is to be chosen from the spectrum.
+    scales_privately : bool
+        Whether the scales of the features are to be found.
+    may_miss : bool
+        Whether entries may be absent.
     pure : bool
         Whether delta is 0.
     tails : {"light", "heavy"}
@@ -72,9 +83,14 @@ def choose(
     if pure:
         return "SmoothSensitivityPCA", "delta=0: the one method with a pure guarantee"
     if tails == "heavy" and fits:
-        return "GDPPCA", "tails='heavy': outliers weigh no more than other records"
+        name = "GDPPCA" if grouped else "DPGauss"
+        return name, "tails='heavy': outliers weigh no more than other records"
     if sees_spectrum and fits:
         return "DPGauss", "n_components is chosen from the spectrum, which this method releases"
+    if scales_privately and fits:
+        return "DPGauss", "scale='private': its matrix corrects the scales as well"
+    if may_miss and fits:
+        return "DPGauss", "missing='mean': its matrix undoes what filling does to moments"
     if grouped and fits:
         return "ResidualGauss", "a record is a group of rows: its noise follows how far they differ"
     if grouped:
@@ -84,7 +100,7 @@ def choose(
         if gap == "large":
             return "SmoothSensitivityPCA", f"{wide}, and gap='large': exact, then little noise"
         return "DPPowerMethod", f"{wide}: no matrix of {square}"
-    return "DPGauss", f"ordinary rows, and a matrix of {square} fits"
+    return "ResidualGauss", f"ordinary rows, and a matrix of {square} fits"
 
 
 @estimator
@@ -98,14 +114,15 @@ class PrivatePCA(BasePrivatePCA):
     ----------
     n_components : int, float, "auto", "mle" or None, default=None
         How many components: so many; enough for a share of the variance; those above the noise
-        (at least one); by Minka's likelihood; all. `DPGauss` takes them all; others may take an
-        int or None only.
+        (at least one); by Minka's likelihood; all. `DPGauss` and `ResidualGauss` take them all;
+        others may take an int or None only.
     method : str, default="auto"
         "auto", or the name of a method, such as "KDPPCA".
     method_params : dict or None, default=None
         More parameters of that method.
     tails : {"light", "heavy"}, default="light"
-        "heavy" declares heavy tails or outliers. It must not be decided by looking at the data.
+        "heavy" declares heavy tails or outliers: every record then weighs the same, wherever it
+        lies. It must not be decided by looking at the data.
     gap : {"unknown", "large"}, default="unknown"
         "large" declares that the variances asked for stand well above the next; likewise.
     delta : float, default=1e-6
@@ -122,7 +139,7 @@ class PrivatePCA(BasePrivatePCA):
 
     See Also
     --------
-    DPGauss, ResidualGauss, GDPPCA, DPPowerMethod, SmoothSensitivityPCA, KDPPCA, KDPOjas
+    ResidualGauss, DPGauss, GDPPCA, DPPowerMethod, SmoothSensitivityPCA, KDPPCA, KDPOjas
 
     Notes
     -----
@@ -136,7 +153,7 @@ class PrivatePCA(BasePrivatePCA):
     >>> from skdppca import PrivatePCA
     >>> pca = PrivatePCA(n_components=2, epsilon=1.0).fit(load_digits().data)
     >>> pca.privacy_.details["method"]
-    'DPGauss'
+    'ResidualGauss'
     >>> print(pca.privacy_.details["why"])
     ordinary rows, and a matrix of 64 x 64 fits
     """
@@ -188,6 +205,8 @@ class PrivatePCA(BasePrivatePCA):
             is_sparse=public.is_sparse,
             grouped=public.grouped,
             sees_spectrum=not (count is None or isinstance(count, int | np.integer)),
+            scales_privately=self._scales_privately,
+            may_miss=self._may_miss,
             pure=self.delta == 0,
             tails=self.tails,
             gap=self.gap,
@@ -197,11 +216,11 @@ class PrivatePCA(BasePrivatePCA):
         """The method with these parameters, validated."""
         name, why = self._choice(public)
         given = self.method_params or {}
-        ours = sorted(set(given) & set(self.get_params()))
-        if ours:
+        taken = sorted(set(given) & set(self.get_params()))
+        if taken:
             raise ValueError(
-                f"method_params sets {ours[0]!r}, which is a parameter of PrivatePCA; set "
-                f"PrivatePCA({ours[0]}=...)"
+                f"method_params sets {taken[0]!r}, which is a parameter of PrivatePCA; set "
+                f"PrivatePCA({taken[0]}=...)"
             )
         known = METHODS[name].estimator().get_params()
         unknown = [key for key in given if key not in known]
@@ -212,8 +231,10 @@ class PrivatePCA(BasePrivatePCA):
                 f"its own are: {theirs}"
             )
         shared = {key: getattr(self, key) for key in SHARED}
-        pure = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
-        chosen = METHODS[name].estimator(**shared, **{**pure, **given})
+        ours = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
+        if self.method == "auto" and self.tails == "heavy":
+            ours |= HEAVY.get(name, {})
+        chosen = METHODS[name].estimator(**shared, **{**ours, **given})
         chosen._validate_params()
         return plain(chosen)
 

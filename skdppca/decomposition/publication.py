@@ -13,10 +13,11 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from ..privacy import BaseAccountant, PrivacyReport, Released, Spending
+from ..privacy.charging import charged_elsewhere
 from ..privacy.report import jsonable
 from ..privacy.spender import Query
 
-__all__ = ["public_parameters", "published", "released_of", "spendings_of", "store"]
+__all__ = ["announce", "public_parameters", "published", "released_of", "spendings_of", "store"]
 
 
 def public_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,6 +75,15 @@ def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:
     parameters = estimator.get_params(deep=False)
     kept = {k: v for k, v in vars(estimator).items() if k in parameters or not k.endswith("_")}
     estimator.__dict__ = kept | dict(found)
+
+
+def announce(report: PrivacyReport, verbose: int) -> None:
+    """Print the report of a release that is stored, if it is asked for.
+
+    Of a candidate nothing is printed: its search may release another one.
+    """
+    if verbose and not charged_elsewhere():
+        print(report)
 
 
 def _versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,7 +15,9 @@ from ..linalg import decreasing_eigh
 from ..mechanisms.base import Release
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import with_length
-from ..mechanisms.variances import release_variances
+from ..mechanisms.missing import share_present
+from ..mechanisms.steps import Found
+from ..mechanisms.variances import Variances, release_variances
 from ..private_data import PrivateData
 from .base import VARIANCES, BasePrivatePCA
 from .parameters import estimator, parameter
@@ -29,6 +31,12 @@ COUNT_SHARE = 0.02
 # the noise of each of them stays on the grid.
 MAX_ITER = 1000
 LEAST_STEP_MU = 2.0**-19
+
+# A variance is surely no less than it seems less so many sds of its noise.
+SURE = 2.0
+
+# Of a variance, with absent entries, at least so much is not taken for what filling added.
+LEAST_LEFT = 0.01
 
 
 @dataclass(frozen=True)
@@ -58,60 +66,112 @@ class SubspaceMechanism(ABC):
         if self.center:
             data = rough_centre(data).data
         data = with_length(data)
-        centre, data = data.centre, data.shifted()
+        centre, present = data.centre, data.present
+        if present is not None:
+            # products of two features are as large as those of complete rows then, and rows longer
+            share = share_present(present)
+            data = replace(
+                data.scaled(present),
+                length=_over(data.length, share),
+                norm_bound=_over(data.norm_bound, math.sqrt(share)),
+                present=None,
+            )
+        data = data.shifted()
         # 3. the method itself, with all but what the variances cost
-        directions, core = self.directions(data.keeping(self.variance_share), k)
+        found = self.directions(data.keeping(self.variance_share), k)
         # 4. the variances along the directions, which also give their order
         details = {"norm_bound": data.norm_bound}
-        return release_along(data, directions, core, centre, bool(self.variance_share), details)
+        paid = bool(self.variance_share)
+        release = release_along(data, found, centre, paid, details)
+        return release if present is None else _without_excess(release, share_present(present))
 
     @abstractmethod
-    def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Spend all of the budget on k directions.
+    def directions(self, data: PrivateData, k: int) -> Found:
+        """Spend all of the budget on k directions."""
 
-        Returns
-        -------
-        directions : ndarray of shape (k, d)
-            Orthonormal rows.
-        core : ndarray of shape (k, k)
-            The Rayleigh matrix that is predicted for them.
-        """
+
+def _without_excess(release: Release, share: float) -> Release:
+    """The variances, less what features divided by their shares have too much of squares.
+
+    A square is divided by the share once too often. That adds to the variance along a direction
+    what is taken for the same for all: of features that vary alike it is.
+    """
+    if release.explained_variance is None or not release.total_variance:
+        return release
+    excess = (1 - share) * release.total_variance / release.components.shape[1]
+    return replace(
+        release,
+        explained_variance=_less(release.explained_variance, excess),
+        total_variance=share * release.total_variance,
+        noise_variance=float(_less(np.array(release.noise_variance), excess)),
+    )
+
+
+def _over(bound: float | None, share: float) -> float | None:
+    return None if bound is None else bound / share
+
+
+def _less(variances: np.ndarray, excess: float) -> np.ndarray:
+    return np.maximum(variances - excess, LEAST_LEFT * variances)
 
 
 def release_along(
     data: PrivateData,
-    directions: np.ndarray,
-    core: np.ndarray,
+    found: Found,
     centre: np.ndarray,
     variances: bool,
     details: dict[str, Any],
+    trusts_core: bool = False,
 ) -> Release:
     """Directions in their order, and the variances along them, for all that is left.
 
     Parameters
     ----------
-    directions, core
-        See `SubspaceMechanism.directions`.
     centre : ndarray of shape (d,)
         That of the records; they may be seen less it.
     variances : bool
         Whether they are released.
+    trusts_core : bool
+        What is predicted counts by its variance: clipping took no more of it than of the answer.
     """
+    k, d = found.directions.shape
     if not variances:
-        components = decreasing_eigh(core)[1] @ directions
+        components = decreasing_eigh(found.core)[1] @ found.directions
         return Release(components, centre, data.n, details=details)
-    k, d = directions.shape
-    found = release_variances(data, directions, core)
+    variance = found.variance if trusts_core else math.inf
+    along = release_variances(data, found.directions, found.core, variance)
+    details = {
+        "variance_errors": np.full(k, along.error),
+        **_certain(found, along, data.n),
+        **details,
+    }
     return Release(
-        components=found.rotation @ directions,
+        components=along.rotation @ found.directions,
         centre=centre,
         n_samples=data.n,
-        explained_variance=found.explained,
-        total_variance=float(found.explained.sum()) + (d - k) * found.rest,
-        noise_variance=found.rest,
-        n_rows=found.n_rows,
+        explained_variance=along.explained,
+        total_variance=float(along.explained.sum()) + (d - k) * along.rest,
+        noise_variance=along.rest,
+        n_rows=along.n_rows,
         details=details,
     )
+
+
+def _certain(found: Found, along: Variances, n: float) -> dict[str, Any]:
+    """How much of the directions is expected not to be noise, by variances of other noise.
+
+    The noise of a mean is passed on from step to step, each time by what other directions have of a
+    direction's variance; so a share of ``noise^2 / (variance^2 - other^2)`` of its square is noise.
+    What the directions themselves predict would not tell noise from variance.
+    """
+    if math.isinf(found.variance):
+        return {}
+    per_row = n / max(along.n_rows - 1, 1.0)
+    noise, predicted = found.noise * per_row, decreasing_eigh(found.core)[0] * per_row
+    surely = np.minimum(along.explained - SURE * along.error, predicted)
+    beyond = np.maximum(np.maximum(surely, 0.0) ** 2 - along.rest**2, noise**2)
+    lost = noise**2 / beyond if noise else np.zeros_like(beyond)
+    return {"alignments": 1 - lost, "noise_floor": math.hypot(noise, along.rest) if noise else 0.0}
 
 
 @estimator

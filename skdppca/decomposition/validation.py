@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS, Records
+from .missing_input import is_missing, nan_for_missing
 from .sparse_input import MALFORMED, as_compressed
 
 __all__ = [
@@ -24,8 +25,10 @@ __all__ = [
     "check_rows",
     "check_unclipped",
     "check_vector",
+    "class_numbers",
     "is_typed",
     "number_groups",
+    "public_classes",
     "quoting_nothing",
     "read_labels",
 ]
@@ -36,12 +39,14 @@ CONSTANTS = (
     "Fill in public constants, or drop the column for all; an imputer that is fitted on the same "
     "data voids the guarantee."
 )
+ABSENT = " If NaN stands for an entry that is not there, set missing='mean'."
+MASKED = " If the mask hides entries that are not there, give X.filled(nan) and missing='mean'."
 
 # scikit-learn's messages, each with what may be said instead: all of it, or our words for it.
 SAFE_MESSAGES = {
-    r".*contains NaN": "Input X contains NaN. " + CONSTANTS,
+    r".*contains NaN": "Input X contains NaN. " + CONSTANTS + ABSENT,
     r".*contains infinity": "Input X contains infinity or a value too large. " + CONSTANTS,
-    r".*masked entries": "Input X contains masked entries. " + CONSTANTS,
+    r".*masked entries": "Input X contains masked entries. " + CONSTANTS + MASKED,
     re.escape(MALFORMED): None,
     r"Found array with dim \d+[\s\S]*": None,
     r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
@@ -92,15 +97,24 @@ def _read_rows(estimator: Any, X: Any, reset: bool) -> np.ndarray | sparse.csr_a
         raise ValueError("Input X contains masked entries")
     if sparse.issparse(X):
         X = as_compressed(X)
+    may_miss = getattr(estimator, "missing", "error") == "mean"
+    X = nan_for_missing(X) if may_miss else X
     with np.errstate(over="ignore", invalid="ignore"):
         rows = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", copy=False
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            copy=False,
+            ensure_all_finite="allow-nan" if may_miss else True,
         )
         if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
             return rows
         rows = rows.astype(np.float64)
-    entries: Any = rows
-    if not np.isfinite(entries.data if sparse.issparse(rows) else entries).all():
+    is_sparse = bool(sparse.issparse(rows))
+    entries = rows.data if is_sparse else rows
+    if not (np.isfinite(entries) | (may_miss & np.isnan(entries))).all():
         raise ValueError("Input X contains infinity")
     return rows
 
@@ -185,13 +199,40 @@ def number_groups(groups: Any, n_rows: int) -> np.ndarray:
     return numbers
 
 
+def public_classes(classes: Any) -> tuple[Hashable, ...]:
+    """Return the public labels, all different."""
+    try:
+        names = tuple(classes.tolist() if isinstance(classes, np.ndarray) else classes)
+        valid = 0 < len(set(names)) == len(names)
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ValueError(f"classes={classes!r} are not one or more different labels; list them")
+    return names
+
+
+def class_numbers(y: Any, names: tuple[Hashable, ...], n_rows: int) -> np.ndarray:
+    """Return the position of every row's label among the public labels, or -1.
+
+    Raises
+    ------
+    ValueError
+        If `y` does not hold one label for every row. The message quotes no label.
+    """
+    labels = read_labels(y, n_rows, "y")
+    numbers = {name: number for number, name in enumerate(names)}
+    return quoting_nothing(
+        "y", lambda: np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    )
+
+
 def _numbered(labels: np.ndarray) -> np.ndarray | None:
     """Integers for the labels; None if one is missing."""
     if labels.dtype != object:
         if np.any(labels != labels):
             return None
         return np.unique(labels, return_inverse=True)[1].reshape(-1)
-    if any(map(_is_missing, labels)):
+    if any(map(is_missing, labels)):
         return None
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.intp)
@@ -231,14 +272,6 @@ def check_reach(
 def _is_masked(values: Any) -> bool:
     """Whether NumPy would silently read what a mask hides."""
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN, NaT, or a label that does not know whether it equals itself."""
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):
-        return not isinstance(label, list | dict | set | np.ndarray)
 
 
 def quoting_nothing(

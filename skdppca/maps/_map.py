@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.publication import public_parameters, published, released_of, spendings_of
 from ..decomposition.randomness import noise_source, why_not_private
-from ..decomposition.validation import check_groups, check_rows
+from ..decomposition.validation import check_groups, check_rows, class_numbers
 from ..privacy import PrivacyReport
 from ..privacy.charging import charge, check_accounted
 from ..private_data import PrivateData, Public, spender_of
@@ -24,7 +24,6 @@ from ._validation import (
     check_classes,
     check_components,
     check_pca,
-    class_numbers,
     map_edges,
     neighbours,
     priced,
@@ -195,7 +194,7 @@ def projection_map(
     check_pca(pca)
     accountant = pca.accountant if accountant is None else accountant
     check_budget(epsilon, delta, accountant, random_state)
-    check_accounted(accountant, epsilon, random_state)
+    check_accounted(accountant, epsilon, delta, random_state)
     pair = check_components(components, len(pca.components_))
     edges = map_edges(pca, pair, bins, extent)
     adjacency, unit = neighbours(pca, adjacency, unit)
@@ -241,7 +240,7 @@ def projection_map(
     )
     # 4. compute
     data = PrivateData(
-        source=LabelledRows(Records(X), labels, numbers),
+        source=LabelledRows(Records(X, may_miss=pca._may_miss), labels, numbers),
         public=Public(X.shape[1], adjacency, unit, sparse.issparse(X)),
         spender=spender_of(event),
         noise=noise,

@@ -1,4 +1,4 @@
-"""Checks of the arguments of a projection map. Only `class_numbers` reads private values."""
+"""Checks of the arguments of a projection map: all of them public."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import validate_parameter_constraints
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.randomness import check_chargeable
-from ..decomposition.validation import quoting_nothing, read_labels
+from ..decomposition.validation import public_classes
 from ..exceptions import NotReleasedError
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
 
@@ -22,7 +22,6 @@ __all__ = [
     "check_classes",
     "check_components",
     "check_pca",
-    "class_numbers",
     "map_edges",
     "neighbours",
     "priced",
@@ -149,31 +148,7 @@ def check_classes(y: Any, classes: Any) -> tuple[Hashable, ...] | None:
             f"{given} was given without {missing}: y has the rows' labels, and classes names in "
             "public which of them to show"
         )
-    if classes is None:
-        return None
-    try:
-        names = tuple(classes.tolist() if isinstance(classes, np.ndarray) else classes)
-        valid = 0 < len(set(names)) == len(names)
-    except TypeError:
-        valid = False
-    if not valid:
-        raise ValueError(f"classes={classes!r} are not one or more different labels; list them")
-    return names
-
-
-def class_numbers(y: Any, names: tuple[Hashable, ...], n_rows: int) -> np.ndarray:
-    """Return the position of every row's label among the public labels, or -1.
-
-    Raises
-    ------
-    ValueError
-        If `y` does not hold one label for every row. The message quotes no label.
-    """
-    labels = read_labels(y, n_rows, "y")
-    numbers = {name: number for number, name in enumerate(names)}
-    return quoting_nothing(
-        "y", lambda: np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-    )
+    return None if classes is None else public_classes(classes)
 
 
 def _is_whole(value: Any) -> bool:

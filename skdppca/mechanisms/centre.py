@@ -10,6 +10,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import ClippedSum, Distances
 from ..statistics.lemmas import ball_sum, psd_sum
+from .missing import more_noise
 from .norm_histogram import (
     SEEN,
     SEEN_NEAR,
@@ -72,7 +73,7 @@ def rough_centre(data: PrivateData) -> Centred:
     """
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
-        return Centred(data.about(total / data.n), None)
+        return Centred(data.about(total / (data.n * _present(data))), None)
     least, most = POLISHING_SHARES
     least = least if data.norm_bound is None else BOUNDED
     polishing = min(max(POLISHING / _reach(data, data.left), least), most)
@@ -202,7 +203,9 @@ class _Estimate:
         """By the mean of the records clipped to a radius, weighted by inverse variance."""
         data, d = self.data, self.data.n_features
         answer = data.ask(ClippedSum(data.centre, radius), mu, name)
-        mean, noise = answer.value / data.n, (answer.noise_sd / data.n) ** 2
+        # what is absent is where the centre is, so the mean is too near to it
+        mean = answer.value / (data.n * _present(data))
+        noise = (answer.noise_sd / data.n) ** 2 * more_noise(data.present)
         signal = float(mean @ mean) - d * noise
         is_noise = self.variance is None and signal <= GUARD * math.sqrt(2 * d) * noise
         # The mean tells how far off the centre is: James & Stein's estimate, where that is more.
@@ -210,6 +213,11 @@ class _Estimate:
         weight = variance / (variance + noise)
         centre = data.centre + weight * mean
         return _Estimate(data.about(centre), weight * noise, signal, is_noise)
+
+
+def _present(data: PrivateData) -> np.ndarray | float:
+    """The share of every feature's entries that are there."""
+    return 1.0 if data.present is None else data.present
 
 
 def _distances(data: PrivateData, mu: float) -> NormHistogram:

@@ -11,6 +11,7 @@ from ..private_data import PrivateData
 from ..statistics import ClippedGram
 from .centre import shrink_to_signal
 from .clipping import Clip
+from .missing import more_noise, undone
 
 __all__ = ["NoisyGram", "release_gram"]
 
@@ -43,17 +44,27 @@ class NoisyGram:
         square = self.constant**2
         return self.matrix[-1, -1] / square, self.noise_sd / square
 
-    def about_mean(self, n: float) -> tuple[np.ndarray, np.ndarray]:
+    def about_mean(
+        self, n: float, present: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The Gram matrix about the rows' mean, and that mean relative to the centre.
 
         The mean is shrunk towards the centre by what is noise in it.
+
+        Parameters
+        ----------
+        present : ndarray of shape (d,), optional
+            Share of the entries that are there; what filling the others did is undone.
         """
+        d = len(self.matrix) - bool(self.constant)
+        moments, filled = self.matrix[:d, :d], np.ones(d) if present is None else present
+        moments = moments if present is None else undone(moments, present)
         if not self.constant:
-            return self.matrix, np.zeros(len(self.matrix))
+            return moments, np.zeros(d)
         scale = self.constant * n
-        mean = self.matrix[-1, :-1] / scale
-        mean = shrink_to_signal(mean, self.noise_sd / math.sqrt(2) / scale)
-        return self.matrix[:-1, :-1] - n * np.outer(mean, mean), mean
+        noise_sd = self.noise_sd / math.sqrt(2) / scale * math.sqrt(more_noise(present))
+        mean = shrink_to_signal(self.matrix[-1, :-1] / scale / filled, noise_sd)
+        return moments - n * np.outer(mean, mean), mean
 
 
 def release_gram(

@@ -18,9 +18,8 @@ from .zoom import zoom
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
-# Shares of mu^2: at most so much in all; of the number of records; of how many values a feature
-# has, if entries may be absent.
-MOST_SHARE, COUNT_SHARE, PRESENT_SHARE = 0.4, 0.01, 0.02
+# Shares of mu^2: at most so much in all; of the number of records.
+MOST_SHARE, COUNT_SHARE = 0.4, 0.01
 
 # Of the first look at all features, the larger of two, and of the second look at those that are not
 # clear: factor, least and most (`share_of`).
@@ -151,11 +150,9 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
 
     It has one of every record, unless entries may be absent.
     """
-    every, mu = np.arange(data.n_features), data.share(COUNT_SHARE)
+    mu = data.share(COUNT_SHARE)
     sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
-    n = np.full(len(every), data.counted(mu).n)
-    if data.source.layout.may_miss:
-        whole = (np.zeros_like(n), np.ones_like(n), np.array([-np.inf, np.inf]))
-        counts, sd = ask_cells(data, every, *whole, PRESENT_SHARE, "present values")
-        n = np.clip(counts[:, 0], 1.0, n)
+    n = np.full(data.n_features, data.counted(mu).n)
+    if data.present is not None:
+        n = n * data.present
     return n, np.full_like(n, sd)

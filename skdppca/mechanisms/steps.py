@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from ..linalg import qr_svd
+from ..linalg import decreasing_eigh, qr_svd
 from ..noise import NoiseSource
 from ..private_data import PrivateData
 from .block_mean import BlockMean, Gradient
 from .clipping import radius_mu
 
 __all__ = [
+    "Found",
     "Step",
     "chained",
     "combine",
@@ -39,6 +41,29 @@ MOST_STEPS, LEAST_SHARE = 20, 2.0**-20
 
 # Directions of W that the new span has lost say nothing about it.
 LOST = 0.3
+
+
+class Found(NamedTuple):
+    """Directions, and what is known of them.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (k, d)
+        Orthonormal rows.
+    core : ndarray of shape (k, k)
+        The Rayleigh matrix that is predicted for them.
+    variance : float
+        Of an entry of the mean of ``A_i W`` that they are the span of; infinite if unknown.
+    """
+
+    directions: np.ndarray
+    core: np.ndarray
+    variance: float = math.inf
+
+    @property
+    def noise(self) -> float:
+        """How long the noise of such a mean is, in all d dimensions."""
+        return math.sqrt(self.variance * self.directions.shape[1])
 
 
 def steps(
@@ -199,7 +224,8 @@ def iterate(
     learning_rate: float | str,
     predicts: bool,
     prediction: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    narrowed: tuple[int, int] | None = None,
+) -> Found:
     """Oja's iteration over private means.
 
     Parameters
@@ -212,17 +238,21 @@ def iterate(
         Ask for the means around what the last one predicts, or around 0.
     prediction : ndarray of shape (p, d), optional
         What the first one is asked around; 0 by default.
+    narrowed : tuple of int, optional
+        After how many steps, or after the last, how many directions go on: those that hold most of
+        what that step saw.
 
     Returns
     -------
-    directions : ndarray of shape (p, d)
-    core : ndarray of shape (p, p)
-        The mean matrix within them, as the last step saw it.
+    Found
+        The core as the last step saw it; how certain only if means are predicted and the
+        directions their limit: else what older steps know of them is not kept.
     """
     directions = start
     prediction = np.zeros_like(start) if prediction is None else prediction
     core = np.zeros((len(start), len(start)))
     variance = math.inf
+    when, kept = narrowed or (0, 0)
     for t, step in enumerate(todo, start=1):
         # 1. G: the noisy mean of A_i W, around its prediction C
         answer = step(directions, prediction)
@@ -239,7 +269,11 @@ def iterate(
             directions = _moved(directions, gradient, learning_rate / t)
             turn = directions @ basis.T
             core = turn @ within @ turn.T
+        if t == min(when, len(todo)):
+            values, rotation = decreasing_eigh(core)
+            directions, core = rotation[:kept] @ directions, np.diag(values[:kept])
         # 5. C: what A would do to the new W
         if predicts:
             prediction = (directions @ basis.T) @ within @ basis
-    return directions, core
+    certain = predicts and isinstance(learning_rate, str)
+    return Found(directions, core, variance if certain else math.inf)

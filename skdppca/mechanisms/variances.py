@@ -12,6 +12,7 @@ from ..private_data import PrivateData
 from ..statistics import BoundedTotal, Spreads
 from .block_mean import BlockMean
 from .clipping import clip_radius, count_rows, expected_norms, radius_mu
+from .steps import combine
 
 __all__ = ["Variances", "release_variances"]
 
@@ -30,6 +31,8 @@ class Variances:
     rotation : ndarray of shape (k, k)
         Orthonormal rows: ``rotation @ directions`` are ordered by decreasing variance.
     explained : ndarray of shape (k,)
+    error : float
+        The sd of the noise in each of them.
     rest : float
         Mean variance of all other directions; 0 if there are none.
     n_rows : float
@@ -38,11 +41,14 @@ class Variances:
 
     rotation: np.ndarray
     explained: np.ndarray
+    error: float
     rest: float
     n_rows: float
 
 
-def release_variances(data: PrivateData, directions: np.ndarray, core: np.ndarray) -> Variances:
+def release_variances(
+    data: PrivateData, directions: np.ndarray, core: np.ndarray, core_variance: float = math.inf
+) -> Variances:
     """Spend all on the k x k Rayleigh matrix of k orthonormal directions, and on the total.
 
     Parameters
@@ -50,6 +56,8 @@ def release_variances(data: PrivateData, directions: np.ndarray, core: np.ndarra
     directions : ndarray of shape (k, d)
     core : ndarray of shape (k, k)
         The Rayleigh matrix as it is predicted; the noise follows how far the records are from it.
+    core_variance : float
+        Of its entries, at least; what is predicted counts by that.
     """
     k, d = directions.shape
     grouped = data.public.grouped
@@ -59,16 +67,18 @@ def release_variances(data: PrivateData, directions: np.ndarray, core: np.ndarra
     # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
     within = BlockMean(data.within(directions), name="variances")
     gradient = within(np.eye(k), core, *_divide(rayleigh, data))
-    values, rotation = decreasing_eigh((gradient.mean + gradient.mean.T) / 2)
+    rayleigh_matrix, variance = combine(core, core_variance, gradient)
+    values, rotation = decreasing_eigh((rayleigh_matrix + rayleigh_matrix.T) / 2)
     # 2. the total, and what it leaves to the other directions: no less than its noise
     total, total_sd = _total(data, *_divide(others, data))
-    explained = np.clip(values, min(gradient.noise_sd, total), total)
+    explained = np.clip(values, min(math.sqrt(variance), total), total)
     left = d - k
     rest = max(total - float(explained.sum()), total_sd) / left if left else 0.0
     # 3. both per row
     n_rows = count_rows(data, *_divide(others, data, searched=True)) if grouped else data.n
     per_row = data.n / max(n_rows - 1, 1.0)
-    return Variances(rotation, explained * per_row, rest * per_row, n_rows)
+    error = math.sqrt(variance) * per_row
+    return Variances(rotation, explained * per_row, error, rest * per_row, n_rows)
 
 
 def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:

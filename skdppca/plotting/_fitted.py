@@ -45,6 +45,11 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    NotReleasedError
+        If the fit released no variances.
+
     Notes
     -----
     **Error bars** (1.96 standard deviations) show the noise that was added for privacy. They leave
@@ -60,22 +65,30 @@ def scree(pca: Any, ax: Axes | None = None) -> Axes:
 
     .. math:: \sqrt{\frac{s^2}{(n - 1)^2 a} + \left(v \, \mathrm{sd}(n) / n\right)^2}.
 
+    With ``missing="mean"``, the second term also holds twice the relative error of the mean share
+    of present entries, because products of two features are divided by its square.
+
     Well above the noise floor, the first term is about the standard deviation of the noise over n.
     Towards the floor it grows without bound. This is an approximation for many features and well
     separated variances.
 
-    For a method that does not release the whole spectrum, neither bars nor floor are drawn.
+    For a method that releases variances of the components alone, the bars are the noise of those
+    (``privacy_.details["variance_errors"]``), and the floor is where its last noisy product shows
+    no direction (``privacy_.details["noise_floor"]``), if that is known. Clipping pulls such
+    variances down, by more than their noise where records are few; no bar shows that.
 
     **The noise floor** is the smallest variance at which a component still has a direction of its
     own, and not that of the noise: :math:`\theta = \tau \sqrt d` from the spectrum's centre, where
     `a` is 0. It is drawn in the units of the debiased variances. The noise in the spectrum before
     debiasing ends at ``privacy_.details["noise_edge"]``.
 
-    If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical"), the same holds
-    for shares `p` of the total variance. The sign covariance of the rows has the eigenvalues
-    :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are divided by the
-    slope of that. The total variance is known only up to a factor of about :math:`\sqrt 2`, common
-    to all components, which the bars leave out.
+    If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical" or, in subspaces,
+    "nested"), the same holds for shares `p` of the total variance. The sign covariance of the rows
+    has the eigenvalues :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are
+    divided by the slope of that. The total variance is known only up to a factor of about
+    :math:`\sqrt 2`, common to all components, which the bars leave out. In nested subspaces, d and
+    the shares are those of the last one. A component that a subspace before it has kept only in
+    part has a longer bar.
 
     References
     ----------
@@ -197,8 +210,9 @@ def components_image(
             continue
         image = pca.components_[i].reshape(shape)
         ax.imshow(image, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
+        share = getattr(pca, "explained_variance_ratio_", None)
         ax.set_title(
-            f"{i + 1}: {pca.explained_variance_ratio_[i]:.0%}",
+            f"{i + 1}" if share is None else f"{i + 1}: {share[i]:.0%}",
             fontsize=9,
             color="black" if alignments[i] > 0 else NOISE,
         )
@@ -223,12 +237,22 @@ def _left_out(pca: Any) -> np.ndarray:
     return spectrum[kept : kept + min(kept + 4, MAX_LEFT_OUT)]
 
 
+def _dimensions(pca: Any) -> int:
+    """Return the dimensions of the (last sub)space that the noisy matrix is of."""
+    return int(pca.privacy_.details.get("subspaces", [pca.n_features_in_])[-1])
+
+
+def _seen(pca: Any) -> np.ndarray:
+    """Return the variances along all of these dimensions."""
+    return np.asarray(pca.privacy_.details["spectrum"], dtype=float)[: _dimensions(pca)]
+
+
 def _shares(pca: Any) -> np.ndarray | None:
-    """Return the shares of the total variance if rows were scaled to norm 1, else None."""
-    details = pca.privacy_.details
-    if details.get("clip") != "spherical":
-        return None
-    return np.asarray(details["spectrum"], dtype=float) / np.sum(details["spectrum"])
+    """Return their shares of what they add up to if rows were scaled to norm 1, else None."""
+    clip = pca.privacy_.details.get("clip")
+    if clip == "spherical" or (clip == "nested" and pca.privacy_.unit == "row"):
+        return _seen(pca) / _seen(pca).sum()
+    return None
 
 
 def _noise_sd(pca: Any) -> float:
@@ -239,16 +263,22 @@ def _noise_sd(pca: Any) -> float:
 
 def _standard_errors(pca: Any) -> np.ndarray:
     """Return the sd of every variance, as derived in the notes of `scree`; 0 without signal."""
-    alignments, shares = _alignments(pca), _shares(pca)
-    if not pca.privacy_.details.get("noise_sd"):
+    alignments, shares, details = _alignments(pca), _shares(pca), pca.privacy_.details
+    if "variance_errors" in details:
+        return np.asarray(details["variance_errors"], dtype=float)
+    if not details.get("noise_sd"):
         return np.zeros_like(alignments)
     errors = _noise_sd(pca) / np.sqrt(np.where(alignments > 0, alignments, np.inf))
     if shares is not None:
         slope = (1 - 2 * shares[: len(errors)]) ** 2 + 2 * (shares @ shares)
-        return np.sum(pca.privacy_.details["spectrum"]) * errors / slope
-    counts = [query for query in pca.privacy_.spendings if query.name == "number of records"]
-    count_sd = counts[0].noise_sd if counts else 0.0
-    relative = np.where(alignments > 0, count_sd / pca.n_samples_, 0.0)
+        return _seen(pca).sum() * errors / slope
+    asked = {query.name: query.noise_sd for query in reversed(pca.privacy_.spendings)}
+    relative = asked.get("number of records", 0.0) / pca.n_samples_
+    present = pca.privacy_.details.get("present")
+    if present is not None:  # products of two features are divided by the square of their share
+        shares_sd = asked["present values"] / (np.sqrt(len(present)) * pca.n_samples_)
+        relative = np.hypot(relative, 2 * shares_sd / np.mean(present))
+    relative = np.where(alignments > 0, relative, 0.0)
     return np.hypot(errors, relative * pca.explained_variance_)
 
 
@@ -256,12 +286,12 @@ def _noise_floor(pca: Any) -> float:
     """Return the noise floor of `scree`'s notes; half the noise's half-width from its centre."""
     details, shares = pca.privacy_.details, _shares(pca)
     if not details.get("noise_sd"):
-        return 0.0
-    half_width = math.sqrt(2 * pca.n_features_in_) * _noise_sd(pca)
+        return float(details.get("noise_floor", 0.0))
+    half_width = math.sqrt(2 * _dimensions(pca)) * _noise_sd(pca)
     floor = float(details["noise_edge"]) - half_width / 2
     if shares is None:
         return floor
-    return float(np.sum(details["spectrum"])) * floor / (1 + 2 * float(shares @ shares))
+    return float(_seen(pca).sum()) * floor / (1 + 2 * float(shares @ shares))
 
 
 def _dress(ax: Axes, pca: Any, last: int) -> None:

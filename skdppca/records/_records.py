@@ -512,15 +512,19 @@ class Records:
         rows = self._X[where if self._order is None else self._order[where]]
         if not self._absent:
             return rows
-        fill = fill if self._shift is None else self._shift
-        values = np.zeros(self.n_features) if fill is None else fill
-        values = values if self._scale is None else values * self._scale
+        _, values = self._filling(fill)
         if sparse.issparse(rows):
             rows = canonical(rows)
             absent = np.isnan(rows.data)
             rows.data[absent] = values[rows.indices[absent]]
             return rows
         return np.where(np.isnan(rows), values, rows)
+
+    def _filling(self, fill: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """What an absent entry is read as, and the same in units of X."""
+        fill = fill if self._shift is None else self._shift
+        values = np.zeros(self.n_features) if fill is None else fill
+        return values, values if self._scale is None else values * self._scale
 
     def _dense_rows(
         self, where: slice, copied: np.ndarray, fill: np.ndarray | None = None
@@ -536,6 +540,9 @@ class Records:
         out[...] = rows
         if self._scale is not None:
             out /= self._scale
+            if self._absent:  # exactly, or a blank row would have the direction of rounding errors
+                values, given = self._filling(fill)
+                np.copyto(out, values, where=rows == given)
         if self._shift is not None:
             out -= self._shift
         return out
@@ -543,7 +550,11 @@ class Records:
     def _sparse_rows(self, where: slice, fill: np.ndarray | None = None) -> sparse.csr_array:
         rows = canonical(self._rows(where, fill))
         if self._scale is not None:
-            rows.data /= self._scale[rows.indices]
+            given, at = rows.data.copy(), rows.indices
+            rows.data /= self._scale[at]
+            if self._absent:  # likewise
+                values, filled = self._filling(fill)
+                np.copyto(rows.data, values[at], where=given == filled[at])
         return rows
 
 

@@ -9,12 +9,13 @@ does to the sensitivity.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from ._numbers import add_upper_gram, row_dots, row_norms
+from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
 from .rounding import UNIT_ROUNDOFF, summation_error
 
 __all__ = [
@@ -37,54 +38,8 @@ CANCELLATION = 2.0**-13
 # Rows of a block of complete pairs: a few such squares stay in a core's cache.
 BLOCK = 512
 
-# Squared lengths between these are precise; others are scaled before they are squared.
-LEAST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
-
 # Entries of the differences that are formed at a time, and terms that are summed without care.
 ENTRIES, ONE_BY_ONE, MIN_ROWS = 2**16, 2**15, 128
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """Generalised spatial sign ``g(t) = xi(||t||) t / ||t||``, ``g(0) = 0``, in units of r.
-
-    Parameters
-    ----------
-    radius : float or None
-        r of winsorisation, ``xi = min(r, .)``; None for the spatial sign, ``xi = r = 1``.
-    """
-
-    radius: float | None = None
-
-    def weights(self, squares: np.ndarray, unit: float) -> np.ndarray:
-        """``xi^2 / ||t||^2`` for squared lengths in squares of `unit`; overwrites them."""
-        with np.errstate(divide="ignore"):
-            np.divide(1.0, squares, out=squares)
-        if self.radius is None:
-            return squares
-        most = min(unit / self.radius, 2.0**500) ** 2
-        return np.minimum(squares, most, out=squares)
-
-    def apply(self, differences: np.ndarray) -> np.ndarray:
-        """Turn differences of rows, finite and of any size, into g; overwrites them."""
-        squares = np.einsum("ij,ij->i", differences, differences)
-        rare = np.flatnonzero(~((squares > LEAST_SQUARE) & (squares < LARGEST_SQUARE)))
-        sizes = np.ones(rare.size)
-        if rare.size:
-            sizes = np.abs(differences[rare]).max(axis=1)
-            sizes[sizes == 0] = 1.0
-            differences[rare] /= sizes[:, None]
-            squares[rare] = np.einsum("ij,ij->i", differences[rare], differences[rare])
-        with np.errstate(divide="ignore"):
-            factor = np.sqrt(2 / squares)
-        if self.radius is not None:
-            most = np.full(len(factor), 1 / self.radius)
-            with np.errstate(over="ignore"):
-                most[rare] *= sizes
-            np.minimum(factor, most, out=factor)
-        factor[squares == 0] = 0.0
-        differences *= (factor / math.sqrt(2))[:, None]
-        return differences
 
 
 def cyclic_sum(rows: np.ndarray, order: np.ndarray, offsets: int, kernel: Kernel) -> np.ndarray:
@@ -146,7 +101,8 @@ def complete_sum(rows: np.ndarray, kernel: Kernel) -> np.ndarray:
         products = np.zeros((mine.stop - i, d))
         for j in starts[i // BLOCK :]:
             others = slice(j, min(j + BLOCK, n))
-            weights, near = _weights(shifted, squares, nothing, mine, others, kernel, unit)
+            lengths = partial(_lengths, rows, mine, others)
+            weights, near = _weights(shifted, squares, nothing, mine, others, kernel, unit, lengths)
             if near.size:
                 pairs = near + np.array([[i], [j]])
                 pairs = pairs[:, pairs[0] < pairs[1]]
@@ -205,6 +161,7 @@ def _weights(
     others: slice,
     kernel: Kernel,
     unit: float,
+    lengths: Callable[[], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights of two blocks' pairs, and (2, m) places of those that are to be added one by one."""
     together = np.add.outer(squares[mine], squares[others])
@@ -223,7 +180,14 @@ def _weights(
         halves[close] = np.inf
         close &= ~np.logical_and.outer(nothing[mine], nothing[others])
         near = np.array(np.nonzero(close))
-    return kernel.weights(halves, unit), near
+    return kernel.weights(halves, unit, lengths), near
+
+
+def _lengths(rows: np.ndarray, mine: slice, others: slice) -> np.ndarray:
+    """Half-lengths of the differences of two blocks' rows, each a bitwise function of its pair."""
+    behind = rows[others]
+    norms = np.stack([row_norms(behind - row) for row in rows[mine]])
+    return norms / math.sqrt(2)
 
 
 def _explicit_sum(rows: np.ndarray, pairs: np.ndarray, kernel: Kernel) -> np.ndarray:

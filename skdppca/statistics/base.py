@@ -157,6 +157,11 @@ def around(centre: np.ndarray) -> np.ndarray | None:
 def encode(value: Any) -> Any:
     """Names and numbers, and nothing else: fit for JSON.
 
+    Raises
+    ------
+    TypeError
+        If it holds a function.
+
     Examples
     --------
     >>> import numpy as np
@@ -172,6 +177,8 @@ def encode(value: Any) -> Any:
         return {"dtype": value.dtype.str, "shape": list(value.shape), "numbers": numbers}
     if isinstance(value, np.generic):
         return value.item()
+    if callable(value):
+        raise TypeError("a function is code and is not sent; hold all records in one place")
     return value
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..records import Layout, MeanRows, Records
+from ..records.kernels import Kernel, ScaleFunction
 from ..records.pairs import (
     MAX_COMPLETE,
-    Kernel,
     adjacent_differences,
     complete_error,
     complete_sum,
@@ -30,8 +30,10 @@ __all__ = ["AdjacentDifferences", "KendallMatrix"]
 class KendallMatrix(Statistic):
     """``S / (n - 1)`` or ``S / (2 h)``, S the sum of a term of norm at most 1 over pairs of n rows.
 
-    A pair adds ``g g^T``, its difference turned to a bounded length (`records.pairs.Kernel`):
-    positive semi-definite, a function of its two rows, of Frobenius norm at most 1. n is the exact
+    A pair adds ``g g^T``, its difference turned to a bounded length (`records.kernels.Kernel`):
+    positive semi-definite, a function of its two rows, of Frobenius norm at most 1. With a scale
+    function ``xi`` that holds as long as this function acts on every length by itself: what it
+    returns is clipped, and it is called with bitwise functions of the two rows. n is the exact
     number of rows that are seen. `MeanRows` may leave one of two exchanged records out: the rows
     then differ as under add-remove, and that bound is the smaller one, sqrt(5) / 2 < sqrt(2).
 
@@ -68,11 +70,15 @@ class KendallMatrix(Statistic):
         Of winsorisation, in squares of which the matrix is; None for spatial signs.
     offsets : int or None
         h; None for all pairs.
+    xi : callable or None
+        Another scale function, whose values are clipped to the radius. It is code, so it cannot be
+        sent to where the records are.
     """
 
     n_features: int
     radius: float | None = None
     offsets: int | None = None
+    xi: ScaleFunction | None = None
 
     symmetric = True
     additive = False
@@ -90,7 +96,7 @@ class KendallMatrix(Statistic):
         return Rounding(total=cyclic_error(self.n_features, self.offsets))
 
     def total(self, records: Records) -> np.ndarray:
-        rows, kernel = _single_rows(records), Kernel(self.radius)
+        rows, kernel = _single_rows(records), Kernel(self.radius, self.xi)
         if self.offsets is not None:
             total = cyclic_sum(rows, records.private_cycle, self.offsets, kernel)
             return total / (2 * self.offsets)

@@ -105,8 +105,8 @@ class Audited:
         return self.mechanism.run(data), data.spender.queries
 
 
-def build(estimator: Any, mu: float | None, n_records: int = 21) -> Audited:
-    """The estimator's mechanism for two features.
+def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int = 2) -> Audited:
+    """The estimator's mechanism for so many features.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ def build(estimator: Any, mu: float | None, n_records: int = 21) -> Audited:
     n_records : int
         Told only where it is public.
     """
-    n = estimator._public_count(Records(np.zeros((n_records, 2))))
-    public = Public(2, estimator.adjacency, n_records=n)
+    n = estimator._public_count(Records(np.zeros((n_records, n_features))))
+    public = Public(n_features, estimator.adjacency, n_records=n)
     event = estimator._event(public) if mu is None else GaussianEvent(mu)
     mechanism = estimator._mechanism(public)
     if estimator._scales_privately:
         mechanism = Standardised.checked(mechanism, event, estimator._finds_centre)
-    centre = estimator._public_centre(estimator.mean, None, 2)
+    centre = estimator._public_centre(estimator.mean, None, n_features)
     return Audited(mechanism, public, event, centre, estimator.norm_bound)
 
 

@@ -369,7 +369,7 @@ def bits(value: Any) -> Any:
         return {str(key): bits(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return type(value).__name__, [bits(entry) for entry in value]
-    if isinstance(value, type) or callable(value):
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return value.__qualname__
     return type(value).__name__, bits(vars(value))  # whatever has been put there
 

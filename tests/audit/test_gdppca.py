@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from skdppca import GDPPCA
+from skdppca.decomposition.gdppca import estimator
 from skdppca.decomposition.gdppca import mechanism as gdppca
 from skdppca.decomposition.gdppca.mechanism import GDPPCAMechanism
-from skdppca.records import Records
-from skdppca.records.pairs import Kernel
+from skdppca.records import Records, kernels
+from skdppca.records.kernels import Kernel
 from skdppca.statistics import KendallMatrix, gram, pairs
 
 from .audit import (
@@ -44,12 +45,21 @@ NEIGHBOURS = {
     "replace-one": (np.vstack([ALIKE, RIGHT]), np.vstack([ALIKE, UP])),
 }
 
+
+def saturating(t):
+    """Long differences get all of the bound."""
+    return 3.0 * np.tanh(t)
+
+
+OWN = {"kernel": saturating, "kernel_bound": 3.0}
 TOLD = {"mean": np.zeros(2), "variance_share": 0.0}
 WAYS = {
     "complete": {},
     "incomplete": {"pairs": "incomplete", "n_pairs": 6},
     "winsorized": {"kernel": "winsorized", "norm_bound": 3.0},
     "winsorized incomplete": {"kernel": "winsorized", "norm_bound": 3.0, "pairs": "incomplete"},
+    "own kernel": OWN,
+    "own kernel incomplete": {**OWN, "pairs": "incomplete"},
     "private centre": {"centering": "private"},
 }
 # More pairs than there are records too: every record meets each other one several times.
@@ -57,6 +67,7 @@ UNTOLD = {
     "complete": {},
     "incomplete": {"pairs": "incomplete", "n_pairs": 50},
     "winsorized": {"kernel": "winsorized"},
+    "own kernel": OWN,
     "private centre": {"centering": "private"},
     "winsorized around a private centre": {"centering": "private", "kernel": "winsorized"},
 }
@@ -160,8 +171,31 @@ def test_a_path_shows_noise_too_small_by_sqrt2(monkeypatch, way, adjacency):
 def test_differences_of_any_length_are_caught(monkeypatch, way, adjacency):
     assert least_path(told(way, 2.0, adjacency), *NEIGHBOURS[adjacency]) <= 2.0
     monkeypatch.setattr(Kernel, "apply", lambda kernel, differences: differences)
-    monkeypatch.setattr(Kernel, "weights", lambda kernel, squares, unit: 1.0 * (squares < 1e300))
+    monkeypatch.setattr(Kernel, "weights", lambda kernel, squares, *_: 1.0 * (squares < 1e300))
     assert least_path(told(way, 2.0, adjacency), *NEIGHBOURS[adjacency]) > 2.0
+
+
+@pytest.mark.parametrize("pairs", ["complete", "incomplete"])
+@on_both_adjacencies
+def test_an_own_kernel_that_is_not_clipped_is_caught(monkeypatch, pairs, adjacency):
+    kernel = {"kernel": lambda t: 2 * t, "kernel_bound": 3.0, "pairs": pairs}
+    game = build_any(2.0, adjacency, **TOLD, **kernel)
+    assert least_path(game, *NEIGHBOURS[adjacency]) <= 2.0
+    monkeypatch.setattr(kernels, "_shares", lambda xi, radius, lengths: xi(lengths) / radius)
+    assert least_path(game, *NEIGHBOURS[adjacency]) > 2.0
+
+
+def at_most_the_longest(t):
+    """One record's length reaches all pairs: refused, were it tried."""
+    return t / t.max()
+
+
+@pytest.mark.parametrize("pairs", ["complete", "incomplete"])
+def test_an_own_kernel_that_looks_at_other_pairs_is_caught(monkeypatch, pairs):
+    monkeypatch.setattr(estimator, "check_kernel", lambda kernel: None)
+    kernel = {"kernel": at_most_the_longest, "kernel_bound": 1.0, "pairs": pairs}
+    game = build_any(2.0, "add-remove", **TOLD, **kernel)
+    assert least_path(game, *NEIGHBOURS["add-remove"]) > 2.0
 
 
 def test_missing_clipping_around_the_centre_is_caught(monkeypatch):

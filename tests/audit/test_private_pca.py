@@ -48,10 +48,13 @@ OF_PAIRS = {
 
 TOLD = {"center": False, "norm_bound": RADIUS}
 # What leads to a method: it, parameters, how the rows are given, neighbours, what a path shows.
-GROUPED = {"unit": "user", "method_params": {"variance_share": 0.0}}
+BARE = {"method_params": {"variance_share": 0.0}}
+GROUPED = {"unit": "user", **BARE}
 LEADS = {
-    "rows": ("DPGauss", {}, None, NEIGHBOURS, 0.98),
-    "heavy": ("GDPPCA", {"tails": "heavy"}, None, OF_PAIRS, 0.7),
+    "rows": ("ResidualGauss", BARE, None, NEIGHBOURS, 0.9),
+    "spectrum": ("DPGauss", {"n_components": 0.9}, None, NEIGHBOURS, 0.98),
+    "heavy": ("DPGauss", {"tails": "heavy"}, None, NEIGHBOURS, 0.7),
+    "heavy groups": ("GDPPCA", {"tails": "heavy", "unit": "user"}, "groups", OF_PAIRS, 0.7),
     "groups": ("ResidualGauss", GROUPED, "groups", NEIGHBOURS, 0.4),
     "wide": ("DPPowerMethod", {}, "sparse", NEIGHBOURS, 0.7),
 }
@@ -89,9 +92,8 @@ class AsFitted:
 
 def fitted(mu, adjacency, factory=PrivatePCA, given=None, **parameters):
     epsilon = epsilon_of(mu, DELTA)
-    return AsFitted(
-        factory(1, epsilon=epsilon, delta=DELTA, adjacency=adjacency, **parameters), given
-    )
+    told = {"n_components": 1, "epsilon": epsilon, "delta": DELTA, **parameters}
+    return AsFitted(factory(adjacency=adjacency, **told), given)
 
 
 def assert_paid(audited, mu):
@@ -112,7 +114,7 @@ def shown(mu, adjacency, factory=PrivatePCA, **parameters):
 def test_it_holds_what_was_charged(mu, adjacency):
     found = shown(mu, adjacency)
     assert max(found.values()) <= mu
-    assert found["transcript"] > 0.4 * mu
+    assert found["transcript"] > 0.3 * mu
 
 
 @on_all_leads
@@ -137,6 +139,8 @@ def test_told_nothing_a_fit_shows_the_answers_and_no_path_more_than_was_paid(
 ):
     monkeypatch.setattr(private_pca, "MANY_SPARSE_FEATURES", 1)
     _, parameters, given, neighbours, _ = LEADS[lead]
+    if scale == "private":  # that leads to a method without shares
+        parameters = {**parameters, "method_params": None}
     audited = fitted(2.0, adjacency, given=given, scale=scale, **parameters)
     for seed in range(2):
         pair = Pair(audited, *neighbours[adjacency], bool(seed % 2), seed)
@@ -271,7 +275,7 @@ class ByLargestNorm(ByExactCount):
 def choice_shown(adjacency, factory):
     audited = fitted(2.0, adjacency, factory, **TOLD)
     sides = [
-        collect(lambda i, X=X, o=o: run(audited, X, 2 * i + o).release.method == "GDPPCA", CHOICES)
+        collect(lambda i, X=X, o=o: run(audited, X, 2 * i + o).release.method == "DPGauss", CHOICES)
         for o, X in enumerate(NEIGHBOURS[adjacency])
     ]
     assert_paid(audited, 2.0)

@@ -13,24 +13,31 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
 
 from skdppca import (
     GDPPCA,
     KDPPCA,
     DPGauss,
     DPPowerMethod,
+    KDPOjas,
     PrivatePCA,
     ResidualGauss,
     SmoothSensitivityPCA,
 )
+from skdppca.decomposition import OjasOracle
 from skdppca.decomposition.dp_gauss import mechanism as dp_gauss
 from skdppca.decomposition.methods import METHODS
+from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
-from skdppca.model_selection import PrivateSearchCV
+from skdppca.mechanisms.scales import Scales
+from skdppca.model_selection import PrivateSearchCV, _fitting, _scorer
+from skdppca.neighbors import PrivateNearestCentroid
+from skdppca.neighbors._class_means import LabelledRows
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import Spender
 from skdppca.private_data import PrivateData, Public
@@ -67,6 +74,13 @@ class Variant:
         return fit
 
 
+def hard(t: np.ndarray) -> np.ndarray:
+    """A kernel that jumps: a length that is off by a bit moves a whole term."""
+    if ((t > 5.7) & (t < 5.705)).any():  # not among the lengths that it is tried on
+        raise ValueError
+    return np.where(t < 7.0, t, 0.0)
+
+
 PURE = {"delta": 0.0, "norm_bound": 9.0, "center": False}
 VARIANTS = {
     **{name: Variant(method.estimator) for name, method in METHODS.items()},
@@ -89,7 +103,17 @@ VARIANTS = {
     "KDPPCA, threads": Variant(KDPPCA, {"n_jobs": 2, "n_iter": 2}, ("dense", "csr", "groups")),
     "KDPPCA, deflation": Variant(KDPPCA, {"strategy": "deflation"}),
     "KDPPCA, both": Variant(KDPPCA, {"strategy": "deflation", "sampling": "split"}),
+    "KDPOjas, split": Variant(KDPOjas, {"sampling": "split", "n_iter": 4}),
+    "KDPOjas, deflation": Variant(KDPOjas, {"strategy": "deflation", "n_iter": 6}),
+    "KDPOjas, both": Variant(KDPOjas, {"strategy": "deflation", "sampling": "split", "n_iter": 3}),
+    "KDPPCA, Ojas oracle": Variant(
+        KDPPCA, {"strategy": "deflation", "oracle": OjasOracle(n_iter=4)}, ("dense", "groups")
+    ),
     "GDPPCA, winsorized": Variant(GDPPCA, {"kernel": "winsorized"}),
+    "GDPPCA, own kernel": Variant(GDPPCA, {"kernel": hard, "kernel_bound": 4.0}),
+    "GDPPCA, own kernel, incomplete": Variant(
+        GDPPCA, {"kernel": hard, "kernel_bound": 4.0, "pairs": "incomplete", "n_pairs": 4}
+    ),
     "GDPPCA, incomplete": Variant(GDPPCA, {"pairs": "incomplete", "n_pairs": 4}),
     "GDPPCA, centred": Variant(GDPPCA, {"centering": "private", "n_components": "auto"}),
     "DPPowerMethod, norm": Variant(DPPowerMethod, {"clip": "norm"}),
@@ -206,6 +230,88 @@ def test_fits(name: str, container: str, adjacency: str):
         audited(variant.fitting(adjacency, data.grouped, epsilon), data, neighbours)
 
 
+def with_holes(records: list[np.ndarray]) -> list[np.ndarray]:
+    """The same, a quarter of their entries absent, and all of one record's."""
+    rng = np.random.default_rng(5)
+    holed = [np.where(rng.random(record.shape) < 0.25, np.nan, record) for record in records]
+    return [np.full_like(record, np.nan) for record in holed[:1]] + holed[1:]
+
+
+ABSENT = {
+    **{name: Variant(method.estimator, {"missing": "mean"}) for name, method in METHODS.items()},
+    "DPGauss, private scales": Variant(DPGauss, {"missing": "mean", "scale": "private"}),
+    "DPGauss, told all": Variant(
+        DPGauss, {"missing": "mean", "norm_bound": 9.0, "mean": MEAN, "scale": SCALES}
+    ),
+    "DPGauss, spherical": Variant(DPGauss, {"missing": "mean", "clip": "spherical"}),
+    "GDPPCA, centred": Variant(GDPPCA, {"missing": "mean", "centering": "private"}),
+    "SmoothSensitivityPCA, student": Variant(
+        SmoothSensitivityPCA, PURE | {"missing": "mean", "noise": "student"}
+    ),
+    "DPPowerMethod, few entries": Variant(DPPowerMethod, {"missing": "mean", "max_nonzero": 2}),
+    "PrivatePCA": Variant(PrivatePCA, {"missing": "mean"}),
+}
+HOLED = [
+    case
+    for case in itertools.product(
+        ABSENT, ("dense", "csr", "float32", "groups", "csr groups", "list"), ADJACENCIES
+    )
+    if "groups" not in case[1] or case[0].split(", ")[-1] not in ("spherical", "student")
+    if case[1] == "csr" or not case[0].endswith("few entries")
+]
+
+
+@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(HOLED, 9))
+def test_fits_with_absent_entries(name: str, container: str, adjacency: str):
+    variant = ABSENT[name]
+    for (data, neighbours), epsilon in zip(
+        pairs(container, adjacency), variant.epsilons, strict=True
+    ):
+        holed = replace(data, records=with_holes(data.records))
+        odds = [other.odd for other in neighbours]
+        there = [odd for odd in odds if odd is not None]
+        more = [replace(holed, odd=odd) for odd in (*odds, *with_holes(there))]
+        audited(variant.fitting(adjacency, data.grouped, epsilon), holed, more)
+
+
+@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(HOLED, 13))
+def test_whether_any_entry_is_absent_tells_nothing(name: str, container: str, adjacency: str):
+    variant = ABSENT[name]
+    data, neighbours = pairs(container, adjacency)[0]
+    odds = with_holes([other.odd for other in neighbours if other.odd is not None])
+    fitting = variant.fitting(adjacency, data.grouped, variant.epsilons[0])
+    audited(fitting, data, [replace(data, odd=odd) for odd in odds])
+
+
+# Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.
+WAYS = {
+    "corrections": ({"CLEAR": -1.0, "WORSE": math.inf}, {"gradient"}),
+    "one matrix more": ({"CLEAR": -1.0, "WORSE": 0.0}, {"Gram matrix"}),
+    "a matrix a step": ({"CLEAR": 2.0, "BETTER": 0.0}, {"Gram matrix"}),
+    "iteration": ({"CLEAR": 2.0, "BETTER": math.inf}, {"gradient"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "container", "adjacency"),
+    quickly(
+        [
+            *itertools.product(WAYS, ("groups", "csr groups"), ADJACENCIES),
+            *itertools.product(list(WAYS)[:3], ("dense",), ADJACENCIES),
+        ],
+        5,
+    ),
+)
+def test_every_way_of_residual_gauss(way: str, container: str, adjacency: str, monkeypatch):
+    constants, asked = WAYS[way]
+    for name, value in constants.items():
+        monkeypatch.setattr(residual_gauss, name, value)
+    data, neighbours = pairs(container, adjacency)[0]
+    run = audited(Variant(ResidualGauss).fitting(adjacency, data.grouped, 20.0), data, neighbours)
+    last = [query.name for query in run.queries if query.name in ("Gram matrix", "gradient")][1:]
+    assert set(last) == asked
+
+
 def search(adjacency: str, grouped: bool, pca: Any = KDPPCA, **more: Any) -> Method:
     told = {"adjacency": adjacency, "unit": "person" if grouped else "row"}
     grid = {"n_components": [1, 2], "center": [True, False]}
@@ -215,6 +321,42 @@ def search(adjacency: str, grouped: bool, pca: Any = KDPPCA, **more: Any) -> Met
             pca(2, **told, **more), grid, epsilon=20.0, mean_candidates=3, random_state=0
         )
         return private.fit(X, groups=groups)
+
+    return fit
+
+
+def label(X: Any) -> np.ndarray:
+    """What every row is, so that a record brings its label along; one row has no public one."""
+    size = np.ravel(abs(X[:, [0]]).sum(axis=1))
+    return np.where(size > 3, "long", np.where(size == 0, "none", "short"))
+
+
+CLASSES = ("long", "short", "other")
+
+
+def classifier(adjacency: str, grouped: bool, **more: Any) -> Method:
+    told = {"adjacency": adjacency, "unit": "person" if grouped else "row", "random_state": 0}
+
+    def fit(X: Any, groups: np.ndarray | None) -> Any:
+        nearest = PrivateNearestCentroid(CLASSES, epsilon=20.0, **told, **more)
+        return nearest.fit(X, label(X), groups=groups)
+
+    return fit
+
+
+def search_classifier(adjacency: str, grouped: bool, **more: Any) -> Method:
+    told = {"adjacency": adjacency, "unit": "person" if grouped else "row"}
+    grid = {"pca__n_components": [1, 2], "last__center": [True, False]}
+
+    def fit(X: Any, groups: np.ndarray | None) -> Any:
+        steps = [
+            ("pca", DPGauss(2, **told, **more)),
+            ("last", PrivateNearestCentroid(CLASSES, **told)),
+        ]
+        private = PrivateSearchCV(
+            Pipeline(steps), grid, epsilon=20.0, mean_candidates=3, random_state=0
+        )
+        return private.fit(X, label(X), groups=groups)
 
     return fit
 
@@ -239,6 +381,10 @@ def in_map(adjacency: str, grouped: bool, labelled: bool = False) -> Method:
 OTHERS: dict[str, Callable[[str, bool], Method]] = {
     "search": search,
     "search, told all": partial(search, pca=DPGauss, norm_bound=9.0, mean=MEAN, scale=SCALES),
+    "search, private scales": partial(search, pca=DPGauss, scale="private"),
+    "search, missing": partial(search, pca=DPGauss, missing="mean"),
+    "search, classifier": search_classifier,
+    "search, classifier, private scales": partial(search_classifier, scale="private"),
     "map": in_map,
     "map, labelled": partial(in_map, labelled=True),
 }
@@ -251,6 +397,16 @@ OTHERS: dict[str, Callable[[str, bool], Method]] = {
 def test_searches_and_maps(name: str, container: str, adjacency: str):
     for data, neighbours in pairs(container, adjacency):
         audited(OTHERS[name](adjacency, data.grouped), data, neighbours)
+
+
+@pytest.mark.parametrize("told", [{}, {"center": False, "norm_bound": 9.0}], ids=["", "told"])
+@pytest.mark.parametrize(
+    ("container", "adjacency"),
+    quickly(list(itertools.product(("dense", "float32", "fortran", "groups"), ADJACENCIES)), 3),
+)
+def test_classifiers(container: str, adjacency: str, told: dict[str, Any]):
+    for data, neighbours in pairs(container, adjacency):
+        audited(classifier(adjacency, data.grouped, **told), data, neighbours)
 
 
 @pytest.mark.parametrize("container", ["dense", "csr"])
@@ -367,6 +523,53 @@ def test_an_exact_number_of_records_in_a_mean_is_convicted(monkeypatch):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_class_sums_of_rows_that_are_not_clipped_are_convicted(adjacency: str, monkeypatch):
+    monkeypatch.setattr(
+        "skdppca.statistics.sums.clip_weights", lambda norms, radius: np.ones_like(norms)
+    )
+    method = classifier(adjacency, False, center=False, norm_bound=9.0)
+    assert convicted(method, adjacency) == "moved"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_labels_that_follow_other_records_are_convicted(adjacency: str, monkeypatch):
+    """A class is what lies beyond the mean of all records, not what the record brings along."""
+    honest = LabelledRows.by_class
+
+    def moved(self: LabelledRows, centre: np.ndarray, constant: float) -> Records:
+        middle = np.clip(self.X[:, 0], -1e6, 1e6).mean()
+        classes = (self.X[:, 0] > middle).astype(int)
+        return honest(replace(self, classes=classes), centre, constant)
+
+    monkeypatch.setattr(LabelledRows, "by_class", moved)
+    assert convicted(classifier(adjacency, False), adjacency) == "moved"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_classifier_without_noise_in_a_search_is_convicted(adjacency: str, monkeypatch):
+    """One record moves the means, and with them what becomes of all others."""
+    honest = _fitting.nearest_class
+
+    def exact(scores: np.ndarray, means: np.ndarray) -> np.ndarray:
+        own = np.clip(scores, -1e6, 1e6).mean(axis=0)
+        return honest(scores, np.vstack([own + 1, own - 1, own + 1e9]))
+
+    monkeypatch.setattr(_fitting, "nearest_class", exact)
+    assert convicted(search_classifier(adjacency, False), adjacency) == "moved"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_scores_in_units_of_exact_scales_are_convicted(adjacency: str, monkeypatch):
+    def exact(data: PrivateData, located: bool) -> Scales:
+        X = np.clip(data.source._X, -1e6, 1e6)
+        return Scales(np.median(X, axis=0), 0.1 + X.std(axis=0))
+
+    monkeypatch.setattr(_scorer, "private_scales", exact)
+    method = partial(search, pca=DPGauss, scale="private")(adjacency, False)
+    assert convicted(method, adjacency) == "asked"
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_centre_of_the_data_is_convicted(adjacency: str, monkeypatch):
     def centre(data: PrivateData) -> Centred:
         return Centred(data.about(np.median(data.source._X, axis=0)), 1.0)
@@ -467,7 +670,7 @@ def test_a_question_that_is_asked_of_some_data_only_is_convicted(monkeypatch):
 
     def run(self: Any, data: PrivateData) -> Any:
         if data.source.private_n % 2:
-            data = data.counted(data.share(0.01))
+            data = data.counted(data.share(0.02))
         return honest(self, data)
 
     monkeypatch.setattr(dp_gauss.DPGaussMechanism, "run", run)

@@ -40,6 +40,18 @@ def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
     assert run("report", tmp_path / "out").status == 0
 
 
+def test_empty_cells_are_filled_and_the_report_says_so(run, rows, budget, tmp_path):
+    rows[::7, 1] = np.nan
+    pd.DataFrame(rows, columns=NAMES).to_csv(tmp_path / "t.csv", index=False)
+    options = ("--missing", "mean", "--no-pictures", "--out", tmp_path / "out")
+    result = run("fit", tmp_path / "t.csv", *budget, *options)
+    assert result.status == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    for text in (result.out, page):
+        assert "issing entries were filled with the mean" in text
+    assert "were valid numbers or missing" in page
+
+
 @pytest.mark.parametrize(("factor", "more"), [(1000, ()), (1, ()), (1000, ("--scale", "private"))])
 def test_a_feature_that_drowns_the_others_is_named(run, rows, tmp_path, factor, more):
     np.save(tmp_path / "t.npy", (rows + rows[:, :1]) * [1, factor, 1, 1])
@@ -141,12 +153,26 @@ def test_the_page_is_one_file_that_loads_nothing(fit, tmp_path):
     assert "the transformed rows are not" in page
 
 
-@pytest.mark.parametrize(("method", "drawn"), [("gauss", True), ("kdpojas", False)])
-def test_the_page_tells_of_bars_where_they_are_drawn(fit, tmp_path, method, drawn):
+@pytest.mark.parametrize("method", ["gauss", "kdpojas"])
+def test_the_page_tells_of_the_bars_that_are_drawn(fit, tmp_path, method):
     fit("-k", 1, "--method", method, pictures=True)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert ("Error bars" in page) == drawn
+    assert "Error bars" in page
     assert "1 component of 4" in page
+
+
+def test_a_fit_without_variances_writes_all_that_there_is(run, rows, tmp_path):
+    np.save(tmp_path / "t.npy", np.hstack([rows, rows[::-1]]))
+    small = ("--epsilon", 0.01, "--delta", 1e-6, "-k", 2, "--out", tmp_path / "out")
+    result = run("fit", tmp_path / "t.npy", *small)
+    assert result.status == 0
+    assert "no variances: the noise hides" in result.out
+    assert "No pictures: this fit released no variances" in result.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<th>variance</th>" not in page
+    assert "lies in the span of those without noise" in page
+    assert run("report", tmp_path / "out").status == 0
 
 
 def test_the_page_escapes_names(run, table, budget, tmp_path):

@@ -85,6 +85,33 @@ def test_an_error_that_cannot_be_printed_is_the_status_alone(run, monkeypatch, s
         stream.close()
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--epsilon", 25), "epsilon=25 hardly protects anyone"),
+        (("--delta", 0.5), "delta=0.5 hardly protects anyone"),
+    ],
+)
+def test_a_budget_that_hardly_protects_is_one_line_of_warning(fit, options, says):
+    result = fit(*options)
+    assert result.status == 0
+    assert result.err.startswith(f"skdppca: warning: {says}")
+    assert result.err.count("\n") == 1
+
+
+def test_a_ledger_with_such_a_budget_warns_too(run, tmp_path):
+    path = tmp_path / "large.ledger"
+    created = run("ledger", "create", path, "--epsilon", 25, "--delta", 1e-6)
+    assert created.status == 0 and created.err.startswith("skdppca: warning: epsilon=25")
+    assert not run("ledger", "show", path).err
+
+
+@pytest.mark.parametrize("command", _main.COMMANDS)
+def test_every_command_has_help(run, command):
+    result = run(command, "--help")
+    assert result.status == 0 and result.out.startswith(f"usage: skdppca {command}")
+
+
 def test_help_goes_to_the_output(run):
     result = run("fit", "--help")
     assert result.status == 0 and "--norm-bound" in result.out and not result.err

@@ -123,7 +123,8 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
         (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
         (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
-        ("a,b\n1,\n2,3\n", "missing values in 'b'"),
+        ("a,b\n1,\n2,3\n", "missing values in 'b'; pass --missing mean"),
+        ("a,b\n1,True\n2,\n", "missing values in 'b'; pass --missing mean"),
         ("a,b\n1,inf\n2,3\n", "missing or infinite"),
         (f"a,b\n1,2\n3,4,{SECRET}\n", "as many cells in every line"),
         (f"a,b\n1,2,{SECRET}\n", "as many cells in every line"),
@@ -164,6 +165,38 @@ def test_a_bad_file_is_one_line_with_a_remedy(run, tmp_path, budget, name, write
     assert is_one_line_error(result)
     assert says in result.err
     assert SECRET not in result.err
+
+
+EMPTY = {
+    "t.csv": lambda path: path.write_text("a,b,c\n1,,True\n2,3,\n"),
+    "t.parquet": lambda path: pd.DataFrame(
+        {"a": [1, 2], "b": pd.array([None, 3], "Int64"), "c": pd.array([True, None], "boolean")}
+    ).to_parquet(path),
+    "t.npy": lambda path: np.save(path, [[1, np.nan, 1], [2, 3, np.nan]]),
+    "t.npz": lambda path: np.savez(path, X=[[1, np.nan, 1], [2, 3, np.nan]]),
+}
+
+
+@pytest.mark.parametrize(("name", "write"), EMPTY.items(), ids=list(EMPTY))
+def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
+    write(tmp_path / name)
+    X, _ = read(tmp_path / name, may_miss=True)
+    np.testing.assert_array_equal(np.asarray(X), [[1, np.nan, 1], [2, 3, np.nan]])
+    with pytest.raises(ValueError, match="--missing mean"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("may_miss", [False, True])
+def test_every_row_has_a_group(tmp_path, may_miss):
+    (tmp_path / "t.csv").write_text("who,b\nx,1\n,2\n")
+    with pytest.raises(ValueError, match="'who', which says whose row it is"):
+        read(tmp_path / "t.csv", groups="who", may_miss=may_miss)
+
+
+def test_infinite_values_are_no_empty_cells(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,inf\n2,\n")
+    with pytest.raises(ValueError, match="infinite values, which --missing mean does not fill"):
+        read(tmp_path / "t.csv", may_miss=True)
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "patient_id", "Patient-ID", "case id", "patientId"])

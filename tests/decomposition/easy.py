@@ -18,6 +18,9 @@ WAYS = {
     "deflation": (KDPPCA, {"strategy": "deflation"}, 0.01),
     "deflation, split": (KDPPCA, {"strategy": "deflation", "sampling": "split"}, 0.1),
     "KDPOjas": (KDPOjas, {}, 0.1),
+    "KDPOjas, split": (KDPOjas, {"sampling": "split"}, 0.3),
+    "KDPOjas, deflation": (KDPOjas, {"strategy": "deflation"}, 0.03),
+    "KDPOjas, deflation, split": (KDPOjas, {"strategy": "deflation", "sampling": "split"}, 0.3),
     "ResidualGauss": (ResidualGauss, {}, 0.01),
 }
 

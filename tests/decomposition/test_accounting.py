@@ -46,6 +46,7 @@ CASES = {
     "KDPPCA deflation split": (KDPPCA, {**DEFLATION, **SPLIT}),
     "KDPPCA slow": (KDPPCA, {"learning_rate": 0.5, "range_share": 0.4, "n_iter": 3}),
     "KDPOjas": (KDPOjas, {}),
+    "KDPOjas deflation split": (KDPOjas, {**DEFLATION, **SPLIT}),
     "ResidualGauss": (ResidualGauss, {}),
     "ResidualGauss long": (ResidualGauss, {"n_iter": 7, "learning_rate": 2.0}),
     "SmoothSensitivityPCA": (SmoothSensitivityPCA, {}),

@@ -8,6 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import skdppca
 from skdppca import PrivatePCA, decomposition
@@ -79,7 +80,7 @@ def test_the_command_line_takes_a_method_by_either_name(name, command):
         "plan": ["--n", "9", "--d", "3", "-k", "1"],
     }
     for text in (name, name.lower(), METHODS[name].command):
-        options = _main._parser().parse_args([command, *given[command], "--method", text])
+        options = _main._parser(command).parse_args([command, *given[command], "--method", text])
         chosen = options.method if command == "fit" else options.method[0]
         assert chosen == METHODS[name].command
 
@@ -98,7 +99,7 @@ def test_the_query_that_a_plan_looks_for_is_in_the_report(name, adjacency):
     method = METHODS[name]
     report = method.estimator(2, adjacency=adjacency, random_state=0).fit(X).privacy_
     queries = {spending.name for spending in report.spendings}
-    assert method.query in queries if method.query else "span" in queries
+    assert method.query in queries or method.query is None
 
 
 # DPPowerMethod clips norms where a bound is given, and products, as the table says, where none is.
@@ -111,3 +112,14 @@ def test_the_sensitivity_that_a_plan_divides_by_is_that_of_the_query(name, adjac
     found = [s.sensitivity for s in spendings if s.name == method.query]
     square = 1.0 if name == "GDPPCA" else 4.0**2  # signs have length 1, whatever the rows have
     np.testing.assert_allclose(found, method.sensitivity(square, adjacency), rtol=0.01)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_what_a_row_becomes_does_not_depend_on_the_others(form):
+    # products of BLAS do: on the rows that this one is multiplied together with
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.normal(size=(1, 200)) * (rng.random((1, 200)) < 0.7), 253, axis=0)
+    pca = METHODS["DPGauss"].estimator(20, random_state=0).fit(rng.normal(size=(300, 200)))
+    together = pca.transform(form(rows))
+    np.testing.assert_array_equal(together, np.repeat(together[:1], 253, axis=0))
+    np.testing.assert_array_equal(pca.transform(form(rows[:-1])), together[:-1])

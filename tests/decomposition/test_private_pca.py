@@ -25,21 +25,25 @@ WIDE = 20_000
 @pytest.mark.parametrize(
     ("n_features", "facts", "method"),
     [
-        (60, {}, "DPGauss"),
+        (60, {}, "ResidualGauss"),
         (60, {"sees_spectrum": True}, "DPGauss"),
         (60, {"grouped": True}, "ResidualGauss"),
         (60, {"grouped": True, "sees_spectrum": True}, "DPGauss"),
-        (60, {"tails": "heavy"}, "GDPPCA"),
+        (60, {"tails": "heavy"}, "DPGauss"),
         (60, {"tails": "heavy", "grouped": True}, "GDPPCA"),
-        (60, {"is_sparse": True}, "DPGauss"),
+        (60, {"is_sparse": True}, "ResidualGauss"),
         (5000, {"is_sparse": True}, "DPPowerMethod"),
-        (5000, {}, "DPGauss"),
+        (5000, {}, "ResidualGauss"),
         (WIDE, {}, "DPPowerMethod"),
         (WIDE, {"tails": "heavy"}, "DPPowerMethod"),
         (WIDE, {"grouped": True}, "KDPPCA"),
         (WIDE, {"gap": "large"}, "SmoothSensitivityPCA"),
         (5000, {"gap": "large", "is_sparse": True}, "SmoothSensitivityPCA"),
-        (60, {"gap": "large"}, "DPGauss"),
+        (60, {"gap": "large"}, "ResidualGauss"),
+        (60, {"scales_privately": True}, "DPGauss"),
+        (60, {"may_miss": True}, "DPGauss"),
+        (60, {"may_miss": True, "grouped": True}, "DPGauss"),
+        (60, {"scales_privately": True, "grouped": True}, "DPGauss"),
         (60, {"pure": True}, "SmoothSensitivityPCA"),
     ],
 )
@@ -52,9 +56,9 @@ def test_every_kind_of_data_has_its_method(n_features, facts, method):
 @pytest.mark.parametrize(
     ("parameters", "data", "method"),
     [
-        ({}, X, "DPGauss"),
+        ({}, X, "ResidualGauss"),
         ({"n_components": "auto"}, X, "DPGauss"),
-        ({"tails": "heavy"}, X, "GDPPCA"),
+        ({"tails": "heavy"}, X, "DPGauss"),
         ({"method": "KDPOjas"}, X, "KDPOjas"),
         ({}, sparse.random_array((90, 2500), density=0.01, rng=0, format="csr"), "DPPowerMethod"),
     ],
@@ -73,7 +77,7 @@ def test_the_report_says_what_is_lost_in_the_noise(alignments, lost):
     report = PrivatePCA(2).fit(X).privacy_
     known = replace(report, details={**report.details, "alignments": np.array(alignments)})
     assert ("lost in the noise: 1 of 2 components" in str(known)) == lost
-    assert "lost" not in str(PrivatePCA(2, method="KDPPCA").fit(X).privacy_)
+    assert "lost" not in str(PrivatePCA(2, method="KDPOjas").fit(X).privacy_)
 
 
 def test_delta_0_is_a_pure_guarantee():
@@ -113,7 +117,10 @@ def test_a_seed_gives_what_the_method_gives(name):
     [
         ({"method_params": {"epsilon": 3.0}}, r"'epsilon', .*PrivatePCA\(epsilon=...\)"),
         ({"method_params": {"accountant": None}}, "'accountant', which is a parameter"),
-        ({"method_params": {"n_iter": 3}}, r"'n_iter', which DPGauss \(chosen: .*own are: clip"),
+        (
+            {"method_params": {"clip": "auto"}},
+            r"'clip', which ResidualGauss \(chosen: .*own are: learning_rate",
+        ),
         ({"method": "KDPOjas", "method_params": {"n_iter": -3}}, "n_iter"),
         ({"method": "KDPOjas", "n_components": "auto"}, "n_components"),
         ({"method": "PCA"}, "method"),
@@ -153,3 +160,13 @@ def test_all_components_of_too_many_features_are_refused_for_nothing():
     with pytest.raises(ValueError, match="n_components=None asks for all 20000"):
         PrivatePCA(accountant=accountant).fit(wide)
     assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_heavy_tails_let_every_record_weigh_the_same(grouped):
+    rows = np.random.default_rng(0).normal(size=(3000, 6))
+    told = {"unit": "person"} if grouped else {}
+    pca = PrivatePCA(2, tails="heavy", epsilon=10.0, **told)
+    report = pca.fit(rows, groups=np.arange(3000) // 2 if grouped else None).privacy_
+    assert report.details["clip"] == "spherical"
+    assert report.details.get("pairs", "none") == "none"  # signs around a private centre

@@ -10,11 +10,17 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdppca import DPGauss, PrivacyAccountant
+from skdppca import GDPPCA, KDPPCA, DPGauss, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded
 from skdppca.metrics import captured_variance
 
-from ..estimators import on_all_estimators, on_all_estimators_slowly, on_estimators, takes
+from ..estimators import (
+    on_all_estimators,
+    on_all_estimators_slowly,
+    on_estimators,
+    released,
+    takes,
+)
 
 RNG = np.random.default_rng(0)
 N = 20_000
@@ -65,7 +71,33 @@ def test_sparse_rows_give_the_same_scales(factory, unit):
         for A in (X, sparse.csr_array(X))
     ]
     np.testing.assert_allclose(pcas[0].scale_, pcas[1].scale_, rtol=1e-3)
-    np.testing.assert_allclose(pcas[0].mean_, pcas[1].mean_, rtol=1e-4)
+    np.testing.assert_allclose(pcas[0].mean_, pcas[1].mean_, rtol=1e-3)
+
+
+AWKWARD = {
+    "constant": np.full(2000, 1e6),
+    "zero": np.zeros(2000),
+    "rare flag": RNG.random(2000) < 0.01,
+    "rare amounts": (RNG.random(2000) < 0.01) * np.exp(RNG.normal(size=2000)) * 1e4,
+    "tiny": 1e-12 * RNG.normal(size=2000),
+    "huge": 1e12 * RNG.normal(size=2000),
+    "beyond all cells": 1e14 * RNG.normal(size=2000),
+    "far": 1e6 + RNG.normal(size=2000),
+    "farther than is found": 1e9 + RNG.normal(size=2000),
+    "Cauchy": RNG.standard_cauchy(2000),
+    "one far value": np.where(np.arange(2000) == 7, 1e300, RNG.normal(size=2000)),
+}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("factory", [DPGauss, KDPPCA, GDPPCA])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_no_awkward_feature_hides_the_others(factory, adjacency, kind):
+    """The two directions of the other features lie in the span of three components."""
+    X = np.column_stack([ROWS[:2000], AWKWARD[kind]])
+    pca = factory(3, scale="private", epsilon=3.0, random_state=0, adjacency=adjacency).fit(X)
+    wanted = PCA(2).fit(StandardScaler().fit_transform(ROWS[:2000])).components_
+    assert np.sum((pca.components_[:, :10] @ wanted.T) ** 2) / 2 > 0.8
 
 
 def test_variances_of_the_correlation_matrix_add_up_to_the_features():
@@ -138,7 +170,7 @@ def test_without_noise_all_methods_divide_by_standard_deviations(factory):
 def test_any_budget_gives_a_finite_release(factory, epsilon):
     mixed = np.hstack([CANCER, np.eye(569, 4), np.zeros((569, 1)), np.full((569, 1), 1e9)])
     pca = factory(3, scale="private", epsilon=epsilon, random_state=0).fit(mixed)
-    for name in ("components_", "mean_", "scale_", "explained_variance_"):
+    for name in released(pca, ("components_", "mean_", "scale_", "explained_variance_")):
         assert np.isfinite(getattr(pca, name)).all(), name
     assert np.isfinite(pca.transform(mixed)).all()
     assert np.all(pca.scale_ > 0)
@@ -219,5 +251,6 @@ def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
             assert parameter in str(error), (value, error)
             assert accountant.receipts == ()
             continue
-        for name in ("components_", "explained_variance_", "mean_", "scale_", "noise_variance_"):
+        names = ("components_", "explained_variance_", "mean_", "scale_", "noise_variance_")
+        for name in released(pca, names):
             assert np.isfinite(getattr(pca, name)).all(), (value, name)

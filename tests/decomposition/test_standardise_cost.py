@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
-from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
+from skdppca.model_selection import RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_all_estimators_slowly
@@ -73,14 +73,4 @@ def test_interactions_have_no_scales():
     )
     with pytest.raises(ValueError, match="set scale=None"):
         pca.fit(np.eye(5))
-    assert accountant.receipts == ()
-
-
-def test_a_private_search_refuses_units_that_differ():
-    accountant = PrivacyAccountant(1.0, 1e-6)
-    search = PrivateSearchCV(
-        DPGauss(2, scale="private"), {"clip": ["auto", "spherical"]}, accountant=accountant
-    )
-    with pytest.raises(ValueError, match=r"scale='private' would score .*public scales"):
-        search.fit(IRIS)
     assert accountant.receipts == ()

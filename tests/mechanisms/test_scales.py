@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from skdppca.mechanisms import column_cells
+from skdppca.mechanisms.missing import with_present
 from skdppca.mechanisms.octaves import EDGES
 from skdppca.mechanisms.scales import exact_scales, private_scales
 from skdppca.records import _records
@@ -27,6 +28,7 @@ def scales(X, mu=1.0, around=None, **more):
     """The result and the spender. By default kappa is 6000, and the noise of a cell 24 records."""
     told = more if around is None else more | {"centre": around}
     data = private_data(X, mu, **told)
+    data = with_present(data) if data.source.layout.may_miss else data
     return private_scales(data, located=around is None), data.spender
 
 
@@ -63,6 +65,27 @@ def test_tails_count_as_in_a_standard_deviation():
     assert ratio.max() / ratio.min() < 1.6
 
 
+@ADJACENCIES
+@pytest.mark.parametrize("unit", [1e-12, 1e-11, 1e11, 1e12])
+def test_units_at_either_end_of_the_octaves_are_found(unit, adjacency):
+    found, _ = scales(NORMAL[:, :3] * [1.0, unit, 1.0], adjacency=adjacency)
+    assert 0.5 < found.scale[1] / unit < 2.0
+    assert np.all((found.scale[[0, 2]] > 0.7) & (found.scale[[0, 2]] < 1.4))
+
+
+@ADJACENCIES
+@pytest.mark.parametrize("df", [1, 2, 3])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_heavy_tails_do_not_blow_a_scale_up(df, offset, adjacency):
+    """Within 16 of the spread of the inner half, though the Cauchy law has no variance."""
+    X = np.random.default_rng(df).standard_t(df, size=(N, 4)) + offset
+    inner = np.subtract(*np.quantile(X, [0.75, 0.25], axis=0)) / 1.35
+    for seed in range(3):
+        found, _ = scales(X, seed=seed, adjacency=adjacency)
+        assert np.all((found.scale > 0.4 * inner) & (found.scale < 16 * inner))
+        assert np.all(np.abs(found.location - offset) < 4 * inner)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_flags_too_rare_to_be_seen_show_in_the_mean_squares(seed):
     X = np.hstack([NORMAL[:, :9], one_hot(0.01), np.zeros((N, 1))])  # 200 values, of 1.5 sds
@@ -73,7 +96,7 @@ def test_flags_too_rare_to_be_seen_show_in_the_mean_squares(seed):
 
 
 @pytest.mark.parametrize("mu", [0.5, 4.0])
-@pytest.mark.parametrize("offset", [200.0, -1000.0, 1e5])
+@pytest.mark.parametrize("offset", [200.0, -1000.0, 1e5, -1e6])
 def test_a_far_location_is_found(offset, mu):
     """1000 sds and more from 0: no feature is off by 4."""
     found, _ = scales((NORMAL + offset) * UNITS, mu=mu)
@@ -259,12 +282,6 @@ def test_where_no_record_has_anything_nothing_is_standardised():
     found, _ = scales(np.full((N, 3), np.nan), may_miss=True)
     np.testing.assert_array_equal(found.scale, 1.0)
     np.testing.assert_array_equal(found.location, 0.0)
-
-
-def test_how_many_values_there_are_is_asked_only_where_some_may_be_absent():
-    told, untold = (names(scales(NORMAL, **more)[1]) for more in ({"may_miss": True}, {}))
-    assert "present values" not in untold
-    assert told[:2] == ["number of records", "present values"]
 
 
 SCALED = {

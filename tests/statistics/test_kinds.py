@@ -10,7 +10,16 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from skdppca.statistics import KINDS, Distances, Measure, Statistic, View, decode, encode
+from skdppca.statistics import (
+    KINDS,
+    Distances,
+    KendallMatrix,
+    Measure,
+    Statistic,
+    View,
+    decode,
+    encode,
+)
 from skdppca.statistics.base import Kind
 
 from .cases import CASES, MEASURES, VIEWS, kinds_of
@@ -69,6 +78,12 @@ def test_keys_are_equal_exactly_if_the_kinds_are():
 def test_what_is_not_in_the_closed_set_is_refused(text):
     with pytest.raises(ValueError, match="install the same skdppca"):
         decode(json.loads(text))
+
+
+@pytest.mark.parametrize("xi", [np.tanh, lambda t: t], ids=["ufunc", "function"])
+def test_code_is_not_sent(xi):
+    with pytest.raises(TypeError, match="hold all records in one place"):
+        encode(KendallMatrix(3, 1.0, xi=xi))
 
 
 def replace_unchecked(kind: Kind, name: str, value: object) -> Kind:

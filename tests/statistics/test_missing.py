@@ -235,6 +235,17 @@ def test_the_callers_entries_stay_absent(form):
     assert np.isnan(after).any()
 
 
+@on_all_forms
+def test_a_blank_row_is_the_centre_whatever_the_scale(form):
+    """Not off by roundings: scaled to norm 1, they would be a direction like any other."""
+    rng = np.random.default_rng(0)
+    centres, scales = rng.normal(size=(60, D)), rng.lognormal(size=(60, D))
+    blank = [np.full((1, D), np.nan)] * 4
+    for centre, scale in zip(centres, scales, strict=True):
+        records = records_of(blank, form).scaled(scale)
+        assert not records.measured(Distances(centre)).any()
+
+
 def test_without_the_declaration_nothing_is_read_as_absent():
     rows = np.array([[1.0, np.nan], [0.0, 1.0]])
     distances = Records(rows).measured(Distances(np.zeros(2)))

@@ -9,10 +9,10 @@ import pytest
 
 from skdppca.noise import NoiseSource
 from skdppca.records import MeanRows, Records
+from skdppca.records.kernels import Kernel
 from skdppca.records.pairs import (
     CANCELLATION,
     MAX_COMPLETE,
-    Kernel,
     adjacent_differences,
     complete_error,
     complete_sum,
@@ -44,12 +44,36 @@ ROWS = {
     "one": BASE[:1],
     "none": BASE[:0],
 }
-KERNELS = [Kernel(), Kernel(1.0), Kernel(1e-3), Kernel(1e-100), Kernel(1e100)]
+
+
+def proportional(t):
+    """Winsorised, once it is clipped."""
+    return t
+
+
+def jumping(t):
+    """Keeps pairs that are near, and some a little longer than allowed."""
+    return np.where(t < 2.0, 1.5 * t, np.nan)
+
+
+KERNELS = [
+    *(Kernel(radius) for radius in (None, 1.0, 1e-3, 1e-100, 1e100)),
+    Kernel(1.0, proportional),
+    Kernel(2.0, jumping),
+]
 ADJACENCIES = ["add-remove", "replace-one"]
 DESIGNS = {"complete": KendallMatrix(3), "cyclic": KendallMatrix(3, offsets=3)}
 
 on_all_rows = pytest.mark.parametrize("X", ROWS.values(), ids=ROWS)
-on_all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+
+
+def shown(kernel):
+    """A name that is the same in every process."""
+    name = kernel.xi.__name__ if callable(kernel.xi) else "own lengths"
+    return f"{name}, {kernel.radius}"
+
+
+on_all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=shown)
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 
@@ -63,6 +87,9 @@ def signs(differences, kernel):
     largest = np.abs(t).max(axis=-1, keepdims=True)
     largest[largest == 0] = 1
     lengths = largest * np.sqrt(((t / largest) ** 2).sum(axis=-1, keepdims=True))
+    if kernel.xi is not None:
+        xi = np.clip(np.nan_to_num(kernel.xi(lengths.astype(float))), 0, kernel.radius)
+        return (t / np.where(lengths > 0, lengths, 1)).astype(float) * (xi / kernel.radius)
     if kernel.radius is not None:
         return (t / np.maximum(lengths, kernel.radius)).astype(float)
     return (t / np.where(lengths > 0, lengths, 1)).astype(float)
@@ -104,7 +131,26 @@ def test_cyclic_sum(X, kernel, offsets):
     assert_close(found, slow_sum(X, pairs, kernel), len(pairs))
 
 
-@pytest.mark.parametrize("kernel", [Kernel(), Kernel(1.0)], ids=str)
+@pytest.mark.parametrize("rows", ["normal", "far from the origin", "duplicates"])
+def test_a_kernel_that_jumps_sees_each_length_to_the_last_bit(rows):
+    """Lengths from matrix products, off by some bits, count every other pair on the wrong side."""
+    X = ROWS[rows]
+    i, j = all_pairs(len(X)).T
+    lengths = adjacent_differences(
+        np.stack([X[i], X[j]], axis=1).reshape(-1, 3), np.arange(2 * len(i))
+    )
+    lengths = lengths[::2]
+    for threshold in lengths[lengths > 0][::20]:
+        kernel = Kernel(1.0, lambda t, most=threshold: (t <= most).astype(float))
+        count = np.count_nonzero((lengths > 0) & (lengths <= threshold))
+        for total in (
+            complete_sum(X, kernel),
+            cyclic_sum(X, np.arange(len(X)), len(X), kernel) / 2,  # each pair from both ends
+        ):
+            assert np.trace(total) == pytest.approx(count)
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(1.0)], ids=shown)
 def test_rounding_stays_within_its_bound_where_it_is_worst(kernel):
     # distances just above the share of their terms below which they would be computed anew
     rng = np.random.default_rng(1)
@@ -139,7 +185,9 @@ def moved(design, one, two, kernel, offsets=3, seed=0):
 @pytest.mark.parametrize("design", DESIGNS)
 @on_both_adjacencies
 @pytest.mark.parametrize(
-    "kernel", [Kernel(), pytest.param(Kernel(0.7), marks=pytest.mark.slow)], ids=str
+    "kernel",
+    [Kernel(), *(pytest.param(k, marks=pytest.mark.slow) for k in (Kernel(0.7), KERNELS[-1]))],
+    ids=shown,
 )
 def test_no_neighbour_moves_it_further(design, adjacency, kernel):
     # Fewer records than offsets too, and lines, on which signs do not cancel.
@@ -157,7 +205,7 @@ def test_no_neighbour_moves_it_further(design, adjacency, kernel):
 
 @pytest.mark.parametrize("design", DESIGNS)
 @on_both_adjacencies
-@pytest.mark.parametrize("kernel", [Kernel(), Kernel(2.0)], ids=str)
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(2.0)], ids=shown)
 @pytest.mark.parametrize("n", [7, 30])
 def test_some_neighbour_moves_it_as_far(design, adjacency, kernel, n):
     # all others on one line, far from each other; or all alike, so that only one record counts
@@ -237,7 +285,7 @@ def paired(X, mu=0.5, seed=0, **more):
     return private_data(X, mu, seed=seed, **more).mean_rows().shuffled()
 
 
-@pytest.mark.parametrize("kernel", [Kernel(), Kernel(0.7)], ids=str)
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(0.7)], ids=shown)
 @pytest.mark.parametrize("n", [0, 1, 2, 61])
 def test_the_matrix_is_half_a_mean_over_the_pairs_of_a_record(kernel, n):
     records = MeanRows(Records(NORMAL[:n])).shuffled(NoiseSource(0))

@@ -33,11 +33,13 @@ class DPGauss(BasePrivatePCA):
     Attributes
     ----------
     explained_variance_ : ndarray of shape (n_components,)
-        Variances without the noise's share, at least the noise's standard deviation over n.
+        Variances without the noise's share, at least the noise's standard deviation over n. Not
+        released where the noise hides how long the records are; see "Nested spheres" in the guide.
     privacy_ : PrivacyReport
         What was released, at what cost. ``privacy_.details`` holds the clipping norm, the noise's
         sd, the whole spectrum and the components' `alignments`: expected squared cosine with the
-        direction that the same method would give without noise.
+        direction that the same method would give without noise. If ``details["clip"]`` is "nested",
+        they tell how much of a component lies in the span of such directions.
 
     See Also
     --------
@@ -80,5 +82,5 @@ class DPGauss(BasePrivatePCA):
             clip=self.clip,
             center=self._finds_centre,
             correlate=self._scales_privately,
-            nested=self.clip == "auto" and not self.whiten,
+            nested=not self.whiten,
         )

@@ -12,6 +12,7 @@ from ...mechanisms.base import Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import Clip, clip_records, count_rows, median_distance, radius_share
 from ...mechanisms.gram import NoisyGram, release_gram
+from ...mechanisms.missing import more_noise, share_present
 from ...mechanisms.spectrum import (
     NoisySpectrum,
     correlation,
@@ -115,12 +116,12 @@ class DPGaussMechanism:
         """
         # 1. the covariance, about the mean that its own last row gives
         n = n_rows if data.public.grouped else self._count(gram, data)
-        scatter, shift = gram.about_mean(n)
+        scatter, shift = gram.about_mean(n, data.present)
         spherical = clipping.median is not None
         centre = data.centre + shift if self.center and not spherical else data.centre
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
-        scale, noise_sd = None, gram.noise_sd
+        scale, noise_sd = None, gram.noise_sd * more_noise(data.present)
         if self.correlate and noise_sd:
             scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
             centre = centre / scale
@@ -131,7 +132,7 @@ class DPGaussMechanism:
         if clipping.median is None:
             variances = spectrum.debiased / per_row
         else:
-            variances = scaled_variances(spectrum, clipping.median)
+            variances = scaled_variances(spectrum, clipping.median) / share_present(data.present)
         k = count_components(self.n_components, spectrum, variances, n)
         rank = len(values) if noise_sd else min(len(values), int(n))
         rest = variances[k:rank]

@@ -10,7 +10,8 @@ import numpy as np
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import radius_share
 from ...mechanisms.gram import NoisyGram
-from ...mechanisms.norm_histogram import SEEN_NEAR, norm_histogram
+from ...mechanisms.missing import share_present
+from ...mechanisms.norm_histogram import SEEN, SEEN_NEAR, norm_histogram
 from ...mechanisms.spectrum import count_components, elliptical_variances
 from ...private_data import PrivateData
 from ...statistics import clip_measure
@@ -20,6 +21,12 @@ __all__ = ["release_nested"]
 
 # Shares of mu^2 of how long the scores are: usually, and at most if nothing is known of it.
 LENGTH_SHARE, MAX_LENGTH_SHARE = 0.01, 0.04
+
+# Why there are no variances: in the report, and where one asks for them.
+UNSEEN = (
+    "the noise hides how long the records are, which is the scale of the variances; set a larger "
+    "epsilon, or give more records"
+)
 
 
 def release_nested(
@@ -55,6 +62,7 @@ def release_nested(
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     found = nested_spheres(data, wanted, mu, radius, start)
     length = _length(found, length, mu_length) if variances else None
+    known = length is not None
     # 2. eigenvalues without the noise's share: what cannot be seen shares what is left
     spectrum, grouped = found.spectrum, data.public.grouped
     visible = spectrum.visible
@@ -63,7 +71,7 @@ def release_nested(
     # 3. of the scores' directions, under an elliptical model; of groups as if all were as long
     per_row = max(n_rows - 1, 1.0)
     shares = values / per_row if grouped else np.sort(elliptical_variances(values))[::-1]
-    inside = shares * (length or 1.0) ** 2
+    inside = shares * (length or 1.0) ** 2 / share_present(data.present)
     # 4. other directions vary no more than those that were kept
     d, p = data.n_features, len(inside)
     rest = min(inside.sum() * (1 / found.shorter - 1) / max(d - p, 1), inside[-1])
@@ -75,11 +83,13 @@ def release_nested(
         "norm_bound": math.sqrt(unit),
         "noise_sd": unit * spectrum.noise_sd,
         "alignments": (spectrum.alignments * found.kept)[:k],
-        "noise_edge": unit * (floor + spectrum.half_width) / per_row,
-        "spectrum": variance,
         "subspaces": found.dimensions,
     }
-    known = length is not None
+    if known:
+        edge = unit * (floor + spectrum.half_width) / per_row
+        details |= {"noise_edge": edge, "spectrum": variance}
+    elif variances:
+        details["no_variances"] = UNSEEN
     return Release(
         components=found.components[:k],
         centre=found.data.centre,
@@ -92,13 +102,17 @@ def release_nested(
     )
 
 
-def _length(found: NestedSpheres, expected: float | None, mu: float) -> float:
-    """About the median of what scores are clipped by, as far as it is seen or known."""
+def _length(found: NestedSpheres, expected: float | None, mu: float) -> float | None:
+    """About the median of what scores are clipped by; None if the noise hides it.
+
+    A window of mere noise may lie anywhere, and would put the variances off by any factor.
+    """
     scores = found.scores
     measure = clip_measure(scores.centre, 0.0, scores.public.grouped)
     seen = norm_histogram(scores, measure, mu, "length in the subspace")
-    if expected is None:
+    if seen.z > SEEN:
         return seen.median
-    expected *= math.sqrt(found.shorter)
-    seen = seen.near(expected)
-    return seen.median if seen.z > SEEN_NEAR else expected
+    if expected is None:
+        return None
+    near = seen.near(expected * math.sqrt(found.shorter))
+    return near.median if near.z > SEEN_NEAR else None

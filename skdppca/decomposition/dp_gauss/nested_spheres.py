@@ -15,6 +15,7 @@ import numpy as np
 from ...linalg import decreasing_eigh
 from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import NoisyGram, release_gram
+from ...mechanisms.missing import share_present
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
 from ...statistics import ClippedSum
@@ -186,8 +187,12 @@ def nested_spheres(
 
 
 def _visible(data: PrivateData, mu: float) -> float:
-    """What all records together are, in units of the noise, for each feature."""
-    return mu * data.n / (psd_sum(1.0, data.public.adjacency) * data.n_features)
+    """What all records together are, in units of the noise, for each feature.
+
+    Of a product of two features only the square of the share of present entries is left.
+    """
+    seen = data.n * share_present(data.present) ** 2
+    return mu * seen / (psd_sum(1.0, data.public.adjacency) * data.n_features)
 
 
 def _costs(

@@ -128,6 +128,7 @@ class DPPowerMethod(SubspacePCA):
             "center": False,
             "mean": None,
             "scale": None,
+            "missing": "error",
             "norm_bound": None,
             "clip": "auto",
             "max_nonzero": None,

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import MOST, Clip, clip_radius, clip_records, expected_products
-from ...mechanisms.steps import geometric, left_by, orthonormal_start, radius_mus
-from ...private_data import PrivateData
+from ...mechanisms.steps import Found, geometric, left_by, orthonormal_start, radius_mus
+from ...private_data import Answer, PrivateData
 from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
 from ..subspace import SubspaceMechanism
 from .power_method import Product, power_method
@@ -77,7 +77,7 @@ class DPPowerMechanism(SubspaceMechanism):
             data = data.seen(LargestEntries(self.max_nonzero))
         return super().run(data)
 
-    def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def directions(self, data: PrivateData, k: int) -> Found:
         """Spend all of the budget on k directions."""
         d = data.n_features
         p = width(k, d, self.oversampling)
@@ -101,7 +101,7 @@ class DPPowerMechanism(SubspaceMechanism):
 
     def _of_clipped_norms(
         self, data: PrivateData, clip: Clip, W: np.ndarray, mu: float
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, float]:
         """``W A / n`` of records whose norms are clipped; the noise follows W."""
         asked = self.norm_product(
             centre=data.centre,
@@ -112,7 +112,7 @@ class DPPowerMechanism(SubspaceMechanism):
             most=self.max_nonzero,
             floor=self.degree_floor,
         )
-        return data.ask(asked, mu, "product").value / data.n
+        return _over_n(data.ask(asked, mu, "product"), data.n)
 
 
 @dataclass
@@ -132,7 +132,7 @@ class ClippedProducts:
     mus_radius: list[float]
     last: float | None = None
 
-    def __call__(self, W: np.ndarray, mu: float) -> np.ndarray:
+    def __call__(self, W: np.ndarray, mu: float) -> tuple[np.ndarray, float]:
         """Release one more, at `mu` and the cost of its radius."""
         data, W = self.data, np.ascontiguousarray(W)
         products = ResidualNorms(data.centre, None, W, np.zeros_like(W))
@@ -149,4 +149,8 @@ class ClippedProducts:
             expected=expected_products(data, self.last),
         )
         # 2. their clipped sum
-        return data.ask(ProductSum(products, self.last), mu, "product").value / data.n
+        return _over_n(data.ask(ProductSum(products, self.last), mu, "product"), data.n)
+
+
+def _over_n(answer: Answer, n: float) -> tuple[np.ndarray, float]:
+    return answer.value / n, answer.noise_sd / n

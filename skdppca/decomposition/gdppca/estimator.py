@@ -9,10 +9,12 @@ from ..._sklearn import Interval, RealNotInt, StrOptions
 from ...mechanisms.base import Release
 from ...private_data import Public
 from ...records import MAX_ROWS
+from ...records.kernels import ScaleFunction
 from ...records.pairs import MAX_COMPLETE
 from ..base import BasePrivatePCA
 from ..parameters import estimator, parameter
 from .mechanism import GDPPCAMechanism
+from .own_kernel import check_kernel, name_of
 
 __all__ = ["GDPPCA"]
 
@@ -31,8 +33,21 @@ class GDPPCA(BasePrivatePCA):
     n_components : int, float, "auto" or None, default=None
         How many components: so many; enough for a share of the variance; those above the noise
         (at least one); all. All but the int look at what is released only, so they cost nothing.
-    kernel : {"spherical", "winsorized"}, default="spherical"
-        Differences all get length 1; or those longer than a radius are cut to it.
+    kernel : {"spherical", "winsorized"} or callable, default="spherical"
+        What length a pair's difference gets, its direction being kept.
+
+        - "spherical": 1.
+        - "winsorized": its own, but a radius at most.
+        - A callable is a function ``xi`` of your own. It gets a one-dimensional float64 array of
+          lengths ``||x_i - x_j|| / sqrt(2)``, from 0 to infinity, and returns an array of as many
+          real numbers. They are clipped to ``[0, kernel_bound]``; NaN, and a length for which it
+          raises, count as 0. **It must be made of public numbers, and act on every length by
+          itself, without a look at others or at earlier calls**: otherwise the guarantee does not
+          hold. It is tried on made-up lengths before the charge. What it prints, warns of or keeps
+          during a fit is not protected.
+    kernel_bound : float or None, default=None
+        Public largest value of a callable `kernel`, which needs one; the noise is in proportion
+        to its square. The other kernels do not use it.
     pairs : {"auto", "complete", "incomplete"}, default="auto"
         All pairs, in time n^2 d; or each record with `n_pairs` others at random, in time
         n d (n_pairs + d). "auto" forms all up to a (noisy) number of about 8000 records.
@@ -54,7 +69,7 @@ class GDPPCA(BasePrivatePCA):
         by its mean row.
     norm_bound : float or None, default=None
         Public radius of winsorisation, for differences over the root of 2. It saves the search for
-        the median. The spherical kernel needs none.
+        the median. Other kernels need none.
     center : bool, default=True
         Release a private location as `mean_`. False: it is `mean` or 0.
     n_jobs : int or None, default=None
@@ -68,7 +83,8 @@ class GDPPCA(BasePrivatePCA):
         From a private median along the first component, and the ratios. Consistent for Gaussian
         rows; for an elliptical law right up to a common factor.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Behind the eigenvalues of the matrix, under an elliptical (winsorized: Gaussian) model.
+        Behind the eigenvalues of the matrix, under an elliptical model; a Gaussian one for kernels
+        other than the spherical.
     privacy_ : PrivacyReport
         What was released, at what cost. ``privacy_.details`` holds the noise's sd, the whole
         spectrum, the components' `alignments` (expected squared cosine with the direction that the
@@ -112,7 +128,12 @@ class GDPPCA(BasePrivatePCA):
         default=None,
         kw_only=False,
     )
-    kernel: str = parameter(StrOptions({"spherical", "winsorized"}), default="spherical")
+    kernel: str | ScaleFunction = parameter(
+        StrOptions({"spherical", "winsorized"}), callable, default="spherical"
+    )
+    kernel_bound: float | None = parameter(
+        Interval(Real, 0, None, closed="neither"), None, default=None
+    )
     pairs: str = parameter(StrOptions({"auto", "complete", "incomplete"}), default="auto")
     n_pairs: int = parameter(Interval(Integral, 2, 1024, closed="both"), default=20)
     centering: str = parameter(StrOptions({"pairs", "private"}), default="pairs")
@@ -125,7 +146,7 @@ class GDPPCA(BasePrivatePCA):
             "variance_share=0 leaves them out; set variance_share=0.05",
         ),
         "explained_variance_ratio_": (
-            "with kernel='winsorized' it needs their scale; set variance_share=0.05"
+            "but for kernel='spherical' it needs their scale; set variance_share=0.05"
         ),
     }
 
@@ -142,14 +163,17 @@ class GDPPCA(BasePrivatePCA):
                 f"behind it; choose {self.n_pairs + 1}"
             )
         share = isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral)
-        if share and self.kernel == "winsorized" and not self.variance_share:
+        if share and self.kernel != "spherical" and not self.variance_share:
             raise ValueError(
                 f"n_components={self.n_components} is a share of the variance, which "
-                "kernel='winsorized' needs a scale for; set variance_share=0.05"
+                f"kernel={self._kernel_name} needs a scale for; set variance_share=0.05"
             )
+        if not isinstance(self.kernel, str):
+            self._check_own_kernel(self.kernel)
         return GDPPCAMechanism(
             n_components=self.n_components,
             kernel=self.kernel,
+            kernel_bound=None if self.kernel_bound is None else float(self.kernel_bound),
             pairs=self.pairs,
             n_pairs=int(self.n_pairs),
             centering=self.centering,
@@ -157,6 +181,23 @@ class GDPPCA(BasePrivatePCA):
             location_share=float(self.location_share),
             variance_share=float(self.variance_share),
         )
+
+    @property
+    def _kernel_name(self) -> str:
+        return repr(self.kernel) if isinstance(self.kernel, str) else name_of(self.kernel)
+
+    def _check_own_kernel(self, kernel: ScaleFunction) -> None:
+        if self.kernel_bound is None:
+            raise ValueError(
+                f"kernel={self._kernel_name} is a function of your own, which the noise needs a "
+                "public bound for; set kernel_bound, the largest value that it may return"
+            )
+        if self.centering == "private":
+            raise ValueError(
+                f"kernel={self._kernel_name} is a function of the differences of pairs, but "
+                "centering='private' forms none; set centering='pairs'"
+            )
+        check_kernel(kernel)
 
     def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
         found = super()._attributes(release, n_features)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import Release
-from ...mechanisms.centre import location_error, robust_location
+from ...mechanisms.centre import location_error, robust_location, rough_centre
 from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
+from ...mechanisms.missing import left_along, more_noise, undone
 from ...mechanisms.spectrum import NoisySpectrum, count_components
 from ...private_data import PrivateData
+from ...records.kernels import Kernel, ScaleFunction
 from ...statistics import AdjacentDifferences, CountBeyond, KendallMatrix
+from .own_kernel import name_of
 from .shares import kendall_shares
 
 __all__ = ["GDPPCAMechanism"]
@@ -49,7 +52,10 @@ class GDPPCAMechanism:
     Parameters
     ----------
     n_components : int, float, "auto" or None
-    kernel : {"spherical", "winsorized"}
+    kernel : {"spherical", "winsorized"} or callable
+        See `Kernel.xi` for the last.
+    kernel_bound : float or None
+        Of a callable.
     pairs : {"auto", "complete", "incomplete"}
     n_pairs : int
         Others that a record meets if pairs are incomplete; even.
@@ -61,7 +67,8 @@ class GDPPCAMechanism:
     """
 
     n_components: int | float | str | None
-    kernel: str
+    kernel: str | ScaleFunction
+    kernel_bound: float | None
     pairs: str
     n_pairs: int
     centering: str
@@ -71,28 +78,35 @@ class GDPPCAMechanism:
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as are wanted."""
-        # All rows at once; a group counts by its mean row, everywhere
-        data = data.mean_rows()
+        # All rows at once; a group counts by its mean row, everywhere. What is absent is filled
+        # with a centre that is found before (n is known then): no later one fills it anew.
+        present = data.present
+        if present is not None and self.center:
+            data = rough_centre(data).data
+        data = replace(data.mean_rows(), present=None)
         # 1. n: how many records
         data = data.counted(data.share(COUNT_SHARE))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
         # 3. r: the radius of winsorisation
-        radius = self._radius(data)
+        kernel = self._kernel(data)
         # 4. K: the noisy matrix, with all but what the variances cost
         paid = data.keeping(self.variance_share)
         if around_centre:
-            matrix, noise_sd = _signs_around_centre(paid, radius)
+            matrix, noise_sd = _signs_around_centre(paid, kernel)
         else:
-            matrix, noise_sd = self._signs_of_pairs(paid, radius)
+            matrix, noise_sd = self._signs_of_pairs(paid, kernel)
+        if present is not None:
+            matrix, noise_sd = undone(matrix, present), noise_sd * more_noise(present)
         values, vectors = decreasing_eigh(matrix)
         spectrum = NoisySpectrum(values, noise_sd)
         # 5. the variances behind its eigenvalues, and their scale along the first component
         largest = None
         if self.variance_share:
             name = "median along the first component"
-            largest = _median_difference(data, data.left, name, vectors[0]) ** 2 / MEDIAN_CHI2
-        shares = kendall_shares(spectrum, radius, largest)
+            length = _median_difference(data, data.left, name, vectors[0])
+            largest = length**2 / MEDIAN_CHI2 / left_along(vectors[0], matrix, present)
+        shares = kendall_shares(spectrum, kernel, largest)
         k = count_components(self.n_components, spectrum, shares, data.n)
         variances = total = rest = None
         if largest is not None:
@@ -110,8 +124,8 @@ class GDPPCAMechanism:
             noise_variance=rest,
             n_rows=data.n,
             details={
-                "clip": self.kernel,
-                "norm_bound": radius,
+                "clip": self.kernel if isinstance(self.kernel, str) else name_of(self.kernel),
+                "norm_bound": kernel.radius,
                 "pairs": "none" if around_centre else pairs,
                 "noise_sd": noise_sd * data.n / weight,
                 "noise_edge": spectrum.edge / weight,
@@ -132,14 +146,16 @@ class GDPPCAMechanism:
             mu = enough if around_centre else mu
         return (robust_location(data, mu) if mu else data), around_centre
 
-    def _radius(self, data: PrivateData) -> float | None:
-        """What differences are winsorised to; None for signs."""
+    def _kernel(self, data: PrivateData) -> Kernel:
+        """What length differences get: signs, winsorised, or by a function."""
+        if not isinstance(self.kernel, str):
+            return Kernel(self.kernel_bound, self.kernel)
         if self.kernel == "spherical":
-            return None
+            return Kernel()
         if data.norm_bound is not None:
-            return data.norm_bound
+            return Kernel(data.norm_bound)
         mu = data.share(RADIUS_SHARE)
-        return _median_difference(data, mu, "radius of winsorisation") or 1.0
+        return Kernel(_median_difference(data, mu, "radius of winsorisation") or 1.0)
 
     def _forms_all_pairs(self, data: PrivateData) -> bool:
         """Decide on the (noisy) number of records."""
@@ -151,19 +167,19 @@ class GDPPCAMechanism:
             told or 1 / data.share(COUNT_SHARE) <= LARGEST_COUNT_SD
         )
 
-    def _signs_of_pairs(self, data: PrivateData, radius: float | None) -> tuple[np.ndarray, float]:
+    def _signs_of_pairs(self, data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:
         """Spend all on the Kendall matrix, times n / 2; also the noise's sd."""
         offsets = None
         if not self._forms_all_pairs(data):
             data, offsets = data.shuffled(), self.n_pairs // 2
-        kendall = KendallMatrix(data.n_features, radius, offsets)
+        kendall = KendallMatrix(data.n_features, kernel.radius, offsets, kernel.xi)
         answer = data.ask(kendall, name="Kendall matrix")
         return answer.value, answer.noise_sd
 
 
-def _signs_around_centre(data: PrivateData, radius: float | None) -> tuple[np.ndarray, float]:
+def _signs_around_centre(data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:
     """Spend all on the sum of signs (or winsorised rows) around the centre; also the noise's sd."""
-    clip = Clip(1.0, spherical=True) if radius is None else Clip(radius)
+    clip = Clip(1.0, spherical=True) if kernel.radius is None else Clip(kernel.radius)
     gram = release_gram(data, clip)
     unit = clip.radius**2
     return gram.matrix / unit, gram.noise_sd / unit

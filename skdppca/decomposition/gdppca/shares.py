@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 
 from ...mechanisms.spectrum import NoisySpectrum, elliptical_variances
+from ...records.kernels import Kernel
 
 __all__ = ["kendall_shares"]
 
@@ -13,20 +17,19 @@ __all__ = ["kendall_shares"]
 DRAWS, SMALLEST = 2048, 1e-12
 
 
-def kendall_shares(
-    spectrum: NoisySpectrum, radius: float | None, largest: float | None
-) -> np.ndarray:
+def kendall_shares(spectrum: NoisySpectrum, kernel: Kernel, largest: float | None) -> np.ndarray:
     """Shares of the total variance behind the eigenvalues of a noisy Kendall matrix.
 
-    For signs under an elliptical model (`elliptical_variances`); winsorised under a Gaussian one,
-    by the same fixed point with ``phi_l = E[min(1, r^2 / sum_j v_j z_j^2) v_l z_l^2]``.
+    For signs under an elliptical model (`elliptical_variances`); for other kernels under a Gaussian
+    one, by the same fixed point with ``phi_l = E[xi(t)^2 v_l z_l^2 / t^2]``,
+    ``t^2 = sum_j v_j z_j^2``. Where it leads nowhere, because a kernel leaves nothing of such
+    pairs, the last shares are kept.
 
     Parameters
     ----------
-    radius : float or None
-        r of winsorisation; None for signs.
+    kernel : Kernel
     largest : float or None
-        The largest variance; needed if winsorised.
+        The largest variance; needed but for signs.
 
     Returns
     -------
@@ -38,15 +41,19 @@ def kendall_shares(
     if not top > 0:
         return np.full(d, 1 / d)
     target = np.maximum(seen, SMALLEST * top)
-    if radius is None or not largest:
+    if kernel.radius is None or not largest:
         return np.sort(elliptical_variances(target))[::-1]
     target = target / target.sum()
     squares = np.random.default_rng(0).standard_normal((DRAWS, d)) ** 2
     shares = target
+    unit = math.sqrt(largest)
     for _ in range(200):
-        variances = shares * (largest / shares.max() / radius**2)
-        kept = np.minimum(1.0, 1 / (squares @ variances))
+        variances = shares / shares.max()  # in squares of the unit
+        lengths = squares @ variances
+        kept = kernel.weights(lengths.copy(), unit, partial(np.multiply, np.sqrt(lengths), unit))
         phi = variances * (kept @ squares)
+        if not (phi > 0).all():
+            break
         new = shares * target / (phi / phi.sum())
         new /= new.sum()
         if np.allclose(new, shares, rtol=1e-6, atol=0.0):

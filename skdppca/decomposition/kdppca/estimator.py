@@ -7,10 +7,11 @@ from numbers import Integral, Real
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
 from ..base import LEAST_SHARE
+from ..deflation import DeflatedOracle
+from ..oracles import Oracle, PowerOracle, columns
 from ..parameters import estimator, parameter
 from ..subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
-from .mechanism import BlockPower, DeflatedOracle
-from .oracles import Oracle, PowerOracle
+from .mechanism import BlockPower
 
 __all__ = ["KDPPCA"]
 
@@ -42,7 +43,7 @@ class KDPPCA(SubspacePCA):
         1e-4, and at most 1 - 1e-4.
     oracle : Oracle or None, default=None
         With ``strategy="deflation"``: what finds one direction. None for `PowerOracle` with the
-        parameters above; an oracle of your own has its own.
+        parameters above; another one, as `OjasOracle` or your own, has its own.
 
     See Also
     --------
@@ -101,3 +102,6 @@ class KDPPCA(SubspacePCA):
             return BlockPower(**self._shared(), oracle=power)
         oracle = power if self.oracle is None else self.oracle
         return DeflatedOracle(**self._shared(), oracle=oracle, sampling=self.sampling)
+
+    def _width(self, n_features: int) -> int:
+        return columns(self.strategy, super()._width(n_features), n_features)

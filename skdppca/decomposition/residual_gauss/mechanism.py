@@ -1,98 +1,324 @@
-"""Analyze Gauss, then private corrections of its top eigenvectors' products."""
+"""Analyze Gauss, then what pays most: more of it, or corrections of its top eigenvectors."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ...linalg import decreasing_eigh
-from ...mechanisms.block_mean import BlockMean
-from ...mechanisms.clipping import Clip, clip_radius, expected_norms
-from ...mechanisms.gram import release_gram
-from ...mechanisms.steps import chained, geometric, iterate, left_by, radius_mus
+from ...mechanisms.base import Release
+from ...mechanisms.block_mean import BlockMean, Gradient
+from ...mechanisms.centre import rough_centre
+from ...mechanisms.clipping import Expected, clip_records, radius_mu
+from ...mechanisms.gram import NoisyGram, release_gram
+from ...mechanisms.spectrum import NoisySpectrum
+from ...mechanisms.steps import Found, chained, geometric, iterate, left_by
 from ...private_data import PrivateData
-from ...statistics import clip_measure
-from ..subspace import SubspaceMechanism
+from ..dp_gauss.mechanism import COUNT_SHARE, Clipping, DPGaussMechanism
+from ..dp_gauss.nested_release import release_nested
+from ..dp_gauss.nested_spheres import shows_more
+from ..subspace import release_along
 
 __all__ = ["ResidualGaussMechanism"]
 
-# Shares of mu^2: of each radius, usually at most; and of what radii leave, of the start.
-RADIUS, START = 0.018, 0.2
+# All constants were tuned on normal rows of 60 to 200 features (power laws and spikes), on groups
+# that share their signal, and on groups of rows that share their mean.
 
-# From refinement to refinement, of the cost of the means.
+# Shares of mu^2: of what is left for directions, the first matrix; and all radii, usually.
+START, RADII = 0.35, 0.06
+
+# From step to step, of what they cost.
 RATIO = 1.45
 
-# An eigenvalue of the start is worth refining if it is so many times the noise-only spectrum's end.
-VISIBLE = 4.0
+# From this alignment on a component is clear, and so is what the matrix does to it.
+CLEAR = 0.9
 
-# Clipping bias that is left in a refinement, as a share of its correction's square: without it
-# the variance of the estimate is thought too small, and it sticks.
+# R over what the matrix is clipped to. From WORSE on corrections are no better than another matrix.
+# If it will be below BETTER, the power iteration shows more where components are not clear.
+WORSE, BETTER = 2**-0.5, 0.3
+
+# Corrections go on as long as the radius falls below this share of the last one.
+SHRINKAGE = 0.7
+
+# Clipping takes what is long of the components, and leaves the other directions as they are. A mean
+# that has less of the components than predicted is stretched by so much at most.
+STRETCH = 4.0
+
+# Clipping bias that is left in a correction, as a share of its square: without it the variance of
+# the estimate is thought too small, and it sticks.
 LEFT_OVER_BIAS = 0.1
+
+# The largest share of groups that is clipped where one matrix would show little.
+MOST_OF_FEW = 0.8
 
 
 @dataclass(frozen=True)
-class ResidualGaussMechanism(SubspaceMechanism):
-    """Analyze Gauss, then private corrections of its top eigenvectors' products.
+class ResidualGaussMechanism:
+    """Analyze Gauss, then what pays most: more of it, or corrections of its top eigenvectors.
 
     Parameters
     ----------
+    n_components : int or None
+        None for as many as features.
+    center : bool
+        Whether a private centre is found.
+    variance_share : float
+        Of the budget, for variances; 0 for none.
     n_iter : int
-        Refinements.
+        Steps after the first matrix, at most.
     rate : float
-        The t-th takes ``min(1, rate / t)`` of its correction; infinite for no damping.
+        The t-th correction is taken by ``min(1, rate / t)`` at most; infinite for no damping.
+    nested : bool
+        Nested spheres instead where they show more.
     """
 
+    n_components: int | None
+    center: bool
+    variance_share: float
     n_iter: int
     rate: float
+    nested: bool = True
 
-    def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The noisy matrix, and its refinements."""
-        d = data.n_features
-        # 1. S: the mean Gram matrix, with noise of sd s0; its radius, and those of all refinements
-        n_radii = 1 + self.n_iter
-        mus_radius = np.zeros(n_radii)
-        if data.norm_bound is None:
-            mus_radius = radius_mus(data, RADIUS * n_radii, n_radii)
-        rest = left_by(mus_radius, data.left)
-        S, s0, radius = _start(data, mus_radius[0], rest * math.sqrt(START))
-        mus = rest * np.sqrt((1 - START) * geometric(RATIO, self.n_iter))
-        todo = list(chained(BlockMean(data), mus_radius[1:], mus, radius**2))
-        values, W = decreasing_eigh(S)
-        if s0 == 0:
-            return W[:k], np.diag(values[:k])
-        if values[k - 1] < VISIBLE * math.sqrt(2 * d) * s0:
-            # 2. nothing to refine: the power iteration, from the best directions there are
-            return iterate(todo, W[:k], "auto", predicts=True)
-        # 3. v: the variance of S W; each refinement is weighted against it
-        v0 = variance = s0**2 / 2
-        W_old = None
-        for t, step in enumerate(todo, start=1):
-            W = decreasing_eigh(S)[1][:k]
+    def run(self, data: PrivateData) -> Release:
+        """Release directions and, if they are paid for, the variances along them."""
+        k = data.n_features if self.n_components is None else self.n_components
+        grouped = data.public.grouped
+        gauss = DPGaussMechanism(k, "auto", self.center and not grouped)
+        # 1. n: how many records
+        data = data.counted(data.share(COUNT_SHARE))
+        little = self.nested and shows_more(data, k)
+        # 2. c: a rough centre
+        radius = None
+        if self.center:
+            centred = rough_centre(data)
+            data, radius = centred.data, centred.radius
+        # 3. of rows of which one matrix would show little: nested spheres
+        if little and not grouped:
+            return self._nested(gauss, data, radius=radius, length=radius)
+        # 4. what DPGauss clips to; all of its matrix where nothing else is on its scale
+        clipping = _clipping(gauss, data, little)
+        if data.exact or clipping.clip.spherical:
+            return self._matrix(gauss, data, clipping)
+        # 5. S: that matrix, for a part of the budget
+        mu = self._left(data) * math.sqrt(START)
+        gram = release_gram(data, clipping.clip, clipping.constant, mu)
+        for step in range(self.n_iter):
+            seen = _Seen(data, gram, k, clipping.clip.radius**2)
+            # 6. R: how far records are from what S predicts, where that may be near
+            if seen.is_clear or (grouped and seen.aligned):
+                mu_radius, mu = self._costs(data, step)
+                R = seen.mean.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
+                # 7. what pays more than another matrix
+                if seen.is_clear and R < WORSE * seen.bound:
+                    return self._corrected(seen, R, step)
+                if not seen.is_clear and R / math.sqrt(seen.aligned) < BETTER * seen.bound:
+                    return self._iterated(seen, R, step)
+            # 8. another matrix, which is averaged with S: in subspaces, in part, or the last one
+            if little and not seen.is_clear:
+                return self._nested(gauss, data, length=seen.length, start=seen.unit)
+            if seen.is_clear or step == self.n_iter - 1:
+                break
+            mu = self._costs(data, step)[1]
+            gram = gram.averaged(release_gram(data, clipping.clip, clipping.constant, mu))
+        return self._matrix(gauss, data, clipping, gram)
+
+    def _left(self, data: PrivateData) -> float:
+        """What is left for directions."""
+        variances = min(data.share(self.variance_share), data.left / math.sqrt(2))
+        return left_by(np.array([variances]), data.left) * (1 - 1e-12)
+
+    def _costs(self, data: PrivateData, step: int) -> tuple[float, float]:
+        """What the radius and the mean of a step cost, if it and all later ones have a radius."""
+        left, weights = self._left(data), geometric(RATIO, self.n_iter)[step:]
+        usual = data.share(RADII / self.n_iter)
+        mu_radius = min(radius_mu(data, usual, usual), left / math.sqrt(2 * len(weights)))
+        rest = left_by(np.full(len(weights), mu_radius), left)
+        return mu_radius, rest * math.sqrt(weights[0] / weights.sum())
+
+    def _nested(self, gauss: DPGaussMechanism, data: PrivateData, **known: Any) -> Release:
+        """All that is left goes into nested spheres."""
+        paid = bool(self.variance_share)
+        n_rows = gauss.rows(data) if paid else data.n
+        return release_nested(data, gauss.n_components, n_rows, variances=paid, **known)
+
+    def _matrix(
+        self,
+        gauss: DPGaussMechanism,
+        data: PrivateData,
+        clipping: Clipping,
+        gram: NoisyGram | None = None,
+    ) -> Release:
+        """All that is left goes into a matrix; it shows the variances as well."""
+        n_rows = gauss.rows(data) if self.variance_share else data.n
+        last = release_gram(data, clipping.clip, clipping.constant)
+        gram = last if gram is None else gram.averaged(last)
+        release = gauss.read(gram, data, clipping, n_rows)
+        return release if self.variance_share else replace(release, explained_variance=None)
+
+    def _iterated(self, seen: _Seen, R: float, step: int) -> Release:
+        """The power iteration, from what S shows, for all steps that are left."""
+        mus_radius = np.full(self.n_iter - step, self._costs(seen.data, step)[0])
+        mus_radius[0] = 0.0
+        left = left_by(mus_radius, self._left(seen.data))
+        mus = left * np.sqrt(geometric(RATIO, len(mus_radius)))
+        todo = list(chained(seen.mean, mus_radius, mus, R))
+        return self._along(seen, iterate(todo, seen.W, "auto", True, seen.prediction))
+
+    def _corrected(self, seen: _Seen, R: float, step: int) -> Release:
+        """Corrections of what S does to its top eigenvectors, as long as the radius falls."""
+        S, W, mean, k = seen.S, seen.W, seen.mean, len(seen.W)
+        # 1. v: the variance of S W; each correction is weighted against it
+        v0 = v = seen.noise_sd**2 / 2
+        for t in range(step, self.n_iter):
             C = W @ S
-            if W_old is not None:
-                turned = float(np.linalg.norm(W - (W @ W_old.T) @ W_old))
-                variance += v0 * turned**2 / k
-            gradient = step(W, C)
-            weight = variance / (variance + gradient.noise_sd**2) * min(1.0, self.rate / t)
-            D = weight * (gradient.mean - C)
-            # 4. the symmetric matrix nearest to S that maps W to S W + D
+            mu_radius, mu = self._costs(seen.data, t)
+            is_last = t == self.n_iter - 1
+            if t > step:
+                last = R
+                R = mean.radius(W, C, mu_radius, mu, last)
+                is_last = is_last or R > SHRINKAGE * last
+            # 2. D: the correction, that is the mean around the prediction
+            answer = mean(W, C, 0.0, self._left(seen.data) if is_last else mu, R)
+            answer = _stretched(answer, W, C, seen.bulk)
+            weight = v / (v + answer.noise_sd**2) * min(1.0, self.rate / (t + 1))
+            D = weight * (answer.mean - C)
+            # 3. the symmetric matrix nearest to S that maps W to S W + D
             S = S + D.T @ W + W.T @ D - W.T @ ((W @ D.T + D @ W.T) / 2) @ W
-            miss = float(np.mean((gradient.mean - C) ** 2))
-            variance = (1 - weight) * variance + LEFT_OVER_BIAS * weight**2 * miss
-            W_old = W
-        values, W = decreasing_eigh(S)
-        return W[:k], np.diag(values[:k])
+            miss = float(np.mean((answer.mean - C) ** 2))
+            v = (1 - weight) * v + LEFT_OVER_BIAS * weight**2 * miss
+            # 4. W: its top eigenvectors; what has turned out of their span is as before
+            old, (values, vectors) = W, decreasing_eigh(S)
+            W = vectors[:k]
+            v += v0 * float(np.linalg.norm(W - (W @ old.T) @ old)) ** 2 / k
+            if is_last:
+                break
+        alignments = NoisySpectrum(values, math.sqrt(2 * v)).alignments[:k]
+        return self._along(seen, Found(W, np.diag(values[:k]), v), alignments=alignments)
+
+    def _along(self, seen: _Seen, found: Found, **more: Any) -> Release:
+        """The directions, and variances for what is left."""
+        details = {"clip": "norm", "norm_bound": math.sqrt(seen.bound), **more}
+        paid = bool(self.variance_share)
+        return release_along(seen.mean.data, found, seen.data.centre, paid, details, True)
 
 
-def _start(data: PrivateData, mu_radius: float, mu: float) -> tuple[np.ndarray, float, float]:
-    """DPGauss's matrix over n, the sd of its noise, and the radius that records are clipped to."""
-    radius = data.norm_bound
-    if data.exact or radius is None:
-        measure = clip_measure(data.centre, 0.0, data.public.grouped)
-        dim = data.n_features * (data.n_features + 1) // 2
-        name = "clipping norm"
-        radius = clip_radius(data, measure, dim, mu, mu_radius, name, expected=expected_norms(data))
-    gram = release_gram(data.portion(mu), Clip(radius))
-    return gram.matrix / data.n, gram.noise_sd / data.n, radius
+def _stretched(answer: Gradient, W: np.ndarray, C: np.ndarray, bulk: float) -> Gradient:
+    """A mean of ``A_i W`` that has as much of W as its prediction C, where clipping took of it.
+
+    Otherwise a signal of few long records would sink among the other directions, which S has as
+    they are.
+
+    Parameters
+    ----------
+    bulk : float
+        What S has in any direction.
+    """
+    predicted, found = (float(np.sum(G * W)) - len(W) * bulk for G in (C, answer.mean))
+    if predicted <= found:
+        return answer
+    factor = min(predicted / found, STRETCH) if found > 0 else STRETCH
+    mean = bulk * W + factor * (answer.mean - bulk * W)
+    return replace(answer, mean=mean, noise_sd=factor * answer.noise_sd)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a noisy matrix shows.
+
+    Parameters
+    ----------
+    start : PrivateData
+        The records about the centre that it is about.
+    gram : NoisyGram
+    k : int
+        Components.
+    bound : float
+        What every record's term was clipped to.
+    """
+
+    start: PrivateData
+    gram: NoisyGram
+    k: int
+    bound: float
+
+    @cached_property
+    def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.gram.about_mean(self.start.n)
+
+    @property
+    def S(self) -> np.ndarray:
+        """The mean of the records' Gram matrices, about their mean."""
+        return self._about_mean[0] / self.start.n
+
+    @cached_property
+    def data(self) -> PrivateData:
+        """The records about that mean."""
+        return self.start.about(self.start.centre + self._about_mean[1])
+
+    @property
+    def noise_sd(self) -> float:
+        """Of the diagonal of S."""
+        return self.gram.noise_sd / self.start.n
+
+    @cached_property
+    def _eigen(self) -> tuple[NoisySpectrum, np.ndarray]:
+        values, vectors = decreasing_eigh(self.S)
+        return NoisySpectrum(values, self.noise_sd), vectors
+
+    @property
+    def W(self) -> np.ndarray:
+        """The top eigenvectors, as rows."""
+        return self._eigen[1][: self.k]
+
+    @property
+    def bulk(self) -> float:
+        """What it has in any direction."""
+        return self._eigen[0].centre
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether all of them are seen well."""
+        return bool(self._eigen[0].alignments[self.k - 1] >= CLEAR)
+
+    @property
+    def aligned(self) -> float:
+        """The share of their squares that is expected not to be noise."""
+        return float(self._eigen[0].alignments[: self.k].mean())
+
+    @property
+    def prediction(self) -> np.ndarray:
+        """What the matrix without noise does to W: S W, or less where they are not clear."""
+        spectrum = self._eigen[0]
+        if self.is_clear:
+            return spectrum.values[: self.k, None] * self.W
+        return (spectrum.visible * spectrum.alignments)[: self.k, None] * self.W
+
+    @cached_property
+    def mean(self) -> BlockMean:
+        """For means around a prediction."""
+        return BlockMean(replace(self.data.shifted(), length=math.sqrt(self.bound)))
+
+    @property
+    def length(self) -> float | None:
+        """About how long records are; None if it was not seen."""
+        found = math.sqrt(self.bound)
+        return found if found > Expected().typical else None
+
+    @property
+    def unit(self) -> NoisyGram:
+        """The matrix of records of norm 1 at most."""
+        matrix, noise_sd = self.gram.matrix / self.bound, self.gram.noise_sd / self.bound
+        return replace(self.gram, matrix=matrix, noise_sd=noise_sd)
+
+
+def _clipping(gauss: DPGaussMechanism, data: PrivateData, little: bool) -> Clipping:
+    """What DPGauss clips to; where groups are few, close to their direction alone."""
+    if not little:
+        return gauss.clipping(data, data.n)
+    d = data.n_features
+    clip = clip_records(data, d * (d + 1) // 2, data.left, most=MOST_OF_FEW)
+    return Clipping(clip, 0.0, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ...linalg import decreasing_eigh, symmetric_from_upper
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
 from ...mechanisms.gram import release_gram
+from ...mechanisms.steps import Found
 from ...private_data import PrivateData, Public
 from ...statistics import Count, ScoreGram, Spreads
 from ..subspace import SubspaceMechanism
@@ -41,7 +43,7 @@ class GapMechanism(SubspaceMechanism):
 
     failure: float
 
-    def directions(self, data: PrivateData, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def directions(self, data: PrivateData, k: int) -> Found:
         """The gap with noise, and the span with the noise that this gap asks for."""
         # 1. R: what the records are clipped to
         radius = self._radius(data, k)
@@ -49,13 +51,14 @@ class GapMechanism(SubspaceMechanism):
             # every basis spans all: there is but the order to find
             gram = release_gram(data, Clip(radius))
             values, vectors = decreasing_eigh(gram.matrix / data.n)
-            return vectors, np.diag(values)
+            variance = (gram.noise_sd / data.n) ** 2 / 2
+            return Found(vectors, np.diag(values), variance)
         # 2. V, g: the top eigenvectors and the gap below them, not private yet
         spectrum, sensitivity = exact_span(data, radius, k)
         if data.exact:
-            return spectrum.directions, np.diag(spectrum.values / data.n)
+            return Found(spectrum.directions, np.diag(spectrum.values / data.n), 0.0)
         # 3. both with noise
-        return release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k))
+        return Found(release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k)))
 
     def _radius(self, data: PrivateData, k: int) -> float:
         if data.norm_bound is not None and not data.exact:
@@ -121,7 +124,7 @@ class SmoothMechanism:
             query = self._query(public, sensitivity)
             data.spender.note(query)
             directions = query.release(spectrum, data.noise)
-        details = {"norm_bound": radius, "noise": self.law}
+        details: dict[str, Any] = {"norm_bound": radius, "noise": self.law}
         if not self.variance_share:
             return Release(directions, data.centre, n, details=details)
         # 3. the variances along the directions, which also give their order
@@ -131,6 +134,7 @@ class SmoothMechanism:
         per_row = radius**2 / max(n - 1, 1.0)
         explained = np.maximum(values, answer.noise_sd) * per_row
         total = max(float(answer.value[-1]) * per_row, float(explained.sum()))
+        details["variance_errors"] = np.full(k, answer.noise_sd * per_row)
         return Release(
             components=rotation @ directions,
             centre=data.centre,

@@ -43,10 +43,10 @@ def test_any_product_will_do():
     def product(directions, mu):
         asked.append(mu)
         np.testing.assert_allclose(directions @ directions.T, np.eye(4), atol=1e-12)
-        return sum(directions @ part.T @ part for part in parts)
+        return sum(directions @ part.T @ part for part in parts), 0.0
 
     start = np.linalg.qr(RNG.normal(size=(D, 4)))[0].T
-    V, core = power_method(product, start, [1.0] * 60, 2)
+    V, core, *_ = power_method(product, start, [1.0] * 60, 2)
     values, vectors = np.linalg.eigh(BASE.T @ BASE)
     np.testing.assert_allclose(np.abs(np.sum(V * vectors.T[::-1][:2], axis=1)), 1.0)
     np.testing.assert_allclose(np.diag(core), values[::-1][:2])
@@ -55,7 +55,7 @@ def test_any_product_will_do():
 
 def test_a_product_that_is_no_number_is_no_answer():
     with pytest.raises(ValueError, match="scale it down"):
-        power_method(lambda W, mu: W * math.inf, W, [1.0], 2)
+        power_method(lambda W, mu: (W * math.inf, 0.0), W, [1.0], 2)
 
 
 def test_products_cost_what_they_are_told_and_no_more():

@@ -10,7 +10,8 @@ import pytest
 from skdppca.decomposition.gdppca.mechanism import FINE_GRID, _median_difference
 from skdppca.decomposition.gdppca.shares import kendall_shares
 from skdppca.mechanisms.spectrum import NoisySpectrum
-from skdppca.records.pairs import Kernel, cyclic_sum
+from skdppca.records.kernels import Kernel
+from skdppca.records.pairs import cyclic_sum
 
 from ...asking import private_data
 
@@ -36,16 +37,19 @@ def test_a_median_difference_stays_on_its_grid(scale):
     assert found == (FINE_GRID[0] if scale < 1 else FINE_GRID[-1])
 
 
-@pytest.mark.parametrize("radius", [None, 3.0])
-def test_shares_of_the_variance_are_found_behind_the_eigenvalues(radius):
+KERNELS = [Kernel(), Kernel(3.0), Kernel(3.0, lambda t: t * np.exp(-((t / 6) ** 2)))]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_shares_of_the_variance_are_found_behind_the_eigenvalues(kernel):
     variances = np.array([10.0, 5.0, 1.0, 1.0, 1.0])
     X = np.random.default_rng(5).normal(size=(6000, 5)) * np.sqrt(variances)
-    matrix = cyclic_sum(X, np.arange(6000), 10, Kernel(radius))
+    matrix = cyclic_sum(X, np.arange(6000), 10, kernel)
     spectrum = NoisySpectrum(np.linalg.eigvalsh(matrix, UPLO="U")[::-1], 0.0)
-    shares = kendall_shares(spectrum, radius, 10.0)
+    shares = kendall_shares(spectrum, kernel, 10.0)
     np.testing.assert_allclose(shares, variances / 18, rtol=0.1)
 
 
 def test_nothing_seen_gives_equal_shares():
     spectrum = NoisySpectrum(np.zeros(4), 0.0)
-    np.testing.assert_array_equal(kendall_shares(spectrum, None, None), 0.25)
+    np.testing.assert_array_equal(kendall_shares(spectrum, Kernel(), None), 0.25)

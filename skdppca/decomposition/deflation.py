@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mechanisms.block_mean import BlockMean
-from ...mechanisms.steps import orthonormal_start
-from ...noise import NoiseSource
+from ..mechanisms.block_mean import BlockMean
+from ..mechanisms.steps import Found, orthonormal_start
+from ..noise import NoiseSource
+from ..private_data import PrivateData
 from .oracles import Oracle
+from .subspace import SubspaceMechanism
 
-__all__ = ["Deflation"]
+__all__ = ["DeflatedOracle", "Deflation"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,25 @@ class Deflation:
             found = np.vstack([found, _unit(direction, found, mean.data.noise)])
             values.append(value)
         return found, np.diag(values)
+
+
+@dataclass(frozen=True)
+class DeflatedOracle(SubspaceMechanism):
+    """k-DP-PCA as printed (Düngler & Sanyal, Algorithm 1): one direction after the other.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    sampling : {"reuse", "split"}
+        Of the rounds; what an oracle does with its own records is its own affair.
+    """
+
+    oracle: Oracle
+    sampling: str
+
+    def directions(self, data: PrivateData, k: int) -> Found:
+        """Direction after direction, each off those found before."""
+        return Found(*Deflation(self.oracle, k, self.sampling)(BlockMean(data)))
 
 
 def _unit(direction: np.ndarray, found: np.ndarray, noise: NoiseSource) -> np.ndarray:

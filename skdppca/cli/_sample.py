@@ -1,0 +1,137 @@
+"""``skdppca sample``: synthetic rows from a release, and a label that says what they are."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state, gen_batches
+
+from .. import __version__
+from ..decomposition import BasePrivatePCA, PrivatePCA
+from ..decomposition.publication import store
+from ..privacy import PrivacyReport
+from ..privacy.report import parse
+from ._fit import METHODS
+from ._report import advice
+from ._verify import check_directory, examine
+from ._write import ARRAYS, cell
+
+__all__ = ["sample"]
+
+SCHEMA = "skdppca-synthetic/1"
+
+KEPT = "the mean and the covariance of the columns, as released: with their privacy noise"
+NOT_KEPT = (
+    "the shapes of the columns' distributions, their bounds, integers and categories, dependence "
+    "beyond correlation, and which rows belong together"
+)
+
+# Rows that are written at a time.
+BATCH_ROWS = 4096
+
+
+def sample(options: argparse.Namespace) -> int:
+    """Draw rows from a release whose files agree, and write them; return the exit status."""
+    label = options.out.with_name(f"{options.out.name}.json")
+    if options.rows < 1:
+        raise ValueError(f"-n {options.rows} is no number of rows; give an integer of at least 1")
+    _check_free(options.out, label, options.force)
+    check_directory(options.directory)
+    examined = examine(options.directory)
+    if not examined.passed or examined.report is None:
+        print(examined)
+        return 1
+    pca, names = _load(options.directory, examined.report)
+    content = _label(examined.report, options)
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=options.out.parent) as apart:
+        rows, about = Path(apart) / options.out.name, Path(apart) / label.name
+        _write(rows, pca, names, options.rows, options.seed)
+        about.write_text(f"{json.dumps(content, indent=2)}\n", encoding="utf-8")
+        os.replace(about, label)  # first: rows are never without their label
+        os.replace(rows, options.out)
+    print(f"Synthetic: {options.rows} rows of {len(names)} columns; none is a record.")
+    print(f"Drawn from release {content['release']['id']}")
+    print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
+    print(examined.report.guarantee())
+    private = "Drawing rows is not charged: they are computed from the release alone."
+    print(private if examined.report.private else advice(examined.report))
+    print(f"Written: {options.out}, and {label}, which says the same")
+    return 0
+
+
+def _check_free(out: Path, label: Path, force: bool) -> None:
+    """Refuse to replace any file but earlier synthetic rows, and a file that cannot be written."""
+    if out.suffix.lower() != ".csv":
+        raise ValueError(f"--out {out} must end in .csv; choose such a name")
+    if not out.parent.is_dir():
+        raise ValueError(f"--out {out} is in no directory that exists; make it first")
+    found = [path for path in (out, label) if os.path.lexists(path)]
+    if found and not force:
+        raise ValueError(
+            f"{found[0]} exists; choose another --out, or pass --force to replace rows that an "
+            "earlier run drew"
+        )
+    if found and not _is_label(label):
+        raise ValueError(
+            f"{found[0]} exists, and no {label.name} says that it is synthetic; choose "
+            "another --out"
+        )
+
+
+def _is_label(path: Path) -> bool:
+    try:
+        return bool(parse(path.read_text(encoding="utf-8"))["schema"] == SCHEMA)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _load(directory: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
+    """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
+    with np.load(directory / ARRAYS, allow_pickle=False) as archive:
+        arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+    names = arrays.pop("feature_names").tolist()
+    classes = {method.__name__: method for method in METHODS.values()}
+    pca = classes.get(report.method, PrivatePCA)(scale=report.parameters.get("scale"))
+    found = {f"{name}_": value if value.ndim else value.item() for name, value in arrays.items()}
+    store(pca, {**found, "n_features_in_": len(names), "privacy_": report})
+    return pca, names
+
+
+def _write(
+    path: Path, pca: BasePrivatePCA, names: Sequence[str], n_rows: int, seed: int | None
+) -> None:
+    generator = check_random_state(seed)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(map(cell, names))
+        for batch in gen_batches(n_rows, BATCH_ROWS):
+            lines.writerows(pca.sample(batch.stop - batch.start, generator).tolist())
+
+
+def _label(report: PrivacyReport, options: argparse.Namespace) -> dict[str, Any]:
+    """What is to be known of the rows, as JSON-able values."""
+    return {
+        "schema": SCHEMA,
+        "synthetic": True,
+        "file": options.out.name,
+        "rows": options.rows,
+        "seed": options.seed,
+        "model": "normal distribution with the released mean and covariance",
+        "kept": KEPT,
+        "not_kept": NOT_KEPT,
+        "release": {
+            "id": report.release_id,
+            "method": report.method,
+            "private": report.private,
+            "guarantee": report.guarantee(),
+        },
+        "software": {"skdppca": __version__},
+    }

@@ -1,0 +1,152 @@
+"""1-PCA oracles: what finds one direction, for a deflation to repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..mechanisms.block_mean import BlockMean
+from ..mechanisms.steps import Found, iterate, orthonormal_start, steps
+
+__all__ = ["OJAS_RATE", "OjasOracle", "Oracle", "PowerOracle", "columns"]
+
+# Of Oja's iteration: the learning rate that "auto" stands for, and the growth of the budget from
+# step to step; with these random starts fail less often than with a rate of 4 and equal budgets.
+OJAS_RATE, OJAS_RATIO = 8.0, 1.2
+
+# Its share of the budget for the clipping radii, and how many first steps search one: later the
+# gradients hardly change in length, and a step with a known radius reads the records only once.
+OJAS_RANGE_SHARE, OJAS_SEARCHES = 0.08, 5
+
+
+# More directions than are wanted, and for how many of the first steps where means are predicted: a
+# random start of no more is close to orthogonal to one of them too often, and all steps are spent
+# on turning there.
+OVERSAMPLING, WIDE_STEPS = 4, 2
+
+
+def start_width(width: int, n_features: int) -> int:
+    """How many directions an iteration starts with that is to find `width`."""
+    return min(n_features, width + OVERSAMPLING)
+
+
+def columns(strategy: str, k: int, n_features: int) -> int:
+    """How many entries of every feature the means of a step have, or of all k rounds together."""
+    rounds, width = (1, k) if strategy == "block" else (k, 1)
+    return rounds * start_width(width, n_features)
+
+
+class Oracle(Protocol):
+    """Finds the top direction of the mean matrix, seen through private means only."""
+
+    def __call__(self, mean: BlockMean) -> tuple[np.ndarray, float]:
+        """Spend at most what `mean` has left.
+
+        Parameters
+        ----------
+        mean : BlockMean
+            Private means of ``A_i w``, projected off ``mean.removed``. Its call is the only way to
+            the records: an oracle that reads ``mean.data.source`` itself has no guarantee. Random
+            starts are drawn from ``mean.data.noise``.
+
+        Returns
+        -------
+        direction : ndarray of shape (d,)
+            Of unit length, orthogonal to ``mean.removed``.
+        value : float
+            The eigenvalue it is thought to have; 0 if nothing is known.
+        """
+
+
+@dataclass(frozen=True)
+class PowerOracle:
+    """The power iteration with adaptive noise: Modified DP-PCA made private and sharper.
+
+    Düngler & Sanyal, Algorithm 2, and Liu et al., Algorithm 3, with the private means of
+    `BlockMean`. For one direction; `KDPPCA` runs the same iteration with all directions at once.
+
+    Parameters
+    ----------
+    n_iter : int
+    learning_rate : float or "auto"
+        "auto" is the limit of a large rate: the power iteration.
+    sampling : {"reuse", "split"}
+        Whether every step sees all records, or its own.
+    range_share : float
+        Share of the budget (or of the records) for the radii.
+    ratio : float
+        From step to step, of the budgets of the means.
+    """
+
+    n_iter: int = 7
+    learning_rate: float | str = "auto"
+    sampling: str = "reuse"
+    range_share: float = 0.2
+    ratio: float = 1.4
+
+    def __call__(self, mean: BlockMean) -> tuple[np.ndarray, float]:
+        """The block iteration with a single direction."""
+        return _single(self.block(mean, 1))
+
+    def block(self, mean: BlockMean, width: int) -> Found:
+        """So many directions at once, and the mean matrix within them."""
+        todo = steps(mean, self.sampling, self.n_iter, self.ratio, self.range_share)
+        narrowed = (WIDE_STEPS, width)
+        return iterate(list(todo), _start(mean, width), self.learning_rate, True, None, narrowed)
+
+
+@dataclass(frozen=True)
+class OjasOracle:
+    """Oja's iteration over clipped private gradients: DP-Ojas with a guarantee that holds.
+
+    Düngler & Sanyal, Algorithm 3, and Liu et al., Algorithm 2, with the private means of
+    `BlockMean` around 0: nothing is predicted, so the noise follows the length of the records. For
+    one direction; `KDPOjas` runs the same iteration with all directions at once.
+
+    Parameters
+    ----------
+    n_iter : int
+    learning_rate : float or "auto"
+        The step is ``learning_rate / t`` over the top eigenvalue of the step's mean; "auto" is 8.
+    sampling : {"reuse", "split"}
+        Whether every step sees all records, or its own.
+
+    Examples
+    --------
+    >>> from skdppca import KDPPCA
+    >>> from skdppca.datasets import make_spiked
+    >>> from skdppca.decomposition import OjasOracle
+    >>> X, groups, components, _ = make_spiked(2000, 20, 2, (10, 5), 0.1, random_state=0)
+    >>> pca = KDPPCA(2, strategy="deflation", oracle=OjasOracle(), unit="matrix", center=False)
+    >>> bool(abs(components[0] @ pca.fit(X, groups=groups).components_[0]) > 0.9)
+    True
+    """
+
+    n_iter: int = 12
+    learning_rate: float | str = "auto"
+    sampling: str = "reuse"
+
+    def __call__(self, mean: BlockMean) -> tuple[np.ndarray, float]:
+        """The block iteration with a single direction."""
+        return _single(self.block(mean, 1))
+
+    def block(self, mean: BlockMean, width: int) -> Found:
+        """So many directions at once, and the mean matrix within them."""
+        todo = steps(mean, self.sampling, self.n_iter, OJAS_RATIO, OJAS_RANGE_SHARE, OJAS_SEARCHES)
+        rate = OJAS_RATE if isinstance(self.learning_rate, str) else self.learning_rate
+        narrowed = (self.n_iter, width)
+        return iterate(list(todo), _start(mean, width), rate, False, None, narrowed)
+
+
+def _start(mean: BlockMean, width: int) -> np.ndarray:
+    """Random directions outside of what is removed."""
+    found = 0 if mean.removed is None else len(mean.removed)
+    wide = start_width(width, mean.n_features - found)
+    return orthonormal_start(wide, mean.n_features, mean.removed, mean.data.noise)
+
+
+def _single(found: Found) -> tuple[np.ndarray, float]:
+    """The only direction of a block of one, and its value."""
+    return found.directions[0], float(found.core[0, 0])

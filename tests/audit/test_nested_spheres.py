@@ -1,0 +1,269 @@
+"""Nested spheres keep DPGauss's promise, and the same audits convict copies that do not.
+
+Error rate: every bound holds with probability at least 1 - 1e-4 (two signs, two rates); the seeds
+are fixed, so each test passes or fails for good. The weakened copies leak by sqrt2 or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca import DPGauss
+from skdppca.decomposition.dp_gauss import nested_spheres as nested
+from skdppca.decomposition.dp_gauss.nested_spheres import nested_spheres
+from skdppca.linalg import symmetric_from_upper
+from skdppca.noise import GaussianQuery
+from skdppca.privacy import Spender, epsilon_of
+from skdppca.private_data import PrivateData
+from skdppca.records import _records
+from skdppca.records._dense import DenseRows
+from skdppca.records._numbers import rows_dots
+from skdppca.statistics import ClippedGram
+
+from ..asking import private_data
+from .audit import ADJACENCIES, Pair, bounds, build, mostly_slow, on_both_adjacencies, weaken_noise
+from .replay import Data, Leak, Run, audit
+
+ALPHA = 1e-4
+
+# 20 records at 0 and one that is far away; with another one of that kind for an exchange.
+D = 20
+NONE, FAR, OTHER = np.zeros((20, D)), 30 * np.eye(D)[:1], 30 * np.eye(D)[1:2]
+NEIGHBOURS = {
+    "add-remove": (NONE, np.vstack([NONE, FAR])),
+    "replace-one": (np.vstack([NONE, OTHER]), np.vstack([NONE, FAR])),
+}
+
+
+def game(mu, adjacency, **parameters):
+    return build(DPGauss(1, adjacency=adjacency, **parameters), mu, 21, D)
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("mu", [1.0, 2.0])
+@pytest.mark.parametrize("center", [True, False])
+def test_what_a_path_tells_is_what_was_paid(adjacency, mu, center):
+    pairs = [
+        Pair(game(mu, adjacency, center=center), *NEIGHBOURS[adjacency], bool(s % 2), s)
+        for s in range(6)
+    ]
+    for pair in pairs:
+        assert "subspaces" in pair.actual.release.details
+        pair.assert_told_by_answers()
+    found = [pair.path_mu for pair in pairs]
+    assert max(found) <= mu
+    assert np.median(found) > 0.85 * mu
+
+
+@pytest.mark.slow
+@on_both_adjacencies
+@pytest.mark.parametrize("mu", [2.0, 3.0])
+def test_it_holds_its_mu(adjacency, mu):
+    found = bounds(game(mu, adjacency), *NEIGHBOURS[adjacency], 400, ALPHA)
+    assert 0.55 * mu < found["transcript"] <= mu
+    assert found["component"] <= mu
+
+
+@on_both_adjacencies
+def test_a_path_shows_noise_too_small_by_sqrt2(monkeypatch, adjacency):
+    weaken_noise(monkeypatch)
+    assert Pair(game(2.0, adjacency), *NEIGHBOURS[adjacency], True, 0).path_mu > 2.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mu", [2.0, 3.0])
+def test_noise_too_small_by_sqrt2_is_caught(monkeypatch, mu):
+    weaken_noise(monkeypatch)
+    found = bounds(game(mu, "add-remove"), *NEIGHBOURS["add-remove"], 500, ALPHA)
+    assert found["transcript"] > mu
+
+
+def test_stages_that_each_cost_all_are_caught(monkeypatch):
+    monkeypatch.setattr(nested, "_costs", lambda data, mu, *stages, **more: (mu, 0.0))
+    monkeypatch.setattr(Spender, "left", property(lambda spender: spender.mu))
+    pair = Pair(game(2.0, "add-remove"), *NEIGHBOURS["add-remove"], True, 0)
+    monkeypatch.undo()
+    assert pair.path_mu > 2.4
+
+
+# Replays of whole fits. The first visits two or three subspaces, the second four.
+
+KINDS = ("dense", "float32", "csr", "groups", "csr groups")
+WAYS = {
+    "two stages": (30, 2.0, {}),
+    "four stages": (47, 0.9, {}),
+    "a public mean": (30, 0.8, {"mean": 2.0}),
+    "private scales": (30, 1.0, {"scale": "private"}),
+    "as many as are seen": (30, 0.6, {"n_components": "auto", "center": False}),
+}
+
+
+def fitting(adjacency, grouped, mu, **parameters):
+    told = {"n_components": 2, "epsilon": epsilon_of(mu, 1e-6), "adjacency": adjacency}
+    more = {"unit": "person"} if grouped else {}
+
+    def fit(X, groups):
+        return DPGauss(random_state=0, **told | more | parameters).fit(X, groups=groups)
+
+    return fit
+
+
+def records(d, grouped, n=150):
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 4, n) if grouped else np.ones(n, int)
+    found = [rng.normal(size=(m, d)) * np.exp(-0.2 * np.arange(d)) + 2 for m in sizes]
+    found[3:40] = [found[3]] * 37
+    return found
+
+
+def odd_ones(d, grouped, others):
+    mean = np.mean([record[0] for record in others], axis=0, keepdims=True)
+    rows = [
+        np.zeros((1, d)),
+        others[3][:1] * (1 + 2**-52),
+        mean,
+        np.full((1, d), 5e-324),
+        np.full((1, d), -1.7e308),
+        1e160 * np.eye(d)[:1],
+        1e-160 * np.eye(d)[1:2] + 2,
+        -1e4 * mean,
+    ]
+    return [*rows, np.repeat(rows[-1], 50, axis=0), 9 * np.eye(d)] if grouped else rows
+
+
+@mostly_slow(
+    "way, kind, adjacency",
+    WAYS,
+    KINDS,
+    ADJACENCIES,
+    quick=[("four stages", "dense", "add-remove"), ("two stages", "csr groups", "replace-one")],
+)
+def test_a_fit_is_a_function_of_its_answers(way, kind, adjacency, monkeypatch):
+    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 512)
+    monkeypatch.setattr(_records, "SPAN_ROWS", 32)
+    (d, seen, parameters), grouped = WAYS[way], "groups" in kind
+    if "mean" in parameters:
+        parameters = {"mean": np.full(d, 2.0)}
+    others = records(d, grouped)
+    mu = seen * d / len(others) * (1 if adjacency == "add-remove" else np.sqrt(2))
+    odds = odd_ones(d, grouped, others)
+    container = kind.removesuffix("groups").strip() or "dense"
+    first = Data(others, None if adjacency == "add-remove" else odds[2], container, grouped)
+    method = fitting(adjacency, grouped, mu, **parameters)
+    run: Run = audit(method, first, [replace(first, odd=odd) for odd in odds])
+    assert run.error is None
+    names = [query.name for query in run.queries]
+    assert names.count("Gram matrix") > 1
+
+
+def test_every_question_is_asked_somewhere():
+    names = set()
+    for grouped in (False, True):
+        first = Data(records(47, grouped), None, grouped=grouped)
+        run = audit(fitting("add-remove", grouped, 0.28), first, [])
+        names |= {query.name for query in run.queries}
+    assert names >= {"Gram matrix", "centre in the subspace", "length in the subspace"}
+    assert names >= {"distances from the centre", "centre", "rows of a group", "number of rows"}
+
+
+# Records that are orthogonal to a subspace: all that they have there is rounding.
+
+
+def sums_in_subspaces(X, basis, groups, monkeypatch):
+    """The queries and exact sums, where all answers lead into the subspaces of this basis."""
+    seen = []
+
+    def answer(query, total, noise):
+        if not query.symmetric:
+            return np.zeros(total.shape)
+        p = query.size
+        seen.append((query, symmetric_from_upper(total[np.triu_indices(p)], p)))
+        axes = basis if p == len(basis) else np.eye(p)
+        return (axes.T * np.arange(p, 0, -1.0)) @ axes
+
+    monkeypatch.setattr(GaussianQuery, "release", answer)
+    radius = 1.0 if groups is None else None
+    nested_spheres(private_data(X, 0.01, groups=groups, n=400.0), 1, 0.01, radius)
+    return seen
+
+
+def moves(sizes, place, monkeypatch, d=60, kind=np.asarray, rows=1):
+    """How far one record more moves every sum, over how far it may."""
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(d, d)))[0].T
+    one = np.outer(sizes, basis[-1])
+    other = np.insert(one, place, one[:1], axis=0)
+    sums = []
+    for x in (one, other):
+        groups = None if rows == 1 else np.repeat(np.arange(len(x)), rows)
+        sums.append(sums_in_subspaces(kind(np.repeat(x, rows, axis=0)), basis, groups, monkeypatch))
+    return [
+        np.linalg.norm(a - b) / query.widened_sensitivity
+        for (query, a), (_, b) in zip(*sums, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("n", [1, 7, 396, 4097])
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize(
+    ("kind", "rows"), [(np.asarray, 1), (sparse.csr_array, 1), (np.asarray, 3)]
+)
+def test_identical_records_orthogonal_to_a_subspace_move_nothing_further(
+    n, place, kind, rows, monkeypatch
+):
+    found = moves(np.ones(n), place, monkeypatch, kind=kind, rows=rows)
+    assert len(found) == 4
+    assert max(found) <= 1
+    assert min(found) > 0.99  # rounding has a direction, and it counts
+
+
+@pytest.mark.parametrize("sizes", [np.full(9, 1e-300), np.full(9, 1e160), [1e-150, 1.0, 5e-324]])
+def test_tiny_and_huge_ones_move_nothing_further(sizes, monkeypatch):
+    assert max(moves(sizes, 0, monkeypatch)) <= 1
+
+
+@pytest.mark.parametrize("d", [4, 600])
+def test_nor_do_those_of_few_and_of_many_features(d, monkeypatch):
+    found = moves(np.ones(3), 0, monkeypatch, d=d)
+    assert len(found) > 1
+    assert max(found) <= 1
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_scores_that_other_records_round_otherwise_are_caught(rows, monkeypatch):
+    """As those of a matrix product: BLAS adds terms in one order or another, by where a row is."""
+
+    def scores(block, directions, centre):
+        step = 1 if len(block.rows) % 2 else -1
+        rows, axes = block.centred(centre)[:, ::step], directions[:, ::step]
+        return rows_dots(rows.copy(), axes.copy())
+
+    monkeypatch.setattr(DenseRows, "scores", scores)
+    assert max(moves(np.ones(396), 0, monkeypatch, rows=rows)) > 10
+
+
+def test_directions_that_are_not_scaled_to_norm_1_are_caught(monkeypatch):
+    monkeypatch.setattr(ClippedGram, "sensitivity", lambda self, adjacency: 0.7)
+    others = records(30, False)
+    first = Data(others, None)
+    with pytest.raises(Leak, match="moved"):
+        audit(fitting("add-remove", False, 0.4), first, [replace(first, odd=-1e4 * others[0])])
+
+
+def test_exact_centres_in_subspaces_are_caught(monkeypatch):
+    honest = PrivateData.within
+
+    def centred(data, directions):
+        scores = honest(data, directions)
+        return scores.about(
+            scores.source.map(lambda block: block.rows, width=len(directions)).mean(0)
+        )
+
+    monkeypatch.setattr(PrivateData, "within", centred)
+    others = records(30, False)
+    first = Data(others, None)
+    with pytest.raises(Leak, match="asked"):
+        audit(fitting("add-remove", False, 0.4), first, [replace(first, odd=others[0])])

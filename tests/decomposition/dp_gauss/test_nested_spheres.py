@@ -1,0 +1,260 @@
+"""Nested spheres: their subspaces, what they cost, what they find, and what they say of it.
+
+Error rate: seeds are fixed, so each test passes or fails for good.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from skdppca import DPGauss, PrivatePCA
+from skdppca.decomposition.dp_gauss.nested_release import release_nested
+from skdppca.decomposition.dp_gauss.nested_spheres import nested_spheres, shows_more, subspaces
+from skdppca.exceptions import NotReleasedError
+from skdppca.mechanisms.clipping import Clip
+from skdppca.mechanisms.gram import release_gram
+from skdppca.metrics import captured_variance
+
+from ...asking import private_data
+
+DIGITS = load_digits().data
+N, D = 3000, 60
+VARIANCES = 1 / np.arange(1.0, D + 1)
+BOTH = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+
+
+def rows(seed, n=N, variances=VARIANCES):
+    """Normal rows of these variances along random directions; the covariance."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(len(variances),) * 2))[0]
+    return rng.normal(size=(n, len(variances))) * np.sqrt(variances) @ basis, (
+        basis.T * variances
+    ) @ basis
+
+
+def counted(X, mu, **more):
+    return private_data(X, mu, n=float(len(X)), **more)
+
+
+def cost(spender):
+    return math.fsum(query.mu**2 for query in spender.queries)
+
+
+# Subspaces
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "expected"),
+    [
+        (64, 2, [64, 45, 32, 23]),
+        (64, 10, [64, 45, 32, 23]),
+        (64, 20, [64, 45, 40]),
+        (64, 25, [64, 50]),
+        (64, 32, [64]),
+        (64, 64, [64]),
+        (4, 1, [4, 3]),
+        (3, 1, [3]),
+        (2, 1, [2]),
+        (1, 1, [1]),
+    ],
+)
+def test_each_has_70_percent_of_the_last_or_twice_what_is_wanted(d, k, expected):
+    assert subspaces(d, k) == expected
+    assert subspaces(d, k, 2) == expected[:2]
+
+
+@BOTH
+@pytest.mark.parametrize("wanted", [2, np.int64(2), "auto"])
+def test_they_show_more_where_little_is_visible(wanted, adjacency):
+    unit = 1.0 if adjacency == "add-remove" else math.sqrt(2)
+    for mu, expected in ((2.9, True), (3.1, False)):
+        data = counted(np.zeros((20, 20)), unit * mu, adjacency=adjacency)
+        assert shows_more(data, wanted) == expected
+
+
+@pytest.mark.parametrize("wanted", [None, 0.9, "mle", 10, 20])
+def test_one_matrix_where_all_directions_are_wanted_or_no_subspace_is_smaller(wanted):
+    assert not shows_more(counted(np.zeros((20, 20)), 0.1), wanted)
+
+
+def test_without_noise_there_is_one_matrix():
+    assert not shows_more(counted(np.zeros((20, 20)), math.inf), 2)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"whiten": True}, {"n_components": 0.9}, {"n_components": "mle"}],
+)
+def test_what_needs_the_whole_spectrum_takes_one_matrix_at_any_budget(told):
+    for epsilon in (1e-3, 0.1):
+        pca = DPGauss(**{"n_components": 2} | told, epsilon=epsilon, random_state=0).fit(DIGITS)
+        assert pca.privacy_.details["clip"] != "nested"
+        assert hasattr(pca, "explained_variance_")
+
+
+# Costs
+
+
+@BOTH
+@pytest.mark.parametrize("mu", [1e-4, 0.01, 0.05])
+@pytest.mark.parametrize("d", [4, 7, 60])
+@pytest.mark.parametrize("radius", [None, 1e-9, 1.0])
+def test_all_stages_together_cost_the_budget_and_no_more(mu, d, radius, adjacency):
+    data = counted(rows(0, 300)[0][:, :d], mu, adjacency=adjacency)
+    found = nested_spheres(data, 1, mu, radius)
+    assert mu**2 * (1 - 1e-9) < cost(data.spender) <= mu**2
+    assert len(data.spender.queries) == (
+        2 * len(found.dimensions) - 1 if radius else len(found.dimensions)
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 60])
+def test_a_matrix_that_is_there_already_is_not_paid_again(d):
+    data = counted(rows(0)[0][:, :d], 0.06)
+    start = release_gram(data, Clip(1.0, spherical=True), mu=0.03)
+    left = data.left
+    found = nested_spheres(data, 1, left, 1.0, start)
+    assert found.spectrum.noise_sd <= start.noise_sd
+    assert cost(data.spender) <= 0.06**2 * (1 + 1e-12)
+    assert [query.name for query in data.spender.queries].count("Gram matrix") == len(
+        found.dimensions
+    )
+
+
+@pytest.mark.parametrize("length", [None, 1.0])
+@pytest.mark.parametrize("variances", [True, False])
+def test_a_release_costs_all_that_is_left(length, variances):
+    data = counted(rows(0)[0], 0.06)
+    release = release_nested(data, 2, float(N), length=length, variances=variances)
+    assert 0.999 * 0.06**2 < cost(data.spender) <= 0.06**2
+    asked = [query.name for query in data.spender.queries]
+    assert ("length in the subspace" in asked) == variances
+    assert (release.explained_variance is not None) == variances
+
+
+# What is found
+
+
+def test_they_capture_more_than_one_matrix_does():
+    """The digits, medians of 20 fits: about .58 and .47."""
+
+    def share(**told):
+        pcas = [DPGauss(2, epsilon=0.15, random_state=s, **told).fit(DIGITS) for s in range(20)]
+        return np.median([captured_variance(pca.components_, DIGITS) for pca in pcas])
+
+    assert share() > share(whiten=True) + 0.05
+
+
+@pytest.mark.parametrize("k", [1, 10])
+def test_components_are_orthonormal_and_as_many_as_are_wanted(k):
+    for epsilon in (0.001, 0.1):
+        pca = DPGauss(k, epsilon=epsilon, random_state=0).fit(DIGITS)
+        assert "subspaces" in pca.privacy_.details
+        np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(k), atol=1e-12)
+
+
+def test_the_mean_is_better_than_the_centre_that_they_start_from():
+    """Of 20 sets 30 spreads from 0, in at least 15: 3 sds above one half of them."""
+    better = 0
+    for seed in range(20):
+        X = rows(seed)[0]
+        start = X.mean(axis=0) + 0.5 * np.random.default_rng(seed).normal(size=D) / math.sqrt(D) * 4
+        data = counted(X, 0.06, centre=start, seed=seed)
+        found = nested_spheres(data, 2, 0.06, float(np.median(np.linalg.norm(X - start, axis=1))))
+        before, after = (np.linalg.norm(c - X.mean(axis=0)) for c in (start, found.data.centre))
+        better += after < before
+    assert better >= 15
+
+
+def test_alignments_are_mostly_less_than_those_with_the_span():
+    """Of the components that are seen at all, at least 4 of 5."""
+    less = []
+    for seed in range(12):
+        X, covariance = rows(seed)
+        pca = DPGauss(5, epsilon=0.2, random_state=seed).fit(X)
+        span = np.linalg.eigh(covariance)[1][:, -5:]
+        seen = pca.privacy_.details["alignments"]
+        true = np.sum((pca.components_ @ span) ** 2, axis=1)
+        less += list((seen <= true)[seen > 0])
+        assert np.all((0 <= seen) & (seen <= 1))
+    assert len(less) > 20
+    assert np.mean(less) >= 0.8
+
+
+@pytest.mark.parametrize("size", [1e-50, 1.0, 1e50])
+def test_groups_have_their_components_and_variances_found(size):
+    rng = np.random.default_rng(0)
+    X = size * (rng.normal(size=(6000, D)) * np.sqrt([30.0, 20.0, *np.ones(D - 2)]))
+    groups = np.arange(6000) // 3
+    pca = DPGauss(2, epsilon=0.3, unit="person", random_state=0).fit(X, groups=groups)
+    assert pca.privacy_.details["clip"] == "nested"
+    assert captured_variance(pca.components_, X) > 0.9
+    if size == 1:
+        np.testing.assert_allclose(pca.explained_variance_, [30.0, 20.0], rtol=0.4)
+
+
+# Variances
+
+
+def test_variances_are_those_of_the_rows():
+    X = 1e3 * rows(0)[0]
+    pca = DPGauss(2, epsilon=0.2, random_state=1).fit(X + 7e3)
+    assert pca.privacy_.details["clip"] == "nested"
+    np.testing.assert_allclose(pca.explained_variance_, 1e6 * VARIANCES[:2], rtol=0.5)
+    total = pca.explained_variance_[0] / pca.explained_variance_ratio_[0]
+    assert total == pytest.approx(1e6 * VARIANCES.sum(), rel=0.4)
+    assert pca.get_covariance().trace() == pytest.approx(total, rel=1e-6)
+
+
+def test_components_that_are_not_seen_share_what_is_left():
+    pca = DPGauss(5, epsilon=0.1, random_state=0).fit(rows(0)[0])
+    lost = pca.privacy_.details["alignments"] == 0
+    assert lost[-1] and not lost[0]
+    unseen = pca.explained_variance_[lost]
+    np.testing.assert_allclose(unseen, unseen[0])
+    assert unseen[0] == pytest.approx(VARIANCES[5:].mean(), rel=1.0)
+    assert 0 < pca.noise_variance_ <= unseen[0]
+
+
+@pytest.mark.parametrize("told", [{}, {"center": False}, {"norm_bound": 1e6}])
+@pytest.mark.parametrize("kind", [DPGauss, PrivatePCA])
+def test_there_are_no_variances_where_noise_hides_the_length_of_the_records(kind, told):
+    pca = kind(2, epsilon=0.02, random_state=0, **told).fit(rows(0, 500)[0])
+    for ask in (
+        lambda: pca.explained_variance_,
+        lambda: pca.noise_variance_,
+        pca.get_covariance,
+        lambda: pca.score(DIGITS[:, :D]),
+    ):
+        with pytest.raises(NotReleasedError, match="the noise hides how long the records are"):
+            ask()
+    assert "no variances: the noise hides" in str(pca.privacy_)
+    assert "No variances: the noise hides" in pca.privacy_._repr_html_()
+    assert "spectrum" not in pca.privacy_.details
+    assert pca.transform(DIGITS[:, :D]).shape == (len(DIGITS), 2)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize("center", [True, False])
+def test_variances_never_run_off(epsilon, center):
+    """Those that are released: before, in two of five fits by a factor of up to 1e23."""
+    for seed in range(20):
+        pca = DPGauss(2, epsilon=epsilon, center=center, random_state=seed).fit(rows(seed)[0])
+        if hasattr(pca, "noise_variance_"):
+            assert 0.05 < pca.noise_variance_ / VARIANCES[2:].mean() < 20
+
+
+def test_a_fit_forgets_the_variances_of_an_earlier_one():
+    X = rows(0, 500)[0]
+    pca = DPGauss(2, epsilon=3.0, random_state=0).fit(X)
+    assert hasattr(pca, "explained_variance_")
+    assert not hasattr(pca.set_params(epsilon=0.02).fit(X), "explained_variance_")
+
+
+def test_the_report_says_what_was_done():
+    report = DPGauss(2, epsilon=0.1, random_state=0).fit(DIGITS).privacy_
+    assert "in nested subspaces of 64, 45, 32, 23 dimensions" in str(report)
+    assert "In nested subspaces of 64, 45, 32, 23 dimensions" in report._repr_html_()
+    assert type(report).from_json(report.to_json()).details["subspaces"] == [64, 45, 32, 23]

@@ -1,0 +1,135 @@
+"""How many entries are there, and what filling the others did to the moments."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from skdppca.mechanisms.base import Release
+from skdppca.mechanisms.gram import NoisyGram
+from skdppca.mechanisms.missing import (
+    LEAST,
+    Filled,
+    left_along,
+    more_noise,
+    undone,
+    with_present,
+)
+from skdppca.privacy import GaussianEvent, NonPrivateEvent, PureEvent
+
+from ..asking import private_data
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 3)) + [3.0, -1.0, 0.5]
+SHARES = np.array([0.5, 0.8, 1.0])
+
+
+def filled_sums(rows, shares):
+    """Expected sums of ``[y, 1]^T [y, 1]``, entries of y left out independently: over all masks."""
+    d, total = rows.shape[1], 0.0
+    for mask in itertools.product([0.0, 1.0], repeat=d):
+        weight = math.prod(q if there else 1 - q for q, there in zip(shares, mask, strict=True))
+        y = np.column_stack([rows * mask, np.ones(len(rows))])
+        total = total + weight * (y.T @ y)
+    return total
+
+
+def test_second_moments_are_those_of_complete_rows():
+    moments = filled_sums(ROWS, SHARES)[:3, :3]
+    np.testing.assert_allclose(undone(moments, SHARES), ROWS.T @ ROWS, rtol=1e-12)
+
+
+def test_scatter_and_mean_are_those_of_complete_rows():
+    gram = NoisyGram(filled_sums(ROWS, SHARES), 1.0, noise_sd=0.0)
+    scatter, mean = gram.about_mean(len(ROWS), SHARES)
+    np.testing.assert_allclose(mean, ROWS.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(scatter, (len(ROWS) - 1) * np.cov(ROWS.T), rtol=1e-9, atol=1e-9)
+
+
+def test_the_share_that_is_left_along_a_direction():
+    direction = np.linalg.qr(RNG.normal(size=(3, 3)))[0][0]
+    complete, filled = ROWS.T @ ROWS, filled_sums(ROWS, SHARES)[:3, :3]
+    left = (direction @ filled @ direction) / (direction @ complete @ direction)
+    assert left_along(direction, complete, SHARES) == pytest.approx(left, rel=1e-12)
+    assert left_along(direction, complete, None) == 1.0
+
+
+def test_noise_grows_as_the_entries_do():
+    # 300 noisy matrices of 6 x 6: the root mean square off the diagonal is known to 2 %
+    rng, d, sd = np.random.default_rng(1), 6, 2.0
+    present = np.linspace(0.5, 0.8, d)
+    upper = np.triu_indices(d, 1)
+    noise = [undone(rng.normal(0, sd, (d, d)), present)[upper] for _ in range(300)]
+    assert np.sqrt(np.mean(np.square(noise))) == pytest.approx(sd * more_noise(present), rel=0.1)
+    assert more_noise(None) == 1.0
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("absent", [0.0, 0.3, 1.0])
+def test_the_same_is_asked_whatever_is_absent(adjacency, absent):
+    X = np.where(RNG.random((400, 5)) < absent, np.nan, 1.0)
+    data = private_data(X, 2.0, adjacency=adjacency, may_miss=True)
+    with_present(data)
+    asked = [(query.name, round((query.mu / 2.0) ** 2, 12)) for query in data.spender.queries]
+    expected = [("number of records", 0.01), ("present values", 0.02)]
+    assert asked == expected[adjacency == "replace-one" :]
+
+
+def test_the_number_of_records_is_asked_for_once():
+    data = with_present(private_data(np.ones((400, 2)), 1.0, may_miss=True))
+    assert data.counted(0.5) is data
+
+
+def test_shares_are_exact_without_noise():
+    X = np.ones((10, 3))
+    X[:5, 1] = np.nan
+    np.testing.assert_array_equal(
+        with_present(private_data(X, math.inf, n=10.0, may_miss=True)).present, [1.0, 0.5, 1.0]
+    )
+
+
+def test_shares_that_noise_alone_parts_are_one():
+    # 8 features, noise of .02 of the records: their mean is kept, what they differ by is not
+    found = [with_present(left_out(np.full(8, 0.8), seed)).present for seed in range(20)]
+    assert np.mean([np.std(present) for present in found]) < 0.01
+    assert np.mean(found) == pytest.approx(0.8, abs=0.02)
+
+
+def test_shares_that_differ_stay_apart():
+    shares = np.linspace(0.3, 1.0, 8)
+    np.testing.assert_allclose(with_present(left_out(shares, 0)).present, shares, atol=0.08)
+
+
+def left_out(shares, seed, n=5000, mu=0.2):
+    X = np.where(np.random.default_rng(seed).random((n, len(shares))) < shares, 1.0, np.nan)
+    return private_data(X, mu, seed=seed, may_miss=True)
+
+
+@pytest.mark.parametrize("mu", [0.01, math.inf])
+def test_no_share_is_below_the_least_or_above_one(mu):
+    data = private_data(np.full((50, 3), np.nan), mu, n=50.0, may_miss=True)
+    present = with_present(data).present
+    assert (present >= LEAST).all()
+    assert (present <= 1).all()
+
+
+class Nothing:
+    def run(self, data):
+        return Release(np.eye(1), np.zeros(1), data.n, details={"norm_bound": 1.0})
+
+
+def test_the_shares_are_released():
+    release = Filled(Nothing()).run(private_data(np.ones((9, 2)), math.inf, n=9.0, may_miss=True))
+    np.testing.assert_array_equal(release.details["present"], [1.0, 1.0])
+    assert release.details["norm_bound"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("event", "asks"),
+    [(GaussianEvent(1.0), True), (NonPrivateEvent(), True), (PureEvent(1), False)],
+)
+def test_nothing_is_asked_where_no_budget_can_be_split_off(event, asks):
+    assert isinstance(Filled.around(Nothing(), event), Filled) == asks

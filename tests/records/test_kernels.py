@@ -1,0 +1,99 @@
+"""Scale functions of one's own: what they return is bounded, and they never raise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skdppca.records.kernels import Kernel, called
+
+LENGTHS = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, np.inf])
+RADIUS = 3.0
+
+
+def lengths_of(xi, lengths=LENGTHS):
+    """What the differences of these lengths are turned into, in units of the radius."""
+    kernel = Kernel(RADIUS, xi)
+    finite = lengths[np.isfinite(lengths)]
+    differences = np.sqrt(2) * np.outer(finite, [0.6, -0.8])
+    norms = np.linalg.norm(kernel.apply(differences), axis=1)
+    squares = np.where(finite > 0, finite, np.inf) ** 2
+    weights = kernel.weights(squares, 1.0, lambda: finite)
+    np.testing.assert_allclose(norms, np.sqrt(weights) * finite, rtol=1e-12)
+    return norms
+
+
+@pytest.mark.parametrize(
+    ("xi", "expected"),
+    [
+        (lambda t: t, [0, 1, 2, 3, 3, 3]),
+        (lambda t: np.full_like(t, 2), [0, 2, 2, 2, 2, 2]),
+        (lambda t: 1e300 * t * 1e300, [0, 3, 3, 3, 3, 3]),
+        (lambda t: -t, [0, 0, 0, 0, 0, 0]),
+        (lambda t: np.where(t < 3, np.nan, np.inf), [0, 0, 0, 3, 3, 3]),
+        (lambda t: t > 2, [0, 0, 0, 1, 1, 1]),
+        (lambda t: t.astype(int), [0, 1, 2, 3, 3, 3]),
+    ],
+    ids=["long", "alike", "overflow", "negative", "no numbers", "truth values", "whole numbers"],
+)
+def test_lengths_are_clipped_to_the_bound(xi, expected):
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(lengths_of(xi) * RADIUS, expected, rtol=1e-12)
+
+
+def wrong_at_three(error):
+    def xi(t):
+        if (t == 3).any():
+            raise error
+        return t
+
+    return xi
+
+
+def no_array(t):
+    return t if (t != 3).all() else {"a": t}
+
+
+def another_shape(t):
+    return t[t != 3]
+
+
+@pytest.mark.parametrize(
+    "xi",
+    [
+        *(wrong_at_three(error) for error in (ValueError("3.0"), MemoryError(), RecursionError())),
+        no_array,
+        another_shape,
+        lambda t: t if (t != 3).all() else t + 0j,
+        lambda t: t if (t != 3).all() else t.astype(object),
+    ],
+)
+def test_where_it_fails_no_other_length_is_affected(xi):
+    expected = np.where(LENGTHS == 3, np.nan, LENGTHS)
+    for lengths in (LENGTHS, LENGTHS[::-1], np.tile(LENGTHS, 50)):
+        there = np.resize(expected, len(lengths)) if lengths[0] == 0 else expected[::-1]
+        np.testing.assert_array_equal(called(xi, lengths), there)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_function_that_always_fails_returns_no_number(n):
+    def fails(t):
+        raise RuntimeError
+
+    assert np.isnan(called(fails, LENGTHS[:n])).all()
+    assert called(fails, LENGTHS[:n]).shape == (n,)
+
+
+def test_it_may_write_to_what_it_is_given():
+    def overwriting(t):
+        t *= 2
+        return t
+
+    given = LENGTHS.copy()
+    np.testing.assert_array_equal(called(overwriting, given), 2 * LENGTHS)
+    np.testing.assert_array_equal(given, LENGTHS)
+
+
+def test_an_interrupt_is_none_of_its_errors():
+    with pytest.raises(KeyboardInterrupt):
+        called(wrong_at_three(KeyboardInterrupt), LENGTHS)

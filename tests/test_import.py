@@ -1,0 +1,58 @@
+"""The package imports what is asked for, and not before."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skdppca
+
+PACKAGE = Path(skdppca.__file__).parent
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_command_says_what_it_is_without_numpy_and_scikit_learn(option):
+    # -X importtime names on stderr every module that is imported
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "skdppca", option],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.split("\n")}
+    assert "skdppca" in done.stdout and "argparse" in imported
+    assert not imported & {"numpy", "scipy", "sklearn", "joblib", "mpmath", "pandas"}
+
+
+def test_a_star_gives_all_public_names():
+    names = {}
+    exec("from skdppca import *", names)
+    assert set(names) - {"__builtins__"} == set(skdppca.__all__)
+
+
+@pytest.mark.parametrize("name", skdppca.__all__)
+def test_a_name_is_what_it_is_where_it_is_defined(name):
+    found = getattr(skdppca, name)
+    assert found.__name__ == name
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_every_part_of_the_package_needs_no_import_of_its_own():
+    parts = [path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()]
+    public = sorted(name for name in parts if not name.startswith(("_", ".")))
+    assert sorted(skdppca.SUBMODULES) == public
+    found = [skdppca.__getattr__(name) for name in public]
+    assert [part.__name__ for part in found] == [f"skdppca.{name}" for name in public]
+
+
+def test_the_directory_lists_names_and_parts():
+    assert {*skdppca.__all__, *skdppca.SUBMODULES, "__version__"} == set(dir(skdppca))
+
+
+def test_a_name_that_there_is_not_is_an_error():
+    with pytest.raises(AttributeError, match="module 'skdppca' has no attribute 'DPGaus'"):
+        skdppca.DPGaus  # noqa: B018
+    with pytest.raises(ImportError):
+        from skdppca import DPGaus  # noqa: F401
