@@ -71,6 +71,8 @@ def write(
     for name, content in files(pca, names, drawn).items():
         try:
             directory.add(name, content)
+        except ImportError as error:  # it says what to install
+            lost.append(f"{name} ({error})")
         except Exception as error:
             lost.append(f"{name} ({getattr(error, 'strerror', None) or type(error).__name__})")
     if lost:
