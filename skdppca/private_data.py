@@ -24,6 +24,9 @@ from .statistics import (
 
 __all__ = ["Answer", "PrivateData", "Public", "Source", "spender_of"]
 
+# The largest part of what is left that is kept for later, as a share of mu^2.
+MOST_KEPT = 0.75
+
 
 @dataclass(frozen=True)
 class Public:
@@ -289,8 +292,8 @@ class PrivateData:
         """The same with all that is left but a share of the whole budget, kept for later."""
         if self.exact:
             return self.portion(self.left)
-        # a centre that is far costs more than usual: then what is kept is less, and never all
-        kept = min(self.share(fraction), self.left / math.sqrt(2))
+        # a centre that is far costs more than usual: then less is kept, and never all
+        kept = min(self.share(fraction), self.left * math.sqrt(MOST_KEPT))
         return self.portion(math.sqrt(self.left**2 - kept**2) * (1 - 1e-12))  # both were rounded
 
     def parts(self, shares: Sequence[int]) -> list[PrivateData]:

@@ -435,6 +435,13 @@ def test_a_portion_is_of_the_same_records_and_no_more_is_spent():
     assert names(data) == ["Count"]
 
 
+def test_no_more_is_kept_for_later_than_leaves_something_for_now():
+    data = private_data(ROWS, 2.0)
+    data.ask(Count(), 1.8)
+    before = data.left
+    assert data.keeping(0.5).left == pytest.approx(before / 2)
+
+
 @pytest.mark.parametrize("spent", [0.0, 0.5])
 @pytest.mark.parametrize("fraction", [0.0, 0.05, 0.5])
 def test_a_share_of_the_whole_is_kept_for_later(spent, fraction):
