@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdppca import GDPPCA, KDPPCA, DPGauss, PrivacyAccountant
+from skdppca import GDPPCA, KDPPCA, DPGauss, PrivacyAccountant, ResidualGauss
 from skdppca.exceptions import BudgetExceeded
 from skdppca.metrics import captured_variance
 
@@ -71,7 +71,9 @@ def test_sparse_rows_give_the_same_scales(factory, unit):
         for A in (X, sparse.csr_array(X))
     ]
     np.testing.assert_allclose(pcas[0].scale_, pcas[1].scale_, rtol=1e-3)
-    np.testing.assert_allclose(pcas[0].mean_, pcas[1].mean_, rtol=1e-3)
+    # the mean of ResidualGauss is made better in units of the scales, and as far off as they
+    rtol = 1e-3 if factory is ResidualGauss else 1e-4
+    np.testing.assert_allclose(pcas[0].mean_, pcas[1].mean_, rtol=rtol)
 
 
 AWKWARD = {
