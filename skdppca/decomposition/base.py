@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
@@ -29,8 +29,8 @@ from ..privacy import (
     mu_of,
 )
 from ..privacy.charging import charge, check_accounted
-from ..private_data import PrivateData, Public, spender_of
-from ..records import MAX_ROWS, Records
+from ..private_data import Public, spender_of
+from ..records import MAX_ROWS, Pieces, Records
 from .fitted import FittedPCA
 from .parameters import estimator, parameter, plain
 from .publication import (
@@ -42,15 +42,8 @@ from .publication import (
     store,
 )
 from .randomness import check_chargeable, noise_source, why_not_private
-from .validation import (
-    check_domain,
-    check_groups,
-    check_reach,
-    check_rows,
-    check_unclipped,
-    check_vector,
-    is_typed,
-)
+from .tables import ArrayTable, Table
+from .validation import check_domain, check_reach, check_unclipped, check_vector
 
 __all__ = ["LEAST_SHARE", "BasePrivatePCA"]
 
@@ -184,6 +177,9 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     # Attributes that a method does not release: name -> why, and how to get it.
     _not_released: ClassVar[dict[str, str]] = {}
 
+    # What of the records the method asks for besides sums over them.
+    _beyond_sums: ClassVar[str] = ""
+
     # What to do about more records than the declared domain has.
     _more_records: ClassVar[str] = "take fewer"
 
@@ -231,19 +227,21 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
-        # 1. validate
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        typed = is_typed(X)
+        return self._fit(lambda seen: ArrayTable(seen, X, groups))
+
+    def _fit(self, opened: Callable[[Self], Table]) -> Self:
+        """Release a private PCA of a table, which a copy of this estimator is opened for."""
+        # 1. validate
         seen = plain(self)  # a fit that is refused leaves this one as it was
-        X = check_rows(seen, X)
-        labels = check_groups(groups, X.shape[0], self.unit)
-        d = X.shape[1]
+        table = opened(seen)
+        d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, seen.norm_bound)
         seen._check_parameters(d)
-        records = Records(X, labels, scale, self.n_jobs, may_miss=self._may_miss)
+        records = table.source(scale, self.n_jobs)
         check_domain(self, records.private_n)
         if math.isinf(self.epsilon):
             check_unclipped(records)
@@ -252,10 +250,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             n_features=d,
             adjacency=self.adjacency,
             unit=self.unit,
-            is_sparse=sparse.issparse(X),
+            is_sparse=table.is_sparse,
             n_records=self._public_count(records),
         )
         event, mechanism = seen._event(public), seen._mechanism(public)
+        if not isinstance(records, Records):
+            seen._check_sums_only(public)
         if self._scales_privately:
             mechanism = Standardised.checked(mechanism, event, self._finds_centre)
         if self._may_miss:
@@ -266,7 +266,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         # 3. charge
         receipt = self._charge(event, noise)
         # 4. compute
-        data = PrivateData(
+        data = table.door(
             source=records,
             public=public,
             spender=spender_of(event),
@@ -278,10 +278,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             release = mechanism.run(data)
         # 5. report and record all of it, and store it at once
         validated = {name: value for name, value in vars(seen).items() if name in VALIDATED}
-        found = _cast(
-            self._attributes(release, d),
-            np.float32 if typed and X.dtype == np.float32 else np.float64,
-        )
+        found = _cast(self._attributes(release, d), np.float32 if table.is_single else np.float64)
         report = PrivacyReport(
             method=type(self).__name__,
             epsilon=float(self.epsilon),
@@ -292,7 +289,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             not_private=why_not_private(self.epsilon, noise),
             spendings=spendings_of(data.spender.queries),
             receipt=receipt,
-            details=self._details(release, public),
+            details=self._details(release, public) | table.details(),
             parameters=parameters,
             released=released_of(found),
             feature_names=_names(validated),
@@ -321,6 +318,22 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 )
         check_chargeable(self.epsilon, self.accountant, self.random_state)
 
+    def _check_sums_only(self, public: Public) -> None:
+        """Refuse records that are not all in one place, if more than sums over them is needed."""
+        what = self._looks_at(public)
+        if not what and self._scales_privately and math.isinf(self.epsilon):
+            what = "the values of every feature, as scale='private' with epsilon=inf does"
+        if what:
+            raise TypeError(
+                f"{type(self).__name__} looks at {what}, which is no sum over records, so it needs "
+                "all of them in one place; give X as an array, or choose "
+                f"{'KDPPCA' if public.grouped else 'DPGauss or KDPPCA'}"
+            )
+
+    def _looks_at(self, public: Public) -> str:
+        """What of the records the method asks for besides sums over them; empty if nothing."""
+        return self._beyond_sums
+
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
         least = self._least_mu(n_features) * (SCALED_MU if self._scales_privately else 1)
         if isinstance(event, GaussianEvent) and event.mu < least:
@@ -346,14 +359,14 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             return np.zeros(n_features)
         return mean if scale is None else mean / scale
 
-    def _public_count(self, records: Records) -> int | None:
+    def _public_count(self, records: Records | Pieces) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
         if self.adjacency == "replace-one" or math.isinf(self.epsilon):
             return records.private_n
         return None
 
     def _noise(self) -> NoiseSource:
-        return noise_source(self.epsilon, self.random_state, stacklevel=4)
+        return noise_source(self.epsilon, self.random_state)
 
     @property
     def _accounted_unit(self) -> str:

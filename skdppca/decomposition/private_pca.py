@@ -238,6 +238,9 @@ class PrivatePCA(BasePrivatePCA):
         chosen._validate_params()
         return plain(chosen)
 
+    def _looks_at(self, public: Public) -> str:
+        return self._chosen(public)._looks_at(public)
+
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
         method, why = self._choice(public)
         return {"method": method, "why": why, **release.details}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
+from ..privacy.callers import level_of_user
 
 __all__ = ["check_chargeable", "noise_source", "why_not_private"]
 
@@ -28,7 +29,7 @@ def check_chargeable(epsilon: float, accountant: Any, random_state: Any) -> None
         )
 
 
-def noise_source(epsilon: float, random_state: Any, stacklevel: int) -> NoiseSource:
+def noise_source(epsilon: float, random_state: Any) -> NoiseSource:
     """Secure noise, or that of a seed, with a warning where the noise should protect."""
     if random_state is None:
         return NoiseSource()
@@ -37,7 +38,7 @@ def noise_source(epsilon: float, random_state: Any, stacklevel: int) -> NoiseSou
             "random_state is set: whoever knows or guesses it can subtract the noise, so this "
             "release is not private. Use random_state=None on data that must be protected.",
             SeededNoiseWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=level_of_user(),
         )
     if isinstance(random_state, np.random.RandomState):
         return NoiseSource(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())

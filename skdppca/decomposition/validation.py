@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..records import MAX_ROWS, Records
+from ..records import MAX_ROWS, Pieces, Records
 from .missing_input import is_missing, nan_for_missing
 from .sparse_input import MALFORMED, as_compressed
 
@@ -137,16 +137,15 @@ def check_domain(estimator: Any, n_records: int) -> None:
         )
 
 
-def check_unclipped(records: Records) -> None:
+def check_unclipped(records: Records | Pieces) -> None:
     """Refuse rows that would overflow where nothing is clipped: with ``epsilon=inf``.
 
     Parameters
     ----------
-    records : Records
+    records : Records or Pieces
         With public scales, if there are any.
     """
-    norms = records.ungrouped().map(lambda block: block.distances(None))
-    if not norms.max(initial=0.0) <= LARGEST:
+    if not records.largest_norm <= LARGEST:
         raise ValueError(
             f"(scaled) rows of X have norms above {LARGEST}, too large to be squared where nothing "
             "is clipped, as with epsilon=inf. Choose units in which they are smaller, or a finite "

@@ -228,7 +228,7 @@ def projection_map(
     )
     axes = pca.privacy_
     axes_release = axes.release_id
-    noise = noise_source(epsilon, random_state, stacklevel=2)
+    noise = noise_source(epsilon, random_state)
     # 3. charge
     receipt = charge(
         accountant,

@@ -205,7 +205,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         )
         event = seen._event()
         parameters = public_parameters(self.get_params())
-        noise = noise_source(self.epsilon, self.random_state, stacklevel=3)
+        noise = noise_source(self.epsilon, self.random_state)
         # 3. charge
         receipt = charge(
             self.accountant,

@@ -13,8 +13,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ..noise import NoiseSource
+from ..noise import KEY_WORDS, NoiseSource, keyed_labels
 from ._block import Block, RowBlock
+from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
 from ._groups import DenseGroups, LargeGroup
 from ._numbers import aligned_empty
@@ -119,6 +120,8 @@ class Records:
         entry of what the rows are centred on at that moment, which is public or was released, so
         the filled row is a function of the record and released numbers, and whatever is proven for
         a row is proven for it.
+    first : int
+        The number of the first record in the table, of which `X` may be one piece.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class Records:
         n_jobs: int | None = None,
         explicit: bool = False,
         may_miss: bool = False,
+        first: int = 0,
     ) -> None:
         self._X = X
         self._scale = scale
@@ -145,6 +149,9 @@ class Records:
         self._explicit = explicit or groups is not None
         self.n_features = X.shape[1]
         self._cycle: np.ndarray | None = None
+        # The records' numbers less that of the first; increasing, and None for all from 0 on.
+        self._first = first
+        self._numbers: np.ndarray | None = None
         # Rows in the order of the records, and rows per record; None: as they stand, one each.
         self._order: np.ndarray | None = None
         self._sizes: np.ndarray | None = None
@@ -191,6 +198,11 @@ class Records:
         if self._sizes is not None:
             return len(self._sizes)
         return self._X.shape[0] if self._order is None else len(self._order)
+
+    @property
+    def largest_norm(self) -> float:
+        """Of all rows, about 0; exact and private."""
+        return float(self.ungrouped().map(lambda block: block.distances(None)).max(initial=0.0))
 
     @property
     def private_sizes(self) -> np.ndarray:
@@ -242,8 +254,9 @@ class Records:
             for start in range(0, total, step):
                 where = slice(start, min(start + step, total))
                 np.subtract(self._dense_rows(where, copied, centre), centre, out=rows[where])
-        records = Records(rows, n_jobs=self._n_jobs, explicit=self._explicit)
+        records = Records(rows, n_jobs=self._n_jobs, explicit=self._explicit, first=self._first)
         records._sizes, records._is_shifted = self._sizes, True
+        records._numbers = self._numbers
         records._floor = None if centre.any() else self._floor
         return records
 
@@ -254,7 +267,7 @@ class Records:
     def ungrouped(self) -> Records:
         """Every row of the records as a record of its own, in the order in which they stand."""
         records = self._derived()
-        records._sizes = None
+        records._sizes = records._numbers = None  # rows are not put into parts, records are
         if self._order is not None:
             every = len(self._order) == self._X.shape[0]
             records._order = None if every else np.sort(self._order)
@@ -266,9 +279,22 @@ class Records:
         The draw looks neither at the data nor at the other records, so under both notions of
         neighbours one record changes one part, and no other record changes its part.
         """
-        labels = noise.labels(self.private_n, sum(shares))
-        part = np.searchsorted(np.cumsum(shares), labels, side="right")
-        return [self._subset(part == i) for i in range(len(shares))]
+        parts = self._parts(noise.words(KEY_WORDS).tobytes(), shares)
+        return [self._subset(parts == i) for i in range(len(shares))]
+
+    def part(self, key: bytes, shares: Sequence[int], index: int) -> Records:
+        """One of the parts that `assign` makes with a key, and the others are not made."""
+        return self._subset(self._parts(key, shares) == index)
+
+    def _parts(self, key: bytes, shares: Sequence[int]) -> np.ndarray:
+        """The part of every record: a function of the key and of the record's number."""
+        numbers = self._numbers
+        if numbers is None:
+            labels = keyed_labels(key, self._first, self.private_n, sum(shares))
+        else:
+            last = int(numbers[-1]) + 1 if len(numbers) else 0
+            labels = keyed_labels(key, self._first, last, sum(shares))[numbers]
+        return np.searchsorted(np.cumsum(shares), labels, side="right")
 
     def shuffled(self, noise: NoiseSource) -> Records:
         """The same records in a random cyclic order: every one draws a word, and they are sorted.
@@ -290,6 +316,8 @@ class Records:
 
     def _subset(self, keep: np.ndarray) -> Records:
         records = self._derived()
+        numbers = np.arange(self.private_n) if self._numbers is None else self._numbers
+        records._numbers = numbers[keep]
         if self._sizes is None:
             rows = keep
         else:
@@ -408,8 +436,8 @@ class Records:
         Absent entries are read as those of `fill`.
         """
 
-        def work(spans: list[slice]) -> _CompensatedSum:
-            total = _CompensatedSum(shape)
+        def work(spans: list[slice]) -> CompensatedSum:
+            total = CompensatedSum(shape)
             for span in spans:
                 part = np.zeros(shape, order="F")
                 for where, block in self._blocks([span], fill):
@@ -560,20 +588,3 @@ class Records:
 
 def _width(numbers: np.ndarray) -> int:
     return 1 if numbers.ndim == 1 else numbers.shape[1]
-
-
-class _CompensatedSum:
-    """A sum of arrays whose rounding error does not grow with their number (Neumaier)."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.total = np.zeros(shape, order="F")
-        self.correction = np.zeros(shape, order="F")
-
-    def add(self, part: np.ndarray) -> None:
-        total = self.total + part
-        rounded = total - self.total
-        self.correction += (self.total - (total - rounded)) + (part - rounded)
-        self.total = total
-
-    def result(self) -> np.ndarray:
-        return self.total + self.correction

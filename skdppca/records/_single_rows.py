@@ -32,7 +32,9 @@ class MeanRows(Records):
         rows, jobs = _all_rows(records, fill), records._n_jobs
         inside = np.isfinite(Records(rows, n_jobs=jobs).map(lambda block: block.distances(None)))
         self._finite: np.ndarray = rows if inside.all() else rows[inside]
-        super().__init__(self._finite, n_jobs=jobs)
+        super().__init__(self._finite, n_jobs=jobs, first=records._first)
+        numbers = np.arange(len(rows)) if records._numbers is None else records._numbers
+        self._numbers = numbers if inside.all() else numbers[inside]
 
     @property
     def private_rows(self) -> np.ndarray:

@@ -29,10 +29,11 @@ from scipy import linalg, sparse
 
 from skdppca.decomposition.smooth_sensitivity.pure import SmoothQuery
 from skdppca.linalg import symmetric_from_upper
-from skdppca.noise import GaussianQuery, NoiseSource, rounded_gaussian, uniform_labels
+from skdppca.noise import GaussianQuery, NoiseSource, keyed_labels, rounded_gaussian
 from skdppca.noise.laplace import LaplaceQuery
 from skdppca.privacy import GaussianEvent
 from skdppca.private_data import PrivateData
+from skdppca.records import _records
 
 __all__ = ["Data", "Leak", "Method", "Run", "audit"]
 
@@ -159,7 +160,6 @@ class _Plain(NoiseSource):
 
     words = NoiseSource.words
     rounded_gaussian = NoiseSource.rounded_gaussian
-    labels = NoiseSource.labels
 
 
 class _Recorder:
@@ -175,6 +175,8 @@ class _Recorder:
 
     def run(self, method: Method, data: Data) -> Run:
         X, groups = data.given()
+        # How many records come before the first one of this data set.
+        self.missing = 1 if data.odd_first and data.odd is None else 0
         with self._patched(), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:
@@ -201,8 +203,9 @@ class _Recorder:
             for name in ("ask", "ask_laplace", "seen", "unprotected_records"):
                 honest = getattr(PrivateData, name)
                 stack.enter_context(patch.object(PrivateData, name, self._noting(name, honest)))
-            for name in ("words", "labels", "rounded_gaussian"):
+            for name in ("words", "rounded_gaussian"):
                 stack.enter_context(patch.object(NoiseSource, name, getattr(self, f"_{name}")()))
+            stack.enter_context(patch.object(_records, "keyed_labels", self._labels()))
             yield
 
     # What is asked
@@ -268,9 +271,9 @@ class _Recorder:
         return lambda source, n: self._cut(self._draw(source, "words"), n)
 
     def _labels(self) -> Callable[..., np.ndarray]:
-        def labels(source: NoiseSource, n: int, parts: int) -> np.ndarray:
-            words = self._draw(source, "labels", parts)
-            return self._cut(lambda most: uniform_labels(words, most, parts), n)
+        def labels(key: bytes, first: int, n: int, parts: int) -> np.ndarray:
+            self._note(("labels", key, parts))
+            return keyed_labels(key, first + self.missing, n, parts)
 
         return labels
 

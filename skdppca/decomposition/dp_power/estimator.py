@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
-from ...records import MAX_ROWS, Records
+from ...records import MAX_ROWS, Pieces, Records
 from ..parameters import estimator, parameter
 from ..subspace import SubspacePCA
 from .mechanism import DPPowerMechanism, width
@@ -141,7 +141,7 @@ class DPPowerMethod(SubspacePCA):
                     f"and one more or less of them; set {name}={value!r}"
                 )
 
-    def _public_count(self, records: Records) -> int | None:
+    def _public_count(self, records: Records | Pieces) -> int | None:
         if self._hides_interactions:  # neighbours have the same rows, one of them an entry more
             return records.private_n
         return super()._public_count(records)

@@ -140,6 +140,8 @@ class GDPPCA(BasePrivatePCA):
     location_share: float = parameter(Interval(Real, 0, 0.4, closed="both"), default=0.05)
     variance_share: float = parameter(Interval(Real, 0, 0.5, closed="both"), default=0.05)
 
+    _beyond_sums: ClassVar[str] = "pairs of records"
+
     _not_released: ClassVar[dict[str, str]] = {
         **dict.fromkeys(
             ("explained_variance_", "singular_values_", "noise_variance_"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import ClassVar
 
 from ..._sklearn import Interval, StrOptions
 from ...linalg import dense_fits
@@ -100,6 +101,8 @@ class SmoothSensitivityPCA(SubspacePCA):
         StrOptions({"gap-release", "gaussian", "student", "cauchy"}), default="gap-release"
     )
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
+
+    _beyond_sums: ClassVar[str] = "the gap between exact eigenvalues"
 
     @property
     def _is_pure(self) -> bool:

@@ -1,0 +1,81 @@
+"""Where the rows of X are, and what is known of them before anything is asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from ..private_data import PrivateData
+from ..records import Pieces, Records
+from .validation import check_groups, check_rows, is_typed
+
+if TYPE_CHECKING:
+    from .base import BasePrivatePCA
+
+__all__ = ["ArrayTable", "Table"]
+
+
+class Table(ABC):
+    """X and the groups of its rows, wherever they are.
+
+    What is made here raises where X can be seen to be unusable without a look at its rows; `source`
+    reads them.
+
+    Attributes
+    ----------
+    n_features : int
+    is_sparse : bool
+    is_single : bool
+        Numbers are of single precision, and so is what is released.
+    door : type
+        Through which the records are asked.
+    """
+
+    n_features: int
+    is_sparse: bool = False
+    is_single: bool = False
+    door: type[PrivateData] = PrivateData
+
+    @abstractmethod
+    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> Records | Pieces:
+        """The records, valid: all rows were read if need be, and nothing but "valid" is said.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n_features,) or None
+            Public; every feature is divided by it.
+        n_jobs : int or None
+            Threads that share the blocks of rows in memory.
+        """
+
+    def details(self) -> dict[str, Any]:
+        """What the report says of where the rows are, once all is released."""
+        return {}
+
+
+class ArrayTable(Table):
+    """Rows in memory, or mapped into it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number of features and their names are set.
+    X : array-like or sparse matrix
+    groups : array-like or None
+    """
+
+    def __init__(self, estimator: BasePrivatePCA, X: Any, groups: Any) -> None:
+        typed = is_typed(X)
+        self._X = check_rows(estimator, X)
+        self._labels = check_groups(groups, self._X.shape[0], estimator.unit)
+        self._may_miss = estimator._may_miss
+        self.n_features = self._X.shape[1]
+        self.is_sparse = bool(sparse.issparse(self._X))
+        self.is_single = typed and self._X.dtype == np.float32
+
+    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> Records:
+        """The records; they were read as the table was opened."""
+        return Records(self._X, self._labels, scale, n_jobs, may_miss=self._may_miss)

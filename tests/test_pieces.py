@@ -1,0 +1,91 @@
+"""Tables in pieces: the same releases, and no method that needs more than sums."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca import (
+    GDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    PrivacyAccountant,
+    PrivatePCA,
+    SmoothSensitivityPCA,
+)
+from skdppca.decomposition import METHODS
+
+from .chunks import fit_chunked
+
+SUMS = [name for name in METHODS if name not in ("GDPPCA", "SmoothSensitivityPCA")]
+
+N, D = 900, 6
+GENERATOR = np.random.default_rng(3)
+X = GENERATOR.normal(size=(N, D)) * np.arange(D, 0, -1) + 5.0
+GROUPS = np.sort(GENERATOR.integers(0, 300, N))
+# Where the group changes: a record is in one piece.
+EDGES = [int(np.flatnonzero(GROUPS >= k)[0]) for k in (40, 41, 170)]
+SPARSE = sparse.random_array((N, D), density=0.3, rng=GENERATOR, format="csr")
+
+CASES = {
+    "rows": (X, None, {}),
+    "sparse": (SPARSE, None, {}),
+    "groups": (X, GROUPS, {"unit": "patient"}),
+    "private scales": (X, None, {"scale": "private"}),
+    "missing": (np.where(GENERATOR.random(X.shape) < 0.1, np.nan, X), None, {"missing": "mean"}),
+    "single precision": (X.astype(np.float32), None, {}),
+    "no noise": (X, None, {"epsilon": np.inf}),
+}
+
+
+def both(estimator, X, groups=None, edges=EDGES):
+    whole = type(estimator)(**estimator.get_params()).fit(X, groups=groups)
+    return whole, fit_chunked(estimator, X, groups, edges)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", SUMS)
+def test_a_table_in_pieces_gives_the_release_of_the_whole(name, case):
+    rows, groups, parameters = CASES[case]
+    estimator = METHODS[name].estimator(2, **{"epsilon": 5.0, "random_state": 0, **parameters})
+    whole, cut = both(estimator, rows, groups)
+    np.testing.assert_allclose(cut.components_, whole.components_, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(cut.mean_, whole.mean_, rtol=1e-7, atol=1e-7)
+    assert cut.privacy_.spendings == whole.privacy_.spendings
+
+
+@pytest.mark.parametrize("name", ["KDPPCA", "KDPOjas"])
+def test_random_parts_do_not_depend_on_how_the_table_is_cut(name):
+    estimator = METHODS[name].estimator(2, epsilon=9.0, random_state=0, sampling="split")
+    whole, cut = both(estimator, X)
+    np.testing.assert_allclose(cut.components_, whole.components_, rtol=0, atol=1e-7)
+
+
+def test_an_empty_piece_changes_nothing():
+    whole, cut = both(DPGauss(2, random_state=0), X, edges=[0, 7, 7, N])
+    np.testing.assert_allclose(cut.components_, whole.components_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GDPPCA(2),
+        SmoothSensitivityPCA(2),
+        PrivatePCA(2, method="GDPPCA"),
+        DPGauss(2, scale="private", epsilon=np.inf),
+    ],
+    ids=["pairs", "gap", "chosen", "exact scales"],
+)
+def test_more_than_sums_is_refused_before_the_charge(estimator):
+    accountant = PrivacyAccountant(10.0, 1e-3)
+    if np.isfinite(estimator.epsilon):
+        estimator.set_params(accountant=accountant)
+    with pytest.raises(TypeError, match="needs all of them in one place"):
+        fit_chunked(estimator, X, edges=EDGES)
+    assert accountant.receipts == ()
+
+
+def test_interactions_are_protected_in_pieces_too():
+    ones = (SPARSE.toarray() > 0).astype(float)
+    estimator = DPPowerMethod(2, epsilon=5.0, random_state=0, protect="interaction", center=False)
+    whole, cut = both(estimator, ones)
+    np.testing.assert_allclose(cut.components_, whole.components_, rtol=0, atol=1e-7)
