@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-__all__ = ["printable"]
+from collections.abc import Iterable
+
+__all__ = ["listed", "printable"]
+
+# Most names that a message lists.
+MAX_LISTED = 8
+
+
+def listed(names: Iterable[object]) -> str:
+    """Quoted names with commas between them, the first few of many.
+
+    Examples
+    --------
+    >>> print(listed(["age", "height"]))
+    'age', 'height'
+    """
+    quoted = [repr(str(name)) for name in names]
+    more = f" and {len(quoted) - MAX_LISTED} more" if len(quoted) > MAX_LISTED else ""
+    return ", ".join(quoted[:MAX_LISTED]) + more
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,9 @@ __all__ = [
     "NotReleasedError",
     "SealedAccountantError",
     "SeededNoiseWarning",
+    "TableChangedError",
     "UnaccountedFitsWarning",
+    "UnaccountedScoreWarning",
     "UnknownEventError",
     "WeakPrivacyWarning",
 ]
@@ -25,6 +27,10 @@ class SealedAccountantError(RuntimeError):
     """An in-memory accountant was asked to charge outside the process that made it."""
 
 
+class TableChangedError(RuntimeError):
+    """A file changed, or could not be read again, during a fit; it is charged, nothing released."""
+
+
 class UnknownEventError(ValueError):
     """A privacy event is of no known kind, so its cost is unknown and the release is refused."""
 
@@ -39,6 +45,10 @@ class SeededNoiseWarning(UserWarning):
 
 class UnaccountedFitsWarning(UserWarning):
     """A process made several private releases without an accountant: nothing adds up their cost."""
+
+
+class UnaccountedScoreWarning(UserWarning):
+    """`score` read rows without noise: a choice made by it is private only if they are public."""
 
 
 class WeakPrivacyWarning(UserWarning):

@@ -1,9 +1,11 @@
 """Randomness for private releases: where the words come from, and exact samplers over them."""
 
 from .discrete import MAX_SD, rounded_gaussian, uniform_labels
+from .discrete_gaussian import discrete_gaussian
 from .gaussian import GaussianQuery
 from .keyed import KEY_WORDS, keyed_labels
 from .laplace import LaplaceQuery
+from .shared import SharedQuery
 from .source import NoiseSource
 
 __all__ = [
@@ -12,6 +14,8 @@ __all__ = [
     "GaussianQuery",
     "LaplaceQuery",
     "NoiseSource",
+    "SharedQuery",
+    "discrete_gaussian",
     "keyed_labels",
     "rounded_gaussian",
     "uniform_labels",

@@ -91,6 +91,16 @@ def rounded_gaussian(
     array([[         -1,           1,           2],
            [18308683833, -4179878474, -1893756470]])
     """
+    return in_chunks(words, sd, size, _draw)
+
+
+def in_chunks(
+    words: Words,
+    sd: float | np.ndarray,
+    size: int | tuple[int, ...],
+    draw: Callable[[Words, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """What `draw` returns for some standard deviations, for all of an array of them."""
     sds = np.asarray(sd, dtype=np.float64)
     outside = ~((sds > 0) & (sds <= MAX_SD))
     if outside.any():
@@ -103,7 +113,7 @@ def rounded_gaussian(
     flat = noise.reshape(-1)
     for start in range(0, noise.size, CHUNK):
         chunk = slice(start, start + CHUNK)
-        flat[chunk] = _draw(words, sds.flat[chunk])
+        flat[chunk] = draw(words, sds.flat[chunk])
     return noise
 
 
@@ -117,39 +127,59 @@ def _draw(words: Words, sd: np.ndarray) -> np.ndarray:
         low = np.rint(sd * (z - error))
         high = np.rint(sd * (z + error))
     for i in np.flatnonzero(low != high):
-        low[i] = _settle(_Uniform(int(k[i]), words), float(sd[i]), low[i], high[i])
+        low[i] = _settle(Uniform(int(k[i]), words), float(sd[i]), low[i], high[i])
     return np.copysign(low, word.view(np.float64)).astype(np.int64)  # a float's sign: its top bit
 
 
-def _settle(u: "_Uniform", sd: float, low: float, high: float) -> int:
-    """Round sd * z, known to lie from low to high, by bisection on exact comparisons."""
+def _settle(u: "Uniform", sd: float, low: float, high: float) -> int:
+    """Round sd * z, known to lie from low to high: beyond m + 1/2 if u is below the tail there."""
+    return settled(lambda m: u.is_below(lambda bits: _tail(m, sd, bits)), low, high)
+
+
+def settled(is_beyond: Callable[[int], bool], low: float, high: float) -> int:
+    """Find an integer of at least 0, known to lie from low to high, by exact comparisons.
+
+    Parameters
+    ----------
+    is_beyond : callable
+        Whether the integer is larger than another one.
+    low, high : float
+        If `high` is not finite, nothing is known.
+    """
     first, last = (max(int(low), 0), int(high)) if np.isfinite(high) else (0, 0)
-    while u.is_beyond(last, sd):
+    while is_beyond(last):
         first, last = last + 1, 2 * last + 1
     while first < last:
         middle = (first + last) // 2
-        if u.is_beyond(middle, sd):
+        if is_beyond(middle):
             first = middle + 1
         else:
             last = middle
     return first
 
 
-class _Uniform:
+class Uniform:
     """A uniform number, known to lie in [digits, digits + 1) 2**-bits."""
 
-    def __init__(self, k: int, words: Words) -> None:
-        self.digits = k
-        self.bits = 64
+    def __init__(self, digits: int, words: Words, bits: int = 64) -> None:
+        self.digits = digits
+        self.bits = bits
         self.words = words
 
-    def is_beyond(self, m: int, sd: float) -> bool:
-        """Whether sd * z > m + 1/2, that is, whether the uniform is below the tail there."""
+    def is_below(self, bound: Callable[[int], int]) -> bool:
+        """Whether it is below a real number; words are appended until that is certain.
+
+        Parameters
+        ----------
+        bound : callable
+            ``bound(bits)`` is that number in units of ``2**-bits``, but for an error: the true one
+            is between ``bound(bits) - 1`` and ``bound(bits) + 2``.
+        """
         while True:
-            tail = _tail(m, sd, self.bits)  # the true one is between tail - 1 and tail + 2
-            if self.digits + 1 <= tail - 1:
+            about = bound(self.bits)
+            if self.digits + 1 <= about - 1:
                 return True
-            if self.digits >= tail + 2:
+            if self.digits >= about + 2:
                 return False
             self.digits = (self.digits << 64) | int(self.words(1)[0])
             self.bits += 64

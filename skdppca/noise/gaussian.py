@@ -11,7 +11,7 @@ import numpy as np
 from ..linalg import symmetric_from_upper
 from .source import NoiseSource
 
-__all__ = ["GaussianQuery", "grid_steps", "up"]
+__all__ = ["HALF_ROOT", "GaussianQuery", "grid_steps", "up", "widened"]
 
 # Grid units that a sum may reach: half of what 64 bits hold is left to the noise.
 MOST_STEPS = 2.0**61
@@ -37,6 +37,20 @@ def grid_steps(total: np.ndarray, grid: float) -> np.ndarray:
     with np.errstate(over="ignore"):
         steps = np.nan_to_num(np.rint(total / grid))
     return np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
+
+
+def widened(
+    sensitivity: float, norm_error: float, rounding: float, grid: float, entries: int
+) -> float:
+    """Sensitivity of a sum as computed and rounded to a grid, a power of two; rounded up.
+
+    Proof that it is at least ``sensitivity (1 + norm_error) + 2 rounding + grid sqrt(entries)`` as
+    a real number: no term is negative, so each operation grows with its operands, and the result
+    of each is rounded `up`. Products with powers of two are exact.
+    """
+    to_grid = grid * up(math.sqrt(entries))
+    clipped = up(sensitivity * up(1 + norm_error))
+    return up(up(clipped + 2 * rounding) + to_grid)
 
 
 @dataclass(frozen=True)
@@ -88,16 +102,12 @@ class GaussianQuery:
     def widened_sensitivity(self) -> float:
         """Sensitivity of the sum as computed and rounded to the grid; rounded up.
 
-        Proof that it is at least ``sensitivity (1 + norm_error) + 2 rounding + grid sqrt(entries)``
-        as a real number: no term is negative, so each operation grows with its operands, and the
-        result of each is rounded `up`. Products with powers of two are exact.
+        See `widened` for the proof.
         """
         if math.isinf(self.mu) or (not self.rounding and self.grid == 1.0):
             return self.sensitivity
         entries = self.size**2 if self.symmetric else self.size
-        to_grid = self.grid * up(math.sqrt(entries))
-        clipped = up(self.sensitivity * up(1 + self.norm_error))
-        return up(up(clipped + 2 * self.rounding) + to_grid)
+        return widened(self.sensitivity, self.norm_error, self.rounding, self.grid, entries)
 
     @cached_property
     def noise_sd(self) -> float:

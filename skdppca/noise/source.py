@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .discrete import rounded_gaussian, uniform_labels
+from .discrete_gaussian import discrete_gaussian
 
 __all__ = ["NoiseSource"]
 
@@ -80,6 +81,22 @@ class NoiseSource:
         noise : ndarray of shape `size`, dtype int64
         """
         return rounded_gaussian(self.words, sd, size)
+
+    def discrete_gaussian(self, sd: float | np.ndarray, size: int | tuple[int, ...]) -> np.ndarray:
+        """Draw from the discrete Gaussian; see `skdppca.noise.discrete_gaussian`.
+
+        Parameters
+        ----------
+        sd : float or array-like broadcastable to `size`
+            Scale in grid units, in (0, 2**33]; used exactly, as a float64.
+        size : int or tuple of int
+            Shape of the result.
+
+        Returns
+        -------
+        noise : ndarray of shape `size`, dtype int64
+        """
+        return discrete_gaussian(self.words, sd, size)
 
     def labels(self, n: int, parts: int) -> np.ndarray:
         """Draw independent labels, each exactly uniform over ``range(parts)``.

@@ -4,6 +4,7 @@ Knows nothing of PCA or scikit-learn.
 """
 
 from .accountant import BaseAccountant, PrivacyAccountant
+from .attacks import coin, detection_rate
 from .chain import ExternalReceipt, Receipt, ReleaseRow
 from .events import (
     ApproximateEvent,
@@ -45,9 +46,11 @@ __all__ = [
     "Spender",
     "Spending",
     "Statement",
+    "coin",
     "compose",
     "compose_mu",
     "delta_of",
+    "detection_rate",
     "epsilon_of",
     "epsilon_of_event",
     "event_from_dict",

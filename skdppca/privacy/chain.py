@@ -337,6 +337,13 @@ class Chain:
         """The text of the last row."""
         return self.rows[-1].body if self.rows else self.terms.body
 
+    def until(self, row: int) -> Chain:
+        """Return the chain as it was when `row` was its last one."""
+        earlier = Chain(self.terms)
+        for one in self.rows[:row]:
+            earlier = earlier._with(one)
+        return earlier
+
     def charged(
         self, event: PrivacyEvent, label: str, seeded: bool, kind: type[Receipt] = Receipt
     ) -> Chain:

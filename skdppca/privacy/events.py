@@ -60,7 +60,8 @@ class GaussianEvent(PrivacyEvent):
         Sensitivity over noise sd, or the root of the sum of squares for a composition. Finite:
         a release without noise is a `NonPrivateEvent`.
     failure : float, default=0
-        Probability with which the guarantee may fail; it adds to delta.
+        Probability with which a check inside the method fails, and nothing bounds the release. It
+        adds to delta.
 
     Examples
     --------

@@ -33,12 +33,14 @@ __all__ = [
     "parse",
 ]
 
-SCHEMA = "skdppca-report/2"
+SCHEMA = "skdppca-fit/1"
 
 # Of a report's JSON: names, means and scales of a million features take half of it.
 MAX_LENGTH = 2**27
 
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."
+
+SITES_LEDGERS = "Charged to the ledger of each site, question by question."
 
 # The parts of a report's core that are facts about the guarantee.
 GUARANTEE = ("private", "not_private", "epsilon", "delta", "unit", "adjacency")
@@ -288,8 +290,8 @@ class PrivacyReport:
         change = "added or removed" if self.adjacency == "add-remove" else "exchanged"
         return (
             f"({self.epsilon:g}, {self.delta:g})-differentially private: whether {who} {change} "
-            f"changes the probability of any outcome by a factor of at most "
-            f"exp({self.epsilon:g}), up to {self.delta:g}."
+            f"changes the probability of any set of outcomes by a factor of at most "
+            f"exp({self.epsilon:g}), plus {self.delta:g}."
         )
 
     def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
@@ -329,7 +331,7 @@ class PrivacyReport:
 
     def __str__(self) -> str:
         lines = [f"{self.method}: {self.guarantee()}"]
-        lines += [f"  {remark}" for remark in self._remarks()]
+        lines += [f"  {remark}" for remark in self.remarks()]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
@@ -342,16 +344,23 @@ class PrivacyReport:
         if self.private:
             lines.append("  holds if nothing before this fit was fitted on the same data")
         if self.receipt is None:
-            lines.append(f"  {NO_LEDGER}")
+            lines.append(f"  {self._uncharged}")
         else:
             lines.append(f"  charged as row {self.receipt.row}, head {self.receipt.head[:12]}")
         return "\n".join(map(printable, lines))
 
-    def _remarks(self) -> list[str]:
+    @property
+    def _uncharged(self) -> str:
+        """Why there is no receipt."""
+        return SITES_LEDGERS if "sites" in self.details else NO_LEDGER
+
+    def remarks(self) -> list[str]:
         """How the release was made, and what is missing from it."""
         remarks, details = [], self.details
         if {"method", "why"} <= set(details):
             remarks.append(f"by {details['method']}: {details['why']}")
+        if "sites" in details:
+            remarks += self._about_sites()
         if "subspaces" in details:
             dimensions = ", ".join(map(str, details["subspaces"]))
             remarks.append(
@@ -373,16 +382,33 @@ class PrivacyReport:
             remarks.append(f"no variances: {details['no_variances']}")
         return remarks
 
+    def _about_sites(self) -> list[str]:
+        """Whom the guarantee holds for, and against whom."""
+        details, names = self.details, list(self.details["sites"])
+        others = len(names) - details["honest_sites"]
+        remarks = [
+            f"over the sites {', '.join(names)}; it protects a site's records from the analyst, "
+            f"the server and up to {others} of the other sites together (from the server by masks "
+            "that rest on cryptography)"
+        ]
+        most = details["max_sites_per_person"]
+        if most > 1:
+            remarks.append(
+                f"who has records at {most} sites is protected with epsilon "
+                f"{details['person_epsilon']:.4g} at the same delta"
+            )
+        return remarks
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{times}</td><td>{share:.1%}</td></tr>"
             for name, times, share in self.costs()
         )
         remarks = "".join(
-            f"<p>{html.escape(remark[0].upper() + remark[1:])}.</p>" for remark in self._remarks()
+            f"<p>{html.escape(remark[0].upper() + remark[1:])}.</p>" for remark in self.remarks()
         )
         if self.receipt is None:
-            charge = f"<p><strong>{NO_LEDGER}</strong></p>"
+            charge = f"<p><strong>{html.escape(self._uncharged)}</strong></p>"
         else:
             charge = (
                 f"<p>Charged as row {self.receipt.row} of accountant "

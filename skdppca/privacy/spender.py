@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..noise import GaussianQuery
 
@@ -36,6 +37,9 @@ class Query(Protocol):
     @property
     def part(self) -> str:
         """Which of several disjoint parts of the records was asked; empty for all of them."""
+
+
+Q = TypeVar("Q", bound=Query)
 
 
 class Spender:
@@ -89,8 +93,13 @@ class Spender:
 
     def take(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
         """Spend `mu` on a query; see `GaussianQuery` for the parameters."""
-        mu = self._spend(name, mu)
-        taken = GaussianQuery(name, mu, sensitivity, part=self.part, **query)
+        return self.pay(
+            name, mu, lambda mu: GaussianQuery(name, mu, sensitivity, part=self.part, **query)
+        )
+
+    def pay(self, name: str, mu: float, query: Callable[[float], Q]) -> Q:
+        """Spend `mu` on what `query` makes of it."""
+        taken = query(self._spend(name, mu))
         self._own.append(taken)
         return taken
 

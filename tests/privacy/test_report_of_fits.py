@@ -228,7 +228,9 @@ def test_parameters_are_all_there_and_hold_no_seed():
     assert report.parameters["accountant"] == ledger.id
     assert "4711" not in report.to_json()
     assert report.feature_names == tuple(FRAME)
-    assert set(report.software) == {"skdppca", "python", "numpy", "scipy", "scikit-learn"}
+    assert set(report.software) == {
+        *("skdppca", "python", "numpy", "scipy", "scikit-learn", "blas")
+    }
     assert all(report.software.values())
 
 

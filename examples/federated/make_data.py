@@ -1,0 +1,48 @@
+"""Write the tables of three made-up hospitals, one file each: python make_data.py FOLDER."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+MEANS = {
+    "age": 60,
+    "weight": 78,
+    "height": 170,
+    "systolic": 130,
+    "diastolic": 80,
+    "heart_rate": 75,
+    "glucose": 105,
+    "creatinine": 90,
+}
+SPREADS = [16, 15, 9, 18, 11, 12, 25, 30]
+
+# How much age, body size and stress of the circulation say about each column.
+FACTORS = [
+    [0.9, 0.0, -0.2, 0.6, 0.1, -0.2, 0.5, 0.6],
+    [-0.1, 0.9, 0.8, 0.3, 0.3, 0.0, 0.3, 0.3],
+    [0.0, 0.2, 0.0, 0.6, 0.8, 0.7, 0.1, -0.1],
+]
+
+HOSPITALS = {"north": (4000, -0.3), "south": (2500, 0.0), "west": (6000, 0.2)}
+
+
+def patients(generator: np.random.Generator, count: int, older: float) -> pd.DataFrame:
+    """Draw patients; in some hospitals they are older than in others."""
+    factors = generator.normal([older, 0, 0], 1, (count, 3))
+    rest = generator.normal(0, 0.4, (count, len(MEANS)))
+    table = list(MEANS.values()) + SPREADS * (factors @ np.array(FACTORS) + rest)
+    return pd.DataFrame(table.round(1), columns=list(MEANS))
+
+
+def main(folder: Path) -> None:
+    """Write ``north/patients.csv`` and so on."""
+    generator = np.random.default_rng(20)
+    for name, (count, older) in HOSPITALS.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        patients(generator, count, older).to_csv(folder / name / "patients.csv", index=False)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

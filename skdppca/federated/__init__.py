@@ -1,0 +1,37 @@
+"""One private PCA over several sites, none of which shares a record."""
+
+try:
+    import cryptography  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "skdppca.federated needs the package cryptography; pip install 'skdppca[federated]'"
+    ) from error
+
+from .estimating import fit_sites
+from .federation import Federation, SitesError
+from .identity import Identity
+from .messages import Plan
+from .policy import Policy
+from .questions import QUESTIONS
+from .refusals import Refusal, Refused
+from .site import Site
+from .study import Study
+from .transport import LocalSites, Reply, Transport, respond
+
+__all__ = [
+    "QUESTIONS",
+    "Federation",
+    "Identity",
+    "LocalSites",
+    "Plan",
+    "Policy",
+    "Refusal",
+    "Refused",
+    "Reply",
+    "Site",
+    "SitesError",
+    "Study",
+    "Transport",
+    "fit_sites",
+    "respond",
+]

@@ -1,0 +1,333 @@
+"""An estimator over sites: the same mechanisms, asking other records through another door."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from ..decomposition.base import BasePrivatePCA
+from ..decomposition.publication import announce, public_parameters
+from ..decomposition.tables import Table
+from ..noise import NoiseSource, SharedQuery
+from ..privacy import epsilon_of
+from ..privacy.charging import needs_no_accountant
+from ..privacy.floats import root_up
+from ..privacy.report import jsonable
+from ..privacy.strength import warn_if_weak
+from ..private_data import Answer, PrivateData
+from ..records import Pieces
+from ..statistics import Scaled, Statistic
+from .federation import Federation, new_run
+from .identity import Identity
+from .messages import Plan
+from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
+from .runs import cost
+from .study import Study
+from .transport import Transport
+
+__all__ = ["fit_sites"]
+
+E = TypeVar("E", bound=BasePrivatePCA)
+
+# Of the price that is paid, what is asked for: sites may compute the last digits otherwise.
+SLIGHTLY_LESS = 1 - 1e-9
+
+
+def fit_sites(
+    estimator: E,
+    *,
+    study: Study,
+    transport: Transport,
+    analyst: Identity,
+    max_colluders: int = 1,
+    statistics: Sequence[str] | None = None,
+    run: str | None = None,
+) -> E:
+    """Fit an estimator on the records of several sites, which never share one.
+
+    Every site charges its own ledger for every question, with `estimator.epsilon` and
+    `estimator.delta` together at most, and adds its share of the noise before its answer leaves.
+
+    Parameters
+    ----------
+    estimator : estimator
+        `PrivatePCA`, `DPGauss`, `ResidualGauss`, `KDPPCA`, `KDPOjas` or `DPPowerMethod`, with the
+        study's unit. It is fitted in place.
+    study : Study
+        What the sites have agreed on. All of its sites must answer.
+    transport : Transport
+        Carries messages to the sites.
+    analyst : Identity
+        Your key, which the sites know.
+    max_colluders : int, default=1
+        So many sites may subtract their noise, alone or together with the server, and the guarantee
+        still holds. The noise grows by ``sqrt(m / (m - max_colluders))``, m the number of sites.
+    statistics : sequence of str, optional
+        The kinds of questions that may be asked; by default all that sites answer.
+    run : str, optional
+        The id of a run that waits for approval (`SitesError.run`). By default a new run.
+
+    Returns
+    -------
+    estimator
+        Fitted. ``privacy_.details`` names the sites, and what was charged at each of them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The estimator cannot be fitted over these sites; nothing was sent.
+    SitesError
+        A site refused or did not answer. What was charged by then stays charged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from skdppca import DPGauss, PrivacyLedger
+    >>> from skdppca.federated import Identity, LocalSites, Policy, Site, Study, fit_sites
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> names = ["east", "north", "south"]
+    >>> analyst = Identity.create(f"{folder.name}/analyst.key")
+    >>> keys = {name: Site.prepare(f"{folder.name}/{name}").public for name in names}
+    >>> study = Study("demo", sites=keys, columns=4)
+    >>> X = np.random.default_rng(0).normal(size=(3000, 4)) * [4, 1, 1, 1]
+    >>> for i, name in enumerate(names):
+    ...     home = f"{folder.name}/{name}"
+    ...     np.save(f"{home}/table.npy", X[i::3])
+    ...     ledger = PrivacyLedger.create(f"{home}/study.ledger", epsilon=2.0, delta=1e-6)
+    ...     Policy(name, study, (analyst.public,), "table.npy", max_epsilon=1.0, max_delta=1e-6,
+    ...            approval="automatic").write(f"{home}/site.json")
+    >>> sites = LocalSites([Site(f"{folder.name}/{name}") for name in names])
+    >>> pca = fit_sites(DPGauss(1), study=study, transport=sites, analyst=analyst)
+    >>> bool(abs(pca.components_[0, 0]) > 0.9), pca.privacy_.details["sites"]
+    (True, ('east', 'north', 'south'))
+    >>> folder.cleanup()
+    """
+    if not isinstance(estimator, BasePrivatePCA):
+        raise TypeError(
+            f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA, DPGauss, "
+            "ResidualGauss, KDPPCA, KDPOjas or DPPowerMethod"
+        )
+    estimator._validate_params()
+    begun: list[Federation] = []
+
+    def opened(seen: BasePrivatePCA) -> SitesTable:
+        _check(seen, study, max_colluders)
+        plan = Plan(
+            run=new_run() if run is None else run,
+            study=study,
+            honest=len(study.sites) - max_colluders,
+            epsilon=float(seen.epsilon),
+            delta=float(seen.delta),
+            estimator=type(seen).__name__,
+            parameters=jsonable(public_parameters(seen.get_params())),
+            statistics=tuple(sorted(QUESTIONS if statistics is None else set(statistics))),
+        )
+        begun.append(Federation(plan, transport, analyst))
+        return SitesTable(seen, begun[-1])
+
+    warn_if_weak(estimator.epsilon, estimator.delta)
+    with needs_no_accountant():  # each site charges its own
+        try:
+            estimator._fit(opened)
+        except BaseException:
+            for federation in begun:
+                federation.abandon()
+            raise
+    lacking = begun[0].end(estimator.privacy_.release_id)
+    if lacking:
+        warnings.warn(
+            f"the fit is complete, but {', '.join(lacking)} did not confirm its end: the ledger "
+            "there does not name this release, and the run's key is kept until the run is ended "
+            "there (Site.void_open_runs)",
+            stacklevel=2,
+        )
+    announce(estimator.privacy_, estimator.verbose)
+    return estimator
+
+
+def _check(estimator: BasePrivatePCA, study: Study, max_colluders: int) -> None:
+    """Refuse what is not offered over sites, before anything is sent."""
+    m, why = len(study.sites), None
+    if estimator.adjacency != "add-remove":
+        why = "adjacency='replace-one' needs a public number of records; set adjacency='add-remove'"
+    elif not np.isfinite(estimator.epsilon):
+        why = "epsilon=inf asks the sites for exact sums; set a finite epsilon"
+    elif estimator.random_state is not None:
+        why = "random_state is set, but the sites draw the noise; set random_state=None"
+    elif estimator.accountant is not None:
+        why = "accountant is set, but each site charges its own ledger; set accountant=None"
+    elif estimator.unit != study.unit or estimator._accounted_unit != study.unit:
+        why = (
+            f"the estimator protects a {estimator._accounted_unit!r}, and the study a "
+            f"{study.unit!r}; set unit={study.unit!r}, and protect no less than that"
+        )
+    elif estimator.missing != study.missing:
+        why = (
+            f"missing={estimator.missing!r}, but the study has missing={study.missing!r}; set "
+            "the same"
+        )
+    elif m < 2:
+        why = "the study has one site; fit where its records are"
+    elif type(max_colluders) is not int or not 1 <= max_colluders < m:
+        why = f"max_colluders={max_colluders!r} must be a number from 1 to {m - 1}"
+    if why is not None:
+        raise ValueError(f"over sites, {why}")
+
+
+class SitesTable(Table):
+    """Tables of several sites; nothing of them is here.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number of features and their names are set.
+    federation : Federation
+    """
+
+    def __init__(self, estimator: BasePrivatePCA, federation: Federation) -> None:
+        study = federation.study
+        self.n_features = estimator.n_features_in_ = study.n_features
+        self.is_sparse = study.sparse
+        self.door = SitesData
+        self._federation = federation
+        self._mean, self._bound = estimator.mean, estimator.norm_bound
+        if isinstance(study.columns, tuple):
+            estimator.feature_names_in_ = np.array(study.columns, dtype=object)
+
+    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
+        """The records, far away; each site has seen that its own are valid."""
+        unit = np.ones(self.n_features) if scale is None else scale
+        mean = np.zeros(self.n_features) if self._mean is None else np.asarray(self._mean)
+        bound = 1.0 if self._bound is None else self._bound
+        for numbers in (unit, 1 / unit, mean / unit, bound, 1 / bound):
+            if not np.max(np.abs(numbers)) <= LARGEST:
+                raise ValueError(
+                    "over sites, scale, mean / scale and norm_bound must lie between 2^-100 and "
+                    "2^100; choose other units"
+                )
+        records = SitesRecords(self._federation)
+        return records if scale is None else records.seen(Scaled(scale))
+
+    def details(self) -> dict[str, Any]:
+        """Who took part, and what each of them charged."""
+        federation = self._federation
+        plan, study = federation.plan, federation.study
+        mu = root_up(cost(tuple(federation.answered)))
+        charged = {"questions": len(federation.answered), "mu": mu}
+        charged["epsilon"] = epsilon_of(mu, plan.delta)
+        return {
+            "study": study.name,
+            "run": plan.run,
+            "plan": plan.digest,
+            "sites": federation.sites,
+            "honest_sites": plan.honest,
+            "charged": {site: charged for site in federation.sites},
+            "max_sites_per_person": study.max_sites_per_person,
+            "person_epsilon": study.person_epsilon(plan.epsilon, plan.delta),
+        }
+
+
+class SitesRecords(Pieces):
+    """The records of all sites, each site's in one piece; only `SitesData` can ask them.
+
+    Parameters
+    ----------
+    federation : Federation
+    """
+
+    def __init__(self, federation: Federation) -> None:
+        study = federation.study
+        super().__init__(
+            standin(
+                study.n_features,
+                grouped=study.unit != "row",
+                is_sparse=study.sparse,
+                may_miss=study.missing == "mean",
+            )
+        )
+        self.federation = federation
+
+    @property
+    def private_n(self) -> int:
+        """No more records are anywhere than the study declares; how many there are is not known."""
+        return self.federation.study.max_rows
+
+    @property
+    def largest_norm(self) -> float:
+        """Not known."""
+        self._refuse("The largest norm of a row")
+
+    def total(self, statistic: Any) -> NoReturn:
+        """Refuse: no sum is known without noise."""
+        self._refuse("An exact total")
+
+    def _sum(self, question: Any) -> NoReturn:
+        self._refuse("An exact total")
+
+    def asked(self, statistic: Statistic) -> Asked:
+        """A question about these records."""
+        return Asked(self._steps, statistic)
+
+    def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[SitesRecords]:
+        """Disjoint parts: each site draws which of its records is in which, by a key of its own."""
+        draw = self.federation.draws
+        self.federation.draws += 1
+        return [self.seen(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
+
+
+@dataclass(frozen=True)
+class SitesData(PrivateData):
+    """Records of several sites behind one budget: every question goes to all of them.
+
+    The noise is that of all sites, of which `Plan.honest` count; see `SharedQuery`.
+    """
+
+    source: SitesRecords
+
+    def ask(self, statistic: Statistic, mu: float | None = None, name: str = "") -> Answer:
+        """A sum over all sites' records, with noise of every site; see `PrivateData.ask`.
+
+        Raises
+        ------
+        SitesError
+            The run has failed.
+        """
+        name = name or type(statistic).__name__
+        build = self._query(statistic, name)
+        query = self.spender.pay(name, self.left if mu is None else mu, build)
+        value = self.source.federation.ask(self.source.asked(statistic), query)
+        return Answer(value, query.noise_sd)
+
+    def noise_sd(self, statistic: Statistic, mu: float) -> float:
+        """Standard deviation of the noise that `ask` would add; public, and nothing is asked."""
+        return self._query(statistic, "")(mu).noise_sd
+
+    def _query(self, statistic: Statistic, name: str) -> Callable[[float], SharedQuery]:
+        """The query, by what it costs."""
+        source, plan = self.source, self.source.federation.plan
+        self._sensitivity(statistic, norm=2)  # refuses another norm
+        build = partial(
+            priced,
+            source.asked(statistic),
+            source.layout,
+            n_sites=len(plan.study.sites),
+            honest=plan.honest,
+            max_rows=plan.study.max_rows,
+            name=name,
+            part=self.spender.part,
+        )
+        return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
+
+    def ask_laplace(self, statistic: Statistic, epsilon: float, name: str) -> NoReturn:
+        """Refuse: sites add Gaussian noise."""
+        raise TypeError(f"{name}: sites add Gaussian noise and no other; choose another method")
+
+    def take(self, name: str, *args: Any, **more: Any) -> NoReturn:
+        """Refuse: there are no records here."""
+        raise TypeError(f"{name} is no sum over records, and sites answer no other question")

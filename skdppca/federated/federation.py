@@ -1,0 +1,236 @@
+"""The analyst's side of a run: one question to all sites at once, and the sum of their answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from ..noise import SharedQuery
+from .identity import Identity, verified
+from .masks import opened
+from .messages import Close, Message, Plan, Request, array_digest, key_text, reply_text
+from .questions import Asked, written_question
+from .refusals import Refusal, Refused
+from .runs import Answered
+from .study import Study
+from .transport import Action, Reply, Transport
+
+__all__ = ["Federation", "SitesError", "new_run"]
+
+
+class SitesError(RuntimeError):
+    """A run over sites failed: nothing was released by this call, and what was charged stays so.
+
+    Attributes
+    ----------
+    refused : dict of str to Refusal
+        The sites that refused, and why.
+    silent : tuple of str
+        The sites that did not answer.
+    false : tuple of str
+        The sites whose answer is not signed by them, or not what was asked for.
+    run : str
+        The run's id. If sites only wait for a person's approval, pass it to `fit_sites` again.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        when: str,
+        refused: Mapping[str, Refusal] = {},
+        silent: Sequence[str] = (),
+        false: Sequence[str] = (),
+    ) -> None:
+        self.run, self.refused = run, dict(refused)
+        self.silent, self.false = tuple(silent), tuple(false)
+        reasons = [
+            f"{site} refused ({code.value}): {code.meaning}" for site, code in refused.items()
+        ]
+        reasons += [f"{site} did not answer" for site in silent]
+        reasons += [f"{site} sent what it did not sign, or something else" for site in false]
+        super().__init__(f"run {run}: {when}: {'. '.join(reasons)}.")
+
+
+class Federation:
+    """One run over the sites of a study.
+
+    Parameters
+    ----------
+    plan : Plan
+    transport : Transport
+    analyst : Identity
+    attempts : int
+        How often a message is sent to those that do not answer.
+
+    Notes
+    -----
+    Every answer is checked: its site's signature, and that it is one to exactly this question. A
+    failure ends the run. Nobody can open a sum that a site is missing in.
+    """
+
+    def __init__(
+        self, plan: Plan, transport: Transport, analyst: Identity, attempts: int = 2
+    ) -> None:
+        self.plan = plan
+        self._transport, self._analyst, self._attempts = transport, analyst, attempts
+        self._keys: dict[str, list[str]] = {}
+        self._over = False
+        self.answered: list[Answered] = []  # or asked: what sites may have charged
+        self.draws = 0
+
+    @property
+    def study(self) -> Study:
+        """The public facts."""
+        return self.plan.study
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """All of them have to answer."""
+        return tuple(sorted(self.study.sites))
+
+    def begin(self) -> None:
+        """Ask all sites to agree to the plan; nothing is charged. The first question does it.
+
+        Raises
+        ------
+        SitesError
+        """
+        when = "the sites did not all agree to the plan, and nothing was charged"
+        replies = self._gathered("hello", self.plan, {}, when)
+        false = []
+        for site, reply in replies.items():
+            key, signature = (reply.fields.get(name, "") for name in ("key", "key_signature"))
+            if verified(self.study.sites[site], signature, key_text(self.plan.digest, site, key)):
+                self._keys[site] = [key, signature]
+            else:
+                false.append(site)
+        if false:
+            raise SitesError(self.plan.run, when, false=false)
+
+    def ask(self, asked: Asked, query: SharedQuery) -> np.ndarray:
+        """The sum over all sites, with their noise.
+
+        Raises
+        ------
+        SitesError
+            The run has failed.
+        """
+        if self._over:
+            raise RuntimeError("this run is over; begin a new one")
+        if not self._keys:
+            self.begin()
+        question, arrays = written_question(asked.steps, asked.statistic)
+        request = Request(
+            run=self.plan.run,
+            plan=self.plan.digest,
+            round=len(self.answered) + 1,
+            question=question,
+            inputs={name: array_digest(array) for name, array in arrays.items()},
+            grid_log2=query.grid_log2,
+            noise_sd=query.site_sd,
+            keys=self._keys,
+        )
+        when = (
+            f"question {request.round} ({query.name}) was not answered by all sites, so its sum "
+            "cannot be opened and the run has failed. What sites have charged stays charged"
+        )
+        self.answered.append(Answered(request.digest, query.mu, asked.drawn()))
+        replies = self._gathered("answer", request, arrays, when)
+        vectors, false = [], []
+        for site, reply in replies.items():
+            vector = reply.vector
+            if vector is None or vector.dtype != np.uint64 or vector.shape != (query.drawn,):
+                false.append(site)
+            else:
+                vectors.append(vector)
+        if false:
+            raise SitesError(self.plan.run, when, false=false)
+        return query.value(opened(vectors)).reshape(asked.statistic.shape)
+
+    def abandon(self) -> None:
+        """Tell the sites that the run has failed, if they know of it; nothing is raised."""
+        if self._keys and not self._over:
+            with suppress(Exception):
+                self.end(None)
+
+    def end(self, release: str | None) -> tuple[str, ...]:
+        """Tell all sites that the run is over.
+
+        Parameters
+        ----------
+        release : str or None
+            The id of what was released; None if the run failed.
+
+        Returns
+        -------
+        tuple of str
+            The sites that did not confirm it: their ledgers lack the release, and they keep the
+            run's key until they are told.
+        """
+        self._over = True
+        close = Close(self.plan.run, self.plan.digest, release)
+        replies = self._exchanged("close", close, {})
+        return tuple(site for site in self.sites if not self._is_good(site, close, replies))
+
+    def _gathered(
+        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], when: str
+    ) -> dict[str, Reply]:
+        """What all sites reply, every reply checked."""
+        replies = self._exchanged(action, message, arrays)
+        refused = {s: r.code for s, r in replies.items() if isinstance(r, Refused)}
+        silent = [site for site in self.sites if site not in replies]
+        false = [
+            site
+            for site in self.sites
+            if site not in silent and site not in refused
+            if not self._is_good(site, message, replies)
+        ]
+        if refused or silent or false:
+            raise SitesError(self.plan.run, when, refused, silent, false)
+        return {site: reply for site, reply in replies.items() if isinstance(reply, Reply)}
+
+    def _is_good(self, site: str, message: Message, replies: Mapping[str, Reply | Refused]) -> bool:
+        """Whether a site's reply is signed by it, and answers this message."""
+        reply = replies.get(site)
+        if not isinstance(reply, Reply):
+            return False
+        if reply.vector is not None and reply.vector.dtype != np.uint64:
+            return False
+        fields = reply.fields
+        return (
+            fields.get("site") == site
+            and fields.get("request") == message.digest
+            and verified(
+                self.study.sites[site],
+                fields.get("signature"),
+                reply_text(fields, reply.vector),
+            )
+        )
+
+    def _exchanged(
+        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, Reply | Refused]:
+        """What the sites reply; a message is sent again to those that do not, which is free."""
+        body = message.body
+        signature, replies = self._analyst.sign(body), dict[str, Reply | Refused]()
+        for _ in range(self._attempts):
+            missing = [
+                site for site in self.sites if site not in replies or _is_busy(replies[site])
+            ]
+            if not missing:
+                break
+            found = self._transport.exchange(action, body, signature, arrays, missing)
+            replies |= {site: reply for site, reply in found.items() if site in missing}
+        return replies
+
+
+def _is_busy(reply: Reply | Refused) -> bool:
+    return isinstance(reply, Refused) and reply.code is Refusal.BUSY
+
+
+def new_run() -> str:
+    """An id that no run had."""
+    return os.urandom(16).hex()

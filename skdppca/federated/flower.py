@@ -1,0 +1,278 @@
+"""The analyst's connection to the sites, through a Flower SuperLink."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from .wire import LOST, POLL, packed_request, pull, push, speaks, unpacked_reply  # before flwr
+
+# isort: split
+import httpx
+from flwr.app import Message, RecordDict
+from flwr.app.message import make_message
+from flwr.app.metadata import Metadata
+from flwr.common.constant import SUPERLINK_NODE_ID, SubStatus
+from flwr.proto.control_pb2 import StartRunRequest
+from flwr.proto.fab_pb2 import Fab
+from flwr.proto.node_pb2 import Node
+from flwr.proto.runtime_pb2 import (
+    AcquireTaskRequest,
+    GetNodesRequest,
+    PullAppMessagesRequest,
+    PullTaskInputRequest,
+    PushAppMessagesRequest,
+    PushTaskOutputRequest,
+)
+from flwr.supercore.constant import TaskType
+from flwr.supercore.control import ControlHttpClient
+from flwr.supercore.date import now
+from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_http
+from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
+from flwr.supercore.runtime import RuntimeHttpClient
+
+from .refusals import Refusal, Refused
+from .transport import Action, Reply
+
+__all__ = ["FlowerTransport"]
+
+# Seconds after which a site is asked again that has not answered; doubled each time.
+AGAIN = 10.0
+
+# A site that is there says hello, or ends a run, at once: waiting for longer is of no use.
+BRIEF_PATIENCE = 30.0
+
+# Flower starts a run with a bundle of code. This one has no code: sites run what they installed.
+BUNDLE = """\
+[project]
+name = "skdppca"
+version = "1"
+license = "BSD-3-Clause"
+
+[tool.flwr.app]
+publisher = "skdppca"
+
+[tool.flwr.app.components]
+serverapp = "none:none"
+clientapp = "none:none"
+"""
+
+
+class FlowerTransport:
+    """Sites that are reached through a Flower SuperLink.
+
+    The SuperLink must have been started with ``--isolation process``. Use the transport in a
+    ``with`` statement. The analyst's process needs no open port: it asks the server for messages.
+    The server is trusted with nothing but delivery.
+
+    Parameters
+    ----------
+    server : str
+        Host and port of the SuperLink, such as ``"study.example.org:8000"``.
+    root_certificates : str or path-like, optional
+        A file of the certificates that may vouch for the server. By default, those that this
+        machine trusts.
+    patience : float, default=600.0
+        Seconds to wait for the sites' answers to one question. Give more if a site needs longer to
+        go through its table. For a site's hello and the end of a run, it is 30 seconds at most.
+
+    Examples
+    --------
+    >>> from skdppca.federated.flower import FlowerTransport
+    >>> transport = FlowerTransport("study.example.org:8000", root_certificates="ca.crt")
+    >>> transport
+    FlowerTransport('study.example.org:8000')
+    """
+
+    def __init__(
+        self,
+        server: str,
+        root_certificates: str | os.PathLike[str] | None = None,
+        *,
+        patience: float = 600.0,
+    ) -> None:
+        if not patience > 0:
+            raise ValueError(
+                f"patience={patience!r} leaves no time to answer; give seconds, such as 600.0"
+            )
+        self.server = server
+        self._roots = root_certificates
+        self._patience = patience
+        self._names: dict[int, str] = {}
+        self._hello: RecordDict | None = None
+
+    def __enter__(self) -> FlowerTransport:
+        """Start a run of Flower's, which carries the messages."""
+        try:
+            self._start()
+        except httpx.HTTPStatusError as error:
+            reason = f"it answered with status {error.response.status_code}"
+        except (httpx.HTTPError, OSError) as error:
+            reason = str(error)
+        else:
+            return self
+        raise ConnectionError(
+            f"server={self.server!r} cannot be used ({reason}); check the address and "
+            "root_certificates, and that flower-superlink 1.41 runs there with --isolation process"
+        )
+
+    def _start(self) -> None:
+        roots = None if self._roots is None else Path(self._roots).read_bytes()
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as bundle:
+            bundle.writestr("pyproject.toml", BUNDLE)
+        content = archive.getvalue()
+        fab = Fab(hash_str=hashlib.sha256(content).hexdigest(), content=content)
+        with ControlHttpClient.from_server_address(
+            self.server, False, roots, [speaks("flwr CLI")]
+        ) as control:
+            control.StartRun(StartRunRequest(fab=fab))
+        with RuntimeHttpClient.from_server_address(
+            self.server, False, roots, [speaks("SuperExec")]
+        ) as runtime:
+            # If another analyst starts a run just now, each may get the other's: they are alike.
+            acquired = runtime.AcquireTask(
+                AcquireTaskRequest(supported_task_types=[TaskType.SERVER_APP])
+            )
+        if not acquired.token:
+            raise OSError("another program there took the run")
+        self._client = RuntimeHttpClient.from_server_address(
+            self.server,
+            False,
+            roots,
+            [speaks("flwr-serverapp"), RuntimeTokenHttpInterceptor(acquired.token)],
+        )
+        self._heart = HeartbeatSender(make_task_heartbeat_fn_http(self._client))
+        self._heart.start()
+        task = self._client.PullTaskInput(PullTaskInputRequest())
+        self._run, self._task = task.run.run_id, task.task_id
+        self._node = Node(node_id=SUPERLINK_NODE_ID)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the run at the server."""
+        self._heart.stop()
+        status = SubStatus.COMPLETED if error is None else SubStatus.FAILED
+        with suppress(httpx.HTTPError):
+            self._client.PushTaskOutput(PushTaskOutputRequest(sub_status=status, details=""))
+        self._client.close()
+
+    def exchange(
+        self,
+        action: Action,
+        body: bytes,
+        signature: str,
+        arrays: Mapping[str, np.ndarray],
+        sites: Sequence[str],
+    ) -> dict[str, Reply | Refused]:
+        """Send the same message to some sites, and wait for their answers.
+
+        Parameters
+        ----------
+        action : {"hello", "answer", "close"}
+        body : bytes
+        signature : str
+        arrays : mapping of str to ndarray
+        sites : sequence of str
+            Names. A node of the server's is asked for its own name by saying hello, once and again
+            whenever a site seems to be lost.
+
+        Returns
+        -------
+        dict
+            A `Reply` or a `Refused` by site. A site that did not answer in time is absent.
+        """
+        contents: dict[str, RecordDict] = {action: packed_request(body, signature, arrays)}
+        if action == "hello":
+            self._hello, self._names = contents["hello"], {}
+        elif self._hello is not None:
+            contents["hello"] = self._hello
+        answers: dict[str, Reply | Refused] = {}
+        asked: dict[str, tuple[int, str]] = {}
+        when: dict[tuple[int, str], tuple[float, float]] = {}
+        end = time.monotonic() + min(self._patience, inf if action == "answer" else BRIEF_PATIENCE)
+        while (missing := set(sites) - set(answers)) and time.monotonic() < end:
+            try:
+                for node, kind in self._to_ask(action, missing):
+                    due, pause = when.get((node, kind), (0.0, AGAIN))
+                    if time.monotonic() >= due:
+                        when[node, kind] = time.monotonic() + pause, 2 * pause
+                        asked[self._send(node, kind, contents[kind])] = node, kind
+                for message in self._received(list(asked)):
+                    number = message.metadata.reply_to_message_id
+                    if number not in asked:
+                        continue
+                    node, kind = asked.pop(number)
+                    if message.has_error():  # the node is gone: ask again when it is back
+                        when.pop((node, kind), None)
+                        continue
+                    reply = unpacked_reply(message.content)
+                    if reply is None:
+                        continue
+                    self._names[node] = reply[0]
+                    if kind == action and reply[0] in missing and not _is_busy(reply[1]):
+                        answers[reply[0]] = reply[1]
+            except LOST:
+                pass  # the server may be being restarted; until the patience ends
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
+                    raise self._lost(error.response.status_code) from None
+            time.sleep(POLL)
+        return answers
+
+    def _to_ask(self, action: Action, missing: set[str]) -> Iterator[tuple[int, str]]:
+        """The nodes of these sites, and the nodes that have not said whose they are."""
+        for info in self._client.GetNodes(GetNodesRequest()).nodes:
+            if info.node_id not in self._names:
+                if self._hello is not None:
+                    yield info.node_id, "hello"
+            elif self._names[info.node_id] in missing:
+                yield info.node_id, action
+
+    def _send(self, node: int, kind: str, content: RecordDict) -> str:
+        metadata = Metadata(
+            run_id=self._run,
+            message_id="",
+            src_node_id=SUPERLINK_NODE_ID,
+            dst_node_id=node,
+            reply_to_message_id="",
+            group_id="",
+            created_at=now().timestamp(),
+            ttl=self._patience + BRIEF_PATIENCE,
+            message_type=f"query.{kind}",
+            src_task_id=self._task,
+        )
+        message = make_message(metadata, content)
+        return push(self._client, self._node, message, PushAppMessagesRequest)
+
+    def _received(self, ids: list[str]) -> list[Message]:
+        if not ids:
+            return []
+        return pull(self._client, self._node, PullAppMessagesRequest(message_ids=ids))
+
+    def _lost(self, status: int) -> ConnectionError:
+        return ConnectionError(
+            f"server={self.server!r} has ended the run (status {status}); what was charged stays "
+            "charged; see whether flower-superlink still runs, then begin a new run"
+        )
+
+    def __repr__(self) -> str:
+        return f"FlowerTransport({self.server!r})"
+
+
+def _is_busy(reply: Reply | Refused) -> bool:
+    return isinstance(reply, Refused) and reply.code is Refusal.BUSY

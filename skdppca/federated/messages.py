@@ -1,0 +1,309 @@
+"""What is said: plans, questions and ends of runs, as canonical JSON, read strictly.
+
+One content has one text: keys are sorted, nothing is added, floats read back exactly. So a digest
+of the text names the content, and a signature of the text signs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..privacy.chain import canonical
+from .identity import is_public_key
+from .study import Study
+
+__all__ = [
+    "MAX_BODY",
+    "PROTOCOL",
+    "Close",
+    "Message",
+    "Plan",
+    "Request",
+    "array_digest",
+    "digest_of",
+    "is_digest",
+    "is_run",
+    "key_text",
+    "parsed",
+    "reply_text",
+]
+
+PROTOCOL = "skdppca-sum/1"
+
+# Of a message, in bytes: fifty sites with their keys take 20 kB, a million names of columns most.
+MAX_BODY = 2**24
+
+# No run asks more often.
+MAX_ROUNDS = 10_000
+
+
+def parsed(body: bytes, most: int = MAX_BODY) -> Any:
+    """Read canonical JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is too long, holds NaN, infinity or a key twice, or is not written canonically.
+    """
+    if len(body) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    try:
+        content = json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
+        # a key that comes twice, a space, or another spelling of a number is gone by now
+        same = canonical(content).encode() == body
+    except (RecursionError, OverflowError):
+        raise ValueError("it is nested too deeply, or holds a number that is too large") from None
+    if not same:
+        raise ValueError("it is not written canonically")
+    return content
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"it holds {name}")
+
+
+def digest_of(body: bytes) -> str:
+    """SHA-256 of a message, hexadecimal."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def array_digest(array: np.ndarray) -> str:
+    """SHA-256 of an array's shape and its float64 numbers, little-endian; hexadecimal."""
+    content = np.ascontiguousarray(array, dtype="<f8")
+    return hashlib.sha256(f"{array.shape}\n".encode() + content.tobytes()).hexdigest()
+
+
+def is_digest(value: Any) -> bool:
+    """Whether this can be a SHA-256."""
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def is_run(value: Any) -> bool:
+    """Whether this can be a run's id: 128 bits, hexadecimal."""
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_count(value: Any, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+@dataclass(frozen=True)
+class Message:
+    """Base: a bundle of public facts with one canonical text."""
+
+    action: ClassVar[str]
+    run: str
+
+    @property
+    def body(self) -> bytes:
+        """The canonical text."""
+        return canonical(self.to_dict()).encode()
+
+    @property
+    def digest(self) -> str:
+        """What names this message."""
+        return digest_of(self.body)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, the protocol's version and what kind of message it is."""
+        return {"protocol": PROTOCOL, "action": self.action} | asdict(self)
+
+    @classmethod
+    def from_body(cls, body: bytes) -> Self:
+        """Read what `body` wrote.
+
+        Raises
+        ------
+        VersionError
+            If it is written for another version of the protocol.
+        ValueError, TypeError
+            If it is anything else than such a message.
+        """
+        content = parsed(body)
+        if not isinstance(content, dict):
+            raise ValueError("it is no message")
+        if content.pop("protocol", None) != PROTOCOL:
+            raise VersionError("another version of the protocol")
+        if content.pop("action", None) != cls.action:
+            raise ValueError("it is another kind of message")
+        if set(content) != {field.name for field in fields(cls)}:
+            raise ValueError("it has other fields")
+        message = cls._built(content)
+        if message.body != body:  # what is built is what was signed, to the last bit
+            raise ValueError("it is not written as skdppca writes it")
+        return message
+
+    @classmethod
+    def _built(cls, content: dict[str, Any]) -> Self:
+        return cls(**content)
+
+    def __post_init__(self) -> None:
+        self._check("run", is_run(self.run))
+
+    def _check(self, name: str, valid: bool) -> None:
+        if not valid:
+            raise ValueError(f"{name} is not valid")
+
+
+class VersionError(ValueError):
+    """A message of another version of the protocol."""
+
+
+@dataclass(frozen=True)
+class Plan(Message):
+    """What an analyst will ask, at most: what the sites agree to before anything is asked.
+
+    Parameters
+    ----------
+    run : str
+        128 random bits, hexadecimal.
+    study : Study
+        The public facts that all sites agree on; its sites are the roster.
+    honest : int
+        h: how many sites add noise that nobody subtracts. The noise of so many counts.
+    epsilon, delta : float
+        What the whole run may cost at every site.
+    estimator : str
+    parameters : dict
+        As a report holds them; for whoever approves the plan.
+    statistics : tuple of str
+        The kinds of questions that may be asked.
+    """
+
+    action: ClassVar[str] = "hello"
+    study: Study
+    honest: int
+    epsilon: float
+    delta: float
+    estimator: str
+    parameters: dict[str, Any]
+    statistics: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        m = len(self.study.sites)
+        self._check("study", m >= 2)
+        self._check("honest", _is_count(self.honest, 1, m - 1))
+        self._check("epsilon", type(self.epsilon) is float and 0 < self.epsilon < math.inf)
+        self._check("delta", type(self.delta) is float and 0 < self.delta < 1)
+        self._check("estimator", isinstance(self.estimator, str) and len(self.estimator) < 100)
+        self._check("parameters", isinstance(self.parameters, dict))
+        names = self.statistics
+        known = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+        self._check("statistics", known and list(names) == sorted(set(names)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, as JSON holds them."""
+        return super().to_dict() | {"statistics": list(self.statistics)}
+
+    @classmethod
+    def _built(cls, content: dict[str, Any]) -> Self:
+        study = Study.from_dict(content.pop("study"))
+        names = content.pop("statistics")
+        if not isinstance(names, list):
+            raise TypeError("statistics is no list")
+        return cls(study=study, statistics=tuple(names), **content)
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    """One question to all sites of a run. The masks depend on every bit of it.
+
+    Parameters
+    ----------
+    run : str
+    plan : str
+        The digest of the plan.
+    round : int
+        From 1.
+    question : dict
+        As `skdppca.federated.questions` writes it.
+    inputs : dict of str to str
+        The digests of the arrays that go beside it.
+    grid_log2 : int
+        The spacing of the sum, as an exponent of 2.
+    noise_sd : float
+        Of the noise that each site adds, in units of the grid; of the diagonal, if symmetric.
+    keys : dict of str to list
+        Of every site of the roster: the run's public key, and the site's signature.
+    """
+
+    action: ClassVar[str] = "answer"
+    plan: str
+    round: int
+    question: dict[str, Any]
+    inputs: dict[str, str]
+    grid_log2: int
+    noise_sd: float
+    keys: dict[str, list[str]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("plan", is_digest(self.plan))
+        self._check("round", _is_count(self.round, 1, MAX_ROUNDS))
+        self._check("question", isinstance(self.question, dict))
+        self._check("inputs", _all(self.inputs, is_digest))
+        self._check("grid_log2", _is_count(self.grid_log2, -900, 900))
+        positive = type(self.noise_sd) is float and 0 < self.noise_sd < math.inf
+        self._check("noise_sd", positive)
+        self._check("keys", _all(self.keys, _is_signed_key))
+
+
+@dataclass(frozen=True)
+class Close(Message):
+    """The end of a run.
+
+    Parameters
+    ----------
+    run : str
+    plan : str
+        The digest of the plan.
+    release : str or None
+        The id of what was released; None if the run failed.
+    """
+
+    action: ClassVar[str] = "close"
+    plan: str
+    release: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("plan", is_digest(self.plan))
+        self._check("release", self.release is None or is_digest(self.release))
+
+
+def _all(values: Any, valid: Callable[[Any], bool]) -> bool:
+    return isinstance(values, Mapping) and all(
+        isinstance(key, str) and valid(value) for key, value in values.items()
+    )
+
+
+def _is_signed_key(value: Any) -> bool:
+    """Whether this can be a public key and a signature; whether it is valid is seen later."""
+    return isinstance(value, list) and len(value) == 2 and is_public_key(value[0])
+
+
+def key_text(plan: str, site: str, key: str) -> bytes:
+    """What a site signs when it hands out its public key for a run."""
+    return canonical({"says": "key", "plan": plan, "site": site, "key": key}).encode()
+
+
+def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
+    """What a site signs when it replies: all fields but the signature, and the vector."""
+    content = {name: value for name, value in fields.items() if name != "signature"}
+    if vector is not None:
+        data = np.ascontiguousarray(vector, dtype="<u8")
+        content["vector"] = hashlib.sha256(data.tobytes()).hexdigest()
+    return canonical({"says": "reply"} | content).encode()

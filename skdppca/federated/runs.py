@@ -1,0 +1,222 @@
+"""What a site remembers of its runs: durable before anything of it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from .messages import Plan
+from .questions import Drawn
+from .refusals import Refusal, Refused
+from .transport import Reply
+
+__all__ = ["Answered", "Run", "Runs", "cost", "written_safely"]
+
+# Seconds that a message waits for the one before it.
+PATIENCE = 60.0
+
+
+class Answered(NamedTuple):
+    """A question that was charged.
+
+    Parameters
+    ----------
+    digest : str
+        Of the request.
+    mu : float
+        Its price.
+    drawn : tuple of Drawn
+        The random parts that it was about; none for all records.
+    """
+
+    digest: str
+    mu: float
+    drawn: tuple[Drawn, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, as a site knows it.
+
+    Parameters
+    ----------
+    id : str
+    plan : str
+        The plan's text.
+    analyst : str
+        Whose signature it has.
+    secret : str
+        For the masks; gone when the run is over.
+    labels : str
+        What random parts follow from, hexadecimal; likewise.
+    table : str
+        The fingerprint of the table.
+    ledger : tuple of (int, int, str)
+        The ledger's file number, and the last row there was with its head.
+    answered : tuple of Answered
+    begun : str
+        The digest of the question that the ledger is being charged for: a charge of which nothing
+        is known here was made after this file was backed up.
+    over : bool
+    """
+
+    id: str
+    plan: str
+    analyst: str
+    secret: str
+    labels: str
+    table: str
+    ledger: tuple[int, int, str]
+    answered: tuple[Answered, ...] = ()
+    begun: str = ""
+    over: bool = False
+
+    def agreed(self) -> Plan:
+        """The plan."""
+        return Plan.from_body(self.plan.encode())
+
+    def ended(self) -> Run:
+        """The same when it is over: only that it was is kept."""
+        return replace(self, secret="", labels="", table="", over=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Run:
+        """What `to_json` wrote."""
+        content = json.loads(text)
+        content["ledger"] = tuple(content["ledger"])
+        content["answered"] = tuple(
+            Answered(
+                digest,
+                mu,
+                tuple(Drawn(part["draw"], tuple(part["shares"]), part["index"]) for part in drawn),
+            )
+            for digest, mu, drawn in content["answered"]
+        )
+        return cls(**content)
+
+    def to_json(self) -> str:
+        """Everything."""
+        return json.dumps(asdict(self))
+
+
+def cost(answered: tuple[Answered, ...]) -> Fraction:
+    """The squared mu that the record pays which pays most.
+
+    Proof. Labels are drawn without a look at the data, once a run (`skdppca.noise.keyed_labels`).
+    Whatever they are, of each draw a record is in one part. So it pays for the questions that are
+    about no part, and of each draw no more than for the dearest part, within which the same holds.
+    Questions about other parts have the same law with and without the record, given all answers
+    before. (`skdppca.privacy.Spender.split`)
+    """
+    paid = Fraction(0)
+    draws: dict[int, dict[int, list[Answered]]] = {}
+    for one in answered:
+        if not one.drawn:
+            paid += Fraction(one.mu) ** 2
+            continue
+        first, *inner = one.drawn
+        within = draws.setdefault(first.draw, {}).setdefault(first.index, [])
+        within.append(one._replace(drawn=tuple(inner)))
+    return paid + sum(max(cost(tuple(part)) for part in parts.values()) for parts in draws.values())
+
+
+class Runs:
+    """The runs of a site, in files.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the site.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._runs, self._outbox = folder / "runs", folder / "outbox"
+
+    @contextmanager
+    def locked(self, run: str) -> Iterator[None]:
+        """One message of a run at a time: two answers to one would be two noises for one charge."""
+        lock = FileLock(self._runs / f"{run}.lock", timeout=PATIENCE)
+        try:
+            lock.acquire()
+        except Timeout:
+            lock = None  # type: ignore[assignment]
+        if lock is None:
+            raise Refused(Refusal.BUSY)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def find(self, run: str) -> Run | None:
+        """The run of this id, if there is one; to be called with its lock."""
+        file = self._file(run)
+        return Run.from_json(file.read_text()) if file.exists() else None
+
+    def ids(self) -> list[str]:
+        """Of all runs there ever were."""
+        return sorted(file.stem for file in self._runs.glob("*.json"))
+
+    def keep(self, run: Run) -> None:
+        """Store a run: when this returns, it is on the disk."""
+        written_safely(self._file(run.id), run.to_json().encode())
+
+    def end(self, run: Run) -> None:
+        """Keep that there was this run, and nothing else of it."""
+        self.keep(run.ended())
+        for file in self._outbox.glob(f"{run.id}-*"):
+            file.unlink()
+        _sync(self._outbox)
+
+    def send(self, run: str, round: int, reply: Reply) -> None:
+        """Put an answer into the outbox; it is never computed again."""
+        assert reply.vector is not None
+        head = json.dumps(reply.fields).encode()
+        content = len(head).to_bytes(8, "little") + head + reply.vector.astype("<u8").tobytes()
+        written_safely(self._letter(run, round), content)
+
+    def sent(self, run: str, round: int) -> Reply | None:
+        """The answer in the outbox, if there is one."""
+        file = self._letter(run, round)
+        if not file.exists():
+            return None
+        content = file.read_bytes()
+        end = 8 + int.from_bytes(content[:8], "little")
+        fields: dict[str, Any] = json.loads(content[8:end])
+        return Reply(fields, np.frombuffer(content[end:], dtype="<u8").astype(np.uint64))
+
+    def _file(self, run: str) -> Path:
+        return self._runs / f"{run}.json"
+
+    def _letter(self, run: str, round: int) -> Path:
+        return self._outbox / f"{run}-{round}"
+
+
+def written_safely(file: Path, content: bytes) -> None:
+    """Write a file that only this user can read, whole or not at all, and onto the disk."""
+    part = file.with_name(file.name + ".part")
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(part, file)
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Put a folder's entries onto the disk."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,548 @@
+"""A site: its table, its policy, its ledger, and the three messages that it takes.
+
+Nothing but signed replies and fixed codes leaves. What a reply says follows from the message, from
+public facts of the site and from noise that was charged before it was drawn. How long a reply takes
+does depend on the table.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..exceptions import BudgetExceeded, LedgerError
+from ..noise import NoiseSource, SharedQuery
+from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
+from ..privacy.floats import root_up
+from ..records import Part, Records
+from .identity import Identity, verified
+from .masks import Pad, RunKey, masked
+from .messages import (
+    Close,
+    Plan,
+    Request,
+    VersionError,
+    array_digest,
+    digest_of,
+    is_digest,
+    key_text,
+    reply_text,
+)
+from .policy import Policy
+from .questions import Asked, Drawn, QuestionError, priced, read_question, standin
+from .refusals import Refusal, Refused
+from .runs import Answered, Run, Runs, cost, written_safely
+from .table import Reader, SiteTable, read_arrays
+from .transport import Reply
+
+__all__ = ["Site"]
+
+FOLDERS = ("runs", "outbox", "approved", "pending")
+POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refused.log"
+
+# Bytes of a local log, of which the last and the one before are kept; plans that wait for approval.
+MAX_LOG, MAX_PENDING = 2**20, 100
+
+LABEL_BYTES = 32
+
+M = TypeVar("M", Plan, Request, Close)
+
+
+class Site:
+    """A site of a study, in a folder of its own.
+
+    The folder holds ``site.json`` (`Policy`), ``identity.key``, the ledger, the state of runs, the
+    plans that a person approved, and two logs. ``errors.log`` may hold data of the site, and
+    ``refused.log`` holds codes. None of it may be shared. If a backup of it was put back, call
+    `void_open_runs`.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        That `Site.prepare` made, with a ``site.json``.
+    read : callable, optional
+        ``read(path, columns, groups)`` returns the rows of a table, and the labels of their groups
+        or None. By default it reads .npy and .npz files.
+
+    Raises
+    ------
+    ValueError, LedgerError
+        If the policy, the key and the ledger do not fit together: for the site's own people.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], read: Reader = read_arrays) -> None:
+        self.folder = Path(folder)
+        self.policy = Policy.read(self.folder / POLICY)
+        self.identity = Identity.read(self.folder / KEY)
+        self.ledger = PrivacyLedger(self.folder / self.policy.ledger)
+        self._read = read
+        self._runs = Runs(self.folder)
+        study = self.policy.study
+        if study.sites[self.name] != self.identity.public:
+            raise ValueError(
+                f"the study gives {self.name} the key {study.sites[self.name]}, but {KEY} has the "
+                f"public key {self.identity.public}; correct the study at all sites"
+            )
+        if (self.ledger.adjacency, self.ledger.unit) != ("add-remove", study.unit):
+            raise ValueError(
+                f"the ledger counts adjacency={self.ledger.adjacency!r}, unit={self.ledger.unit!r},"
+                f" but the study needs 'add-remove' and {study.unit!r}; make another ledger"
+            )
+
+    @staticmethod
+    def prepare(folder: str | os.PathLike[str]) -> Identity:
+        """Make a site's folder with its key; then write its policy to ``site.json``.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            Where no site is yet.
+
+        Returns
+        -------
+        Identity
+            Whose public key the study needs.
+        """
+        for name in ("", *FOLDERS):
+            (Path(folder) / name).mkdir(mode=0o700, parents=not name, exist_ok=True)
+        return Identity.create(Path(folder) / KEY)
+
+    @property
+    def name(self) -> str:
+        """As the roster calls it."""
+        return self.policy.name
+
+    @cached_property
+    def table(self) -> SiteTable:
+        """The rows; read once.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            If they cannot be used: for the site's own people.
+        """
+        policy = self.policy
+        groups = policy.groups
+        if groups is not None and (self.folder / groups).exists():  # a file, and no column
+            groups = str(self.folder / groups)
+        rows, labels = self._read(str(self.folder / policy.table), policy.study.columns, groups)
+        return SiteTable(policy.study, rows, labels)
+
+    # --- messages
+
+    def hello(self, body: bytes, signature: str) -> Reply:
+        """Agree to a plan, and hand out a public key for its run; again, the same.
+
+        Raises
+        ------
+        Refused
+        """
+        return self._guarded("hello", lambda: self._hello(body, signature))
+
+    def answer(self, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> Reply:
+        """Charge the ledger, and answer the next question of a run; again, the same, for free.
+
+        Raises
+        ------
+        Refused
+        """
+        return self._guarded("answer", lambda: self._answer(body, signature, arrays))
+
+    def close(self, body: bytes, signature: str) -> Reply:
+        """End a run: forget its key and its answers, and record what was released.
+
+        Raises
+        ------
+        Refused
+        """
+        return self._guarded("close", lambda: self._close(body, signature))
+
+    # --- for the site's own people
+
+    def pending(self) -> dict[str, dict[str, Any]]:
+        """The plans that wait for approval, by their digests."""
+        files = sorted((self.folder / "pending").glob("*.json"))
+        return {file.stem: json.loads(file.read_text()) for file in files}
+
+    def approve(self, digest: str) -> None:
+        """Approve a plan that was seen.
+
+        Parameters
+        ----------
+        digest : str
+            Of a plan in `pending`.
+        """
+        file = self.folder / "pending" / f"{digest}.json"
+        if not is_digest(digest) or not file.exists():
+            raise ValueError(f"digest={digest!r} is no plan that waits here; list them by pending")
+        written_safely(self.folder / "approved" / file.name, file.read_bytes())
+        file.unlink()
+
+    def void_open_runs(self) -> list[str]:
+        """End all open runs; to be called when a backup was put back.
+
+        A backup does not know what was answered after it was made. Asked again, the site would
+        answer with other noise.
+
+        Returns
+        -------
+        list of str
+            The runs that were open.
+        """
+        ended = []
+        for name in self._runs.ids():
+            with self._runs.locked(name):
+                run = self._runs.find(name)
+                if run is not None and not run.over:
+                    self._runs.end(run)
+                    ended.append(name)
+        return ended
+
+    # --- hello
+
+    def _hello(self, body: bytes, signature: str) -> Reply:
+        analyst = self._analyst(body, signature)
+        plan = _read(Plan, body)
+        objection = self.policy.objection(plan)
+        if objection is not None:
+            raise Refused(objection)
+        with self._runs.locked(plan.run):
+            run = self._runs.find(plan.run)
+            if run is None:
+                run = self._begun(plan, analyst)
+                self._runs.keep(run)
+            elif (run.plan, run.analyst) != (body.decode(), analyst):
+                raise Refused(Refusal.RUN_USED)
+            else:
+                self._check_open(run)
+        public = RunKey(run.secret).public
+        return self._signed(
+            plan.digest,
+            key=public,
+            key_signature=self.identity.sign(key_text(plan.digest, self.name, public)),
+        )
+
+    def _begun(self, plan: Plan, analyst: str) -> Run:
+        """A run that the site agrees to, and that its ledger can afford from end to end."""
+        statement = self.ledger.statement()
+        if _charges(statement, f"{plan.run}/"):
+            raise Refused(Refusal.RUN_USED)  # the ledger knows it, and the runs were lost
+        if self.policy.approval == "plan":
+            self._check_approved(plan)
+        total = statement.chain.total.gaussian(mu_of(plan.epsilon, plan.delta), 0.0)
+        if not total.fits(self.ledger.epsilon, self.ledger.delta):
+            raise Refused(Refusal.BUDGET)
+        table = self._usable_table()
+        return Run(
+            id=plan.run,
+            plan=plan.body.decode(),
+            analyst=analyst,
+            secret=RunKey().secret,
+            labels=os.urandom(LABEL_BYTES).hex(),
+            table=table.fingerprint,
+            ledger=(self._ledger_file, len(statement.chain.rows), statement.chain.head()),
+        )
+
+    def _check_approved(self, plan: Plan) -> None:
+        name = f"{plan.digest}.json"
+        if (self.folder / "approved" / name).exists():
+            return
+        waiting = self.folder / "pending"
+        if len(list(waiting.glob("*.json"))) < MAX_PENDING:
+            written_safely(waiting / name, plan.body)
+        raise Refused(Refusal.APPROVAL)
+
+    # --- answer
+
+    def _answer(self, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> Reply:
+        analyst = self._analyst(body, signature)
+        request = _read(Request, body)
+        with self._runs.locked(request.run):
+            run = self._known(request.run, request.plan, analyst)
+            statement = self._check_open(run)
+            digest, before = digest_of(body), len(run.answered)
+            if request.round <= before:  # it was charged
+                if run.answered[request.round - 1].digest != digest:
+                    raise Refused(Refusal.CHANGED)
+                reply = self._runs.sent(run.id, request.round)
+                if reply is not None:
+                    return reply
+            if request.round not in (before, before + 1):
+                raise Refused(Refusal.ROUND)
+            # what the price depends on is checked and computed here, and not believed
+            plan = run.agreed()
+            pads = self._pads(run, plan, request, digest)
+            asked, query = self._question(plan, request, arrays)
+            self._check_room(asked)
+            with np.errstate(all="ignore"):  # rows that overflow weigh nothing
+                records = self._records(run, asked)
+                # charge; from here on nothing may be asked otherwise
+                if request.round == before + 1:
+                    answered = Answered(digest, query.mu, asked.drawn())
+                    run = self._charged(run, plan, request.round, answered, statement)
+                total = records.total(asked.statistic)
+            # then noise, then the outbox, then the reply
+            vector = masked(query.share(total, NoiseSource()), pads)
+            reply = self._signed(digest, vector, mu=query.mu.hex())
+            self._runs.send(run.id, request.round, reply)
+        return reply
+
+    def _pads(self, run: Run, plan: Plan, request: Request, digest: str) -> list[Pad]:
+        """The masks of this site, from keys that their sites signed for this plan."""
+        sites, mine = plan.study.sites, RunKey(run.secret)
+        if set(request.keys) != set(sites):
+            raise Refused(Refusal.ROSTER)
+        for site, (key, signature) in request.keys.items():
+            if not verified(sites[site], signature, key_text(request.plan, site, key)):
+                raise Refused(Refusal.KEYS)
+        keys = {site: key for site, (key, _) in request.keys.items()}
+        if keys[self.name] != mine.public:
+            raise Refused(Refusal.KEYS)
+        pads = _tried(lambda: mine.pads(self.name, keys, digest))
+        if pads is None:  # a key of low order
+            raise Refused(Refusal.KEYS)
+        return pads
+
+    def _question(
+        self, plan: Plan, request: Request, arrays: Mapping[str, np.ndarray]
+    ) -> tuple[Asked, SharedQuery]:
+        """The question, and the query that says what noise is drawn and what is charged."""
+        if {name: _digest(array) for name, array in arrays.items()} != request.inputs:
+            raise Refused(Refusal.INPUTS)
+        like = self._standin()
+        try:
+            asked, layout = read_question(request.question, arrays, like)
+        except QuestionError:
+            asked = None
+        if asked is None:
+            raise Refused(Refusal.QUESTION)
+        if not asked.kinds() <= set(plan.statistics):
+            raise Refused(Refusal.STATISTIC)
+        query = _tried(
+            lambda: priced(
+                asked,
+                layout,
+                SharedQuery,
+                name=type(asked.statistic).__name__,
+                n_sites=len(plan.study.sites),
+                honest=plan.honest,
+                grid_log2=request.grid_log2,
+                site_sd=request.noise_sd,
+            )
+        )
+        if query is None or not 0 < query.mu < np.inf:
+            raise Refused(Refusal.NOISE)
+        if not query.fits(plan.study.max_rows):
+            raise Refused(Refusal.MODULUS)
+        return asked, query
+
+    def _check_room(self, asked: Asked) -> None:
+        """Refuse what this machine could not hold for as many rows as the study declares.
+
+        To fail for as many as there are would tell how many, without noise.
+        """
+        study = self.policy.study
+        numbers = study.max_rows * asked.held(study.n_features)
+        if _tried(lambda: np.empty(numbers)) is None:
+            raise Refused(Refusal.MEMORY)
+
+    def _records(self, run: Run, asked: Asked) -> Records:
+        """The site's records through the question's steps; the parts follow from the run's key."""
+        table = self._usable_table()
+        if table.fingerprint != run.table:
+            raise Refused(Refusal.TABLE)
+        known = {part.draw: part.shares for one in run.answered for part in one.drawn}
+        for part in asked.drawn():
+            if known.setdefault(part.draw, part.shares) != part.shares:
+                raise Refused(Refusal.QUESTION)
+        records, labels = table.records, bytes.fromhex(run.labels)
+        for step in asked.steps:
+            if isinstance(step, Drawn):
+                key = hmac.digest(labels, step.draw.to_bytes(8, "little"), "sha256")
+                step = Part(key, step.shares, step.index)
+            records = step.of(records)
+        return records
+
+    def _charged(
+        self, run: Run, plan: Plan, round: int, answered: Answered, statement: Statement
+    ) -> Run:
+        """The run with one more question, charged: once, whenever the site was cut off."""
+        paid, after = cost(run.answered), cost((*run.answered, answered))
+        begun = f"{run.id}/{round}/"
+        label = begun + answered.digest
+        receipt = next(iter(_charges(statement, begun)), None)
+        if receipt is not None and receipt.label != label:
+            raise Refused(Refusal.CHANGED)
+        if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
+            raise Refused(Refusal.BEYOND_PLAN)
+        if receipt is None:
+            run = replace(run, begun=answered.digest)
+            self._runs.keep(run)
+            receipt = self._charge(root_up(after - paid), plan, label)
+        elif run.begun != answered.digest:  # a backup: it may have been answered, with other noise
+            self._runs.end(run)
+            raise Refused(Refusal.RUN_OVER)
+        mark = (self._ledger_file, receipt.row, receipt.head)
+        run = replace(run, answered=(*run.answered, answered), ledger=mark)
+        self._runs.keep(run)
+        return run
+
+    def _charge(self, mu: float, plan: Plan, label: str) -> Receipt:
+        try:
+            return self.ledger.charge(
+                GaussianEvent(mu), adjacency="add-remove", unit=plan.study.unit, label=label
+            )
+        except BudgetExceeded:
+            pass
+        raise Refused(Refusal.BUDGET)
+
+    # --- close
+
+    def _close(self, body: bytes, signature: str) -> Reply:
+        analyst = self._analyst(body, signature)
+        close = _read(Close, body)
+        with self._runs.locked(close.run):
+            run = self._known(close.run, close.plan, analyst)
+            self._runs.end(run)  # again, if it was cut off before all answers were gone
+            if close.release is not None:
+                for receipt in self.ledger.unrecorded:
+                    if receipt.label.startswith(f"{run.id}/"):
+                        self.ledger.record(receipt, close.release)
+        return self._signed(digest_of(body))
+
+    # --- what all have in common
+
+    def _analyst(self, body: bytes, signature: str) -> str:
+        """Whose signature it is."""
+        for analyst in self.policy.analysts:
+            if verified(analyst, signature, body):
+                return analyst
+        raise Refused(Refusal.ANALYST)
+
+    def _known(self, name: str, plan: str, analyst: str) -> Run:
+        """A run that this analyst began with this plan."""
+        run = self._runs.find(name)
+        if run is None:
+            raise Refused(Refusal.RUN)
+        if digest_of(run.plan.encode()) != plan or run.analyst != analyst:
+            raise Refused(Refusal.PLAN)
+        return run
+
+    def _check_open(self, run: Run) -> Statement:
+        """Refuse a run that is over, or that a backup has brought back.
+
+        What was put back has another file, or lacks what the run has seen.
+        """
+        if not run.over:
+            file, row, head = run.ledger
+            statement = self.ledger.statement()
+            chain = statement.chain
+            if file == self._ledger_file and row <= len(chain.rows) and chain.head(row) == head:
+                return statement
+            self._runs.end(run)
+        raise Refused(Refusal.RUN_OVER)
+
+    @property
+    def _ledger_file(self) -> int:
+        """Its number, which a copy of it does not have."""
+        return os.stat(self.ledger.path).st_ino
+
+    def _usable_table(self) -> SiteTable:
+        try:
+            return self.table
+        except Exception:
+            self._note_error("table")
+        raise Refused(Refusal.TABLE)
+
+    def _standin(self) -> Records:
+        study = self.policy.study
+        return standin(
+            study.n_features,
+            grouped=study.unit != "row",
+            is_sparse=study.sparse,
+            may_miss=study.missing == "mean",
+        )
+
+    def _signed(self, request: str, vector: np.ndarray | None = None, **more: str) -> Reply:
+        fields = {"site": self.name, "request": request, **more}
+        signature = self.identity.sign(reply_text(fields, vector))
+        return Reply(fields | {"signature": signature}, vector)
+
+    def _guarded(self, action: str, act: Callable[[], Reply]) -> Reply:
+        """Whatever happens: a reply, or one of the codes, without a trace of what raised it."""
+        try:
+            return act()
+        except Refused as refused:
+            code = refused.code
+        except LedgerError:
+            code = Refusal.LEDGER
+            self._note_error(action)
+        except Exception:
+            code = Refusal.INTERNAL
+            self._note_error(action)
+        with _quietly():
+            self._note(REFUSED, f"{action} {code}\n")
+        raise Refused(code)
+
+    def _note_error(self, action: str) -> None:
+        with _quietly():
+            self._note(ERRORS, f"{action}\n{traceback.format_exc()}\n")
+
+    def _note(self, name: str, text: str) -> None:
+        """Add to a local log, of which not more is kept than was said."""
+        file = self.folder / name
+        if file.exists() and file.stat().st_size > MAX_LOG:
+            os.replace(file, file.with_name(name + ".1"))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a") as out:
+            out.write(f"{now} {text}")
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """A log that cannot be written keeps no reply back."""
+    try:
+        yield
+    except OSError:
+        pass
+
+
+def _read(kind: type[M], body: bytes) -> M:
+    """A message, or the code for one that cannot be read."""
+    code = Refusal.MALFORMED
+    try:
+        return kind.from_body(body)
+    except VersionError:
+        code = Refusal.PROTOCOL
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    raise Refused(code)
+
+
+def _tried(compute: Callable[[], Any]) -> Any:
+    """What is computed of public numbers, or None if they do not allow it."""
+    try:
+        return compute()
+    except (ValueError, TypeError, ArithmeticError, MemoryError):
+        return None
+
+
+def _charges(statement: Statement, begun: str) -> list[Receipt]:
+    """The charges whose label begins so."""
+    return [one for one in statement.chain.receipts if one.label.startswith(begun)]
+
+
+def _digest(array: Any) -> str:
+    return array_digest(array) if isinstance(array, np.ndarray) else ""

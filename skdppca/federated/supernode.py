@@ -1,0 +1,178 @@
+"""A site's connection to the server: a Flower SuperNode that runs installed code, and no other.
+
+Flower ships the code of a run to its SuperNodes as a bundle. This one never asks for the bundle. It
+opens no port either: it only asks the server for messages, and lets the `Site` answer them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from .wire import LOST, POLL, packed_reply, pull, push, speaks, unpacked_request  # before flwr
+
+# isort: split
+import httpx
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from filelock import FileLock, Timeout
+from flwr.app import Message
+from flwr.common.constant import HEARTBEAT_DEFAULT_INTERVAL
+from flwr.proto.fleet_pb2 import (
+    ActivateNodeRequest,
+    DeactivateNodeRequest,
+    PullMessagesRequest,
+    PushMessagesRequest,
+)
+from flwr.proto.heartbeat_pb2 import SendNodeHeartbeatRequest
+from flwr.proto.node_pb2 import Node
+from flwr.supercore.heartbeat import HeartbeatSender
+from flwr.supercore.primitives.asymmetric import public_key_to_bytes
+from flwr.supernode.fleet_http_client import FleetHttpClient
+from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
+
+from .node_key import NODE_PUBLIC_KEY, read_node_key
+from .refusals import Refusal, Refused
+from .transport import Respondent, respond
+
+__all__ = ["serve"]
+
+# The number that the server knows this node by, and the lock of the process that uses it.
+NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
+
+# Seconds before another attempt to connect; and without a message, until looks become rare.
+PAUSE, LIVELY, IDLE_POLL = 2.0, 60.0, 2.0
+
+
+def serve(
+    site: Respondent,
+    folder: Path,
+    server: str,
+    root_certificates: Path | None,
+    say: Callable[[str], None],
+) -> NoReturn:
+    """Answer messages until an interrupt; connect again whenever the connection is lost.
+
+    Parameters
+    ----------
+    site : Site
+    folder : Path
+        The site's, with the file of `create_node_key`.
+    server : str
+        Host and port.
+    root_certificates : Path or None
+        Who may vouch for the server; None: whom this machine trusts.
+    say : callable
+        Is told about the connection and every message that was answered.
+    """
+    key = read_node_key(folder)
+    roots = None if root_certificates is None else root_certificates.read_bytes()
+    lock = FileLock(folder / NODE_LOCK, timeout=0)
+    try:
+        lock.acquire()
+        taken = False
+    except Timeout:
+        taken = True
+    if taken:
+        raise ValueError(
+            f"{folder}: another process already runs this site; wait until that has ended"
+        )
+    try:
+        while True:
+            try:
+                with _connected(folder, key, server, roots) as (client, node):
+                    say(f"connected to {server}; waiting for questions")
+                    _answer_all(site, client, node, say)
+            except httpx.HTTPStatusError as error:
+                say(_status(error, server))
+            except LOST as error:
+                say(f"no connection to {server} ({error}); trying again")
+            time.sleep(PAUSE)
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _connected(
+    folder: Path, key: EllipticCurvePrivateKey, server: str, roots: bytes | None
+) -> Iterator[tuple[FleetHttpClient, Node]]:
+    public, interval = key.public_key(), HEARTBEAT_DEFAULT_INTERVAL
+    with FleetHttpClient.from_server_address(
+        server, False, roots, [speaks("SuperNode"), NodeAuthHttpInterceptor(key, public)]
+    ) as client:
+        _say_that_the_last_one_died(folder, client)
+        activated = client.ActivateNode(
+            ActivateNodeRequest(public_key=public_key_to_bytes(public), heartbeat_interval=interval)
+        )
+        node = Node(node_id=activated.node_id)
+        (folder / NODE_NUMBER).write_text(str(node.node_id))
+        heartbeat = SendNodeHeartbeatRequest(node=node, heartbeat_interval=interval)
+
+        def beat() -> bool:
+            try:
+                return bool(client.SendNodeHeartbeat(heartbeat).success)
+            except httpx.HTTPError:
+                return False
+
+        sender = HeartbeatSender(beat)
+        sender.start()
+        try:
+            yield client, node
+        finally:
+            sender.stop()
+            with suppress(httpx.HTTPError, OSError):
+                client.DeactivateNode(DeactivateNodeRequest(node_id=node.node_id))
+
+
+def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
+    """Free this node's place at the server, which else expects its heartbeat for another minute."""
+    with suppress(OSError, ValueError, httpx.HTTPStatusError):
+        number = int((folder / NODE_NUMBER).read_text())
+        client.DeactivateNode(DeactivateNodeRequest(node_id=number))
+
+
+def _answer_all(
+    site: Respondent, client: FleetHttpClient, node: Node, say: Callable[[str], None]
+) -> NoReturn:
+    envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
+    last = time.monotonic()
+    while True:
+        for message in pull(client, node, PullMessagesRequest(node=node)):
+            action, reply = _reply(site, message)
+            try:
+                push(client, node, reply, envelope)
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code != httpx.codes.FORBIDDEN:
+                    raise
+                action += ": too late, the run is over"
+            say(action)
+            last = time.monotonic()
+        time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
+
+
+def _reply(site: Respondent, message: Message) -> tuple[str, Message]:
+    """What was asked, in words; and the site's reply, which never holds the text of an error."""
+    category, _, action = message.metadata.message_type.partition(".")
+    try:
+        if category != "query" or action not in ("hello", "answer", "close"):
+            raise Refused(Refusal.MALFORMED)
+        reply = respond(site, action, *unpacked_request(message.content))
+    except Refused as refusal:
+        reply = refusal
+    except Exception:  # the site has written its errors down already
+        reply = Refused(Refusal.INTERNAL)
+    said = f"{action}: refused ({reply.code.value})" if isinstance(reply, Refused) else action
+    return said, Message(packed_reply(site.name, reply), reply_to=message)
+
+
+def _status(error: httpx.HTTPStatusError, server: str) -> str:
+    code = error.response.status_code
+    if code in (httpx.codes.UNAUTHORIZED, httpx.codes.PRECONDITION_FAILED):
+        return (
+            f"{server} does not let this site in ({code}); it must register {NODE_PUBLIC_KEY} "
+            "(flwr supernode register), or expects its heartbeat for another minute; trying again"
+        )
+    return f"{server} answered with an error ({code}); trying again"

@@ -1,0 +1,204 @@
+"""Sites for tests: in this process, with small ledgers and automatic approval."""
+
+import atexit
+import shutil
+import tempfile
+import warnings
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from skdppca import PrivacyLedger
+from skdppca.federated import (
+    QUESTIONS,
+    Identity,
+    LocalSites,
+    Plan,
+    Policy,
+    Reply,
+    Site,
+    Study,
+    respond,
+)
+from skdppca.federated.federation import new_run
+from skdppca.federated.messages import Close, Request, array_digest
+from skdppca.federated.questions import Asked, priced, standin, written_question
+from skdppca.noise import SharedQuery
+
+NAMES = ("east", "north", "south", "west")
+
+
+@dataclass
+class Made:
+    """A study with its sites.
+
+    Parameters
+    ----------
+    folder : Path
+    study : Study
+    analyst : Identity
+    sites : dict of str to Site
+    """
+
+    folder: Path
+    study: Study
+    analyst: Identity
+    sites: dict = field(default_factory=dict)
+
+    @property
+    def transport(self):
+        return LocalSites(self.sites.values())
+
+    @property
+    def call(self):
+        """What `fit_sites` is given."""
+        return {"study": self.study, "analyst": self.analyst, "transport": self.transport}
+
+    def restarted(self, name):
+        """The site as another process would see it."""
+        site = self.sites[name]
+        self.sites[name] = Site(site.folder, site._read)
+        return self.sites[name]
+
+    def receipts(self, name):
+        return self.sites[name].ledger.receipts
+
+
+def parts_of(X, n_sites, labels=None):
+    """The rows of a table, shared out among sites: whole groups, if there are any."""
+    owner = np.arange(X.shape[0]) % n_sites
+    if labels is not None:
+        owner = np.asarray(labels) % n_sites
+    return [(X[owner == i], None if labels is None else labels[owner == i]) for i in range(n_sites)]
+
+
+@cache
+def ledger(epsilon, delta, unit):
+    """A new ledger, to be copied: to make one takes many writes to the disk."""
+    path = Path(tempfile.mkdtemp()) / "study.ledger"
+    atexit.register(shutil.rmtree, path.parent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a weak budget
+        PrivacyLedger.create(path, epsilon, delta, unit=unit)
+    return path
+
+
+def make(
+    folder,
+    tables,
+    *,
+    unit="row",
+    columns=None,
+    sparse=False,
+    missing="error",
+    budget=(100.0, 1e-5),
+    people=1,
+    max_rows=2**20,
+    **policy,
+):
+    """A site for each table, a pair of rows and labels."""
+    names = NAMES[: len(tables)] if len(tables) <= len(NAMES) else None
+    names = names or tuple(f"site{i:02}" for i in range(len(tables)))
+    folder = Path(folder)
+    analyst = Identity.create(folder / "analyst.key")
+    keys = {name: Site.prepare(folder / name).public for name in names}
+    study = Study(
+        "study",
+        sites=keys,
+        columns=tables[0][0].shape[1] if columns is None else columns,
+        unit=unit,
+        sparse=sparse,
+        missing=missing,
+        max_rows=max_rows,
+        max_sites_per_person=people,
+    )
+    made = Made(folder, study, analyst)
+    given = {"approval": "automatic", "min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5}
+    for name, table in zip(names, tables, strict=True):
+        shutil.copy(ledger(*budget, unit), folder / name / "study.ledger")
+        Policy(
+            name,
+            study,
+            (analyst.public,),
+            "memory",
+            groups=None if unit == "row" else "group",
+            **(given | policy),
+        ).write(folder / name / "site.json")
+        made.sites[name] = Site(folder / name, lambda *_, table=table: table)
+    return made
+
+
+class Talk:
+    """An analyst who sends messages one by one, and may change them.
+
+    Parameters
+    ----------
+    made : Made
+    honest : int, optional
+    more : optional
+        Other fields of the plan.
+    """
+
+    def __init__(self, made, honest=None, **more):
+        self.made = made
+        study = more.get("study", made.study)
+        given = {
+            "run": new_run(),
+            "study": study,
+            "honest": len(study.sites) - 1 if honest is None else honest,
+            "epsilon": 5.0,
+            "delta": 1e-6,
+            "estimator": "DPGauss",
+            "parameters": {},
+            "statistics": tuple(sorted(QUESTIONS)),
+        }
+        self.plan = Plan(**(given | more))
+        self.keys = {}
+
+    def send(self, name, action, message, arrays=None, signer=None):
+        """What a site does with a message: its reply, or its refusal."""
+        signature = (signer or self.made.analyst).sign(message.body)
+        return respond(self.made.sites[name], action, message.body, signature, arrays or {})
+
+    def hello(self):
+        """The first replies of all sites."""
+        replies = {name: self.send(name, "hello", self.plan) for name in self.made.sites}
+        for name, reply in replies.items():
+            if isinstance(reply, Reply):
+                self.keys[name] = [reply.fields["key"], reply.fields["key_signature"]]
+        return replies
+
+    def query(self, asked, mu):
+        study, plan = self.plan.study, self.plan
+        base = standin(
+            study.n_features,
+            grouped=study.unit != "row",
+            is_sparse=study.sparse,
+            may_miss=study.missing == "mean",
+        )
+        for step in asked.steps:
+            base = step.of(base)
+        build = partial(SharedQuery.at, mu)
+        more = {"n_sites": len(study.sites), "honest": plan.honest, "max_rows": study.max_rows}
+        return priced(asked, base.layout, build, name="asked", **more)
+
+    def request(self, statistic, *, steps=(), mu=0.1, round=1, **changes):
+        """A question, and the arrays beside it."""
+        query = self.query(Asked(tuple(steps), statistic), mu)
+        question, arrays = written_question(steps, statistic)
+        given = {
+            "run": self.plan.run,
+            "plan": self.plan.digest,
+            "round": round,
+            "question": question,
+            "inputs": {name: array_digest(array) for name, array in arrays.items()},
+            "grid_log2": query.grid_log2,
+            "noise_sd": query.site_sd,
+            "keys": self.keys,
+        }
+        return Request(**(given | changes)), arrays
+
+    def close(self, release=None):
+        return Close(self.plan.run, self.plan.digest, release)

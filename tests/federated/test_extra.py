@@ -1,0 +1,21 @@
+"""Without the extra everything else works, and a sentence says what is missing."""
+
+import subprocess
+import sys
+
+WITHOUT = "import sys; sys.modules['cryptography'] = None; import skdppca; "
+
+
+def test_without_cryptography_the_error_says_what_to_install():
+    code = WITHOUT + "import skdppca.federated"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'skdppca[federated]'" in done.stderr.splitlines()[-1]
+    assert done.stderr.splitlines()[-1].startswith("ImportError")
+
+
+def test_the_package_imports_neither_cryptography_nor_flower():
+    code = (
+        WITHOUT + "from skdppca import DPGauss, PrivacyLedger; import skdppca.noise; "
+        "assert not any(name.startswith('flwr') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,589 @@
+"""Over sites the same estimator gives the same release, with the noise of all, or a clear error."""
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import chi2
+
+pytest.importorskip("cryptography")
+
+from skdppca import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    KDPOjas,
+    PrivacyAccountant,
+    PrivatePCA,
+    ResidualGauss,
+    SmoothSensitivityPCA,
+)
+from skdppca.federated import (
+    Federation,
+    Identity,
+    LocalSites,
+    Refusal,
+    Refused,
+    Reply,
+    SitesError,
+    fit_sites,
+)
+from skdppca.federated import site as site_module
+from skdppca.federated.estimating import SitesData, SitesRecords
+from skdppca.federated.messages import reply_text
+from skdppca.metrics import captured_variance
+from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
+from skdppca.privacy import PrivacyReport, Spender, epsilon_of, mu_of
+from skdppca.privacy.verification import verify_report
+from skdppca.private_data import Public
+from skdppca.statistics import Count, Distances, MeasureHistogram
+
+from .made import Talk, make, parts_of
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(900, 6)) * [5, 3, 2, 1, 1, 1] + 10
+GROUPS = np.repeat(np.arange(300), 3)
+SPARSE = sparse.random_array((900, 40), density=0.1, rng=RNG, format="csr")
+BUDGET = {"epsilon": 8.0, "delta": 1e-6}
+
+METHODS = {
+    "DPGauss": DPGauss(2, **BUDGET),
+    "ResidualGauss": ResidualGauss(2, **BUDGET),
+    "KDPPCA": KDPPCA(2, **BUDGET),
+    "KDPOjas": KDPOjas(2, **BUDGET),
+    "DPPowerMethod": DPPowerMethod(2, **BUDGET),
+    "PrivatePCA": PrivatePCA(2, **BUDGET),
+}
+
+
+def few(**changes):
+    """An estimator that asks two questions."""
+    return DPGauss(2, **BUDGET | {"mean": np.full(6, 10.0), "norm_bound": 9.0} | changes)
+
+
+def like(estimator, **changes):
+    return type(estimator)(**(estimator.get_params() | changes))
+
+
+@pytest.fixture
+def made(tmp_path):
+    return make(tmp_path, parts_of(X, 3))
+
+
+# --- the same release
+
+QUICK = {("DPGauss", "rows"), ("DPPowerMethod", "scales")}
+DATA = {
+    "rows": (X, None, {}),
+    "scales": (X, None, {"scale": "private"}),
+    "public": (X, None, {"scale": [5, 3, 2, 1, 1, 1], "mean": np.full(6, 10.0), "norm_bound": 9}),
+    "groups": (X, GROUPS, {"unit": "patient"}),
+    "sparse": (SPARSE, None, {}),
+    "missing": (np.where(RNG.random(X.shape) < 0.1, np.nan, X), None, {"missing": "mean"}),
+}
+
+
+def without_noise(patch, m, h):
+    """Nothing is added, but decisions follow the noise of m sites of which h count."""
+    generator = np.random.PCG64(0)  # for directions that are drawn without data
+
+    def noisy(self, total, sd, noise):
+        return total
+
+    def words(self, n):
+        return generator.random_raw(n)
+
+    sd = GaussianQuery.noise_sd.func
+
+    patch.setattr(GaussianQuery, "_noisy", noisy)
+    patch.setattr(GaussianQuery, "noise_sd", property(lambda self: sd(self) * math.sqrt(m / h)))
+    patch.setattr(NoiseSource, "words", words)
+    patch.setattr(NoiseSource, "discrete_gaussian", lambda self, sd, n: np.zeros(n, np.int64))
+
+
+@pytest.mark.parametrize(
+    "method, data",
+    [
+        pytest.param(m, d, marks=() if (m, d) in QUICK else pytest.mark.slow)
+        for m in METHODS
+        for d in DATA
+    ],
+)
+def test_without_noise_it_is_the_fit_in_memory(tmp_path, monkeypatch, method, data):
+    rows, labels, parameters = DATA[data]
+    estimator = like(METHODS[method], **parameters)
+    given = {k: v for k, v in parameters.items() if k in ("unit", "missing")}
+    made = make(tmp_path, parts_of(rows, 3, labels), sparse=sparse.issparse(rows), **given)
+    with monkeypatch.context() as patch:
+        without_noise(patch, 3, 2)
+        over_sites = fit_sites(like(estimator), **made.call)
+    with monkeypatch.context() as patch:
+        without_noise(patch, 3, 2)
+        in_memory = like(estimator).fit(rows, groups=labels)
+    np.testing.assert_allclose(over_sites.components_, in_memory.components_, atol=1e-6)
+    np.testing.assert_allclose(over_sites.mean_, in_memory.mean_, rtol=1e-6, atol=1e-6)
+    assert over_sites.n_samples_ == pytest.approx(in_memory.n_samples_)
+    names = [spending.name for spending in over_sites.privacy_.spendings]
+    assert names == [spending.name for spending in in_memory.privacy_.spendings]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["KDPPCA", "KDPOjas"])
+def test_random_parts_are_drawn_at_the_sites(tmp_path, method):
+    made = make(tmp_path, parts_of(X, 3))
+    pca = fit_sites(like(METHODS[method], sampling="split"), **made.call)
+    assert captured_variance(pca.components_, X - 10) > 0.8
+    assert any(spending.part for spending in pca.privacy_.spendings)
+    assert made.sites["east"].ledger.spent.epsilon <= epsilon_of(mu_of(8.0, 1e-6), 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m, h", [(3, 2), (20, 16)])
+@pytest.mark.parametrize("method", ["DPGauss", "DPPowerMethod"])
+def test_a_release_is_as_good_as_a_central_one_at_that_noise(tmp_path, method, m, h):
+    # mean losses of 6 fits each; the central ones have the root of m / h times the noise
+    rng = np.random.default_rng(1)
+    rows = (
+        rng.normal(size=(4000, 20))
+        * np.arange(1, 21) ** -0.5
+        @ np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    )
+    budget = {"epsilon": 1.0, "delta": 1e-6}
+    central = {"epsilon": epsilon_of(mu_of(1.0, 1e-6) * math.sqrt(h / m), 1e-6), "delta": 1e-6}
+    losses = {"sites": [], "central": []}
+    for i in range(6):
+        (tmp_path / str(i)).mkdir()
+        made = make(tmp_path / str(i), parts_of(rows, m), max_colluders=1)
+        pca = fit_sites(like(METHODS[method], **budget), **made.call, max_colluders=m - h)
+        losses["sites"].append(1 - captured_variance(pca.components_, rows))
+        pca = like(METHODS[method], **central).fit(rows)
+        losses["central"].append(1 - captured_variance(pca.components_, rows))
+    found, expected = (np.array(losses[name]) for name in ("sites", "central"))
+    spread = math.sqrt((found.var(ddof=1) + expected.var(ddof=1)) / 6)
+    assert abs(found.mean() - expected.mean()) < 0.1 * expected.mean() + 4 * spread
+
+
+# --- the noise
+
+EDGES = np.linspace(0, 1, 2001)
+HISTOGRAM = MeasureHistogram(Distances(np.zeros(6)), EDGES)
+
+
+def asked_once(made, mu=0.5, max_colluders=1):
+    """Noise in so many empty cells, and the query."""
+    talk = Talk(made, honest=len(made.sites) - max_colluders)
+    federation = Federation(talk.plan, made.transport, made.analyst)
+    data = SitesData(
+        SitesRecords(federation),
+        Public(6, "add-remove"),
+        Spender(1.0),
+        NoiseSource(),
+        np.zeros(6),
+    )
+    answer = data.ask(HISTOGRAM, mu)
+    return answer.value, answer.noise_sd
+
+
+def within(noise, sd):
+    """Whether these are draws of that sd, with error 1e-6."""
+    low, high = chi2.ppf([5e-7, 1 - 5e-7], noise.size)
+    return low < np.sum((noise / sd) ** 2) < high
+
+
+def test_the_sum_has_the_noise_of_all_sites(tmp_path, monkeypatch):
+    # error 1e-6; the noise is seeded
+    monkeypatch.setattr(site_module, "NoiseSource", lambda seed=[0]: seeded(seed))
+    made = make(tmp_path, [(rows + 1e3, None) for rows, _ in parts_of(X, 3)])
+    noise, noise_sd = asked_once(made)
+    assert noise_sd == pytest.approx(math.sqrt(3 / 2) / 0.5, rel=1e-6)
+    assert within(noise, noise_sd)
+
+
+def seeded(seed):
+    seed[0] += 1
+    return NoiseSource(seed[0])
+
+
+class Silent:
+    def discrete_gaussian(self, sd, shape):
+        return np.zeros(shape, dtype=np.int64)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_colluder_who_subtracts_its_noise_is_paid_for(tmp_path, monkeypatch, m):
+    # error 1e-6; what the others add still is the noise of the Gaussian mechanism at that mu
+    def left(query_at=None):
+        with monkeypatch.context() as patch:
+            sources = iter([*(NoiseSource(seed) for seed in range(m - 1)), Silent()])
+            patch.setattr(site_module, "NoiseSource", lambda: next(sources))
+            if query_at:
+                patch.setattr(SharedQuery, "at", query_at)
+            folder = tmp_path / str(bool(query_at))
+            folder.mkdir()
+            made = make(folder, [(rows + 1e3, None) for rows, _ in parts_of(X, m)])
+            return asked_once(made)[0]
+
+    assert within(left(), 1 / 0.5)
+
+    # sites that counted on the colluder's noise would leave too little, and refuse to
+    at = SharedQuery.at
+
+    def weak(mu, name, sensitivity, **more):
+        good = at(mu, name, sensitivity, **more)
+        return replace(good, site_sd=good.site_sd * math.sqrt((m - 1) / m))
+
+    monkeypatch.setattr(site_module.Site, "_question", believing(mu=0.5))
+    assert not within(left(weak), 1 / 0.5)
+
+
+def believing(mu):
+    """A site that charges what it is told instead of what it computes."""
+    question = site_module.Site._question
+
+    def believed(self, *arguments):
+        asked, query = question(self, *arguments)
+        object.__setattr__(query, "mu", mu)
+        return asked, query
+
+    return believed
+
+
+# --- the report
+
+
+def test_the_report_says_who_took_part_and_what_was_charged(made):
+    pca = fit_sites(METHODS["DPGauss"], **made.call)
+    report, details = pca.privacy_, pca.privacy_.details
+    assert details["sites"] == ("east", "north", "south") and details["honest_sites"] == 2
+    assert details["max_sites_per_person"] == 1 and details["person_epsilon"] == 8.0
+    for name, site in made.sites.items():
+        charged = details["charged"][name]
+        total = math.sqrt(sum(receipt.event.mu**2 for receipt in site.ledger.receipts))
+        assert charged["mu"] == pytest.approx(total, rel=1e-12)
+        assert charged["questions"] == len(site.ledger.receipts) == len(report.spendings)
+        assert charged["epsilon"] <= 8.0
+        assert {row.release for row in site.ledger.releases} == {report.release_id}
+        assert not site.ledger.unrecorded
+    assert report.private and report.receipt is None
+    assert "over the sites east, north, south" in str(report)
+    assert "up to 1 of the other sites" in str(report) and "No ledger" not in str(report)
+    assert "ledger of each site" in report._repr_html_()
+    read = PrivacyReport.from_json(report.to_json())
+    assert read.release_id == report.release_id
+    assert all(finding.passed for finding in verify_report(read))
+
+
+def test_people_at_several_sites_are_told_of(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), people=2)
+    pca = fit_sites(few(), **made.call)
+    person = epsilon_of(2 * mu_of(8.0, 1e-6), 1e-6)
+    assert pca.privacy_.details["person_epsilon"] == person
+    assert f"protected with epsilon {person:.4g}" in str(pca.privacy_)
+
+
+def test_names_of_columns_are_kept(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), columns=tuple("abcdef"))
+    pca = fit_sites(few(), **made.call)
+    assert list(pca.feature_names_in_) == list("abcdef") and pca.n_features_in_ == 6
+    assert pca.privacy_.feature_names == tuple("abcdef")
+
+
+def test_verbose_prints_the_report_once_all_is_told(made, capsys):
+    fit_sites(few(verbose=1), **made.call)
+    assert capsys.readouterr().out.count("over the sites") == 1
+
+
+# --- what is not offered
+
+
+class Unreached:
+    def exchange(self, *_):
+        raise AssertionError("something was sent")
+
+
+@pytest.mark.parametrize(
+    "estimator, reason",
+    [
+        (GDPPCA(2), "pairs of records"),
+        (SmoothSensitivityPCA(2), "gap between exact eigenvalues"),
+        (PrivatePCA(2, method="GDPPCA"), "pairs of records"),
+        (DPGauss(2, adjacency="replace-one"), "set adjacency='add-remove'"),
+        (DPGauss(2, epsilon=math.inf), "set a finite epsilon"),
+        (DPGauss(2, random_state=0), "set random_state=None"),
+        (DPGauss(2, accountant=PrivacyAccountant(1.0, 1e-6)), "set accountant=None"),
+        (DPGauss(2, unit="patient"), "set unit='row'"),
+        (DPGauss(2, missing="mean"), "the study has missing='error'"),
+        (DPPowerMethod(2, protect="interaction"), "protect no less"),
+        (DPGauss(7), "choose at most 6"),
+        (DPGauss(2, scale=[1, 2]), "scale must hold 6"),
+        (DPGauss(2, scale=[1e-31] * 6), "choose other units"),
+        (DPGauss(2, scale=[1e-20] * 6, mean=[1e20] * 6), "choose other units"),
+        (DPGauss(2, norm_bound=1e31), "choose other units"),
+        (DPGauss(2, epsilon=1e-12, delta=1e-12), "ask for more noise than the grid"),
+    ],
+)
+def test_what_is_not_offered_over_sites_is_refused_before_anything_is_sent(made, estimator, reason):
+    with pytest.raises((ValueError, TypeError), match=reason):
+        fit_sites(estimator, **made.call | {"transport": Unreached()})
+    assert not hasattr(estimator, "components_")
+
+
+@pytest.mark.parametrize("max_colluders", [0, 3, 1.0, True])
+def test_how_many_may_collude_is_a_number_of_sites(made, max_colluders):
+    with pytest.raises(ValueError, match="must be a number from 1 to 2"):
+        fit_sites(DPGauss(2), **made.call, max_colluders=max_colluders)
+
+
+def test_another_estimator_is_not_fitted_over_sites(made):
+    from sklearn.decomposition import PCA
+
+    with pytest.raises(TypeError, match="PCA is not fitted over sites"):
+        fit_sites(PCA(2), **made.call)
+
+
+def test_a_site_that_computes_other_last_digits_stays_within_the_plan(made, monkeypatch):
+    def priced(*arguments, **more):
+        query = site_module_priced(*arguments, **more)
+        return replace(query, sensitivity=query.sensitivity * (1 + 1e-12))
+
+    site_module_priced = site_module.priced
+    monkeypatch.setattr(site_module, "priced", priced)
+    fit_sites(few(), **made.call)
+
+
+def test_one_record_at_each_site_fits(tmp_path):
+    made = make(tmp_path, [(X[i : i + 1], None) for i in range(3)])
+    assert fit_sites(few(), **made.call).components_.shape == (2, 6)
+
+
+# --- what goes wrong
+
+
+class Faulty(LocalSites):
+    """A transport that does what a test wants with the answers of one site.
+
+    Parameters
+    ----------
+    made : Made
+    act : callable
+        ``act(reply, how many answers that site gave before)``, to a reply or None.
+    """
+
+    def __init__(self, made, act, site="north"):
+        super().__init__(made.sites.values())
+        self.act, self.site, self.asked = act, site, 0
+
+    def exchange(self, action, body, signature, arrays, sites):
+        replies = super().exchange(action, body, signature, arrays, sites)
+        if action == "answer" and self.site in replies:
+            reply = self.act(replies.pop(self.site), self.asked)
+            self.asked += 1
+            if reply is not None:
+                replies[self.site] = reply
+        return replies
+
+
+def failed(made, estimator=None, **call):
+    """The error of a fit that must fail, and leave nothing behind."""
+    estimator = few() if estimator is None else estimator
+    before = dict(vars(estimator))
+    with pytest.raises(SitesError) as found:
+        fit_sites(estimator, **made.call | call)
+    assert vars(estimator) == before
+    for site in made.sites.values():
+        assert not site.ledger.releases
+    return found.value
+
+
+def test_a_site_that_leaves_in_the_middle_is_named(made):
+    error = failed(made, transport=Faulty(made, lambda reply, i: reply if i < 1 else None))
+    assert error.silent == ("north",) and not error.refused
+    assert "north did not answer" in str(error) and "stays charged" in str(error)
+    charges = {name: len(made.receipts(name)) for name in made.sites}
+    assert charges == {"east": 2, "north": 2, "south": 2}  # its charge, too: it may have answered
+    for site in made.sites.values():  # the run is over at the sites that were told
+        assert site._runs.find(error.run).over
+
+
+def test_answers_that_get_lost_once_cost_nothing(made):
+    lossy = Faulty(made, lambda reply, i: None if i % 2 == 0 else reply)
+    pca = fit_sites(few(), **made.call | {"transport": lossy})
+    assert {len(made.receipts(name)) for name in made.sites} == {len(pca.privacy_.spendings)}
+
+
+def tampered(change):
+    return lambda reply, i: change(reply) if i == 1 else reply
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: replace(r, vector=r.vector + np.uint64(1)),
+        lambda r: replace(r, vector=r.vector[:-1]),
+        lambda r: replace(r, vector=r.vector.astype(np.float64)),
+        lambda r: replace(r, vector=np.array(["no number"])),
+        lambda r: replace(r, vector=None),
+        lambda r: replace(r, fields=r.fields | {"site": "south"}),
+        lambda r: replace(r, fields=r.fields | {"request": "ab" * 32}),
+        lambda r: replace(r, fields=r.fields | {"mu": "0x0p+0"}),
+        lambda r: replace(r, fields={}),
+    ],
+)
+def test_an_answer_that_was_changed_is_not_believed(made, change):
+    error = failed(made, transport=Faulty(made, tampered(change)))
+    assert error.false == ("north",) and "did not sign" in str(error)
+    assert {len(made.receipts(name)) for name in made.sites} == {2}
+
+
+@pytest.mark.parametrize(
+    "fields, length",
+    [({"request": "ab" * 32}, None), ({"site": "south"}, None), ({}, -1), ({}, 0)],
+)
+def test_a_site_that_signs_something_else_is_not_believed(made, fields, length):
+    north = made.sites["north"].identity
+
+    def lie(reply):
+        vector = reply.vector[:length]
+        said = {k: v for k, v in (reply.fields | fields).items() if k != "signature"}
+        signature = north.sign(reply_text(said, vector))
+        return Reply(said | {"signature": signature}, vector)
+
+    error = failed(made, transport=Faulty(made, tampered(lie)))
+    assert error.false == ("north",)
+
+
+def test_a_site_with_another_key_is_not_believed(made, tmp_path):
+    made.sites["north"].identity = Identity.create(tmp_path / "other.key")
+    error = failed(made)
+    assert error.false == ("north",) and "nothing was charged" in str(error)
+
+
+def test_a_ledger_that_runs_out_is_named(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(10.0, 1e-6))
+    fit_sites(few(), **made.call)
+    charges = len(made.receipts("east"))
+    with pytest.raises(SitesError) as found:
+        fit_sites(few(), **made.call)
+    assert set(found.value.refused.values()) == {Refusal.BUDGET}
+    assert "cannot afford this run" in str(found.value)
+    assert len(made.receipts("east")) == charges
+
+
+def test_one_sites_objection_leaves_the_others_uncharged(made):
+    made.sites["south"].policy = replace(made.sites["south"].policy, max_epsilon=1.0)
+    error = failed(made)
+    assert error.refused == {"south": Refusal.LIMITS}
+    assert not any(made.receipts(name) for name in made.sites)
+
+
+def test_a_site_with_other_columns_is_named(made):
+    site = made.sites["east"]
+    site.policy = replace(site.policy, study=replace(site.policy.study, columns=7))
+    assert failed(made).refused == {"east": Refusal.COLUMNS}
+
+
+def test_fewer_sites_than_the_study_has_do_not_do(made):
+    del made.sites["north"]
+    error = failed(made)
+    assert error.silent == ("north",) and not any(made.receipts(name) for name in made.sites)
+
+
+def test_an_unknown_analyst_is_told(made, tmp_path):
+    error = failed(made, analyst=Identity.create(tmp_path / "other.key"))
+    assert set(error.refused.values()) == {Refusal.ANALYST}
+
+
+def test_a_question_that_the_plan_does_not_allow_ends_the_run(made):
+    error = failed(made, statistics=["Count"])
+    assert set(error.refused.values()) == {Refusal.STATISTIC}
+    assert {len(made.receipts(name)) for name in made.sites} == {1}
+
+
+def test_a_run_goes_on_once_people_have_approved_it(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), approval="plan")
+    error = failed(made)
+    assert set(error.refused.values()) == {Refusal.APPROVAL}
+    for site in made.sites.values():
+        (digest,) = site.pending()
+        site.approve(digest)
+    pca = fit_sites(few(), **made.call, run=error.run)
+    assert pca.privacy_.details["run"] == error.run
+
+
+def test_a_busy_site_is_asked_again(made):
+    busy = Faulty(made, lambda reply, i: Refused(Refusal.BUSY) if i == 0 else reply)
+    fit_sites(few(), **made.call | {"transport": busy})
+
+
+def test_a_site_that_was_not_told_of_the_end_is_warned_of(made):
+    class Deaf(LocalSites):
+        def exchange(self, action, *more):
+            replies = super().exchange(action, *more)
+            return {k: v for k, v in replies.items() if (action, k) != ("close", "south")}
+
+    with pytest.warns(UserWarning, match="south did not confirm its end"):
+        pca = fit_sites(few(), **made.call | {"transport": Deaf(made.sites.values())})
+    assert pca.privacy_.private
+
+
+def test_an_interrupted_fit_ends_the_run(made):
+    class Interrupted(LocalSites):
+        def exchange(self, action, body, *more):
+            if action == "answer" and b'"round":2' in body:
+                raise KeyboardInterrupt
+            return super().exchange(action, body, *more)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_sites(few(), **made.call | {"transport": Interrupted(made.sites.values())})
+    for site in made.sites.values():
+        (run,) = site._runs.ids()
+        assert site._runs.find(run).over and len(site.ledger.receipts) == 1
+
+
+def test_a_question_out_of_range_is_an_error_that_says_so(made, monkeypatch):
+    # an analyst's program that does not see to it itself
+    monkeypatch.setattr("skdppca.federated.estimating.LARGEST", math.inf)
+    error = failed(made, few(scale=np.full(6, 1e-31)))
+    assert set(error.refused.values()) == {Refusal.QUESTION}
+    assert "choose units" in str(error) and not any(made.receipts(name) for name in made.sites)
+
+
+def test_questions_are_asked_even_where_a_process_requires_an_accountant(made):
+    from skdppca import config_context
+
+    with warnings.catch_warnings(), config_context(require_accountant=True):
+        warnings.simplefilter("error")
+        assert isinstance(fit_sites(few(), **made.call), DPGauss)
+
+
+def test_every_draw_has_its_own_number(made):
+    records = SitesRecords(Federation(Talk(made).plan, made.transport, made.analyst))
+    first, second = records.assign((1, 2), NoiseSource()), records.assign((1, 2), NoiseSource())
+    asked = [part.asked(Count()).drawn()[0] for part in (*first, *second)]
+    assert [(part.draw, part.index) for part in asked] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_only_sums_can_be_asked(made):
+    data = SitesData(
+        SitesRecords(Federation(Talk(made).plan, made.transport, made.analyst)),
+        Public(6, "add-remove"),
+        Spender(1.0),
+        NoiseSource(),
+        np.zeros(6),
+    )
+    for ask in (
+        lambda: data.ask_laplace(Count(), 0.1, "count"),
+        lambda: data.take("gap", 0.1, 1.0, rounding=0.0),
+        lambda: data.unprotected_records("a median"),
+        lambda: data.shuffled(),
+        lambda: data.source.total(Count()),
+        lambda: data.source.largest_norm,
+    ):
+        with pytest.raises(TypeError, match=r"no sum|in one place|Gaussian noise"):
+            ask()
+    assert isinstance(Talk(made).hello()["east"], Reply)
+    assert not any(made.receipts(name) for name in made.sites)

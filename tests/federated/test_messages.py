@@ -1,0 +1,246 @@
+"""Messages have one text each, and masks cancel only where all were asked the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cryptography")
+
+from skdppca.federated import QUESTIONS, Identity, Plan, Study
+from skdppca.federated.identity import verified
+from skdppca.federated.masks import RunKey, keystream, masked, opened
+from skdppca.federated.messages import (
+    Close,
+    Request,
+    VersionError,
+    array_digest,
+    parsed,
+    reply_text,
+)
+
+KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}
+STUDY = Study("study", sites=KEYS, columns=("a", "b"))
+PLAN = Plan(
+    run="ab" * 16,
+    study=STUDY,
+    honest=2,
+    epsilon=1.0,
+    delta=1e-6,
+    estimator="DPGauss",
+    parameters={"n_components": 2},
+    statistics=tuple(sorted(QUESTIONS)),
+)
+REQUEST = Request(
+    run="ab" * 16,
+    plan="cd" * 32,
+    round=1,
+    question={"steps": [], "statistic": {"kind": "Count"}},
+    inputs={},
+    grid_log2=-20,
+    noise_sd=1234.5,
+    keys={name: [key, "ef" * 64] for name, key in KEYS.items()},
+)
+CLOSE = Close("ab" * 16, "cd" * 32, None)
+
+
+@pytest.mark.parametrize("message", [PLAN, REQUEST, CLOSE], ids=lambda m: m.action)
+def test_a_message_is_read_as_it_was_written(message):
+    read = type(message).from_body(message.body)
+    assert read == message and read.digest == message.digest
+
+
+@pytest.mark.parametrize("message", [PLAN, REQUEST, CLOSE], ids=lambda m: m.action)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body + b" ",
+        lambda body: b" " + body,
+        lambda body: body[:-1] + b',"more":1}',
+        lambda body: body.replace(b'"run":', b'"run":"x","run":', 1),
+        lambda body: body.replace(b'"run"', b'"walk"', 1),
+        lambda body: body.replace(b'"action"', b'"actor"', 1),
+        lambda body: body.replace(b"abab", b"ABAB", 1),
+        lambda body: body[:-1],
+    ],
+)
+def test_another_text_is_no_message(message, change):
+    with pytest.raises((ValueError, TypeError)):
+        type(message).from_body(change(message.body))
+
+
+def test_another_version_is_told_apart():
+    with pytest.raises(VersionError):
+        Close.from_body(CLOSE.body.replace(b"sum/1", b"sum/9"))
+    with pytest.raises(ValueError, match="another kind"):
+        Close.from_body(PLAN.body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"NaN", b"Infinity", b"-Infinity", b"[1e400]", b'{"a":1,"a":2}', b"1.0 ", b"1.00"]
+)
+def test_numbers_and_keys_are_read_strictly(body):
+    with pytest.raises(ValueError):
+        parsed(body)
+
+
+@pytest.mark.parametrize(
+    "message, change",
+    [
+        (PLAN, {"run": "ab"}),
+        (PLAN, {"honest": 3}),  # every site sees what is asked next, so one is never honest
+        (PLAN, {"honest": 0}),
+        (PLAN, {"honest": 2.0}),
+        (PLAN, {"epsilon": float("inf")}),
+        (PLAN, {"epsilon": 1}),
+        (PLAN, {"epsilon": 0.0}),
+        (PLAN, {"delta": 0.0}),
+        (PLAN, {"delta": 1.0}),
+        (PLAN, {"statistics": ("B", "A")}),
+        (PLAN, {"statistics": ["A"]}),
+        (REQUEST, {"round": 0}),
+        (REQUEST, {"round": True}),
+        (REQUEST, {"round": 10**9}),
+        (REQUEST, {"noise_sd": float("nan")}),
+        (REQUEST, {"noise_sd": 0.0}),
+        (REQUEST, {"grid_log2": 1000}),
+        (REQUEST, {"inputs": {"a": "b"}}),
+        (REQUEST, {"keys": {"east": ["ab" * 32]}}),
+        (REQUEST, {"keys": {"east": ["AB" * 32, "ef" * 64]}}),
+        (CLOSE, {"release": "ab"}),
+    ],
+)
+def test_a_message_of_invalid_values_is_not_made(message, change):
+    with pytest.raises(ValueError, match="is not valid"):
+        replace(message, **change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "../up"},
+        {"name": ""},
+        {"sites": {}},
+        {"sites": {"east": "ab"}},
+        {"sites": {"east": "ab" * 32, "west": "ab" * 32}},  # one key is one party
+        {"sites": {"../east": "ab" * 32}},
+        {"columns": 0},
+        {"columns": ()},
+        {"columns": ("a", "a")},
+        {"columns": ["a"]},
+        {"columns": True},
+        {"unit": ""},
+        {"unit": "interaction"},
+        {"sparse": 1},
+        {"missing": "zero"},
+        {"max_rows": 2**30 + 1},
+        {"max_rows": 0},
+        {"max_sites_per_person": 4},
+        {"max_sites_per_person": 0},
+    ],
+)
+def test_a_study_of_invalid_facts_is_not_made(change):
+    with pytest.raises(ValueError, match="is not valid"):
+        replace(STUDY, **change)
+
+
+def test_an_arrays_digest_is_of_its_shape_and_its_bits():
+    x = np.arange(6.0).reshape(2, 3)
+    same = [x.copy(order="F"), x.astype(">f8"), x[::1]]
+    assert {array_digest(one) for one in same} == {array_digest(x)}
+    others = [x.T, x.ravel(), x + 1e-310, np.where(x == 0, -0.0, x), x[:1]]
+    assert array_digest(x) not in map(array_digest, others)
+
+
+def test_a_signature_is_of_one_message_by_one_key(tmp_path):
+    one, two = Identity.create(tmp_path / "one"), Identity.create(tmp_path / "two")
+    signature = one.sign(b"text")
+    assert verified(one.public, signature, b"text")
+    for arguments in [
+        (two.public, signature, b"text"),
+        (one.public, signature, b"other"),
+        (one.public, signature[:-2], b"text"),
+        (one.public, signature.upper(), b"text"),
+        (one.public, None, b"text"),
+        ("00" * 32, signature, b"text"),
+        ("", signature, b"text"),
+    ]:
+        assert not verified(*arguments)
+
+
+def test_a_reply_is_signed_with_its_vector():
+    fields = {"site": "east", "request": "ab"}
+    vector = np.arange(3, dtype=np.uint64)
+    text = reply_text(fields, vector)
+    assert text == reply_text(fields | {"signature": "x"}, vector.copy())
+    assert text != reply_text(fields | {"site": "west"}, vector)
+    assert text != reply_text(fields, vector + np.uint64(1)) != reply_text(fields, None)
+
+
+# --- masks
+
+
+def masked_by(vectors, digests):
+    """What sites send who were told these digests."""
+    secrets = {name: RunKey() for name in KEYS}
+    keys = {name: secret.public for name, secret in secrets.items()}
+    return [
+        masked(vector, secrets[name].pads(name, keys, digest))
+        for name, vector, digest in zip(KEYS, vectors, digests, strict=True)
+    ]
+
+
+def vectors(n=1000):
+    rng = np.random.default_rng(0)
+    return [rng.integers(-(2**60), 2**60, n) for _ in KEYS]
+
+
+def test_masks_cancel_in_the_sum_of_all():
+    plain = vectors()
+    sent = masked_by(plain, ["ab" * 32] * 3)
+    np.testing.assert_array_equal(opened(sent), sum(plain))
+
+
+def bits_set(words):
+    return int(np.unpackbits(np.ascontiguousarray(words).view(np.uint8)).sum())
+
+
+@pytest.mark.parametrize("case", ["one site", "two sites", "told otherwise"])
+def test_all_else_is_uniform(case):
+    # zeros are sent; the bits of what is seen are fair, with error 1e-9 each
+    n = 4000
+    sent = masked_by([np.zeros(n, np.int64)] * 3, ["ab" * 32] * 2 + ["cd" * 32])
+    seen = {
+        "one site": sent[0],
+        "two sites": opened(sent[:2]).view(np.uint64),
+        "told otherwise": opened(sent).view(np.uint64),
+    }[case]
+    assert abs(bits_set(seen) - 32 * n) < 6.2 * np.sqrt(16 * n)
+
+
+def test_a_pad_depends_on_who_what_and_with_which_keys():
+    one, two = RunKey(), RunKey()
+    keys = {"east": one.public, "north": two.public}
+    (mine,) = one.pads("east", keys, "ab" * 32)
+    (theirs,) = two.pads("north", keys, "ab" * 32)
+    assert mine.key == theirs.key and mine.adds is not theirs.adds
+    others = [
+        one.pads("east", keys, "cd" * 32),
+        one.pads("east", {"east": one.public, "south": two.public}, "ab" * 32),
+        one.pads("east", keys | {"north": RunKey().public}, "ab" * 32),
+        one.pads("east", keys | {"east": two.public}, "ab" * 32),
+    ]
+    assert mine.key not in {pad.key for (pad,) in others}
+
+
+def test_a_kept_secret_gives_the_same_key():
+    one = RunKey()
+    assert RunKey(one.secret).public == one.public != RunKey().public
+
+
+def test_a_stream_comes_in_pieces(monkeypatch):
+    whole = np.concatenate([piece for _, piece in keystream(b"k" * 32, 100)])
+    monkeypatch.setattr("skdppca.federated.masks.CHUNK", 7)
+    pieces = list(keystream(b"k" * 32, 100))
+    assert [start for start, _ in pieces][:3] == [0, 7, 14]
+    np.testing.assert_array_equal(np.concatenate([piece for _, piece in pieces]), whole)

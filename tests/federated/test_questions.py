@@ -1,0 +1,398 @@
+"""A site takes the questions of the table, and nothing that the table does not allow."""
+
+import copy
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cryptography")
+
+from skdppca import statistics as st
+from skdppca.federated import QUESTIONS
+from skdppca.federated.questions import (
+    MEASURES,
+    STATISTICS,
+    VIEWS,
+    Drawn,
+    QuestionError,
+    read_question,
+    standin,
+    written_question,
+)
+from skdppca.statistics import encode
+
+D = 4
+ZERO, ONE = np.zeros(D), np.ones(D)
+Q = np.linalg.qr(np.random.default_rng(0).normal(size=(D, 3)))[0].T.copy()
+W, REMOVED = Q[:2], Q[2:]
+CORE = np.array([[2.0, 0.5], [0.5, 1.0]])
+EDGES = np.array([0.5, 1.0, 2.0])
+PREDICTED = st.ResidualNorms(ZERO, REMOVED, W, np.ascontiguousarray(CORE @ W), CORE)
+PLAIN = st.ResidualNorms(ZERO, None, W, np.zeros((2, D)))
+
+STATISTIC = {
+    "BoundedTotal": st.BoundedTotal(st.Spreads(ONE), 3.0, 2),
+    "CapturedTotal": st.CapturedTotal(ZERO, 2.0, W),
+    "ClippedGram": st.ClippedGram(ONE, 2.0, 0.25),
+    "ClippedSum": st.ClippedSum(ONE, 2.0),
+    "ColumnCells": st.ColumnCells(
+        np.array([0, 2]), np.zeros(2), np.ones(2), np.array([-np.inf, 0.0, np.inf])
+    ),
+    "Count": st.Count(),
+    "MeanSquares": st.MeanSquares(ZERO, ONE, 2.0),
+    "MeasureHistogram": st.MeasureHistogram(st.Distances(ONE), EDGES),
+    "NormProduct": st.NormProduct(ZERO, W, 2.0, spherical=True),
+    "ProductSum": st.ProductSum(PLAIN, 2.0),
+    "ResidualSum": st.ResidualSum(PREDICTED, 2.0),
+}
+VIEW = {
+    "Explicit": st.Explicit(),
+    "MeanRows": st.MeanRows(ONE),
+    "Scaled": st.Scaled(2 * ONE),
+    "Scores": st.Scores(W, ONE),
+    "Shifted": st.Shifted(ONE),
+}
+MEASURE = {
+    "Distances": st.Distances(ONE),
+    "GramNorms": st.GramNorms(ONE, 0.5),
+    "ResidualNorms": PREDICTED,
+    "RowCounts": st.RowCounts(),
+    "Spreads": st.Spreads(ONE),
+}
+
+
+def ask(statistic, *steps, **like):
+    return read_question(*written_question(steps, statistic), standin(D, **like))
+
+
+def test_the_table_has_every_kind_here():
+    assert set(STATISTIC) == set(STATISTICS)
+    assert set(VIEW) | {"LargestEntries"} == set(VIEWS)
+    assert set(MEASURE) == set(MEASURES)
+    assert set(QUESTIONS) == {*STATISTICS, *VIEWS, *MEASURES, "Part"}
+
+
+@pytest.mark.parametrize("name", STATISTIC)
+def test_a_statistic_comes_through_to_the_bit(name):
+    asked, layout = ask(STATISTIC[name])
+    assert encode(asked.statistic) == encode(STATISTIC[name])
+    assert layout == standin(D).layout
+
+
+@pytest.mark.parametrize("name", VIEW)
+def test_a_view_comes_through_to_the_bit(name):
+    asked, layout = ask(st.Count(), VIEW[name])
+    assert encode(asked.steps[0]) == encode(VIEW[name])
+    assert layout == VIEW[name].of(standin(D)).layout
+
+
+@pytest.mark.parametrize("name", MEASURE)
+def test_a_measure_comes_through_to_the_bit(name):
+    asked, _ = ask(st.MeasureHistogram(MEASURE[name], EDGES))
+    assert encode(asked.statistic.measure) == encode(MEASURE[name])
+
+
+def test_steps_follow_each_other():
+    steps = (st.Scaled(2 * ONE), Drawn(3, (1, 2), 1), st.Scores(W, ONE))
+    asked, layout = ask(st.ClippedSum(np.zeros(2), 1.0), *steps)
+    assert layout.n_features == 2 and asked.steps[1] == steps[1]
+    assert asked.kinds() == {"Scaled", "Part", "Scores", "ClippedSum"}
+
+
+def test_sparse_rows_are_cut_to_their_largest_entries():
+    product = st.NormProduct(ZERO, W, 2.0, most=2)
+    asked, layout = ask(product, st.LargestEntries(2), is_sparse=True)
+    assert layout.most == 2 and asked.statistic.most == 2
+    with pytest.raises(QuestionError):  # not before the charge alone, but before it
+        ask(product, st.LargestEntries(2))
+    with pytest.raises(QuestionError):
+        ask(product, is_sparse=True)
+
+
+NOT_ASKED = [
+    st.KendallMatrix(D),
+    st.CountBeyond(st.Distances(ZERO), 1.0),
+    st.MeasureHistogram(st.AdjacentDifferences(), EDGES),
+    st.ScoreGram(ZERO, 1.0, W),
+    st.CountsBeyond(st.Distances(ZERO), EDGES),
+]
+
+
+@pytest.mark.parametrize("statistic", NOT_ASKED, ids=lambda s: type(s).__name__)
+def test_what_is_no_sum_or_not_needed_is_not_asked(statistic):
+    with pytest.raises(QuestionError, match="not asked of sites"):
+        written_question([], statistic)
+
+
+def test_a_guarantee_for_less_than_a_record_is_not_offered():
+    with pytest.raises(QuestionError):
+        ask(st.NormProduct(ZERO, W, 1.0, floor=2))
+    with pytest.raises(QuestionError, match="not asked of sites"):
+        written_question([st.Interactions(2)], st.Count())
+
+
+def test_a_function_is_not_sent():
+    with pytest.raises(QuestionError):
+        written_question([], st.ClippedSum(lambda: 0, 1.0))
+
+
+# --- numbers that are not valid, by the kind of field
+
+BAD_VECTORS = {
+    "a row each": np.zeros((7, D)),  # answered only if there were 7 rows
+    "too long": np.zeros(D + 1),
+    "too short": np.zeros(1),
+    "a number": np.float64(0.0),
+    "not a number": np.array([0, np.nan, 0, 0]),
+    "infinite": np.array([0, np.inf, 0, 0]),
+    "huge": np.array([0, 2.0**101, 0, 0]),
+}
+BAD_RADII = [0.0, -1.0, np.inf, np.nan, 1e31, True, "1", None, 2]
+NOT_POSITIVE = BAD_VECTORS | {"zero": ZERO, "negative": -ONE}
+BAD_BASES = {
+    "not orthonormal": W * 1.001,
+    "zero": 0 * W,
+    "too many": np.vstack([np.eye(D), np.eye(D)[:1]]),
+    "none": W[:0],
+    "wide": np.eye(D + 1)[:2],
+    "flat": W.ravel(),
+    "not a number": W * np.nan,
+}
+BAD_EDGES = {
+    "one": EDGES[:1],
+    "falling": EDGES[::-1],
+    "equal": np.ones(3),
+    "not a number": np.array([0.0, np.nan, 1.0]),
+    "many": np.arange(10_001.0),
+    "a table": EDGES[None, :],
+}
+BAD_FLAGS = [0, 1, None, "true"]
+
+
+def numbers(kind, field, values):
+    items = values.items() if isinstance(values, dict) else ((repr(v), v) for v in values)
+    return [pytest.param(kind, field, value, id=f"{kind}.{field}: {n}") for n, value in items]
+
+
+CASES = [
+    case
+    for kind, field, values in [
+        ("ClippedSum", "centre", BAD_VECTORS),
+        ("ClippedSum", "radius", BAD_RADII),
+        ("ClippedGram", "centre", BAD_VECTORS),
+        ("ClippedGram", "radius", BAD_RADII),
+        ("ClippedGram", "constant", [-1.0, np.inf, np.nan, True, None, 1e31]),
+        ("ClippedGram", "grouped", [*BAD_FLAGS, True]),
+        ("ClippedGram", "spherical", BAD_FLAGS),
+        ("MeanSquares", "centre", BAD_VECTORS),
+        ("MeanSquares", "unit", NOT_POSITIVE),
+        ("MeanSquares", "bound", BAD_RADII),
+        ("CapturedTotal", "directions", BAD_BASES),
+        ("CapturedTotal", "radius", BAD_RADII),
+        ("NormProduct", "directions", BAD_BASES),
+        ("NormProduct", "radius", BAD_RADII),
+        ("NormProduct", "most", [0, D + 1, True, 1.5, -1]),
+        ("NormProduct", "floor", [0, 1, 5]),
+        ("ProductSum", "radius", BAD_RADII),
+        ("ProductSum", "measure", [None, 1.0, st.Distances(ZERO), PREDICTED]),
+        ("ResidualSum", "radius", BAD_RADII),
+        ("ResidualSum", "measure", [None, st.RowCounts()]),
+        ("BoundedTotal", "bound", [0, 0.0, -1, np.inf, np.nan, True, None]),
+        ("BoundedTotal", "power", [0, 3, 1.0, True, None]),
+        ("BoundedTotal", "measure", [None, 1.0]),
+        ("MeasureHistogram", "edges", BAD_EDGES),
+        ("MeasureHistogram", "measure", [None, 1.0]),
+        ("ColumnCells", "edges", BAD_EDGES),
+        (
+            "ColumnCells",
+            "which",
+            {
+                "twice": np.array([1, 1]),
+                "beyond": np.array([0, D]),
+                "negative": np.array([-1, 0]),
+                "halves": np.array([0.5, 1.0]),
+                "falling": np.array([2, 1]),
+                "longer": np.array([0, 1, 2]),
+                "none": np.array([]),
+            },
+        ),
+        ("ColumnCells", "unit", {"zero": np.zeros(2), "longer": ONE, "nan": np.array([1, np.nan])}),
+        ("ColumnCells", "centre", {"longer": ZERO, "infinite": np.array([0, np.inf])}),
+        ("ColumnCells", "grouped", [*BAD_FLAGS, True]),
+    ]
+    for case in numbers(kind, field, values)
+]
+
+
+def changed(content, arrays, field, value):
+    """The question with another value of a field of its statistic."""
+    content, arrays = copy.deepcopy(content), dict(arrays)
+    if isinstance(value, np.ndarray | np.generic):
+        arrays["new"] = np.array(value, dtype=np.float64)
+        value = {"array": "new", "shape": list(arrays["new"].shape)}
+    elif isinstance(value, st.Measure):
+        inner, more = written_question([], st.MeasureHistogram(value, EDGES))
+        value = inner["statistic"]["measure"]
+        names = {name: f"m{name}" for name in more}
+        arrays |= {names[name]: array for name, array in more.items()}
+        for entry in value.values():
+            if isinstance(entry, dict):
+                entry["array"] = names[entry["array"]]
+        arrays.pop(names[inner["statistic"]["edges"]["array"]])
+    replaced, todo = content["statistic"][field], [content["statistic"][field]]
+    while todo:  # the arrays of what is replaced go with it
+        entry = todo.pop()
+        if isinstance(entry, dict):
+            arrays.pop(entry.get("array"), None)
+            todo += entry.values()
+    del replaced
+    content["statistic"][field] = value
+    return content, arrays
+
+
+@pytest.mark.parametrize("kind, field, value", CASES)
+def test_a_number_that_is_not_valid_is_refused(kind, field, value):
+    content, arrays = written_question([], STATISTIC[kind])
+    read_question(content, arrays, standin(D))  # as it is, it is valid
+    with pytest.raises(QuestionError):
+        read_question(*changed(content, arrays, field, value), standin(D))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        st.Scaled(0 * ONE),
+        st.Scaled(-ONE),
+        st.Scaled(np.ones(D - 1)),
+        st.Scaled(np.ones((3, D))),
+        st.Scores(np.ones((D + 1, D)), ZERO),
+        st.Scores(W, np.zeros(2)),
+        st.Scores(W * np.inf, ZERO),
+        st.Shifted(np.ones((5, D))),
+        st.MeanRows(np.full(D, np.nan)),
+        st.LargestEntries(0),
+        st.LargestEntries(D + 1),
+    ],
+    ids=repr,
+)
+def test_a_view_that_is_not_valid_is_refused(view):
+    with pytest.raises(QuestionError):
+        ask(st.Count(), view)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Drawn(-1, (1, 1), 0),
+        Drawn(0, (), 0),
+        Drawn(0, (1, 1), 2),
+        Drawn(0, (1, 1), -1),
+        Drawn(0, (0, 1), 0),
+        Drawn(0, (10_000, 1), 0),
+        Drawn(0, (1.0, 1), 0),
+        Drawn(True, (1, 1), 0),
+        Drawn(0, (1,) * 1001, 0),
+    ],
+    ids=repr,
+)
+def test_a_part_that_is_not_valid_is_refused(part):
+    with pytest.raises(QuestionError):
+        ask(st.Count(), part)
+
+
+def test_views_that_do_not_go_together_are_refused():
+    for steps, like in [
+        ((st.Shifted(ONE), st.Scaled(ONE)), {}),
+        ((st.Shifted(ONE),), {"is_sparse": True}),
+        ((st.Scores(W, ONE), st.Scaled(ONE)), {}),
+        ((st.Explicit(),) * 21, {}),
+    ]:
+        with pytest.raises(QuestionError):
+            ask(st.Count(), *steps, **like)
+
+
+def test_a_prediction_that_is_not_its_cores_is_refused():
+    off = st.ResidualNorms(ZERO, None, W, np.ascontiguousarray(CORE @ W) * 1.001, CORE)
+    with pytest.raises(QuestionError):
+        ask(st.ResidualSum(off, 2.0))
+    flat = st.ResidualNorms(ZERO, None, W, np.zeros((1, D)))
+    with pytest.raises(QuestionError):
+        ask(st.ResidualSum(flat, 2.0))
+    last = st.ResidualNorms(ZERO, None, W, np.nextafter(CORE @ W, 9.0), CORE)
+    asked, _ = ask(st.ResidualSum(last, 2.0))  # another BLAS: the site computes it anew
+    np.testing.assert_array_equal(asked.statistic.measure.prediction, CORE @ W)
+
+
+def test_groups_are_asked_as_groups():
+    ask(st.ClippedGram(ZERO, 1.0, grouped=True), grouped=True)
+    with pytest.raises(QuestionError):
+        ask(st.ClippedGram(ZERO, 1.0), grouped=True)
+    with pytest.raises(QuestionError):
+        ask(st.ClippedGram(ZERO, 1.0, grouped=True, spherical=True), grouped=True)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        lambda d: st.BoundedTotal(st.GramNorms(np.zeros(d)), 1.0),
+        lambda d: st.MeasureHistogram(st.GramNorms(np.zeros(d)), np.array([0.0, 1.0])),
+        lambda d: st.NormProduct(np.zeros(d), np.eye(1, d), 1.0, grouped=True),
+    ],
+)
+def test_groups_norms_are_asked_where_a_whole_matrix_would_fit(statistic):
+    # how long a group is decides whether its matrix is formed
+    read_question(*written_question((), statistic(2**13 - 1)), standin(2**13 - 1, grouped=True))
+    with pytest.raises(QuestionError):
+        read_question(*written_question((), statistic(2**13)), standin(2**13, grouped=True))
+
+
+# --- what is no question
+
+GOOD = written_question([st.Scaled(2 * ONE)], st.ClippedSum(ONE, 2.0))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: [],
+        lambda c: None,
+        lambda c: c | {"more": 1},
+        lambda c: {"statistic": c["statistic"]},
+        lambda c: c | {"steps": {}},
+        lambda c: c | {"steps": [None]},
+        lambda c: c | {"steps": [{"kind": "ClippedSum"}]},
+        lambda c: c | {"steps": c["steps"] * 2},
+        lambda c: c | {"statistic": {"kind": "Scaled"}},
+        lambda c: c | {"statistic": {"kind": "Distances"}},
+        lambda c: c | {"statistic": {"kind": ["Count"]}},
+        lambda c: c | {"statistic": {"kind": "Count", "more": 1}},
+        lambda c: c | {"statistic": {"kind": "__class__"}},
+        lambda c: c | {"statistic": c["statistic"] | {"more": 1}},
+        lambda c: c | {"statistic": {k: v for k, v in c["statistic"].items() if k != "radius"}},
+        lambda c: c | {"statistic": c["statistic"] | {"centre": [1, 1, 1, 1]}},
+        lambda c: c | {"statistic": c["statistic"] | {"centre": {"array": "none", "shape": [4]}}},
+        lambda c: c | {"statistic": c["statistic"] | {"centre": {"array": "a1", "shape": [2, 2]}}},
+        lambda c: c | {"statistic": c["statistic"] | {"centre": {"array": ["a1"], "shape": [4]}}},
+        lambda c: c | {"statistic": c["statistic"] | {"centre": {"kind": "Distances"}}},
+    ],
+)
+def test_what_is_no_question_is_refused(change):
+    content, arrays = GOOD
+    read_question(content, arrays, standin(D))
+    with pytest.raises(QuestionError):
+        read_question(change(copy.deepcopy(content)), arrays, standin(D))
+
+
+def test_arrays_are_float64_and_used_once_each():
+    content, arrays = GOOD
+    for changed in (
+        {},
+        arrays | {"a2": ONE},
+        arrays | {"a1": ONE.astype(np.float32)},
+        arrays | {"a1": ONE.astype(int)},
+        arrays | {"a1": ONE.astype(object)},
+        arrays | {"a1": ONE.tolist()},
+        arrays | {"a1": ONE.astype(complex)},
+    ):
+        with pytest.raises(QuestionError):
+            read_question(content, changed, standin(D))

@@ -1,0 +1,843 @@
+"""What a site answers, what it refuses, and what is charged: whatever happens in between."""
+
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+pytest.importorskip("cryptography")
+
+from skdppca import PrivacyLedger
+from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, Study
+from skdppca.federated import site as site_module
+from skdppca.federated.masks import RunKey
+from skdppca.federated.messages import key_text
+from skdppca.federated.questions import Drawn
+from skdppca.federated.table import SiteTable, read_arrays
+from skdppca.privacy import GaussianEvent, epsilon_of, mu_of
+from skdppca.statistics import CapturedTotal, ClippedSum, Count, MeanRows, Scores
+
+from .made import Talk, make, parts_of
+
+X = np.random.default_rng(0).normal(size=(60, 4))
+SUM = ClippedSum(np.zeros(4), 3.0)
+
+
+class Killed(BaseException):
+    """A process that ends at once."""
+
+
+def dies(*_, **__):
+    raise Killed
+
+
+@pytest.fixture
+def made(tmp_path):
+    return make(tmp_path, parts_of(X, 3))
+
+
+@pytest.fixture
+def talk(made):
+    talk = Talk(made)
+    assert all(isinstance(reply, Reply) for reply in talk.hello().values())
+    return talk
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A run for tests that change nothing."""
+    talk = Talk(make(tmp_path_factory.mktemp("study"), parts_of(X, 3), budget=(20.0, 1e-6)))
+    talk.hello()
+    return talk
+
+
+def code(answer):
+    assert isinstance(answer, Refused)
+    assert answer.__context__ is None and answer.__cause__ is None
+    assert answer.args == (answer.code.value,)
+    return answer.code
+
+
+# --- the plan
+
+
+PLANS = {
+    "another study": (lambda s: {"study": replace(s, name="other")}, Refusal.STUDY),
+    "a site's key changed": (
+        lambda s: {"study": replace(s, sites=s.sites | {"north": "ab" * 32})},
+        Refusal.ROSTER,
+    ),
+    "an unknown site": (
+        lambda s: {"study": replace(s, sites=s.sites | {"other": "ab" * 32})},
+        Refusal.ROSTER,
+    ),
+    "other columns": (lambda s: {"study": replace(s, columns=5)}, Refusal.COLUMNS),
+    "named columns": (lambda s: {"study": replace(s, columns=tuple("abcd"))}, Refusal.COLUMNS),
+    "another unit": (lambda s: {"study": replace(s, unit="patient")}, Refusal.UNIT),
+    "sparse": (lambda s: {"study": replace(s, sparse=True)}, Refusal.ROWS),
+    "missing entries": (lambda s: {"study": replace(s, missing="mean")}, Refusal.ROWS),
+    "fewer rows": (lambda s: {"study": replace(s, max_rows=10)}, Refusal.ROWS),
+    "people at two sites": (
+        lambda s: {"study": replace(s, max_sites_per_person=2)},
+        Refusal.PERSON,
+    ),
+    "a dear plan": (lambda s: {"epsilon": 61.0}, Refusal.LIMITS),
+    "a larger delta": (lambda s: {"delta": 1e-4}, Refusal.LIMITS),
+    "more than the ledger has": (lambda s: {"epsilon": 50.0}, Refusal.BUDGET),
+    "an unknown statistic": (lambda s: {"statistics": ("Histogram",)}, Refusal.STATISTIC),
+}
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_a_plan_that_the_site_does_not_agree_to_is_refused(asked, case):
+    made, (change, expected) = asked.made, PLANS[case]
+    talk = Talk(made, **change(made.study))
+    assert code(talk.send("east", "hello", talk.plan)) is expected
+    assert not made.receipts("east")
+    assert talk.plan.run not in made.sites["east"]._runs.ids()
+
+
+def test_too_few_sites_and_too_few_colluders_are_refused(tmp_path):
+    made = make(tmp_path, parts_of(X, 4), min_sites=3, max_colluders=2)
+    few = {name: made.study.sites[name] for name in ("east", "north")}
+    talk = Talk(made, honest=1, study=replace(made.study, sites=few))
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.FEW_SITES
+    talk = Talk(made, honest=3)
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.COLLUDERS
+    talk = Talk(made, honest=2)
+    assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+
+
+def test_a_plan_of_some_of_the_sites_is_agreed_to_by_these_alone(tmp_path):
+    made = make(tmp_path, parts_of(X, 4))
+    some = {name: made.study.sites[name] for name in ("east", "north", "south")}
+    talk = Talk(made, study=replace(made.study, sites=some))
+    assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+    assert code(talk.send("west", "hello", talk.plan)) is Refusal.ROSTER
+
+
+def test_an_unknown_analyst_is_refused(asked, tmp_path):
+    talk, other = asked, Identity.create(tmp_path / "other.key")
+    assert code(talk.send("east", "hello", talk.plan, signer=other)) is Refusal.ANALYST
+    request, arrays = talk.request(SUM)
+    assert code(talk.send("east", "answer", request, arrays, signer=other)) is Refusal.ANALYST
+    assert code(talk.send("east", "close", talk.close(), signer=other)) is Refusal.ANALYST
+    assert not talk.made.receipts("east")
+
+
+def test_a_run_belongs_to_the_analyst_who_began_it(tmp_path):
+    made = make(tmp_path, parts_of(X, 3))
+    second = Identity.create(tmp_path / "second.key")
+    for site in made.sites.values():
+        both = (made.analyst.public, second.public)
+        site.policy = replace(site.policy, analysts=both)
+    talk = Talk(made)
+    talk.hello()
+    request, arrays = talk.request(SUM)
+    assert code(talk.send("east", "hello", talk.plan, signer=second)) is Refusal.RUN_USED
+    assert code(talk.send("east", "answer", request, arrays, signer=second)) is Refusal.PLAN
+    assert code(talk.send("east", "close", talk.close(), signer=second)) is Refusal.PLAN
+
+
+def test_hello_says_the_same_again(made, talk):
+    first = talk.send("east", "hello", talk.plan)
+    made.restarted("east")
+    assert talk.send("east", "hello", talk.plan).fields == first.fields
+    assert not made.receipts("east")
+
+
+def test_a_run_id_is_used_once(made, talk):
+    again = Talk(made, run=talk.plan.run, epsilon=4.0)
+    assert code(again.send("east", "hello", again.plan)) is Refusal.RUN_USED
+    talk.send("east", "close", talk.close())
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
+    assert code(again.send("east", "hello", again.plan)) is Refusal.RUN_USED
+
+
+def test_a_plan_waits_for_a_person(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), approval="plan")
+    talk, site = Talk(made), made.sites["east"]
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
+    waiting = site.pending()
+    assert list(waiting) == [talk.plan.digest]
+    assert waiting[talk.plan.digest]["epsilon"] == 5.0
+    with pytest.raises(ValueError, match="no plan that waits"):
+        site.approve("ab" * 32)
+    site.approve(talk.plan.digest)
+    assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+    assert not site.pending()
+    changed = Talk(made, run=talk.plan.run, epsilon=5.1)
+    assert code(changed.send("east", "hello", changed.plan)) is Refusal.RUN_USED
+
+
+# --- questions
+
+
+def wrong_key(talk, site):
+    return talk.keys | {site: [RunKey().public, talk.keys[site][1]]}
+
+
+def swapped(talk):
+    north, south = talk.keys["north"], talk.keys["south"]
+    return talk.keys | {"north": south, "south": north}
+
+
+def old_key(talk):
+    """East's key of another run of the same study, with its signature."""
+    other = Talk(talk.made)
+    other.hello()
+    return talk.keys | {"east": other.keys["east"]}
+
+
+def not_current(talk):
+    """A key that east signed for this plan, and that it does not have any more."""
+    key = RunKey().public
+    signed = talk.made.sites["east"].identity.sign(key_text(talk.plan.digest, "east", key))
+    return talk.keys | {"east": [key, signed]}
+
+
+def low_order(talk):
+    """A key that shares no secret with anybody, signed by a site that wants it so."""
+    key = "00" * 32
+    signed = talk.made.sites["north"].identity.sign(key_text(talk.plan.digest, "north", key))
+    return talk.keys | {"north": [key, signed]}
+
+
+REQUESTS = {
+    "another run": (lambda t: {"run": "ab" * 16}, Refusal.RUN),
+    "another plan": (lambda t: {"plan": "ab" * 32}, Refusal.PLAN),
+    "a later round": (lambda t: {"round": 2}, Refusal.ROUND),
+    "fewer sites": (
+        lambda t: {"keys": {k: v for k, v in t.keys.items() if k != "north"}},
+        Refusal.ROSTER,
+    ),
+    "another site's key": (lambda t: {"keys": wrong_key(t, "north")}, Refusal.KEYS),
+    "another key of its own": (lambda t: {"keys": wrong_key(t, "east")}, Refusal.KEYS),
+    "swapped keys": (lambda t: {"keys": swapped(t)}, Refusal.KEYS),
+    "a key of another run": (lambda t: {"keys": old_key(t)}, Refusal.KEYS),
+    "a key it had before": (lambda t: {"keys": not_current(t)}, Refusal.KEYS),
+    "a key of low order": (lambda t: {"keys": low_order(t)}, Refusal.KEYS),
+    "other arrays": (lambda t: {"inputs": {"a0": "ab" * 32}}, Refusal.INPUTS),
+    "no arrays": (lambda t: {"inputs": {}}, Refusal.INPUTS),
+    "little noise": (lambda t: {"noise_sd": 2.0}, Refusal.NOISE),
+    "much noise": (lambda t: {"noise_sd": 1e12}, Refusal.NOISE),
+    "a fine grid": (lambda t: {"grid_log2": -60, "noise_sd": 2.0**33}, Refusal.MODULUS),
+    "a dear question": (lambda t: {"noise_sd": 1e8}, Refusal.BEYOND_PLAN),
+}
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_a_changed_question_is_refused_and_not_charged(asked, case):
+    change, expected = REQUESTS[case]
+    request, arrays = asked.request(SUM, **change(asked))
+    assert code(asked.send("east", "answer", request, arrays)) is expected
+    assert not asked.made.receipts("east")
+
+
+def test_a_refused_question_leaves_its_round_open(made, talk):
+    request, arrays = talk.request(SUM, keys=wrong_key(talk, "north"))
+    assert code(talk.send("east", "answer", request, arrays)) is Refusal.KEYS
+    assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
+
+
+def test_arrays_that_were_changed_on_the_way_are_refused(asked):
+    request, arrays = asked.request(SUM)
+    for changed in ({"a0": arrays["a0"] + 1e-300}, {}, arrays | {"a1": arrays["a0"]}, {"a0": "x"}):
+        assert code(asked.send("east", "answer", request, changed)) is Refusal.INPUTS
+    assert not asked.made.receipts("east")
+
+
+def test_a_statistic_that_is_not_in_the_plan_is_refused(made):
+    talk = Talk(made, statistics=("Count",))
+    talk.hello()
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.STATISTIC
+    assert isinstance(talk.send("east", "answer", *talk.request(Count())), Reply)
+
+
+def test_a_site_that_allows_some_statistics_agrees_to_no_others(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), statistics=("Count",))
+    talk = Talk(made)
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.STATISTIC
+    talk = Talk(made, statistics=("Count",))
+    assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+
+
+MESSAGES = [
+    b"",
+    b"{}",
+    b"[]",
+    b"null",
+    b'{"protocol":"skdppca-sum/1"}',
+    b"\xff",
+    b"{" * 100_000,
+    b"[" * 100_000,
+    b'{"a":1}' * 2,
+    b'{"a":NaN}',
+    b'{"a":1e999}',
+    b'{"a":1,"a":1}',
+    b"1" * 6000,
+    b"x" * (2**24 + 1),
+]
+
+
+@pytest.mark.parametrize("action", ["hello", "answer", "close"])
+def test_what_is_no_message_is_refused(asked, action):
+    made = asked.made
+    site, arrays = made.sites["east"], ({},) if action == "answer" else ()
+    for body in MESSAGES:
+        with pytest.raises(Refused) as refused:
+            getattr(site, action)(body, made.analyst.sign(body), *arrays)
+        assert refused.value.code in (Refusal.MALFORMED, Refusal.PROTOCOL)
+        assert refused.value.__context__ is None
+    assert not (site.folder / "errors.log").exists()
+
+
+def test_another_version_is_told_so(asked):
+    made, body = asked.made, asked.plan.body.replace(b"skdppca-sum/1", b"skdppca-sum/2")
+    with pytest.raises(Refused) as refused:
+        made.sites["east"].hello(body, made.analyst.sign(body))
+    assert refused.value.code is Refusal.PROTOCOL
+
+
+# --- rounds and charges
+
+
+def test_every_question_is_charged_once_and_answered_with_the_same_bytes(made, talk):
+    request, arrays = talk.request(SUM)
+    first = talk.send("east", "answer", request, arrays)
+    made.restarted("east")
+    again = talk.send("east", "answer", request, arrays)
+    assert again.fields == first.fields
+    np.testing.assert_array_equal(again.vector, first.vector)
+    (receipt,) = made.receipts("east")
+    assert receipt.label == f"{talk.plan.run}/1/{request.digest}"
+    assert receipt.event.mu == float.fromhex(first.fields["mu"]) == pytest.approx(0.1)
+
+
+def test_a_round_is_asked_in_one_way(made, talk):
+    request, arrays = talk.request(SUM)
+    talk.send("east", "answer", request, arrays)
+    for changes in ({"mu": 0.2}, {"noise_sd": float(np.nextafter(request.noise_sd, 1e99))}):
+        other, arrays = talk.request(SUM, **changes)
+        assert code(talk.send("east", "answer", other, arrays)) is Refusal.CHANGED
+    assert len(made.receipts("east")) == 1
+
+
+def test_rounds_follow_each_other(made, talk):
+    first = talk.request(SUM)
+    talk.send("east", "answer", *first)
+    assert code(talk.send("east", "answer", *talk.request(SUM, round=3))) is Refusal.ROUND
+    assert isinstance(talk.send("east", "answer", *talk.request(SUM, round=2)), Reply)
+    assert isinstance(talk.send("east", "answer", *first), Reply)  # from the outbox
+    assert len(made.receipts("east")) == 2
+
+
+def test_a_run_stops_at_its_plan_and_then_at_the_ledger(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    talk = Talk(made)  # epsilon 5
+    talk.hello()
+    whole = mu_of(5.0, 1e-6)
+    request = talk.request(SUM, mu=0.8 * whole)
+    assert isinstance(talk.send("east", "answer", *request), Reply)
+    request = talk.request(SUM, mu=0.61 * whole, round=2)
+    assert code(talk.send("east", "answer", *request)) is Refusal.BEYOND_PLAN
+    request = talk.request(SUM, mu=0.6 * whole * (1 - 1e-12), round=2)
+    assert isinstance(talk.send("east", "answer", *request), Reply)
+    spent = made.sites["east"].ledger.spent
+    assert spent.epsilon == pytest.approx(5.0) and spent.epsilon <= 5.0
+    # what is left does not pay for another whole run, so none begins
+    later = Talk(made)
+    assert code(later.send("east", "hello", later.plan)) is Refusal.BUDGET
+
+
+def test_a_ledger_that_another_run_has_emptied_is_charged_no_further(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    talks = [Talk(made), Talk(made)]  # each can be afforded, but not both
+    for talk in talks:
+        assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+        talk.hello()
+    mu = mu_of(4.9, 1e-6)
+    assert isinstance(talks[0].send("east", "answer", *talks[0].request(SUM, mu=mu)), Reply)
+    refused = talks[1].send("east", "answer", *talks[1].request(SUM, mu=mu))
+    assert code(refused) is Refusal.BUDGET
+    assert len(made.receipts("east")) == 1
+
+
+# --- a site that is cut off
+
+
+KEEP = site_module.Runs.keep
+
+
+def dies_charged(runs, run):
+    """The second time that a question is kept: it was charged in between."""
+    if run.answered:
+        raise Killed
+    KEEP(runs, run)
+
+
+CUTS = {
+    "before it is kept": (site_module.Runs, "keep", dies, 0),
+    "before its charge": (site_module.PrivacyLedger, "charge", dies, 0),
+    "after its charge": (site_module.Runs, "keep", dies_charged, 1),
+    "before the sum": (site_module.SharedQuery, "share", dies, 1),
+    "before the outbox": (site_module.Runs, "send", dies, 1),
+    "after the outbox": (site_module.Runs, "send", "late", 1),
+}
+
+
+@pytest.mark.parametrize("case", CUTS)
+def test_a_site_that_dies_charges_once_and_completes(made, talk, case, monkeypatch):
+    kind, name, act, charges = CUTS[case]
+    request, arrays = talk.request(SUM)
+    with monkeypatch.context() as cut:
+        if act == "late":
+            send = kind.send
+
+            def act(*arguments):
+                send(*arguments)
+                raise Killed
+
+        cut.setattr(kind, name, act)
+        with pytest.raises(Killed):
+            talk.send("east", "answer", request, arrays)
+    assert len(made.receipts("east")) == charges
+    made.restarted("east")
+    other, more = talk.request(SUM, mu=0.2)
+    if charges:  # the round was charged: it is this question, and no other
+        assert code(talk.send("east", "answer", other, more)) is Refusal.CHANGED
+    assert isinstance(talk.send("east", "answer", request, arrays), Reply)
+    assert len(made.receipts("east")) == 1
+    talk.send("east", "close", talk.close("cd" * 32))
+    assert [row.release for row in made.sites["east"].ledger.releases] == ["cd" * 32]
+
+
+def test_an_answer_is_on_the_disk_before_it_is_sent(made, talk, monkeypatch):
+    synced = []
+
+    def sync(file):
+        synced.append(os.readlink(f"/proc/self/fd/{file}"))
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("files of this process are not listed here")
+    monkeypatch.setattr(os, "fsync", sync)
+    talk.send("east", "answer", *talk.request(SUM))
+    folder = str(made.sites["east"].folder)
+    names = [name.removeprefix(folder).strip("/").removesuffix(".part") for name in synced]
+    run = talk.plan.run
+    kept = [f"runs/{run}.json", "runs"]  # before the charge, and after it
+    assert names == [*kept, *kept, f"outbox/{run}-1", "outbox"]
+
+
+def test_two_at_once_get_one_answer_for_one_charge(made, talk):
+    request, arrays = talk.request(SUM)
+    east = made.sites["east"]
+    several = [Site(east.folder, east._read) for _ in range(4)]
+    signature, replies = made.analyst.sign(request.body), []
+
+    def ask(site):
+        replies.append(site.answer(request.body, signature, arrays))
+
+    threads = [threading.Thread(target=ask, args=(site,)) for site in several]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(replies) == 4 and len(made.receipts("east")) == 1
+    for reply in replies:
+        np.testing.assert_array_equal(reply.vector, replies[0].vector)
+
+
+def test_who_waits_too_long_is_told_so(made, talk, monkeypatch):
+    monkeypatch.setattr("skdppca.federated.runs.PATIENCE", 0.0)
+    request, arrays = talk.request(SUM)
+    with made.sites["east"]._runs.locked(talk.plan.run):
+        assert code(talk.send("east", "answer", request, arrays)) is Refusal.BUSY
+
+
+def test_a_backup_voids_its_open_runs(made, talk, tmp_path):
+    east = made.sites["east"].folder
+    shutil.copytree(east, tmp_path / "backup")
+    request, arrays = talk.request(SUM)
+    assert isinstance(talk.send("east", "answer", request, arrays), Reply)
+    shutil.rmtree(east)
+    shutil.copytree(tmp_path / "backup", east)
+    made.restarted("east")
+    other, more = talk.request(SUM, mu=0.2)
+    assert code(talk.send("east", "answer", other, more)) is Refusal.RUN_OVER
+    assert code(talk.send("east", "answer", request, arrays)) is Refusal.RUN_OVER
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
+    assert not made.receipts("east")
+
+
+def test_another_ledger_in_the_place_of_the_first_voids_open_runs(made, talk, tmp_path):
+    talk.send("east", "answer", *talk.request(SUM))
+    other = PrivacyLedger.create(tmp_path / "other.ledger", 5.0, 1e-6)
+    other.charge(GaussianEvent(0.1), adjacency="add-remove", unit="row")
+    ledger = made.sites["east"].folder / "study.ledger"
+    ledger.write_bytes((tmp_path / "other.ledger").read_bytes())
+    made.restarted("east")
+    assert code(talk.send("east", "answer", *talk.request(SUM, round=2))) is Refusal.RUN_OVER
+
+
+def test_runs_that_were_put_back_alone_are_not_asked_again(made, talk, tmp_path):
+    east = made.sites["east"].folder
+    shutil.copytree(east / "runs", tmp_path / "runs")
+    talk.send("east", "answer", *talk.request(SUM))
+    for folder in ("runs", "outbox"):
+        shutil.rmtree(east / folder)
+    shutil.copytree(tmp_path / "runs", east / "runs")
+    (east / "outbox").mkdir()
+    made.restarted("east")
+    assert code(talk.send("east", "answer", *talk.request(SUM, mu=0.2))) is Refusal.CHANGED
+    assert len(made.receipts("east")) == 1
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_runs_that_were_put_back_alone_are_not_answered_with_other_noise(
+    made, talk, tmp_path, lost
+):
+    east = made.sites["east"].folder
+    talk.send("east", "answer", *talk.request(SUM))
+    shutil.copytree(east / "runs", tmp_path / "runs")
+    request, arrays = talk.request(SUM, round=2)
+    assert isinstance(talk.send("east", "answer", request, arrays), Reply)
+    shutil.rmtree(east / "runs")
+    shutil.copytree(tmp_path / "runs", east / "runs")
+    if lost:
+        (east / "outbox" / f"{talk.plan.run}-2").unlink()
+    made.restarted("east")
+    assert code(talk.send("east", "answer", request, arrays)) is Refusal.RUN_OVER
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.RUN_OVER
+
+
+def test_a_run_that_the_ledger_alone_remembers_is_not_begun_again(made, talk):
+    east = made.sites["east"].folder
+    talk.send("east", "answer", *talk.request(SUM))
+    shutil.rmtree(east / "runs")
+    (east / "runs").mkdir()
+    made.restarted("east")
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_USED
+
+
+def test_a_person_can_void_open_runs(made, talk):
+    talk.send("east", "answer", *talk.request(SUM))
+    assert made.sites["east"].void_open_runs() == [talk.plan.run]
+    assert made.sites["east"].void_open_runs() == []
+    assert code(talk.send("east", "answer", *talk.request(SUM, round=2))) is Refusal.RUN_OVER
+
+
+# --- the end of a run
+
+
+def test_close_forgets_the_secrets_and_records_the_release(made, talk):
+    east = made.sites["east"]
+    for round in (1, 2):
+        talk.send("east", "answer", *talk.request(SUM, round=round))
+    secret = east._runs.find(talk.plan.run).secret
+    assert os.listdir(east.folder / "outbox")
+    reply = talk.send("east", "close", talk.close("cd" * 32))
+    assert isinstance(reply, Reply) and reply.vector is None
+    assert not os.listdir(east.folder / "outbox")
+    kept = b"".join(path.read_bytes() for path in (east.folder / "runs").iterdir())
+    assert secret.encode() not in kept
+    assert [row.release for row in east.ledger.releases] == ["cd" * 32] * 2
+    assert not east.ledger.unrecorded
+    assert talk.send("east", "close", talk.close("cd" * 32)).fields == reply.fields
+    assert code(talk.send("east", "answer", *talk.request(SUM, round=3))) is Refusal.RUN_OVER
+
+
+def test_an_end_that_was_cut_off_is_completed(made, talk, monkeypatch):
+    outbox = made.sites["east"].folder / "outbox"
+    talk.send("east", "answer", *talk.request(SUM))
+    with monkeypatch.context() as cut:
+        cut.setattr("pathlib.Path.unlink", dies)
+        with pytest.raises(Killed):
+            talk.send("east", "close", talk.close())
+    assert os.listdir(outbox)
+    made.restarted("east")
+    assert isinstance(talk.send("east", "close", talk.close()), Reply)
+    assert not os.listdir(outbox)
+
+
+def test_a_run_that_failed_has_no_release(made, talk):
+    talk.send("east", "answer", *talk.request(SUM))
+    assert isinstance(talk.send("east", "close", talk.close()), Reply)
+    assert not made.sites["east"].ledger.releases
+    assert len(made.sites["east"].ledger.unrecorded) == 1
+
+
+# --- random parts
+
+
+def test_disjoint_parts_are_paid_for_once(made, talk):
+    mus = [0.3, 0.3, 0.4]
+    for round, (index, mu) in enumerate(zip([0, 1, 1], mus, strict=True), start=1):
+        request = talk.request(Count(), steps=[Drawn(0, (1, 1), index)], mu=mu, round=round)
+        assert isinstance(talk.send("east", "answer", *request), Reply)
+    charged = sum(receipt.event.mu**2 for receipt in made.receipts("east"))
+    assert charged == pytest.approx(0.3**2 + 0.4**2)
+    # another draw is another one
+    request = talk.request(Count(), steps=[Drawn(1, (1, 1), 0)], mu=0.3, round=4)
+    talk.send("east", "answer", *request)
+    charged = sum(receipt.event.mu**2 for receipt in made.receipts("east"))
+    assert charged == pytest.approx(2 * 0.3**2 + 0.4**2)
+    assert len(made.receipts("east")) == 4
+
+
+def test_a_draw_has_the_same_shares_always(made, talk):
+    talk.send("east", "answer", *talk.request(Count(), steps=[Drawn(0, (1, 1), 0)]))
+    request = talk.request(Count(), steps=[Drawn(0, (1, 3), 0)], round=2)
+    assert code(talk.send("east", "answer", *request)) is Refusal.QUESTION
+
+
+def test_parts_are_disjoint_and_complete_and_last_a_run(made, talk):
+    site = made.sites["east"]
+    run = site._runs.find(talk.plan.run)
+
+    def rows(run, draw, index):
+        from skdppca.federated.questions import Asked
+
+        asked = Asked((Drawn(draw, (1, 1, 2), index),), Count())
+        return site._records(run, asked)._order
+
+    parts = [rows(run, 0, i) for i in range(3)]
+    assert sorted(np.concatenate(parts)) == list(range(20))
+    again = made.restarted("east")._runs.find(talk.plan.run)
+    np.testing.assert_array_equal(rows(again, 0, 2), parts[2])
+    assert not np.array_equal(rows(run, 1, 2), parts[2])
+    other = Talk(made)
+    other.hello()
+    assert not np.array_equal(rows(site._runs.find(other.plan.run), 0, 2), parts[2])
+
+
+# --- nothing leaves
+
+
+def test_whatever_is_raised_within_only_its_code_leaves(made, talk, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("a value of a patient: 4711")
+
+    monkeypatch.setattr(site_module.SharedQuery, "share", fails)
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.INTERNAL
+    folder = made.sites["east"].folder
+    assert "4711" in (folder / "errors.log").read_text()  # which stays at the site
+    assert "4711" not in (folder / "refused.log").read_text()
+    for name in ("errors.log", "refused.log", "identity.key"):
+        assert (folder / name).stat().st_mode & 0o077 == 0
+
+
+def test_a_log_is_bounded(made, talk, monkeypatch):
+    monkeypatch.setattr(site_module, "MAX_LOG", 500)
+    for _ in range(40):
+        talk.send("east", "answer", *talk.request(SUM, round=7))
+    sizes = [path.stat().st_size for path in made.sites["east"].folder.glob("refused.log*")]
+    assert len(sizes) == 2 and max(sizes) < 700
+
+
+def test_a_table_that_cannot_be_read_is_a_code(made):
+    site = made.sites["east"]
+    site._read = dies_with_data
+    talk = Talk(made)
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.TABLE
+    assert not made.receipts("east")
+
+
+def dies_with_data(*_):
+    raise ValueError("patient 4711 is infinite")
+
+
+def test_a_table_that_changed_in_the_middle_of_a_run_is_refused(made, talk):
+    site = made.restarted("east")
+    site._read = lambda *_: (X[:19], None)
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.TABLE
+    assert not made.receipts("east")
+
+
+@pytest.mark.parametrize(
+    "rows", [X[:20, :3], X[:20] * np.nan, X[:0, :3], X[:11], X[:20].astype(str), X[:20].tolist()[0]]
+)
+def test_a_table_that_is_not_the_studys_is_refused_before_any_charge(tmp_path, rows):
+    made = make(tmp_path, parts_of(X, 3), max_rows=20)
+    site, talk = made.sites["east"], Talk(made)
+    if len(rows) == 11:
+        rows = np.vstack([rows, rows])  # 22 rows: more than max_rows
+    site._read = lambda *_: (rows, None)
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.TABLE
+    with pytest.raises((ValueError, TypeError)):
+        site.table  # noqa: B018
+
+
+def test_how_many_rows_a_site_has_changes_no_public_word(tmp_path):
+    found = []
+    for n in (0, 1, 20):
+        made = make(tmp_path / str(n) if (tmp_path / str(n)).mkdir() is None else "", tables(n))
+        talk = Talk(made)
+        talk.hello()
+        reply = talk.send("east", "answer", *talk.request(SUM))
+        found.append((sorted(reply.fields), reply.fields["mu"], reply.vector.shape))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"statistic": Count(), "steps": [Scores(np.eye(120), np.zeros(120))] * 2},
+        {"statistic": Count(), "steps": [MeanRows(np.zeros(120))] * 2},
+        {"statistic": CapturedTotal(np.zeros(120), 1.0, np.eye(120))},
+    ],
+)
+def test_what_is_too_much_for_the_declared_rows_is_refused_however_many_there_are(tmp_path, asked):
+    made = make(tmp_path, [(np.ones((5, 120)), None)] * 2, max_rows=2**21)
+    talk = Talk(made)
+    talk.hello()
+    made.sites["east"].table.fingerprint  # noqa: B018
+    with little_memory(2**30):  # 2 GB would be needed, for 5 rows 10 kB are
+        assert code(talk.send("east", "answer", *talk.request(**asked))) is Refusal.MEMORY
+    assert not made.receipts("east")
+    assert isinstance(talk.send("east", "answer", *talk.request(Count())), Reply)
+
+
+@contextmanager
+def little_memory(more):
+    """So many bytes more than now."""
+    resource = pytest.importorskip("resource")
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("memory is not limited like this here")
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def tables(n):
+    return [(X[:n], None), (X[20:40], None), (X[40:], None)]
+
+
+def test_a_site_without_any_record_of_a_part_answers_as_others(tmp_path):
+    made = make(tmp_path, tables(1))
+    talk = Talk(made)
+    talk.hello()
+    for index in range(3):
+        steps = [Drawn(0, (1, 1, 1), index)]
+        request = talk.request(SUM, steps=steps, round=index + 1)
+        assert isinstance(talk.send("east", "answer", *request), Reply)
+
+
+# --- tables in files
+
+
+@pytest.mark.parametrize("name", ["table.npy", "table.npz"])
+def test_a_table_is_read_from_a_file_of_arrays(tmp_path, name):
+    rows, groups = sparse.csr_array(X), np.arange(60) // 3
+    if name.endswith("npz"):
+        sparse.save_npz(tmp_path / name, rows)
+    else:
+        np.save(tmp_path / name, X)
+    np.save(tmp_path / "groups.npy", groups)
+    found, labels = read_arrays(str(tmp_path / name), 4, str(tmp_path / "groups.npy"))
+    np.testing.assert_array_equal(found.toarray() if name.endswith("npz") else found, X)
+    np.testing.assert_array_equal(labels, groups)
+    with pytest.raises(ValueError, match="pass a reader"):
+        read_arrays("table.csv", 4, None)
+
+
+def test_a_fingerprint_is_of_every_number():
+    study = Study("study", {"east": "ab" * 32}, columns=4)
+    some = Study("study", {"east": "ab" * 32}, columns=4, sparse=True)
+    groups = Study("study", {"east": "ab" * 32}, columns=4, unit="patient")
+    moved = X + 0.0
+    moved[59, 3] += 1e-9
+    marks = [SiteTable(study, rows, None).fingerprint for rows in (X, X.copy(), moved, X[:59])]
+    marks += [SiteTable(some, sparse.csr_array(rows), None).fingerprint for rows in (X, moved)]
+    numbers = np.arange(60)
+    marks += [SiteTable(groups, X, labels).fingerprint for labels in (numbers, numbers // 2)]
+    assert marks[0] == marks[1] and len(set(marks)) == len(marks) - 1
+
+
+@pytest.mark.parametrize("n", [2, 0])
+def test_columns_with_names_are_the_studys(n):
+    study = Study("study", {"east": "ab" * 32}, columns=("a", "b"))
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})[:n]
+    SiteTable(study, frame, None)
+    for other in (frame[["b", "a"]], frame.rename(columns={"a": "c"}), frame[["a"]]):
+        with pytest.raises(ValueError, match="not those of the study"):
+            SiteTable(study, other, None)
+
+
+# --- a site's own people
+
+
+def test_a_site_needs_its_key_and_its_ledger(tmp_path, made):
+    folder = made.sites["east"].folder
+    ledger = PrivacyLedger.create(tmp_path / "other.ledger", 1.0, 1e-6, unit="patient")
+    policy = made.sites["east"].policy
+    (folder / "site.json").unlink()
+    replace(policy, ledger=ledger.path).write(folder / "site.json")
+    with pytest.raises(ValueError, match="make another ledger"):
+        Site(folder)
+    (folder / "site.json").unlink()
+    replace(policy, name="north").write(folder / "site.json")
+    with pytest.raises(ValueError, match="correct the study at all sites"):
+        Site(folder)
+
+
+def test_a_key_that_others_can_read_is_refused(made):
+    key = made.sites["east"].folder / "identity.key"
+    key.chmod(0o644)
+    with pytest.raises(PermissionError, match="chmod 600"):
+        Identity.read(key)
+
+
+def test_a_site_is_prepared_once(made):
+    with pytest.raises(FileExistsError, match="never replaced"):
+        Site.prepare(made.sites["east"].folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        {"analysts": ("ab",)},
+        {"max_epsilon": float("inf")},
+        {"max_delta": 0.0},
+        {"min_sites": 1},
+        {"max_colluders": 0},
+        {"approval": "never"},
+        {"statistics": ("KendallMatrix",)},
+        {"groups": "patient"},
+        {"table": ""},
+    ],
+)
+def test_a_policy_that_promises_nothing_is_refused(asked, change):
+    with pytest.raises(ValueError, match="is not valid"):
+        replace(asked.made.sites["east"].policy, **change)
+
+
+def test_a_policy_and_a_study_are_read_as_they_were_written(asked, tmp_path):
+    made = asked.made
+    policy = made.sites["east"].policy
+    policy.write(tmp_path / "policy.json")
+    assert Policy.read(tmp_path / "policy.json") == policy
+    made.study.write(tmp_path / "study.json")
+    assert Study.read(tmp_path / "study.json") == made.study
+    (tmp_path / "twice.json").write_text('{"name": "a", "name": "b"}')
+    with pytest.raises(ValueError, match="comes twice"):
+        Study.read(tmp_path / "twice.json")
+
+
+def test_who_is_at_two_sites_has_twice_the_mu(asked):
+    made = asked.made
+    two = replace(made.study, max_sites_per_person=2)
+    assert two.person_epsilon(1.0, 1e-6) == epsilon_of(2 * mu_of(1.0, 1e-6), 1e-6)
+    assert made.study.person_epsilon(1.0, 1e-6) == 1.0
