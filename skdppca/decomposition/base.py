@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -42,7 +43,7 @@ from .publication import (
     store,
 )
 from .randomness import check_chargeable, noise_source, why_not_private
-from .tables import ArrayTable, Table
+from .tables import Table, opened
 from .validation import check_domain, check_reach, check_unclipped, check_vector
 
 __all__ = ["LEAST_SHARE", "BasePrivatePCA"]
@@ -80,7 +81,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     epsilon : float, default=1.0
         Privacy budget. ``inf`` runs the same computation without noise; it is not private.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; well below 1 / n.
+        Additive part of the guarantee. Choose it well below 1 / n.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         What neighbouring data sets differ in: one record more or less (the number of records is
         private), or one record exchanged (it is public).
@@ -206,13 +207,16 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like, sparse matrix or table of shape (n_rows, n_features)
             Finite real numbers. Never written to. They are read several times, and must not change
-            until `fit` returns: the guarantee holds for one and the same X.
+            until `fit` returns: the guarantee holds for one and the same X. A
+            ``pyarrow.dataset.Dataset`` is read from its files. Of a dask array or dask DataFrame
+            the workers of the active scheduler sum their partitions.
         y : None
             Ignored.
-        groups : array-like of shape (n_rows,), optional
-            Whose row it is; required exactly when `unit` is not "row".
+        groups : array-like of shape (n_rows,) or str, optional
+            Whose row it is; required exactly when `unit` is not "row". A str names a column of a
+            dataset or of a dask DataFrame, whose rows must be sorted by it.
 
         Returns
         -------
@@ -226,15 +230,21 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             The accountant's budget does not cover this fit; nothing was released.
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
+        RuntimeError
+            Files or workers failed, or X changed, during the fit. The charge stands, and nothing
+            was released.
         """
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        return self._fit(lambda seen: ArrayTable(seen, X, groups))
+        return self._fit(lambda seen: opened(seen, X, groups))
 
-    def _fit(self, opened: Callable[[Self], Table]) -> Self:
+    def _fit(self, open_table: Callable[[Self], Table]) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
-        # 1. validate
         seen = plain(self)  # a fit that is refused leaves this one as it was
-        table = opened(seen)
+        with closing(open_table(seen)) as table:
+            return self._fit_table(seen, table)
+
+    def _fit_table(self, seen: Self, table: Table) -> Self:
+        # 1. validate
         d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)
@@ -320,15 +330,18 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _check_sums_only(self, public: Public) -> None:
         """Refuse records that are not all in one place, if more than sums over them is needed."""
-        what = self._looks_at(public)
-        if not what and self._scales_privately and math.isinf(self.epsilon):
-            what = "the values of every feature, as scale='private' with epsilon=inf does"
-        if what:
+        if what := self._beyond(public):
             raise TypeError(
                 f"{type(self).__name__} looks at {what}, which is no sum over records, so it needs "
                 "all of them in one place; give X as an array, or choose "
                 f"{'KDPPCA' if public.grouped else 'DPGauss or KDPPCA'}"
             )
+
+    def _beyond(self, public: Public) -> str:
+        """What of the records a fit asks for besides sums over them; empty if nothing."""
+        if self._scales_privately and math.isinf(self.epsilon):
+            return "the values of every feature, as scale='private' with epsilon=inf does"
+        return self._looks_at(public)
 
     def _looks_at(self, public: Public) -> str:
         """What of the records the method asks for besides sums over them; empty if nothing."""

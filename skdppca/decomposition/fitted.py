@@ -6,6 +6,7 @@ The map was paid for in `fit`; the rows that go through it are the caller's own.
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Integral
 from typing import Any
 
@@ -16,7 +17,12 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._sklearn import Documented, Interval
+from ..exceptions import UnaccountedScoreWarning
+from ..privacy.callers import level_of_user
+from ..privacy.charging import charged_elsewhere
 from ..records import Records
+from .dask_input import apply_lazily, is_dask
+from .dataset_input import check_no_dataset
 from .missing_input import nan_for_missing
 from .sparse_input import as_compressed
 
@@ -27,6 +33,9 @@ BATCH_ROWS = 4096
 
 # Normal numbers that `sample` holds at a time.
 BATCH_NUMBERS = 2**20
+
+# Whether `score` has warned already: once a process is enough.
+_warned = False
 
 
 class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -40,12 +49,15 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
+            A dask array or DataFrame gives a dask array, and nothing is computed yet.
 
         Returns
         -------
         ndarray of shape (n_rows, n_components)
             In units of the (scaled) features; of unit variance if ``whiten=True``.
         """
+        if is_dask(X):
+            return apply_lazily(self, "transform", X)
         X = self._validated(X, "csr")
         return self._scores(X).astype(X.dtype, copy=False)
 
@@ -73,6 +85,8 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_rows, n_features)
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return apply_lazily(self, "inverse_transform", X)
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X", estimator=self)
         if X.shape[1] != len(self.components_):
             raise ValueError(
@@ -206,6 +220,8 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_rows,)
         """
+        if is_dask(X):
+            return apply_lazily(self, "score_samples", X)
         X = self._validated(X, "csr")
         precision = self.get_precision()
         constant = X.shape[1] * math.log(2 * math.pi) - np.linalg.slogdet(precision)[1]
@@ -221,7 +237,7 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Mean log-likelihood of the rows. It reads X without noise or charge.
 
         So the score that a search prints or chooses by is not private, unless the rows that it
-        scores on are public.
+        scores on are public. The first call of a process warns.
 
         Parameters
         ----------
@@ -233,10 +249,13 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         float
         """
+        check_is_fitted(self)
+        _warn_of_scores(self)
         return float(np.mean(self.score_samples(X)))
 
     def _validated(self, X: Any, formats: Any) -> Any:
         check_is_fitted(self)
+        check_no_dataset(X)
         X = as_compressed(X) if sparse.issparse(X) else X
         X = nan_for_missing(X) if self._may_miss else X
         X = validate_data(
@@ -289,3 +308,22 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _axes(self) -> np.ndarray:
         return self.components_ / self._scales(self.n_features_in_) / self._spread()[:, None]
+
+
+def _warn_of_scores(pca: Any) -> None:
+    """Warn, the first time, of what may become a choice that nothing accounts for.
+
+    If a filter makes the warning an error, nothing was read, and the next call warns again.
+    """
+    global _warned
+    if _warned or charged_elsewhere() or not pca.privacy_.private:
+        return
+    warnings.warn(
+        "score reads these rows without noise, so a choice made by it, as GridSearchCV makes it, "
+        "is not private unless they are public. To choose privately use PrivateSearchCV. If these "
+        "rows are public, silence this: warnings.simplefilter('ignore', "
+        "skdppca.exceptions.UnaccountedScoreWarning). It comes once a process.",
+        UnaccountedScoreWarning,
+        stacklevel=level_of_user(),
+    )
+    _warned = True

@@ -126,8 +126,8 @@ class PrivatePCA(BasePrivatePCA):
     gap : {"unknown", "large"}, default="unknown"
         "large" declares that the variances asked for stand well above the next; likewise.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; well below 1 / n. 0 asks for a pure
-        guarantee, and for a public `norm_bound`, and a `mean` or ``center=False``.
+        Additive part of the guarantee. Choose it well below 1 / n. 0 asks for a pure guarantee,
+        and for a public `norm_bound`, and a `mean` or ``center=False``.
     norm_bound : float or None, default=None
         Public bound on the records, enforced by clipping; what it bounds is said by the method.
 

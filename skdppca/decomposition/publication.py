@@ -96,4 +96,12 @@ def _versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
+        "blas": _blas(),
     }
+
+
+def _blas() -> str:
+    """The library that NumPy was built with for products and decompositions of matrices."""
+    found = np.show_config(mode="dicts")
+    built = found.get("Build Dependencies", {}).get("blas", {}) if found else {}
+    return f"{built.get('name', 'unknown')} {built.get('version', '')}".strip()

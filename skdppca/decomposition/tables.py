@@ -10,12 +10,14 @@ from scipy import sparse
 
 from ..private_data import PrivateData
 from ..records import Pieces, Records
+from .dask_input import is_dask
+from .dataset_input import is_dataset
 from .validation import check_groups, check_rows, is_typed
 
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
 
-__all__ = ["ArrayTable", "Table"]
+__all__ = ["ArrayTable", "Table", "opened"]
 
 
 class Table(ABC):
@@ -55,6 +57,10 @@ class Table(ABC):
         """What the report says of where the rows are, once all is released."""
         return {}
 
+    def close(self) -> None:
+        """Let go of what was held for this fit, whether it ended well or not."""
+        return
+
 
 class ArrayTable(Table):
     """Rows in memory, or mapped into it.
@@ -79,3 +85,16 @@ class ArrayTable(Table):
     def source(self, scale: np.ndarray | None, n_jobs: int | None) -> Records:
         """The records; they were read as the table was opened."""
         return Records(self._X, self._labels, scale, n_jobs, may_miss=self._may_miss)
+
+
+def opened(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
+    """The table of X and the groups of its rows, wherever they are."""
+    if is_dask(X):
+        from .cluster_table import ClusterTable
+
+        return ClusterTable(estimator, X, groups)
+    if is_dataset(X):
+        from .file_table import FileTable
+
+        return FileTable(estimator, X, groups)
+    return ArrayTable(estimator, X, groups)

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ..records import MAX_ROWS, Pieces, Records
+from .dataset_input import check_no_dataset
 from .missing_input import is_missing, nan_for_missing
 from .sparse_input import MALFORMED, as_compressed
 
@@ -22,8 +23,10 @@ __all__ = [
     "check_domain",
     "check_groups",
     "check_reach",
+    "check_row_count",
     "check_rows",
     "check_unclipped",
+    "check_unit",
     "check_vector",
     "class_numbers",
     "is_typed",
@@ -82,12 +85,20 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
     ValueError, TypeError
         With scikit-learn's text where that quotes nothing of the data.
     """
+    check_no_dataset(X)
     rows = quoting_nothing("X", lambda: _read_rows(estimator, X, reset), _about_rows)
     if rows.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {rows.dtype.type.__name__}; give real numbers")
-    if rows.shape[0] > MAX_ROWS:
-        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
+    check_row_count(rows.shape[0])
     return rows
+
+
+def check_row_count(n_rows: int) -> None:
+    """Refuse no rows, and more than the guarantee is proven for."""
+    if not n_rows:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    if n_rows > MAX_ROWS:
+        raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
 
 
 def _read_rows(estimator: Any, X: Any, reset: bool) -> np.ndarray | sparse.csr_array:
@@ -162,6 +173,12 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
         If groups are given without a unit that names them, or the reverse; if there is not one
         label a row; if a label is missing.
     """
+    check_unit(groups, unit)
+    return None if groups is None else number_groups(groups, n_rows)
+
+
+def check_unit(groups: Any, unit: str) -> None:
+    """Refuse groups without a unit that names them, and the reverse."""
     if (groups is None) != (unit == "row"):
         given = "were not given" if groups is None else "were given"
         raise ValueError(
@@ -169,9 +186,6 @@ def check_groups(groups: Any, n_rows: int, unit: str) -> np.ndarray | None:
             "unit='patient' (or whatever a group stands for), or neither. In a Pipeline pass "
             "fit(X, <step>__groups=...); a search needs set_config(enable_metadata_routing=True)."
         )
-    if groups is None:
-        return None
-    return number_groups(groups, n_rows)
 
 
 def read_labels(values: Any, n_rows: int, name: str) -> np.ndarray:

@@ -115,6 +115,8 @@ class Pieces(ABC):
         statistic.check(self.layout)
         if not statistic.additive:
             self._refuse(f"{type(statistic).__name__} looks at pairs of records")
+        if statistic.counts_only and not any(isinstance(step, Part) for step in self._steps):
+            return np.asarray(statistic.total(self))  # a view takes no record away
         return self._sum(Question(self._steps, statistic))
 
     def seen(self, view: Step) -> Self:

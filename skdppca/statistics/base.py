@@ -110,6 +110,9 @@ class Statistic(Kind, ABC):
         """Whether totals of disjoint parts of the records add up; sums over pairs do not."""
         return True
 
+    # Whether `total` needs to know of the records how many there are, and nothing else.
+    counts_only: ClassVar[bool] = False
+
     # The norm of the sensitivity: 2 (Frobenius) for Gaussian noise, 1 for Laplace noise. Of a
     # single number both are the same.
     norm: ClassVar[int] = 2

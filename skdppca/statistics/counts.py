@@ -26,6 +26,7 @@ class Count(Statistic):
     Attained.
     """
 
+    counts_only = True
     shape = ()
 
     def sensitivity(self, adjacency: str) -> float:
@@ -152,8 +153,8 @@ class BoundedTotal(Statistic):
 
     def rounding(self, layout: Layout) -> Rounding:
         is_whole = math.isinf(self.bound) or self.bound % 1 == 0
-        if isinstance(self.measure, RowCounts) and is_whole:
-            return Rounding()  # so are its terms
+        if isinstance(self.measure, RowCounts) and is_whole and self.power == 1:
+            return Rounding()  # so are its terms, and no sum of them exceeds `MAX_ROWS`
         return Rounding(total=summation_error(self.bound**self.power, ONE_BY_ONE, 1))
 
     def total(self, records: Records) -> np.ndarray:

@@ -54,8 +54,8 @@ class SmoothSensitivityPCA(SubspacePCA):
         Share of the budget for `explained_variance_`, what depends on it, and the order of the
         components; 0 leaves them out, and the components in no order.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; well below 1 / n. Not used, and best set to
-        0, if noise is "student" or "cauchy".
+        Additive part of the guarantee. Choose it well below 1 / n. Not used, and best set to 0,
+        if noise is "student" or "cauchy".
     norm_bound : float or None, default=None
         Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
         the sum of their squares. Enforced by clipping. It saves the search for one.

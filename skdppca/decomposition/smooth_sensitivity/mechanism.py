@@ -38,7 +38,8 @@ class GapMechanism(SubspaceMechanism):
     Parameters
     ----------
     failure : float
-        Probability with which the guarantee may fail: part of delta, on top of the budget.
+        Probability with which a private bound is wrong, and nothing bounds the release: part of
+        delta, on top of the budget.
     """
 
     failure: float

@@ -1,0 +1,159 @@
+"""A pyarrow dataset as a table: its columns checked by their types, its rows before the charge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+import pyarrow.dataset as ds
+
+from .._text import listed
+from ..records import Records
+from ..records.files import FileRecords, Files, Unreadable, Valid, is_label, is_number
+from .tables import Table
+from .validation import ABSENT, CONSTANTS, check_row_count, check_unit
+
+if TYPE_CHECKING:
+    from .base import BasePrivatePCA
+
+__all__ = ["FileTable", "feature_columns", "index_columns"]
+
+T = TypeVar("T")
+
+SORTED = "COPY (FROM 'table.parquet' ORDER BY {groups}) TO 'sorted.parquet'"
+
+
+class FileTable(Table):
+    """Rows in files, all columns of a dataset but that of the groups.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number of features and their names are set.
+    dataset : pyarrow.dataset.Dataset
+    groups : str or None
+        The column that says whose row it is.
+    tell : callable, optional
+        Called with its number, from 0, as a pass over the files begins.
+    """
+
+    # What is wrong with rows, and what to do.
+    REFUSALS: ClassVar[dict[str, str]] = {
+        "unreadable": "X cannot be read: a file is missing or damaged, or a cell does not fit the "
+        "type of its column. Read it with the types that it has, for example "
+        "ds.dataset(path, format='csv', schema=pa.schema([('age', pa.float64())]))",
+        "memory": "X does not fit into memory piece by piece: all rows of a group must. Give fewer "
+        "columns, or a machine with more memory",
+        "empty": "X has no rows; give at least one",
+        "missing": "X has missing entries (null or NaN) in {columns}. " + CONSTANTS + ABSENT,
+        "infinite": "X has infinite entries in {columns}. " + CONSTANTS,
+        "unlabelled": "X has missing labels in {groups!r}; give every row the label of its record",
+        "unsorted": "X is not sorted by {groups!r}. A group in two places would count as two "
+        "records. Sort the table first; DuckDB does so in little memory: " + SORTED,
+    }
+
+    def __init__(
+        self,
+        estimator: BasePrivatePCA,
+        dataset: ds.Dataset,
+        groups: str | None = None,
+        tell: Callable[[int], None] | None = None,
+    ) -> None:
+        check_unit(groups, estimator.unit)
+        features = feature_columns(dataset.schema, groups)
+        self._files = Files(dataset, features, groups, tell)
+        self._names = features
+        self._words = {"groups": groups}
+        self._may_miss = estimator._may_miss
+        self.n_features = self._files.n_features
+        self.is_single = self._files.dtype == np.float32
+        estimator.n_features_in_ = self.n_features
+        estimator.feature_names_in_ = np.asarray(features, dtype=object)
+
+    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> FileRecords | Records:
+        """The records, after one pass over the files that found them valid."""
+        return FileRecords(self._files, self._check(), scale, n_jobs, self._may_miss)
+
+    def in_memory(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """All rows, valid, and the number of every row's group; for what is no sum over records."""
+        valid = self._check()
+        return self._attempt(lambda: self._files.load(valid))
+
+    def _check(self) -> Valid:
+        valid = self._attempt(self._files.check)
+        if not valid.n_rows:
+            self._refuse("empty")
+        check_row_count(valid.n_rows)
+        if valid.missing.any() and not self._may_miss:
+            self._refuse("missing", valid.missing)
+        if valid.infinite.any():
+            self._refuse("infinite", valid.infinite)
+        for wrong in ("unlabelled", "unsorted"):
+            if getattr(valid, wrong):
+                self._refuse(wrong)
+        return valid
+
+    def _attempt(self, read: Callable[[], T]) -> T:
+        """What is read; a failure becomes an error that quotes nothing, also in its context."""
+        try:
+            return read()
+        except Unreadable as error:
+            wrong = "memory" if error.memory else "unreadable"
+        except MemoryError:
+            wrong = "memory"
+        self._refuse(wrong)
+
+    def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
+        columns = listed([name for name, has in zip(self._names, which, strict=False) if has])
+        text = self.REFUSALS[wrong].format(columns=columns, **self._words)
+        raise MemoryError(text) if wrong == "memory" else ValueError(text)
+
+
+def index_columns(schema: Any) -> set[str]:
+    """The columns that pandas wrote as its index: they are no features."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return {name for name in index if isinstance(name, str)}
+
+
+def feature_columns(schema: Any, groups: str | None = None) -> list[str]:
+    """The names of the features: all columns but the groups', and an index that pandas wrote.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    groups : str, optional
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it has no column of groups, or features that are no numbers. Only types are looked at.
+    """
+    index = index_columns(schema)
+    if groups is not None and not isinstance(groups, str):
+        raise TypeError(
+            "X is in files, so groups must be the name of the column that says whose row it is, "
+            f"and not of type {type(groups).__name__}"
+        )
+    names = [name for name in schema.names if name != groups and name not in index]
+    twice = [name for name, times in Counter(schema.names).items() if times > 1]
+    if twice:
+        raise ValueError(f"X has two columns {twice[0]!r}; give every one its own name")
+    if groups is not None and groups not in schema.names:
+        raise ValueError(f"groups={groups!r} is no column of X; it has {listed(schema.names)}")
+    if groups is not None and not is_label(schema.field(groups).type):
+        raise ValueError(
+            f"groups={groups!r} has the type {schema.field(groups).type}; labels must be whole "
+            "numbers or text, so that equal ones are equal to the bit"
+        )
+    wrong = [name for name in names if not is_number(schema.field(name).type)]
+    if wrong:
+        raise ValueError(
+            f"X has columns that are not numeric: {listed(wrong)}. Leave them out, as in "
+            "X.replace_schema(pa.schema([X.schema.field(name) for name in columns])), or encode "
+            "them as numbers, by rules that do not look at the data"
+        )
+    if not names:
+        raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    return names

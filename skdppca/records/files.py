@@ -1,0 +1,509 @@
+"""Tables in files, read batch by batch, as many times as questions are asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from ..exceptions import TableChangedError
+from ._compensated import CompensatedSum
+from ._records import Records
+from .pieces import Pieces, Question
+
+__all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number"]
+
+T = TypeVar("T")
+
+# Entries of a piece, whatever is in the files: 8 MiB in double precision.
+PIECE_ENTRIES = 2**20
+
+# A table of no more entries is read once, and held in memory: 64 MiB in double precision. How many
+# rows there are decides that, and nothing else: to the bit, the pieces are the same.
+KEPT_ENTRIES = 2**23
+
+# Bytes that are read from a Parquet file at a time, of all columns; and of one at least.
+BUFFER_BYTES, LEAST_BUFFER = 2**24, 2**14
+
+# From so many features on, products are worth more than one thread of BLAS beside the reading.
+MANY_FEATURES = 512
+
+CHANGED = (
+    "a file of X was changed or removed, or could no longer be read, while fit read X; nothing was "
+    "released, and what was charged for this fit stays charged; keep the files as they are until "
+    "fit returns"
+)
+
+
+class Unreadable(Exception):
+    """A file cannot be read to its end. It quotes nothing, and has no context that does.
+
+    Parameters
+    ----------
+    memory : bool
+        For want of memory.
+    """
+
+    def __init__(self, memory: bool) -> None:
+        super().__init__()
+        self.memory = memory
+
+
+class Piece(NamedTuple):
+    """Rows that are in memory; a group's rows are in one piece.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+    groups : ndarray of int of shape (n,) or None
+        Integers from 0 on.
+    """
+
+    rows: np.ndarray
+    groups: np.ndarray | None
+
+    @property
+    def n_records(self) -> int:
+        """How many rows or groups."""
+        return len(self.rows) if self.groups is None else int(self.groups[-1]) + 1
+
+
+class Valid(NamedTuple):
+    """What a first pass over all rows found; private, but for whether they are valid.
+
+    Parameters
+    ----------
+    n_rows, n_records : int
+    missing, infinite : ndarray of bool of shape (d,)
+        The features that have such entries.
+    unlabelled, unsorted : bool
+        Whether a label is missing, and whether labels are in no order.
+    kept : list of Piece or None
+        All rows, if they are few.
+    """
+
+    n_rows: int
+    n_records: int
+    missing: np.ndarray
+    infinite: np.ndarray
+    unlabelled: bool
+    unsorted: bool
+    kept: list[Piece] | None
+
+
+class Files:
+    """Some columns of a dataset, as pieces of a size that its data do not decide.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    features : sequence of str
+        Columns of numbers (`is_number`).
+    groups : str, optional
+        The column of labels (`is_label`), sorted over all of the table.
+    tell : callable, optional
+        Called with its number, from 0, as a pass begins.
+    """
+
+    def __init__(
+        self,
+        dataset: ds.Dataset,
+        features: Sequence[str],
+        groups: str | None = None,
+        tell: Callable[[int], None] | None = None,
+    ) -> None:
+        self._dataset = dataset
+        self._columns = [*features, *([] if groups is None else [groups])]
+        self._grouped = groups is not None
+        self._tell = tell
+        self._passes = 0
+        types = [dataset.schema.field(name).type for name in features]
+        self.dtype = np.float32 if all(map(pa.types.is_float32, types)) else np.float64
+        self.n_features = len(features)
+        self._seen = self._fingerprint()
+
+    @property
+    def empty(self) -> Piece:
+        """A piece without rows."""
+        rows = np.empty((0, self.n_features), self.dtype)
+        return Piece(rows, np.empty(0, np.intp) if self._grouped else None)
+
+    def check(self) -> Valid:
+        """Read all rows, and find out whether they are valid.
+
+        Raises
+        ------
+        Unreadable
+        """
+        labels = self._labels()
+        missing, infinite = np.zeros((2, self.n_features), bool)
+        n_rows = n_records = 0
+        kept: list[Piece] | None = []
+        for piece in self.pieces(labels):
+            n_rows += len(piece.rows)
+            n_records += piece.n_records
+            _note_entries(piece.rows, missing, infinite)
+            if n_rows * self.n_features > KEPT_ENTRIES:
+                kept = None
+            if kept is not None:
+                kept.append(piece)
+        return Valid(n_rows, n_records, missing, infinite, labels.missing, labels.unsorted, kept)
+
+    def load(self, valid: Valid) -> Piece:
+        """All rows in one piece.
+
+        Raises
+        ------
+        Unreadable, MemoryError
+        """
+        rows = np.empty((valid.n_rows, self.n_features), self.dtype)
+        groups = np.empty(valid.n_rows, np.intp) if self._grouped else None
+        n_rows = n_records = 0
+        for piece in self.pieces() if valid.kept is None else valid.kept:
+            where = slice(n_rows, n_rows + len(piece.rows))
+            if where.stop > valid.n_rows:
+                raise Unreadable(memory=False)
+            rows[where] = piece.rows
+            if groups is not None and piece.groups is not None:
+                groups[where] = piece.groups + n_records
+            n_rows, n_records = where.stop, n_records + piece.n_records
+        if n_rows < valid.n_rows or (valid.kept is None and not self.is_unchanged()):
+            raise Unreadable(memory=False)
+        return Piece(rows, groups)
+
+    def pieces(self, labels: _Labels | None = None) -> Iterator[Piece]:
+        """One pass over the table, in its order; the next piece is read beside the work on one.
+
+        Raises
+        ------
+        Unreadable
+        """
+        if self._tell is not None:
+            self._tell(self._passes)
+        self._passes += 1
+        blocks = self._blocks(self._labels() if labels is None else labels)
+        if self._grouped:
+            return _ahead(_joined(blocks))
+        return _ahead(Piece(rows, None) for rows, _ in blocks)
+
+    def is_unchanged(self) -> bool:
+        """Whether all files look as they did at first."""
+        return self._fingerprint() == self._seen
+
+    def _labels(self) -> _Labels:
+        if not self._grouped:
+            return _Labels()
+        kind = self._type(self._columns[-1])
+        return _Labels(kind if pa.types.is_integer(kind) else pa.large_string())
+
+    def _fingerprint(self) -> list[tuple[Any, ...]] | None:
+        """Sizes and times of all files; None if they cannot be found out."""
+        try:
+            return [
+                (file.path, file.type, file.size, file.mtime_ns)
+                for dataset in _parts(self._dataset)
+                for file in dataset.filesystem.get_file_info(dataset.files)
+            ]
+        except Exception:
+            return None
+
+    def _blocks(self, labels: _Labels) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows in blocks of one size (but the last), and where in them another group begins."""
+        d, size = self.n_features, max(1, PIECE_ENTRIES // self.n_features)
+        filled = size
+        for batch in self._batches():
+            start = 0
+            while start < len(batch):
+                if filled == size:
+                    rows, begins, filled = np.empty((size, d), self.dtype), np.ones(size, bool), 0
+                part = batch.slice(start, size - filled)
+                where = slice(filled, filled + len(part))
+                for j, column in enumerate(part.columns[:d]):
+                    rows[where, j] = _numbers(column)
+                if self._grouped:
+                    begins[where] = labels.begin(part.columns[d])
+                start, filled = start + len(part), where.stop
+                if filled == size:
+                    yield rows, begins
+        if filled < size:
+            yield rows[:filled], begins[:filled]
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        size = max(1, PIECE_ENTRIES // self.n_features)
+        try:
+            fragments: Iterable[Any] = list(self._dataset.get_fragments())
+            more = {"schema": self._dataset.schema}
+        except ValueError:  # of a dataset that was filtered, which is read as a whole
+            fragments, more = [self._dataset], {}
+        for fragment in fragments:
+            if isinstance(fragment, ds.ParquetFileFragment):
+                yield from self._parquet_batches(fragment, size)
+                continue
+            yield from fragment.scanner(
+                columns=self._columns,
+                batch_size=size,
+                batch_readahead=2,
+                fragment_readahead=1,
+                **more,
+            ).to_batches()
+
+    def _parquet_batches(self, fragment: Any, size: int) -> Iterator[pa.RecordBatch]:
+        """Batches of a Parquet file by a reader that holds pages; a scanner holds row groups."""
+        known = ds.get_partition_keys(fragment.partition_expression)
+        buffer = max(LEAST_BUFFER, BUFFER_BYTES // len(self._columns))
+        with fragment.open() as source:
+            file = pq.ParquetFile(source, pre_buffer=False, buffer_size=buffer)
+            here = {*file.schema_arrow.names}
+            batches = file.iter_batches(
+                batch_size=size,
+                row_groups=[group.id for group in fragment.row_groups],
+                columns=[name for name in self._columns if name in here],
+            )
+            for batch in batches:
+                yield pa.RecordBatch.from_arrays(
+                    [
+                        batch.column(name)
+                        if name in here
+                        else pa.repeat(pa.scalar(known.get(name), self._type(name)), len(batch))
+                        for name in self._columns
+                    ],
+                    names=self._columns,
+                )
+
+    def _type(self, name: str) -> pa.DataType:
+        kind = self._dataset.schema.field(name).type
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+class FileRecords(Pieces):
+    """The records of a table in files.
+
+    Parameters
+    ----------
+    files : Files
+    valid : Valid
+        What `files.check` found.
+    scale : ndarray of shape (n_features,) or None
+    n_jobs : int or None
+    may_miss : bool
+        See `Records`.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        valid: Valid,
+        scale: np.ndarray | None = None,
+        n_jobs: int | None = None,
+        may_miss: bool = False,
+    ) -> None:
+        self._files, self._valid = files, valid
+        self._scale, self._may_miss = scale, may_miss
+        self._jobs = max(1, effective_n_jobs(n_jobs))
+        super().__init__(self._records(files.empty, 0))
+
+    @property
+    def private_n(self) -> int:
+        """The exact number of records."""
+        return self._valid.n_records
+
+    @property
+    def largest_norm(self) -> float:
+        """Of all rows, about 0; exact and private."""
+        return max(records.largest_norm for records in self._read())
+
+    def _sum(self, question: Question) -> np.ndarray:
+        def answer(records: Records) -> np.ndarray:
+            with np.errstate(all="ignore"):  # in a thread of its own
+                return question.answer(records)
+
+        total, waiting = CompensatedSum(question.statistic.shape), deque[Future[np.ndarray]]()
+        alone = self._jobs > 1 or self._files.n_features < MANY_FEATURES
+        blas = 1 if alone else None
+        with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self._jobs) as threads:
+            for records in self._read():
+                waiting.append(threads.submit(answer, records))
+                if len(waiting) > self._jobs:
+                    total.add(waiting.popleft().result())
+            for done in waiting:
+                total.add(done.result())
+        return total.result()
+
+    def _records(self, piece: Piece, first: int) -> Records:
+        return Records(
+            piece.rows, piece.groups, self._scale, 1, may_miss=self._may_miss, first=first
+        )
+
+    def _read(self) -> Iterator[Records]:
+        """The records, piece by piece, in the order in which they were when they were checked.
+
+        Raises
+        ------
+        TableChangedError
+            If they are not what they were.
+        MemoryError
+        """
+        kept, rows, records = self._valid.kept, 0, 0
+        failed: Unreadable | None = None
+        try:
+            for piece in self._files.pieces() if kept is None else kept:
+                yield self._records(piece, records)
+                rows, records = rows + len(piece.rows), records + piece.n_records
+        except Unreadable as error:
+            failed = error
+        if failed is not None and failed.memory:
+            raise MemoryError("X no longer fits into memory piece by piece; a charge stands")
+        same = (rows, records) == (self._valid.n_rows, self._valid.n_records)
+        if failed is not None or not same or (kept is None and not self._files.is_unchanged()):
+            raise TableChangedError(CHANGED)
+
+
+class _Labels:
+    """Whether labels that come one after the other are in order, in constant memory.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType or None
+        Integers, or large_string for all text; None if there are no labels.
+
+    Notes
+    -----
+    Integers increase. Text is in the order of its UTF-8, or shorter text comes first, which is the
+    order of integers that are written as text. In any order a group is in one place.
+    """
+
+    def __init__(self, kind: pa.DataType | None = None) -> None:
+        self.missing = False
+        self._kind = kind
+        self._last: Any = None
+        self._in_order = self._in_short_order = True
+
+    @property
+    def unsorted(self) -> bool:
+        """Whether they were in no order so far."""
+        return not (self._in_order or self._in_short_order)
+
+    def begin(self, labels: pa.Array) -> np.ndarray:
+        """Whether each of the next labels is another one than the label before."""
+        if pa.types.is_dictionary(labels.type):
+            labels = labels.dictionary_decode()
+        labels = labels.cast(self._kind)
+        if labels.null_count:
+            self.missing = True
+            return np.ones(len(labels), bool)
+        before = labels.slice(0, len(labels) - 1)
+        after = labels.slice(1)
+        if self._last is not None:
+            before, after = pa.concat_arrays([self._last, before]), labels
+        differs = _array(pc.not_equal(before, after))
+        rises = ~differs | _array(pc.less(before, after))
+        self._in_order &= bool(rises.all())
+        if pa.types.is_integer(self._kind):
+            self._in_short_order = False
+        elif self._in_short_order:
+            longer = _array(pc.subtract(pc.binary_length(after), pc.binary_length(before)))
+            self._in_short_order = bool(((longer > 0) | (longer == 0) & rises).all())
+        first = self._last is None
+        self._last = pa.array([labels[-1].as_py()], self._kind)  # a slice would hold them all
+        return np.concatenate([[True], differs]) if first else differs
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds real numbers."""
+    types = pa.types
+    return any(
+        test(kind)
+        for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    )
+
+
+def is_label(kind: pa.DataType) -> bool:
+    """Whether a column of this type can say whose row it is: whole numbers, or text."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return is_label(kind.value_type)
+    texts = (types.is_integer, types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(kind) for test in texts)
+
+
+def _numbers(column: pa.Array) -> np.ndarray:
+    """The numbers of a column, NaN where there is none."""
+    kind, types = column.type, pa.types
+    if types.is_boolean(kind) or types.is_decimal(kind) or types.is_null(kind):
+        column = column.cast(pa.float64())
+    elif not is_number(kind):  # in one of several files
+        raise TypeError("not the type that the dataset states")
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _note_entries(rows: np.ndarray, missing: np.ndarray, infinite: np.ndarray) -> None:
+    with np.errstate(all="ignore"):
+        doubtful = ~np.isfinite(rows.sum(axis=0, dtype=np.float64))
+    for j in np.flatnonzero(doubtful):
+        missing[j] |= np.isnan(rows[:, j]).any()
+        infinite[j] |= np.isinf(rows[:, j]).any()
+
+
+def _joined(blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[Piece]:
+    """Pieces that end where a group does: the last group of a block goes to the next."""
+    kept: list[np.ndarray] = []
+    begun: list[np.ndarray] = []
+    for rows, begins in blocks:
+        places = np.flatnonzero(begins)
+        last = int(places[-1]) if len(places) else len(rows)
+        kept.append(rows[:last])
+        begun.append(begins[:last])
+        if len(places):
+            if sum(map(len, begun)):
+                yield _piece(kept, begun)
+            kept, begun = [rows[last:].copy()], [begins[last:].copy()]
+    if kept:
+        yield _piece(kept, begun)
+
+
+def _piece(rows: list[np.ndarray], begins: list[np.ndarray]) -> Piece:
+    return Piece(np.concatenate(rows), np.cumsum(np.concatenate(begins)) - 1)
+
+
+def _ahead(items: Iterable[T]) -> Iterator[T]:
+    """The items, the next of which is made in a thread while one is used."""
+    source = iter(items)
+
+    def following() -> T | Unreadable | None:
+        """The next item; never an exception, whose context would quote data."""
+        try:
+            with np.errstate(all="ignore"):  # a warning would tell of large numbers
+                return next(source, None)
+        except Exception as error:
+            return Unreadable(memory=isinstance(error, MemoryError))
+
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(following).result()
+        while found is not None:
+            if isinstance(found, Unreadable):
+                raise found
+            waiting = thread.submit(following)
+            yield found
+            found = waiting.result()
+
+
+def _parts(dataset: ds.Dataset) -> Iterator[Any]:
+    """The datasets of files in a dataset."""
+    if isinstance(dataset, ds.UnionDataset):
+        for child in dataset.children:
+            yield from _parts(child)
+    elif isinstance(dataset, ds.FileSystemDataset):
+        yield dataset
+
+
+def _array(truths: pa.Array) -> np.ndarray:
+    return np.asarray(truths.to_numpy(zero_copy_only=False))
