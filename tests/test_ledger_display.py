@@ -1,5 +1,4 @@
 import io
-import sys
 
 import pytest
 
@@ -77,13 +76,6 @@ def test_the_title_is_the_budget(accountant, ax):
     )
 
 
-@pytest.mark.parametrize(("title", "shown"), [(None, "before"), ("mine", "mine")])
-def test_the_title_can_be_left_alone_or_given(accountant, ax, title, shown):
-    ax.set_title("before", loc="left")
-    LedgerDisplay.from_ledger(accountant, ax=ax, title=title)
-    assert ax.get_title(loc="left") == shown
-
-
 def test_labels_are_shown_as_they_were_written(accountant, ax):
     LedgerDisplay.from_ledger(accountant, ax=ax)
     assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
@@ -95,24 +87,23 @@ def test_styles_are_taken_over_and_plot_returns_the_display(accountant, ax):
     assert (display.line_.get_color(), display.budget_.get_linewidth()) == ("k", 3.0)
 
 
+@pytest.mark.parametrize(
+    ("remaining", "shown"), [(3.6251, "3.62"), (0.019999, "0.0199"), (0.0, "0"), (0.5, "0.5")]
+)
+def test_what_is_left_is_rounded_down(ax, remaining, shown):
+    display = LedgerDisplay(
+        totals=[],
+        labels=[],
+        kinds=[],
+        times=[],
+        epsilon=4.0,
+        delta=1e-6,
+        remaining=remaining,
+    )
+    assert display.plot(ax).alt_text_.endswith(f"One more may cost {shown}.")
+    assert display.budget_.get_label() == f"budget (one more charge may cost {shown})"
+
+
 def test_an_unknown_axis_is_refused(accountant, ax):
     with pytest.raises(ValueError, match="over='charges' is unknown; choose 'charge' or 'time'"):
         LedgerDisplay.from_ledger(accountant, ax=ax, over="charges")
-
-
-def test_pyplot_has_a_figure_only_without_axes_of_ones_own(accountant, ax, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pyplot.switch_backend("agg")
-    before = pyplot.get_fignums()
-    LedgerDisplay.from_ledger(accountant, ax=ax)
-    assert pyplot.get_fignums() == before
-    display = LedgerDisplay.from_ledger(accountant)
-    assert len(pyplot.get_fignums()) == len(before) + 1
-    pyplot.close(display.figure_)
-
-
-def test_without_matplotlib_the_error_says_how_to_install_it(accountant, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install 'skdppca\[plot\]'"):
-        LedgerDisplay.from_ledger(accountant)

@@ -163,7 +163,7 @@ def projection_map(
     Returns
     -------
     ProjectionMap
-        To be drawn by `skdppca.plotting.projection_map`.
+        To be drawn by `skdppca.plotting.ProjectionMapDisplay`.
 
     Raises
     ------

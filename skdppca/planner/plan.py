@@ -283,7 +283,7 @@ def plan(
     -------
     Plan
         The method that `PrivatePCA` takes first, then the others, best first. ``print`` it;
-        `Plan.to_dict` gives rows for a table, and `skdppca.plotting.plan` a picture.
+        `Plan.to_dict` gives rows for a table, and `skdppca.plotting.PlanDisplay` a picture.
 
     Raises
     ------

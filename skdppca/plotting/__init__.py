@@ -3,9 +3,20 @@
 All are drawn from private outputs, or from public numbers only.
 """
 
-from ._fitted import components_image, scree
+from ._curve import PrivacyCurveDisplay
+from ._images import ComponentsImageDisplay
 from ._ledger import LedgerDisplay
-from ._map import projection_map
-from ._plan import plan
+from ._loadings import LoadingsDisplay
+from ._map import ProjectionMapDisplay
+from ._plan import PlanDisplay
+from ._scree import ScreeDisplay
 
-__all__ = ["LedgerDisplay", "components_image", "plan", "projection_map", "scree"]
+__all__ = [
+    "ComponentsImageDisplay",
+    "LedgerDisplay",
+    "LoadingsDisplay",
+    "PlanDisplay",
+    "PrivacyCurveDisplay",
+    "ProjectionMapDisplay",
+    "ScreeDisplay",
+]

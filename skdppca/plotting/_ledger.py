@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._text import printable
-from ..privacy import BaseAccountant, Entry, Statement
-from ._common import NOISE, WARNING, as_written, shown_axes
+from ..privacy import BaseAccountant, Entry, PrivacyReport, Statement
+from ._common import (
+    BLUE,
+    DASHED,
+    NOISE,
+    ORANGE,
+    WARNING,
+    as_written,
+    short,
+    shown_axes,
+    styled,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["LedgerDisplay"]
 
-# Kinds of charges, each with the marker and colour of its points. Okabe and Ito (2008).
+# Kinds of charges, each with the marker and colour of its points.
 KINDS: dict[str, dict[str, Any]] = {
-    "release": {"marker": "o", "color": "#0072b2"},
-    "external": {"marker": "D", "color": "#e69f00"},
+    "release": {"marker": "o", "color": BLUE},
+    "external": {"marker": "D", "color": ORANGE},
     "seeded: not private": {"marker": "X", "color": WARNING},
 }
 
 LINE: dict[str, Any] = {
     "drawstyle": "steps-post",
-    "color": "#0072b2",
+    "color": BLUE,
     "linewidth": 1.3,
     "zorder": 2,
 }
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
-BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": (0, (5, 3))}
+BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
 
 # Of more charges, or longer labels, the names along the axis would not be legible.
 MOST_NAMED, LONGEST = 12, 24
@@ -56,6 +67,8 @@ class LedgerDisplay:
         The largest epsilon of one more charge.
     protects : str, default=""
         Whom the budget protects, for the title.
+    reports : sequence of PrivacyReport, default=()
+        Of the fits that were charged, if they are at hand.
 
     Attributes
     ----------
@@ -77,7 +90,7 @@ class LedgerDisplay:
     ... )
     >>> display = plotting.LedgerDisplay.from_ledger(accountant, ax=Figure().subplots())
     >>> display.alt_text_
-    '1 charge spent epsilon 0.5 of 2 at delta 1e-06. One more may cost 1.54.'
+    '1 charge spent epsilon 0.5 of 2 at delta 1e-06. One more may cost 1.53.'
     """
 
     def __init__(
@@ -91,6 +104,7 @@ class LedgerDisplay:
         delta: float,
         remaining: float,
         protects: str = "",
+        reports: Sequence[PrivacyReport] = (),
     ) -> None:
         self.totals = totals
         self.labels = labels
@@ -100,6 +114,7 @@ class LedgerDisplay:
         self.delta = delta
         self.remaining = remaining
         self.protects = protects
+        self.reports = reports
 
     @classmethod
     def from_ledger(
@@ -107,17 +122,14 @@ class LedgerDisplay:
         ledger: BaseAccountant | Statement,
         *,
         ax: Axes | None = None,
-        over: Literal["charge", "time"] = "charge",
-        title: str | None = "guarantee",
-        line_kw: dict[str, Any] | None = None,
-        budget_kw: dict[str, Any] | None = None,
+        **options: Any,
     ) -> LedgerDisplay:
         """Plot what an accountant charged.
 
         Parameters
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
-        ax, over, title, line_kw, budget_kw
+        ax, options
             As in `plot`.
 
         Returns
@@ -136,7 +148,7 @@ class LedgerDisplay:
             remaining=statement.remaining.epsilon,
             protects=f"for every {terms.unit} ({terms.adjacency})",
         )
-        return display.plot(ax, over=over, title=title, line_kw=line_kw, budget_kw=budget_kw)
+        return display.plot(ax, **options)
 
     def plot(
         self,
@@ -145,6 +157,7 @@ class LedgerDisplay:
         over: Literal["charge", "time"] = "charge",
         title: str | None = "guarantee",
         line_kw: dict[str, Any] | None = None,
+        mark_kw: dict[str, Any] | None = None,
         budget_kw: dict[str, Any] | None = None,
     ) -> LedgerDisplay:
         """Draw the steps, the charges and the budget.
@@ -156,9 +169,9 @@ class LedgerDisplay:
         over : {"charge", "time"}, default="charge"
             The horizontal axis: one place for each charge, in their order, or the time.
         title : str or None, default="guarantee"
-            By default the budget and whom it protects; None leaves the title as it is.
-        line_kw, budget_kw : dict, optional
-            Passed to matplotlib for the steps and for the line of the budget.
+            By default the budget and whom it protects, unless the axes have a title; None for none.
+        line_kw, mark_kw, budget_kw : dict, optional
+            Passed to matplotlib for the steps, the charges, and the line of the budget.
 
         Returns
         -------
@@ -167,6 +180,8 @@ class LedgerDisplay:
         """
         if over not in ("charge", "time"):
             raise ValueError(f"over={over!r} is unknown; choose 'charge' or 'time'")
+        from matplotlib.lines import Line2D
+
         ax = shown_axes(7.2, 4.4) if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         places = self._places(over)
@@ -181,16 +196,17 @@ class LedgerDisplay:
             x, y = [0.0, *x, len(places) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
         else:
             x, y = x[:1] + x, [0.0] * bool(y) + y
-        (self.line_,) = ax.plot(x, y, **LINE | (line_kw or {}))
+        (self.line_,) = ax.plot(x, y, **styled(LINE, line_kw, Line2D))
         self.marks_ = {}
         for kind, style in KINDS.items():
             chosen = [(place, total) for place, total, own in known if own == kind]
             if chosen:
                 (self.marks_[kind],) = ax.plot(
-                    *zip(*chosen, strict=True), **MARK | style, label=kind
+                    *zip(*chosen, strict=True),
+                    **styled(MARK | style | {"label": kind}, mark_kw, Line2D),
                 )
-        label = f"budget (one more charge may cost {self.remaining:.3g})"
-        self.budget_ = ax.axhline(self.epsilon, **BUDGET | {"label": label} | (budget_kw or {}))
+        left = {"label": f"budget (one more charge may cost {_down(self.remaining)})"}
+        self.budget_ = ax.axhline(self.epsilon, **styled(BUDGET | left, budget_kw, Line2D))
         self._dress(over, title)
         return self
 
@@ -201,7 +217,7 @@ class LedgerDisplay:
         spent = (self.totals[-1] if self.totals else None) or 0.0
         return (
             f"{n} charge{'' if n == 1 else 's'} spent epsilon {spent:.3g} of {self.epsilon:g} "
-            f"at delta {self.delta:g}. One more may cost {self.remaining:.3g}."
+            f"at delta {self.delta:g}. One more may cost {_down(self.remaining)}."
         )
 
     def _places(self, over: str) -> list[Any]:
@@ -215,7 +231,9 @@ class LedgerDisplay:
             ax.set_xlabel("Time of the charge (UTC)")
             ax.tick_params("x", rotation=30)
         elif 0 < n <= MOST_NAMED:
-            names = [_short(label) or f"charge {i + 1}" for i, label in enumerate(self.labels)]
+            names = [
+                short(label, LONGEST) or f"charge {i + 1}" for i, label in enumerate(self.labels)
+            ]
             ax.set_xticks(range(1, n + 1), names, rotation=30, ha="right", fontsize="small")
         else:
             ax.set_xlabel("Charges")
@@ -225,12 +243,8 @@ class LedgerDisplay:
         ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(loc="best", fontsize="small", frameon=False)
-        if title == "guarantee":
-            protects = as_written(printable(self.protects))
-            budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
-            ax.set_title(f"{budget} {protects}", fontsize="medium", loc="left", wrap=True)
-        elif title is not None:
-            ax.set_title(title, fontsize="medium", loc="left", wrap=True)
+        budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
+        write_title(ax, title, f"{budget} {as_written(self.protects)}")
 
 
 def _kind(entry: Entry) -> str:
@@ -239,6 +253,9 @@ def _kind(entry: Entry) -> str:
     return "external" if entry.external else "release"
 
 
-def _short(label: str) -> str:
-    shown = printable(label)
-    return as_written(shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…")
+def _down(epsilon: float) -> str:
+    """Three digits, rounded down: no text promises more than is left."""
+    if not 0 < epsilon < math.inf:
+        return f"{epsilon:g}"
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    return f"{math.floor(epsilon / unit * (1 + 1e-12)) * unit:.3g}"

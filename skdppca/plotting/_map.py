@@ -3,135 +3,274 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ..maps import ProjectionMap
-from ._common import WARNING, as_written, figure, guarantee
+from ..privacy import PrivacyReport
+from ._common import (
+    NOISE,
+    WARNING,
+    as_written,
+    guarantee,
+    is_private,
+    panels,
+    styled,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
 
-__all__ = ["projection_map"]
+__all__ = ["ProjectionMapDisplay"]
 
 # Cells whose count may be noise alone have this colour.
 EMPTY = "#f2f2f2"
-
-MAPS_A_ROW = 5
 
 # Outside of these ratios of height to width, the two components have different scales.
 FLATTEST, TALLEST = 0.4, 1.6
 
 
-def projection_map(found: ProjectionMap, axes: np.ndarray | list[Axes] | None = None) -> Figure:
-    """Draw a projection map, one panel for each class, on one colour scale.
+class ProjectionMapDisplay:
+    """A projection map, one panel for each class, on one colour scale.
 
-    Darker cells hold more records. Cells below ``found.threshold`` are blank: if all cells were
-    empty, the noise of about one of them would exceed the threshold. The label of the colour bar
-    gives the number of records outside of all cells. Only the map is read, so the picture is as
-    private as the map.
+    Use `from_map`. Darker cells hold more records. Cells below the threshold are blank: if all
+    cells were empty, the noise of about one of them would exceed the threshold. The colour bar's
+    label gives the number of records outside of all cells. Only the map is read, so the picture is
+    as private as the map.
 
     Both components have the same scale, unless the second one's extent is more than 1.6 times the
     first one's, or the first one's more than 2.5 times the second one's.
 
     Parameters
     ----------
-    found : ProjectionMap
-        From `skdppca.maps.projection_map`.
-    axes : array of matplotlib.axes.Axes, optional
-        Where to draw, one class in each. By default in a new figure outside of pyplot. Your own
-        axes get no title if there are several classes: add ``found.privacy_.guarantee()``.
+    counts, edges, components, classes, threshold, outside, noise_sd
+        As in `skdppca.maps.ProjectionMap`.
+    reports : sequence of PrivacyReport, default=()
+        Of the map.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there are fewer axes than classes.
+    Attributes
+    ----------
+    axes_ : ndarray of Axes
+        None where no panel is.
+    bounding_ax_ : matplotlib.axes.Axes or None
+        The axes that they lie in; None if you gave one for each class.
+    figure_ : matplotlib.figure.Figure
+    meshes_ : list of matplotlib.collections.QuadMesh
+    colorbar_ : matplotlib.colorbar.Colorbar, list of them, or None
+        A list if every panel has a scale of its own.
 
     Examples
     --------
+    >>> from matplotlib.figure import Figure
     >>> from sklearn.datasets import load_digits
-    >>> from skdppca import DPGauss
-    >>> from skdppca import maps, plotting
+    >>> from skdppca import DPGauss, maps
+    >>> from skdppca.plotting import ProjectionMapDisplay
     >>> X = load_digits().data
     >>> pca = DPGauss(n_components=2, epsilon=1.0).fit(X)
     >>> found = maps.projection_map(pca, X, epsilon=1.0, delta=1e-6, bins=12)
-    >>> plotting.projection_map(found).axes[0].get_xlabel()
+    >>> ax = Figure(layout="constrained").subplots()
+    >>> display = ProjectionMapDisplay.from_map(found, ax=ax)
+    >>> display.axes_[0, 0].get_xlabel()
     'Component 1'
     """
-    counts = found.counts.reshape(-1, *found.counts.shape[-2:])
-    n, report = len(counts), found.privacy_
-    rows = math.ceil(n / MAPS_A_ROW)
-    columns = math.ceil(n / rows)
-    alone = axes is None
-    with np.errstate(over="ignore"):
-        ratio = float(np.ptp(found.edges[1]) / np.ptp(found.edges[0]))
-    if axes is None:
+
+    def __init__(
+        self,
+        *,
+        counts: np.ndarray,
+        edges: tuple[np.ndarray, np.ndarray],
+        components: tuple[int, int],
+        classes: Sequence[Hashable] | None = None,
+        threshold: float,
+        outside: np.ndarray,
+        noise_sd: float,
+        reports: Sequence[PrivacyReport] = (),
+    ) -> None:
+        self.counts = counts
+        self.edges = edges
+        self.components = components
+        self.classes = classes
+        self.threshold = threshold
+        self.outside = outside
+        self.noise_sd = noise_sd
+        self.reports = reports
+
+    @classmethod
+    def from_map(
+        cls, found: ProjectionMap, *, ax: Axes | Sequence[Axes] | None = None, **options: Any
+    ) -> ProjectionMapDisplay:
+        """Plot a projection map.
+
+        Parameters
+        ----------
+        found : ProjectionMap
+            From `skdppca.maps.projection_map`.
+        ax, options
+            As in `plot`.
+
+        Returns
+        -------
+        ProjectionMapDisplay
+        """
+        display = cls(
+            counts=found.counts,
+            edges=found.edges,
+            components=found.components,
+            classes=found.classes,
+            threshold=found.threshold,
+            outside=found.outside,
+            noise_sd=found.noise_sd,
+            reports=(found.privacy_,),
+        )
+        return display.plot(ax, **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *args: Any, **options: Any) -> NoReturn:
+        """Refuse: a map is a release of its own, which spends budget. Use `from_map`."""
+        raise TypeError(
+            "a map spends budget, which a fit does not hold; call found = "
+            "skdppca.maps.projection_map(pca, X, epsilon=1.0) first, and then "
+            "ProjectionMapDisplay.from_map(found)"
+        )
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        cmap: Any = "YlGnBu",
+        n_columns: int = 5,
+        shared_scale: bool = True,
+        colorbar: bool = True,
+        title: str | None = "guarantee",
+        mesh_kw: dict[str, Any] | None = None,
+    ) -> ProjectionMapDisplay:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, or a sequence of them, optional
+            Axes to be divided, or one for each class. By default a new figure of pyplot.
+        cmap : str or Colormap, default="YlGnBu"
+            From few to many; its palest eighth is not used, as it looks like a blank cell.
+        n_columns : int, default=5
+            At most so many classes side by side.
+        shared_scale : bool, default=True
+            Whether all classes have one colour scale. If not, shares within a class can be
+            compared, and not the classes.
+        colorbar : bool, default=True
+            Whether there is one, or one for each panel with its own scale.
+        title : str or None, default="guarantee"
+            By default the guarantee of the map and that of its axes; None for none.
+        mesh_kw : dict, optional
+            Passed to matplotlib for the cells.
+
+        Returns
+        -------
+        ProjectionMapDisplay
+            This one.
+        """
+        from matplotlib.collections import QuadMesh
+
+        counts = np.asarray(self.counts).reshape(-1, *np.shape(self.counts)[-2:])
+        n = len(counts)
+        with np.errstate(over="ignore"):
+            ratio = float(np.ptp(self.edges[1]) / np.ptp(self.edges[0]))
         side = 5.2 if n == 1 else 2.6
         tall = side * min(max(ratio, FLATTEST), TALLEST)
-        axes = figure(side * columns + 1.0, tall * rows + 0.9).subplots(
-            rows, columns, squeeze=False, sharex=True, sharey=True
+
+        def size(rows: int, columns: int) -> tuple[float, float]:
+            return side * columns + 1.0, tall * rows + 0.9
+
+        drawn = panels(ax, n, n_columns, size, of="classes", share=(True, True))
+        self.axes_: np.ndarray = drawn.axes
+        self.bounding_ax_: Axes | None = drawn.bounding
+        self.figure_: Figure = drawn.figure
+        self.meshes_: list[QuadMesh] = []
+        columns = drawn.axes.shape[1]
+        for i, panel in enumerate(drawn.used):
+            # The colours end above the threshold, even if no count does.
+            most = max(float((counts if shared_scale else counts[i]).max()), self.threshold + 1.0)
+            seen = np.ma.masked_less(counts[i].T, self.threshold)
+            style = {"cmap": _colours(cmap), "vmin": 0.0, "vmax": most}
+            self.meshes_.append(
+                panel.pcolormesh(*self.edges, seen, **styled(style, mesh_kw, QuadMesh))
+            )
+            panel.set_facecolor(EMPTY)
+            panel.set_aspect("equal" if FLATTEST <= ratio <= TALLEST else "auto")
+            panel.spines[["top", "right"]].set_visible(False)
+            if i % columns == 0:
+                panel.set_ylabel(f"Component {self.components[1] + 1}")
+            if i + columns >= n:
+                panel.set_xlabel(f"Component {self.components[0] + 1}")
+            if drawn.bounding is not None:
+                panel.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= n)
+            if self.classes is not None:
+                panel.set_title(as_written(self.classes[i]), fontsize="medium")
+        self.colorbar_: Colorbar | list[Colorbar] | None = None
+        if colorbar and shared_scale:
+            self.colorbar_ = self._bar(self.meshes_[0], drawn.used)
+            self._label(self.colorbar_)
+        elif colorbar:
+            self.colorbar_ = [
+                self._bar(mesh, [panel])
+                for mesh, panel in zip(self.meshes_, drawn.used, strict=True)
+            ]
+        if self.reports and (drawn.bounding is not None or self.classes is None):
+            write_title(drawn.heading, title, _title(self.reports[0]), is_private(self.reports))
+        return self
+
+    @property
+    def alt_text_(self) -> str:
+        """What the picture shows, in words."""
+        counts = np.asarray(self.counts)
+        above = int(np.sum(counts >= self.threshold))
+        first, second = (component + 1 for component in self.components)
+        return (
+            f"Noisy histogram along components {first} and {second}: {above} of {counts.size} "
+            f"cells hold more than noise (sd {self.noise_sd:.2g}); the fullest holds about "
+            f"{round(float(counts.max()))} records."
         )
-    axes = np.asarray(axes, dtype=object).ravel()
-    if len(axes) < n:
-        raise ValueError(f"axes has {len(axes)} axes for {n} classes; give one for each")
-    # The colours end above the threshold, even if no count does.
-    most = max(float(counts.max()), found.threshold + 1.0)
-    for i, ax in enumerate(axes):
-        if i >= n:
-            ax.remove()
-            continue
-        seen = np.ma.masked_less(counts[i].T, found.threshold)
-        mesh = ax.pcolormesh(*found.edges, seen, cmap=_colours(), vmin=0.0, vmax=most)
-        ax.set_facecolor(EMPTY)
-        ax.set_aspect("equal" if FLATTEST <= ratio <= TALLEST else "auto")
-        ax.spines[["top", "right"]].set_visible(False)
-        if i % columns == 0:
-            ax.set_ylabel(f"Component {found.components[1] + 1}")
-        if i + columns >= n:
-            ax.set_xlabel(f"Component {found.components[0] + 1}")
-            ax.tick_params(labelbottom=True)
-        if found.classes is not None:
-            ax.set_title(as_written(found.classes[i]), fontsize="medium")
-    sheet = axes[0].figure
-    bar = sheet.colorbar(mesh, ax=list(axes[:n]), fraction=0.05, aspect=25, shrink=0.9)
-    who = "records" if report.unit == "row" else as_written(f"{report.unit}s")
-    colour = {} if report.private else {"color": WARNING}
-    warning = "" if report.private else "; NOT PRIVATE"
-    bar.set_label(
-        f"Noisy number of {who} (noise: sd {found.noise_sd:.2g})\n"
-        f"outside of all cells: {round(float(found.outside.sum()))} "
-        f"(sd {found.noise_sd * math.sqrt(n):.2g}){warning}",
-        fontsize="small",
-        **colour,
-    )
-    if found.threshold > 0:
-        bar.ax.axhspan(0.0, found.threshold, color=EMPTY)
-        bar.ax.axhline(found.threshold, color="#7a7a7a", linewidth=0.8)
-    if alone or found.classes is None:
-        told = axes[0].set_title if not alone else sheet.suptitle
-        place = {"x": 0.01, "ha": "left"} if alone else {"loc": "left"}
-        told(_title(found), fontsize="medium", wrap=True, **place, **colour)
-    return sheet
+
+    def _bar(self, mesh: QuadMesh, axes: list[Axes]) -> Colorbar:
+        bar = self.figure_.colorbar(mesh, ax=axes, fraction=0.05, aspect=25, shrink=0.9)
+        if self.threshold > 0:
+            bar.ax.axhspan(0.0, self.threshold, color=EMPTY)
+            bar.ax.axhline(self.threshold, color=NOISE, linewidth=0.8)
+        return bar
+
+    def _label(self, bar: Colorbar) -> None:
+        unit = self.reports[0].unit if self.reports else "row"
+        who = "records" if unit == "row" else as_written(f"{unit}s")
+        private = is_private(self.reports)
+        n, outside = np.size(self.outside), round(float(np.sum(self.outside)))
+        bar.set_label(
+            f"Noisy number of {who} (noise: sd {self.noise_sd:.2g})\n"
+            f"outside of all cells: {outside} (sd {self.noise_sd * math.sqrt(n):.2g})"
+            + ("" if private else "; NOT PRIVATE"),
+            fontsize="small",
+            color="black" if private else WARNING,
+        )
 
 
-def _colours() -> Any:
+def _colours(cmap: Any) -> Any:
     """Return a colour map whose lightest colour can be told from a blank cell."""
     from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
+    from matplotlib.colors import Colormap, ListedColormap
 
-    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.12, 1.0, 256)))
+    whole = cmap if isinstance(cmap, Colormap) else colormaps[cmap]
+    return ListedColormap(whole(np.linspace(0.12, 1.0, 256)))
 
 
-def _title(found: ProjectionMap) -> str:
-    report, told = found.privacy_, found.privacy_.details
-    axes = f"{told['axes']}, $\\varepsilon$ = {told['axes_epsilon']:g}, "
-    axes += f"$\\delta$ = {told['axes_delta']:g}"
-    if (told["axes_unit"], told["axes_adjacency"]) != (report.unit, report.adjacency):
-        axes += f" for every {as_written(told['axes_unit'])}, {told['axes_adjacency']}"
+def _title(report: PrivacyReport) -> str:
+    details = report.details
+    axes = f"{details['axes']}, $\\varepsilon$ = {details['axes_epsilon']:g}, "
+    axes += f"$\\delta$ = {details['axes_delta']:g}"
+    if (details["axes_unit"], details["axes_adjacency"]) != (report.unit, report.adjacency):
+        axes += f" for every {as_written(details['axes_unit'])}, {details['axes_adjacency']}"
     return f"{guarantee('Projection map', report)}\nbesides its axes ({axes})"

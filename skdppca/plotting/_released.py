@@ -1,0 +1,142 @@
+"""What the released numbers of a fit say of their own noise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..privacy import NonPrivateEvent
+
+__all__ = [
+    "alignments",
+    "entry_errors",
+    "is_elliptical",
+    "left_out",
+    "noise_floor",
+    "standard_errors",
+]
+
+
+def alignments(pca: Any) -> np.ndarray:
+    """Return the components' alignments, or ones if the method does not release them."""
+    released = pca.privacy_.details.get("alignments")
+    if released is None:
+        return np.ones(len(pca.components_))
+    return np.asarray(released, dtype=float)
+
+
+def left_out(pca: Any, most: int) -> np.ndarray:
+    """Return the variances of the first components that the fit did not keep."""
+    kept = len(pca.explained_variance_)
+    spectrum = np.asarray(pca.privacy_.details.get("spectrum", ()), dtype=float)
+    return spectrum[kept : kept + most]
+
+
+def is_elliptical(pca: Any) -> bool:
+    """Whether the variances rest on an elliptical model, as records were scaled to norm 1."""
+    return _shares(pca) is not None
+
+
+def standard_errors(pca: Any) -> np.ndarray:
+    """Return the sd of every variance, as the notes of `ScreeDisplay` derive it; or zeros."""
+    aligned, shares, details = alignments(pca), _shares(pca), pca.privacy_.details
+    if "variance_errors" in details:
+        return np.asarray(details["variance_errors"], dtype=float)
+    if not details.get("noise_sd"):
+        return np.zeros_like(aligned)
+    errors = _noise_sd(pca) / np.sqrt(np.where(aligned > 0, aligned, np.inf))
+    if shares is not None:
+        slope = (1 - 2 * shares[: len(errors)]) ** 2 + 2 * (shares @ shares)
+        return _seen(pca).sum() * errors / slope
+    asked = {query.name: query.noise_sd for query in reversed(pca.privacy_.spendings)}
+    relative = asked.get("number of records", 0.0) / pca.n_samples_
+    present = pca.privacy_.details.get("present")
+    if present is not None:  # products of two features are divided by the square of their share
+        shares_sd = asked["present values"] / (np.sqrt(len(present)) * pca.n_samples_)
+        relative = np.hypot(relative, 2 * shares_sd / np.mean(present))
+    relative = np.where(aligned > 0, relative, 0.0)
+    return np.hypot(errors, relative * pca.explained_variance_)
+
+
+def noise_floor(pca: Any) -> float | None:
+    """Return the noise floor of `ScreeDisplay`'s notes: None if unknown, 0 without noise."""
+    details, shares = pca.privacy_.details, _shares(pca)
+    if isinstance(pca.privacy_.event, NonPrivateEvent):
+        return 0.0
+    if "noise_sd" not in details or not details["noise_sd"]:
+        known = details.get("noise_floor")
+        return None if known is None else float(known)
+    # Half the noise's half-width from its centre.
+    half_width = math.sqrt(2 * _dimensions(pca)) * _noise_sd(pca)
+    floor = float(details["noise_edge"]) - half_width / 2
+    if shares is None:
+        return floor
+    return float(_seen(pca).sum()) * floor / (1 + 2 * float(shares @ shares))
+
+
+def entry_errors(pca: Any) -> np.ndarray | None:
+    r"""Return the sd of the noise in every entry of the components, or None if it is unknown.
+
+    The components are eigenvectors of a matrix plus symmetric noise of off-diagonal sd tau. To
+    first order, component i gets ``tau z / (theta_i - theta_j)`` of eigenvector j, where z is a
+    standard normal number and theta are the eigenvalues. Of the eigenvectors that were left out
+    only the span is known, so each counts as a random direction in it.
+
+    Known for one noisy matrix whose spectrum was released. Not for private scales, which have a
+    noise of their own, nor for nested subspaces.
+    """
+    details = pca.privacy_.details
+    known = details.get("clip") in ("norm", "spherical") and {"spectrum", "noise_sd"} <= set(
+        details
+    )
+    if not known or "scale_" in vars(pca):
+        return None
+    components = np.asarray(pca.components_, dtype=float)
+    values, noise_sd = np.asarray(details["spectrum"], dtype=float), float(details["noise_sd"])
+    if details["clip"] == "spherical":  # of unit rows, whose number is the sum of the values
+        shares = values / values.sum()
+        values = _sign_values(shares)
+        tau = noise_sd / math.sqrt(2) / pca.n_samples_
+    else:
+        tau = noise_sd / math.sqrt(2) / _divisor(pca)
+    k, d = components.shape
+    outside = np.maximum(1 - np.sum(components**2, axis=0), 0.0) / max(d - k, 1)
+    gaps = np.abs(values[:k, None] - values)
+    turned = np.minimum(tau / np.maximum(gaps, tau), 1.0) ** 2 if tau else np.zeros_like(gaps)
+    turned[np.arange(k), np.arange(k)] = 0.0
+    return np.sqrt(turned[:, :k] @ components**2 + np.outer(turned[:, k:].sum(axis=1), outside))
+
+
+def _dimensions(pca: Any) -> int:
+    """Return the dimensions of the (last sub)space that the noisy matrix is of."""
+    return int(pca.privacy_.details.get("subspaces", [pca.n_features_in_])[-1])
+
+
+def _seen(pca: Any) -> np.ndarray:
+    """Return the variances along all of these dimensions."""
+    return np.asarray(pca.privacy_.details["spectrum"], dtype=float)[: _dimensions(pca)]
+
+
+def _shares(pca: Any) -> np.ndarray | None:
+    """Return their shares of what they add up to if rows were scaled to norm 1, else None."""
+    clip = pca.privacy_.details.get("clip")
+    if clip == "spherical" or (clip == "nested" and pca.privacy_.unit == "row"):
+        return _seen(pca) / _seen(pca).sum()
+    return None
+
+
+def _sign_values(shares: np.ndarray) -> np.ndarray:
+    """Eigenvalues of the sign covariance by shares of the variance, to second order."""
+    return shares - 2 * shares**2 + 2 * shares * float(shares @ shares)
+
+
+def _divisor(pca: Any) -> float:
+    """Return what the Gram matrix was divided by for the variances."""
+    return float(pca.singular_values_[0] ** 2 / pca.explained_variance_[0])
+
+
+def _noise_sd(pca: Any) -> float:
+    """Return the noise sd of a variance: that of the Gram matrix, divided as the variances are."""
+    return float(pca.privacy_.details["noise_sd"] / _divisor(pca))
