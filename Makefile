@@ -11,8 +11,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # One thread a process: the tests run in several processes already.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# What needs the extras dask and federated; without them these tests are left out.
+EXTRA_TESTS := tests/federated tests/cli/test_site.py tests/test_cluster.py tests/test_cluster_processes.py \
+	tests/test_import.py tests/test_documented.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint docs clean
+.PHONY: help demo test test-slow test-extras test-all lint docs docs-look clean
 
 help:
 	@echo 'make demo      private components of the digits data, into demo/'
@@ -20,6 +24,7 @@ help:
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make lint      style, types, and the layers of setup.cfg'
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
+	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
 	@echo 'make clean     remove the environment and what was built'
 
 demo: $(VENV)/.installed-plot,cli
@@ -31,7 +36,11 @@ test: $(VENV)/.installed-test
 test-slow: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
 
-test-all: test test-slow
+# What the other tests leave out where these extras are missing.
+test-extras: $(VENV)/.installed-test,dask,federated
+	$(ONE_THREAD) $(BIN)/pytest -n 2 $(EXTRA_TESTS)
+
+test-all: test test-slow test-extras
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -40,12 +49,16 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.installed-doc $(VENV)/.installed-test
-	$(BIN)/sphinx-build -W --keep-going -q -b html doc doc/_build/html
-	$(BIN)/sphinx-build -W --keep-going -q -b doctest doc doc/_build/doctest
+	rm -rf doc/api/generated
+	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -d doc/_build/trees -b html doc doc/_build/html
+	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -d doc/_build/trees -b doctest doc doc/_build/doctest
 	$(ONE_THREAD) $(BIN)/pytest -q --doctest-modules skdppca
 
+docs-look: docs
+	$(BIN)/python doc/look.py
+
 clean:
-	rm -rf $(VENV) build doc/_build *.egg-info
+	rm -rf $(VENV) build doc/_build doc/api/generated doc/api/backreferences doc/auto_* *.egg-info
 
 # A stamp a set of extras: installing again is skipped until pyproject.toml changes.
 $(VENV)/.installed-%: $(VENV)/pyvenv.cfg pyproject.toml

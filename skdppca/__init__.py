@@ -40,6 +40,7 @@ SUBMODULES = (
     "datasets",
     "decomposition",
     "exceptions",
+    "federated",
     "linalg",
     "maps",
     "mechanisms",
@@ -52,6 +53,7 @@ SUBMODULES = (
     "privacy",
     "private_data",
     "records",
+    "report",
     "statistics",
     "trials",
 )

@@ -1,5 +1,6 @@
-"""The box of an estimator in a notebook links to its page, once the pages are hosted."""
+"""Every public name has a page, and the box of an estimator in a notebook links to it."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from skdppca.model_selection import PrivateSearchCV
 from .estimators import ESTIMATORS, on_all_estimators
 
 ADDRESS = "https://docs.example"
-API = Path(__file__).parent.parent / "doc" / "api.rst"
+DOC = Path(__file__).parent.parent / "doc"
+LISTED = [
+    line.strip()
+    for page in (DOC / "api").glob("*.rst")
+    for line in page.read_text(encoding="utf-8").splitlines()
+    if line.startswith("   skdppca.")
+]
 
 
 class Mine(DPGauss):
@@ -46,7 +53,35 @@ def test_a_search_links_to_its_page(hosted):
     ],
 )
 def test_that_page_is_made(name):
-    assert f"   skdppca.{name}\n" in API.read_text(encoding="utf-8")
+    assert f"skdppca.{name}" in LISTED
+
+
+def public_names():
+    """What the build of the pages asks for, from `doc/_ext`."""
+    path = DOC / "_ext" / "public_names.py"
+    spec = importlib.util.spec_from_file_location("public_names", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not importlib.util.find_spec("cryptography"):  # of an extra
+        module.MODULES = tuple(name for name in module.MODULES if name != "skdppca.federated")
+    return module
+
+
+@pytest.mark.parametrize("names", [names for _, names in public_names().exported().values()])
+def test_every_public_name_is_listed(names):
+    assert not set(LISTED).isdisjoint(names)
+
+
+def test_a_class_lacks_what_is_not_described():
+    described = {"skdppca.maps.ProjectionMap", "skdppca.maps.ProjectionMap.clipped"}
+    lacking = public_names().missing(described)
+    assert "skdppca.maps.ProjectionMap.threshold" in lacking
+    assert "skdppca.maps.ProjectionMap.clipped" not in lacking
+    assert "skdppca.maps.projection_map" in lacking
+
+
+def test_the_pages_list_nothing_twice():
+    assert len(LISTED) == len(set(LISTED))
 
 
 @on_all_estimators

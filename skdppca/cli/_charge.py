@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..exceptions import LedgerError
+from ..exceptions import LedgerError, TableChangedError
 from ..privacy import PrivacyEvent, PrivacyLedger, Receipt
-from ._directory import Directory
+from ..report._directory import Directory
 from ._ended import Ended, status_of
 
 __all__ = ["Charged", "told"]
@@ -69,7 +69,7 @@ def _reason(error: Exception) -> str:
             return "out of memory (free some, or choose another --method or fewer columns)"
         case OSError():
             return error.strerror or str(error)
-        case LedgerError():
+        case LedgerError() | TableChangedError():
             return str(error)
     return f"a fault of skdppca ({type(error).__name__}), please report it"
 

@@ -9,22 +9,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scipy import sparse
-
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
 from ..privacy.charging import needs_no_accountant
+from ..private_data import Public
+from ..report import Context, ReleaseReport
+from ..report._directory import LOCK, MANIFEST, Directory, claimed
+from ..report._files import FILES
 from ._charge import Charged, told
-from ._directory import LOCK, MANIFEST, Directory, claimed
 from ._memory import check_memory
 from ._progress import progress
-from ._read import check_regular, read
+from ._read import ArrayRows, TableRows, check_regular, files_of, opened
 from ._rehearsal import rehearse
 from ._report import advice
 from ._text import has_controls
-from ._write import FILES, write
+from ._write import write
 
 __all__ = ["METHODS", "demo", "fit"]
 
@@ -50,10 +51,16 @@ def fit(options: argparse.Namespace) -> None:
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
             "leave --ledger out for components that are not private"
         )
-    check_regular(options.data)
+    files = files_of(options.data)
     if options.ledger is not None:
         check_regular(options.ledger)
-    _spare(options.out, options.data, options.ledger)
+    _spare(options.out, *files, options.ledger)
+    for folder in options.data:
+        if folder.is_dir() and options.out.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(
+                f"--out {options.out} lies in {folder}, whose files are the data; choose another "
+                "directory"
+            )
     with claimed(options.out, FILES, options.force) as directory, progress(4) as step:
         ledger = None if options.ledger is None else Charged(options.ledger)
         print(told(lambda: _release(options, unit, ledger, directory, step), ledger, directory))
@@ -64,7 +71,7 @@ def _release(
     unit: str,
     ledger: Charged | None,
     directory: Directory,
-    step: Callable[[str], None],
+    step: Callable[..., None],
 ) -> str:
     """Read, try all that could fail later, charge and fit, write, and say what was done."""
     pca = METHODS[options.method](
@@ -80,19 +87,32 @@ def _release(
         accountant=ledger,
     )
     step("reading")
-    may_miss = options.missing == "mean"
-    X, groups = read(options.data, options.groups, options.header, may_miss)
+    rows = opened(
+        options.data,
+        options.groups,
+        options.header,
+        options.missing == "mean",
+        options.columns,
+        options.drop,
+    )
     step("trying with made-up data")
-    _check_method(options, X, groups is not None)
-    names = [str(name) for name in getattr(X, "columns", _numbered(X.shape[1]))]
-    size = rehearse(names, unit, options.adjacency, options.pictures)
+    _check_method(options, rows)
+    names = rows.names
+    words = {
+        "title": options.title,
+        "context": context_of(options.context),
+        "pictures": options.pictures,
+    }
+    size = rehearse(names, unit, options.adjacency, **words)
     directory.reserve(size + _size(names, options.components))
     step("checking, charging and fitting")
-    pca.fit(X, groups=groups)
+    public = Public(len(names), options.adjacency, unit, rows.is_sparse)
+    rows.fit(pca, lambda number: step(_pass(number), stay=True), whole=bool(pca._beyond(public)))
     step("writing")
-    written, why = write(pca, directory, names, pictures=options.pictures)
-    lines = [str(pca.privacy_), _summary(pca), _where(options.out, written, why)]
-    return "\n".join([*lines, advice(pca.privacy_), *_units(pca, names)])
+    report = ReleaseReport(pca, feature_names=names, **words)
+    written = write(report, directory)
+    lines = [str(pca.privacy_), _summary(pca), _where(options.out, written, report.no_pictures)]
+    return "\n".join([*lines, advice([pca.privacy_]), *_units(pca, names)])
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -107,7 +127,14 @@ def demo(options: argparse.Namespace) -> None:
         with needs_no_accountant():  # these data are public
             pca.fit(digits.data)
         step("writing")
-        written, why = write(pca, directory, digits.feature_names, DIGIT_SHAPE, options.pictures)
+        report = ReleaseReport(
+            pca,
+            title="The digits of scikit-learn",
+            feature_names=digits.feature_names,
+            image_shape=DIGIT_SHAPE,
+            pictures=options.pictures,
+        )
+        written = write(report, directory)
     print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
     print(pca.privacy_)
     print(_summary(pca))
@@ -116,7 +143,32 @@ def demo(options: argparse.Namespace) -> None:
         f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
         f"the\nvariance that as many components without privacy do.\n"
     )
-    print(_where(options.out, written, why))
+    print(_where(options.out, written, report.no_pictures))
+
+
+def context_of(path: Path | None) -> Context | None:
+    """What a file declares about a release.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, ImportError
+    """
+    if path is None:
+        return None
+    try:
+        import yaml
+    except ImportError:
+        raise ImportError("--context needs PyYAML; pip install 'skdppca[report]'") from None
+    wrong: str | None = None
+    try:
+        return Context.from_dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except yaml.YAMLError:
+        wrong = "is no YAML"
+    except UnicodeError:
+        wrong = "is not in UTF-8"
+    except (TypeError, ValueError) as error:
+        wrong = f"declares what a report has no place for: {error}"
+    raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
 
 
 def _unit(groups: str | None, name: str | None) -> str:
@@ -135,15 +187,16 @@ def _unit(groups: str | None, name: str | None) -> str:
     return unit
 
 
-def _check_method(options: argparse.Namespace, X: Any, grouped: bool) -> None:
+def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> None:
     """Refuse a method that cannot choose the components, or that this machine cannot hold."""
+    n_features, grouped = rows.n_features, options.groups is not None
     count = options.components if isinstance(options.components, int) else None
     named = {method.command: name for name, method in REGISTRY.items()}
     name = (
         named.get(options.method)
         or choose(
-            X.shape[1],
-            is_sparse=sparse.issparse(X),
+            n_features,
+            is_sparse=rows.is_sparse,
             grouped=grouped,
             sees_spectrum=count is None,
             may_miss=options.missing == "mean",
@@ -155,7 +208,7 @@ def _check_method(options: argparse.Namespace, X: Any, grouped: bool) -> None:
             f"{name} sees no spectrum to choose a number of components by; give one with "
             "--components K"
         )
-    check_memory(name, X.shape[1], count or 1, grouped)
+    check_memory(name, n_features, count or 1, grouped)
 
 
 def _size(names: list[str], count: Any) -> int:
@@ -199,8 +252,9 @@ def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
     ]
 
 
-def _numbered(n_features: int) -> list[str]:
-    return [f"x{i}" for i in range(n_features)]
+def _pass(number: int) -> str:
+    """How many passes a fit takes follows from what it has released."""
+    return f"pass {number} over the files" if number else "checking the files"
 
 
 def _where(out: Path, written: list[str], why: str) -> str:

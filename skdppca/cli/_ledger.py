@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from ..planner.text import aligned
 from ..privacy import Entry, ExternalReceipt, PrivacyLedger, Statement, epsilon_of_event
+from ..report import verify as verify_release
 from ._ended import Ended, status_of
 from ._text import printable
-from ._verify import examine
 
 __all__ = ["charge", "create", "show", "verify"]
 
@@ -87,7 +87,7 @@ def verify(options: argparse.Namespace) -> int:
         )
     passed = True
     for path in options.report:
-        examined = examine(path, ledger)
+        examined = verify_release(path, ledger=ledger)
         print(f"{path}:\n{examined}")
         passed = passed and examined.passed
     return 0 if passed else 1

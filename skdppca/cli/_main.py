@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import math
 import os
@@ -169,7 +170,21 @@ def _add_demo(command: argparse.ArgumentParser) -> None:
 def _add_fit(command: argparse.ArgumentParser) -> None:
     from ._fit import METHODS, fit
 
-    command.add_argument("data", type=Path, metavar="DATA", help=".csv, .parquet, .npy or .npz")
+    command.add_argument(
+        "data",
+        type=Path,
+        nargs="+",
+        metavar="DATA",
+        help="a file of any size, several files of one table, or a folder of them: .csv, .parquet, "
+        ".feather or .arrow; or one .npy or .npz",
+    )
+    chosen = command.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--columns", type=_names, metavar="A,B", help="the features (default: all columns)"
+    )
+    chosen.add_argument(
+        "--drop", type=_names, default=[], metavar="A,B", help="columns that are no features"
+    )
     command.add_argument(
         "--method",
         type=_method,
@@ -206,7 +221,9 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         help="what an empty cell is: an error (default), or an entry to fill with the private mean",
     )
     command.add_argument(
-        "--groups", metavar="COLUMN", help="whose row it is, as text: protects all rows of one"
+        "--groups",
+        metavar="COLUMN",
+        help="whose row it is, as text: protects all rows of one; the table is sorted by it",
     )
     command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
@@ -214,6 +231,13 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         "--header",
         action=argparse.BooleanOptionalAction,
         help="whether the first line of a .csv has names (default: yes, if all look like names)",
+    )
+    command.add_argument("--title", metavar="TEXT", help="public title of the report")
+    command.add_argument(
+        "--context",
+        type=Path,
+        metavar="FILE",
+        help="what you declare about the release: YAML or JSON, as skdppca.report.Context takes it",
     )
     _add_output(command)
     command.set_defaults(run=fit)
@@ -373,12 +397,70 @@ def _add_release(command: argparse.ArgumentParser) -> None:
     command.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
 
 
+def _add_site(command: argparse.ArgumentParser) -> None:
+    from ._site import approve, init, key, run, show, void
+
+    actions = command.add_subparsers(required=True, metavar="ACTION")
+    keys = actions.add_parser("key", help="make a folder with this site's keys")
+    keys.set_defaults(run=key)
+    start = actions.add_parser("init", help="write down what this site agrees to")
+    start.add_argument("--study", type=Path, required=True, metavar="FILE", help="of all sites")
+    start.add_argument("--name", required=True, help="of this site, as the study calls it")
+    start.add_argument("--table", type=Path, required=True, metavar="FILE", help="this site's data")
+    start.add_argument("--groups", metavar="COLUMN", help="whose row it is, if the unit is no row")
+    start.add_argument(
+        "--analyst", nargs="+", required=True, metavar="KEY", help="public keys of who may ask"
+    )
+    start.add_argument("--ledger", type=Path, metavar="FILE", help="that there is already")
+    start.add_argument("--epsilon", type=_number, help="budget of a new ledger, with --delta")
+    start.add_argument("--delta", type=_number, help="well below 1 / records")
+    start.add_argument("--max-epsilon", type=_number, help="of one run (default: the budget)")
+    start.add_argument("--max-delta", type=_number, help="of one run (default: that of the budget)")
+    start.add_argument(
+        "--statistics", nargs="+", metavar="KIND", help="what may be asked for (default: all)"
+    )
+    start.add_argument(
+        "--min-sites", type=int, default=3, help="take part with so many, this one counted"
+    )
+    start.add_argument(
+        "--max-colluders", type=int, default=1, help="so many may work together against this one"
+    )
+    start.add_argument(
+        "--approve-all", action="store_true", help="agree to plans without asking a person"
+    )
+    start.set_defaults(run=init)
+    serving = actions.add_parser("run", help="answer questions until Ctrl-C")
+    serving.add_argument("--server", required=True, metavar="HOST:PORT")
+    serving.add_argument(
+        "--root-certificates", type=Path, metavar="FILE", help="that may vouch for the server"
+    )
+    serving.set_defaults(run=run)
+    showing = actions.add_parser("show", help="plans that wait, and what was asked and charged")
+    showing.set_defaults(run=show)
+    agreement = actions.add_parser("approve", help="agree to a plan that waits")
+    agreement.set_defaults(run=approve)
+    ending = actions.add_parser("void", help="end open runs, after a backup was put back")
+    ending.set_defaults(run=void)
+    for action in (keys, start, serving, showing, agreement, ending):
+        action.add_argument("directory", type=Path, metavar="DIR", help="of this site")
+    agreement.add_argument("digest", metavar="DIGEST", help="of the plan, as `show` prints it")
+
+
 def _add_verify(command: argparse.ArgumentParser) -> None:
     from ._verify import verify_release
 
     _add_release(command)
     command.add_argument(
         "--ledger", type=Path, metavar="FILE", help="that must have the charge and the release"
+    )
+    command.add_argument(
+        "--head", metavar="HEX", help="a head of the ledger that was kept where its owner is not"
+    )
+    command.add_argument(
+        "--signer",
+        type=Path,
+        metavar="KEY",
+        help="the SSH public key of who signed MANIFEST.json (ssh-keygen -Y sign -n skdppca)",
     )
     command.set_defaults(run=verify_release)
 
@@ -391,8 +473,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "sample": ("draw synthetic rows from a release, at no privacy cost", _add_sample),
     "ledger": ("a file that holds a budget and its charges", _add_ledger),
     "report": ("say in words what a fit released", _add_report),
+    "site": ("one site of a study of several that share no row", _add_site),
     "verify": (
-        "whether a report, its files and a ledger agree; 1 if something differs",
+        "whether a report, its files, a ledger and a signature agree; 1 if something differs",
         _add_verify,
     ),
 }
@@ -415,6 +498,14 @@ def _number(text: str) -> float:
     if math.isnan(number) or (math.isinf(number) and "inf" not in text.lower()):
         raise argparse.ArgumentTypeError(f"{text} is no finite number; write one such as 0.5")
     return number
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between them; one that has a comma itself is in double quotes."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
+    return names
 
 
 def _components(text: str) -> int | float | str:

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from .. import plotting
 from ..decomposition import METHODS
 from ..planner import Plan, plan
+from ..plotting import PlanDisplay
 from ..plotting._common import figure
 from ._pictures import check_picture, save, settings
 from ._progress import moving
@@ -69,5 +69,5 @@ def _draw(found: Plan, over: str, path: Path, tell: Callable[[str, float], None]
     plans = found.along(along, lambda method, share: tell(f"drawing {method}", share))
     with settings():
         canvas = figure(7.2, 4.4)
-        plotting.plan(found, along, canvas.subplots(), plans=plans)
+        PlanDisplay.from_plan(found, over=along, plans=plans, ax=canvas.subplots())
         save(canvas, path)

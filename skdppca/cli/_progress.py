@@ -17,15 +17,22 @@ LEAST_STEP = 0.01
 
 
 @contextmanager
-def progress(steps: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that announces the next of `steps` steps.
+def progress(steps: int) -> Iterator[Callable[..., None]]:
+    """Yield a function that announces the next of `steps` steps, or with ``stay=True`` renames one.
 
     The bar never moves within a step, because the progress of a pass would reveal the number of
     rows. Without a terminal, or without rich, there is no bar.
     """
-    done = iter(range(steps))
+    begun = -1
+
     with moving() as tell:
-        yield lambda name: tell(name, next(done) / steps)
+
+        def step(name: str, stay: bool = False) -> None:
+            nonlocal begun
+            begun += not stay
+            tell(name, begun / steps)
+
+        yield step
 
 
 @contextmanager

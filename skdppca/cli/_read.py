@@ -1,57 +1,145 @@
-"""Read tables from files. Errors name columns, and never quote a cell or count rows."""
+"""Open tables that are in files. Errors name columns, and never quote a cell or count rows."""
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from .._text import listed
+from ..decomposition import BasePrivatePCA
+from ..privacy.charging import check_accounted
 from ._text import has_controls
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.dataset as ds
 
-__all__ = ["check_regular", "read"]
+__all__ = ["ArrayRows", "TableRows", "check_regular", "files_of", "opened", "read"]
 
 T = TypeVar("T")
-
-# Most columns that an error lists.
-MAX_LISTED = 8
 
 # Names of columns that identify rows or people: id, patient_id, patientID.
 LABEL = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
-# Texts that pandas reads as a boolean.
-BOOLEANS = ("true", "false")
+# Texts of a .csv that are read as truths, and that are no names of columns.
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
+
+# Kinds of tables, as pyarrow calls them, and what a file of each kind is.
+TABLES = {".csv": "csv", ".parquet": "parquet", ".feather": "ipc", ".arrow": "ipc"}
+WHAT = {
+    ".csv": "a table in UTF-8 with a comma between cells and as many cells in every line",
+    ".parquet": "a table that Parquet can read",
+    ".feather": "a table that Arrow can read",
+    ".arrow": "a table that Arrow can read",
+}
+
+# Bytes of a .csv that are read at a time; a line of so many bytes a cell fits in.
+BLOCK_BYTES, CELL_BYTES = 2**20, 2**8
 
 
 class Unusable(ValueError):
     """The file cannot be used. The message quotes nothing of it but names of columns."""
 
 
-def read(
-    path: Path,
-    groups: str | None = None,
-    header: bool | None = None,
-    may_miss: bool = False,
-) -> tuple[Any, Any]:
-    """Read the rows to fit on, and the group of every row.
+@dataclass(frozen=True)
+class ArrayRows:
+    """Rows without names, in memory or mapped into it.
 
     Parameters
     ----------
-    path : Path
-        A ``.csv`` or ``.parquet`` table, a ``.npy`` array (mapped, not loaded), or a ``.npz`` with
-        one array or one sparse matrix.
+    X : ndarray, memmap or sparse matrix
+    """
+
+    X: Any
+
+    @property
+    def n_features(self) -> int:
+        """How many columns."""
+        return int(self.X.shape[1])
+
+    @property
+    def names(self) -> list[str]:
+        """x0, x1, ..."""
+        return _numbered(self.n_features)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether entries that are 0 are not held."""
+        return bool(sparse.issparse(self.X))
+
+    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
+        """Fit; nothing is told of passes over rows that are in memory."""
+        pca.fit(self.X)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Named columns of files, which are read batch by batch.
+
+    Parameters
+    ----------
+    files : list of Path
+        Of one kind.
+    dataset : pyarrow.dataset.Dataset
+        The features, and the groups.
+    groups : str or None
+        The column that holds each row's group.
+    """
+
+    files: list[Path]
+    dataset: ds.Dataset
+    groups: str | None
+
+    is_sparse: ClassVar[bool] = False
+
+    @property
+    def n_features(self) -> int:
+        """How many columns are features."""
+        return len(self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the features."""
+        return [name for name in self.dataset.schema.names if name != self.groups]
+
+    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
+        """Fit in passes over the files, or on rows that are loaded as a whole."""
+        from ._files import TableOfFiles
+
+        check_accounted(pca.accountant, pca.epsilon, pca.delta, pca.random_state)
+        pca._fit(lambda seen: TableOfFiles(seen, self, tell, whole))
+
+
+def opened(
+    paths: Sequence[Path],
+    groups: str | None = None,
+    header: bool | None = None,
+    may_miss: bool = False,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+) -> ArrayRows | TableRows:
+    """Open the rows to fit on. Those of tables are not read yet, but for types in a ``.csv``.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of one table, or folders of them: ``.csv``, ``.parquet``, ``.feather`` or ``.arrow``.
+        Or a single ``.npy`` array (mapped, not loaded), or ``.npz`` with one array or one sparse
+        matrix.
     groups : str, optional
         The column that holds each row's group; it is not a feature.
     header : bool, optional
@@ -59,19 +147,59 @@ def read(
         cell of it looks like a name, and otherwise the file is refused.
     may_miss : bool
         Whether features may have empty cells, which are NaN then.
-
-    Returns
-    -------
-    X : DataFrame, ndarray, memmap or sparse matrix
-    groups : ndarray or None
+    columns : sequence of str, optional
+        The features, in this order. By default all columns but `drop`.
+    drop : sequence of str
+        Columns that are no features.
 
     Raises
     ------
     Unusable, ImportError
-        If the file cannot be used; the message says what to do.
+        If the files cannot be used; the message says what to do.
     """
-    check_regular(path)
-    return _replacing_errors(path, "a table", lambda: _table(path, groups, header, may_miss))
+    files = files_of(paths)
+    kinds = sorted({file.suffix.lower() for file in files})
+    if len(kinds) > 1:
+        raise Unusable(f"the files are of several kinds ({', '.join(kinds)}); give files of one")
+    if kinds[0] in TABLES:
+        return _replacing_errors(
+            files[0], WHAT[kinds[0]], lambda: _table(files, groups, header, columns, drop)
+        )
+    path = files[0]
+    if kinds[0] not in (".npy", ".npz"):
+        raise Unusable(
+            f"{path} is of no known kind; give .csv, .parquet, .feather, .arrow, .npy or .npz files"
+        )
+    if len(files) > 1:
+        raise Unusable(f"{kinds[0]} files are read one at a time; give one, or .parquet files")
+    for option, value in (("--groups", groups), ("--columns", columns), ("--drop", drop or None)):
+        if value is not None:
+            raise Unusable(
+                f"{option} needs a table with named columns, and {path.name} has none; give a .csv "
+                "or .parquet file"
+            )
+    return _replacing_errors(path, "a table", lambda: ArrayRows(_finite(path, may_miss)))
+
+
+def read(
+    path: Path,
+    groups: str | None = None,
+    may_miss: bool = False,
+    columns: Sequence[str] | None = None,
+) -> tuple[Any, Any]:
+    """Read all rows into memory, and the group of every row as a number, or None.
+
+    Raises
+    ------
+    Unusable, ImportError
+        As `opened`.
+    """
+    rows = opened([path], groups, None, may_miss, columns)
+    if isinstance(rows, ArrayRows):
+        return rows.X, None
+    from ._files import loaded
+
+    return loaded(rows, may_miss)
 
 
 def check_regular(path: Path) -> None:
@@ -82,102 +210,297 @@ def check_regular(path: Path) -> None:
         raise Unusable(f"{path} is a pipe or a device; save what it gives to a file, and give that")
 
 
-def _table(path: Path, groups: str | None, header: bool | None, may_miss: bool) -> tuple[Any, Any]:
-    kind = path.suffix.lower()
-    X: Any
-    labels = None
-    if kind in (".csv", ".parquet"):
-        X, labels = _split(path, _frame(path, groups, header), groups, may_miss)
-    elif kind not in (".npy", ".npz"):
-        raise Unusable(f"{path} is of no known kind; give a .csv, .parquet, .npy or .npz file")
-    elif groups is not None:
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files in their order; those of a folder, and of folders in it, by name.
+
+    What is hidden in a folder, or begins with an underscore, is not one of its tables.
+    """
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(_inside(path)) if os.path.isdir(path) else [path]
+        if not inside:
+            raise Unusable(f"{path} is a directory without files; give one with files of a table")
+        files += inside
+    for file in files:
+        check_regular(file)
+        _replacing_errors(file, "a file", partial(_touch, file))
+    return files
+
+
+def _touch(file: Path) -> None:
+    """Raise what reading would."""
+    file.open("rb").close()
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if not path.is_dir() and not any(part.startswith((".", "_")) for part in parts):
+            yield path
+
+
+def _table(
+    files: list[Path],
+    groups: str | None,
+    header: bool | None,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> TableRows:
+    _check_installed(files[0])
+    import pyarrow as pa
+
+    is_csv = files[0].suffix.lower() == ".csv"
+    found = _Csv.open(files, header, groups) if is_csv else _Typed.open(files)
+    features = _features(files[0], list(found.types), groups, columns, drop)
+    _check_labels(files[0], features)
+    wrong = [name for name in features if not found.is_number(name)]
+    if wrong:
         raise Unusable(
-            f"--groups {groups} needs a table with named columns, and {path.name} has none; "
-            "give a .csv or .parquet file"
+            f"{files[0].name}: not numeric: {listed(wrong)}; leave such columns out with --drop, "
+            "or encode them as numbers, by rules that do not look at the data; a column that says "
+            "whose row it is belongs to --groups"
         )
-    else:
-        X = _array(path) if kind == ".npy" else _archive(path)
-    _check_finite(path, X, may_miss)
-    return X, labels
+    chosen = [*features, *([] if groups is None else [groups])]
+    schema = pa.schema([(name, found.types[name]) for name in chosen])
+    return TableRows(files, found.dataset(schema), groups)
 
 
-def _frame(path: Path, groups: str | None, header: bool | None) -> pd.DataFrame:
-    pandas = _pandas(path)
-    if path.suffix.lower() == ".parquet":
-        what = "a table that Parquet can read"
-        frame = _replacing_errors(path, what, lambda: pandas.read_parquet(path))
-        frame.columns = [str(name) for name in frame.columns]
-        _check_numeric(path, frame)
-        _check_names(path, list(frame.columns))
-        return frame
-    what = "a table in UTF-8 with a comma between cells and as many cells in every line"
-    first, frame = _replacing_errors(path, what, lambda: _parse(pandas, path, groups, header))
-    _check_numeric(path, frame)
-    if header is False:
-        frame.columns = _numbered(len(first))
-    else:
-        _check_header(path, first, header)
-    return frame
+def _features(
+    path: Path,
+    names: list[str],
+    groups: str | None,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> list[str]:
+    """The names of the features, in their order."""
+    given = {"--groups": [groups] if groups is not None else []}
+    for option, asked in (given | {"--columns": columns or [], "--drop": drop}).items():
+        for name in asked:
+            if name not in names:
+                raise Unusable(
+                    f"{option} {name}: {path.name} has no such column; it has {listed(names)}"
+                )
+    features = [
+        name for name in (columns or names) if name != groups and (columns or name not in drop)
+    ]
+    if len({*features}) < len(features):
+        raise Unusable("--columns has a name twice; give each once")
+    if not features:
+        raise Unusable(f"{path.name}: no column is left as a feature; give at least one")
+    return features
 
 
-def _parse(
-    pandas: ModuleType, path: Path, groups: str | None, header: bool | None
-) -> tuple[pd.Series, pd.DataFrame]:
-    """Return the first line of a .csv as text, and its table."""
-    # pandas would cut a line that is longer than the first, and only warn of it.
-    warnings.simplefilter("error", pandas.errors.ParserWarning)
-    first = pandas.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
-    headless = header is False
-    names = _numbered(len(first)) if headless else list(first)
-    # Groups are read as text. If they were read as numbers where possible, one record could
-    # decide which groups of other records are equal ("1" and "01").
-    texts = (
-        [names.index(groups) if headless else groups]
-        if groups is not None and groups in names
-        else []
-    )
-    frame = pandas.read_csv(
-        path,
-        header=None if headless else 0,
-        index_col=False,
-        low_memory=False,
-        dtype=dict.fromkeys(texts, str),
-    )
-    return first, frame
+@dataclass(frozen=True)
+class _Typed:
+    """Files that state the types of their columns."""
+
+    files: list[Path]
+    kind: str
+    types: dict[str, pa.DataType]
+
+    @classmethod
+    def open(cls, files: list[Path]) -> _Typed:
+        import pyarrow.dataset as ds
+
+        from ..decomposition.file_table import index_columns
+
+        kind = TABLES[files[0].suffix.lower()]
+        types: dict[str, Any] = {}
+        for file in files:
+            table = partial(ds.dataset, [str(file)], format=kind)
+            schema = _replacing_errors(file, WHAT[file.suffix.lower()], table).schema
+            index = index_columns(schema)
+            names = [name for name in schema.names if name not in index]
+            _check_names(file, names)
+            _check_same(files[0], file, sorted(types), sorted(names))
+            for name in names:
+                types[name] = _common(types.get(name), schema.field(name).type)
+        found = cls(files, kind, types)
+        if not types:
+            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
+        if not any(map(found.is_number, types)):
+            raise _textual(files[0])
+        return found
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds real numbers, by its type."""
+        from ..records.files import is_number
+
+        return self.types[name] is not None and is_number(self.types[name])
+
+    def dataset(self, schema: pa.Schema) -> ds.Dataset:
+        """Some columns of all files."""
+        import pyarrow.dataset as ds
+
+        return ds.dataset([str(file) for file in self.files], schema=schema, format=self.kind)
+
+
+@dataclass(frozen=True)
+class _Csv:
+    """Files of text, whose cells are read one by one: none decides how another is read."""
+
+    files: list[Path]
+    skipped: int
+    types: dict[str, pa.DataType]
+
+    @classmethod
+    def open(cls, files: list[Path], header: bool | None, groups: str | None) -> _Csv:
+        import pyarrow as pa
+
+        heads = [
+            _replacing_errors(file, WHAT[".csv"], partial(_first_line, file)) for file in files
+        ]
+        first, lines = heads[0]
+        names = _numbered(len(first)) if header is False else first
+        if len({*names}) < len(names):  # none is quoted before there is a column of numbers
+            places = _numbered(len(names))
+        else:
+            places = names
+        texts = cls(files, 0 if header is False else lines, dict.fromkeys(places, pa.string()))
+        kinds = texts._kinds({groups})
+        if kinds is None:
+            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
+        if not any(kind is not None for kind in kinds.values()):
+            raise _textual(files[0])
+        if header is not False:
+            _check_header(files[0], first, header)
+        for file, (other, _) in zip(files, heads, strict=True):
+            _check_same(files[0], file, first, other if header is not False else first)
+        # Groups are text. If they were read as numbers where possible, one record could decide
+        # which groups of other records are equal ("1" and "01").
+        types = {name: pa.string() if name == groups else kinds[name] for name in names}
+        return cls(files, texts.skipped, types)
+
+    def is_number(self, name: str) -> bool:
+        """Whether every cell of a column is a number, a truth or empty."""
+        return self.types[name] is not None
+
+    def dataset(self, schema: pa.Schema) -> ds.Dataset:
+        """Some columns of all files."""
+        import pyarrow.csv
+        import pyarrow.dataset as ds
+
+        block = max(BLOCK_BYTES, CELL_BYTES * len(self.types))
+        form = ds.CsvFileFormat(
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(self.types), skip_rows=self.skipped, block_size=block
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                strings_can_be_null=True, true_values=list(TRUE), false_values=list(FALSE)
+            ),
+        )
+        return ds.dataset([str(file) for file in self.files], schema=schema, format=form)
+
+    def _kinds(self, texts: set[str | None]) -> dict[str, pa.DataType | None] | None:
+        """What the cells of every column are: numbers, truths, or neither; None without rows.
+
+        Parameters
+        ----------
+        texts : set of str
+            Columns that are text, and not looked at.
+        """
+        import pyarrow as pa
+
+        schema = pa.schema(list(self.types.items()))
+        names = [name for name in self.types if name not in texts]
+        numbers, truths, n_rows = {*names}, {*names}, 0
+        for fragment in self.dataset(schema).get_fragments():
+            batches = fragment.scanner(
+                schema=schema, columns=names, batch_readahead=2, fragment_readahead=1
+            ).to_batches()
+            for batch in batches:
+                n_rows += len(batch)
+                numbers = {name for name in numbers if _are_numbers(batch.column(name))}
+                truths = {name for name in truths if _are_truths(batch.column(name))}
+        if not n_rows:
+            return None
+        kinds = dict.fromkeys(self.types)
+        kinds |= dict.fromkeys(truths, pa.bool_())
+        return kinds | dict.fromkeys(numbers, pa.float64())
+
+
+def _are_numbers(cells: pa.Array) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        pc.utf8_trim(cells, " \t").cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _are_truths(cells: pa.Array) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pc.is_in(cells.drop_null(), pa.array([*TRUE, *FALSE]))
+    return bool(pc.all(known, min_count=0).as_py())
+
+
+def _first_line(path: Path) -> tuple[list[str], int]:
+    """The cells of the first line that is not empty, and the number of that line."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        for cells in reader:
+            if cells:
+                return cells, reader.line_num
+    raise Unusable(f"{path} is not {WHAT['.csv']}; save it anew")
 
 
 def _numbered(count: int) -> list[str]:
     return [f"x{i}" for i in range(count)]
 
 
-def _check_header(path: Path, first: pd.Series, header: bool | None) -> None:
+def _common(one: Any, other: Any) -> Any:
+    """The type of a column of several files; None if one has text and another one numbers."""
+    import pyarrow as pa
+
+    from ..records.files import is_label, is_number
+
+    if one is None or one == other:
+        return other
+    if pa.types.is_integer(one) and pa.types.is_integer(other):
+        return pa.int64()
+    if is_number(one) and is_number(other):
+        return pa.float64()
+    text = is_label(one) and is_label(other) and not (is_number(one) or is_number(other))
+    return pa.string() if text else pa.null()
+
+
+def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
+    if names and list(names) != list(others):
+        raise Unusable(
+            f"{file.name} has other columns than {first.name}; give files of one table, with the "
+            "same columns"
+        )
+
+
+def _textual(path: Path) -> Unusable:
+    """A table of text, no name of which may be quoted: its first line may be a record."""
+    return Unusable(
+        f"{path.name} has no numeric column; give numbers, with a comma between cells and a "
+        "point before decimals"
+    )
+
+
+def _check_header(path: Path, first: list[str], header: bool | None) -> None:
     """Refuse a first line that may be a record, without quoting it."""
-    if header is None and not all(_is_name(text) for text in first.dropna()):
+    unnamed = [i for i, text in enumerate(first) if text.strip().lower() in PLACEHOLDERS]
+    if header is None and not all(
+        _is_name(text) for i, text in enumerate(first) if i not in unnamed
+    ):
         raise Unusable(
             f"{path.name} has numbers, or what is no name, in its first line, which may be a "
             "record and not the columns' names; pass --header if they are names, or --no-header"
         )
-    unnamed = np.flatnonzero(first.isna())
-    if len(unnamed):
+    if unnamed:
         raise Unusable(
             f"{path.name} has no name for column {unnamed[0] + 1}; name it, or leave it out if it "
             "is only an index (pandas: to_csv(index=False))"
         )
-    _check_names(path, list(first))
-
-
-def _check_numeric(path: Path, frame: pd.DataFrame) -> None:
-    """Refuse a table of text before any name is quoted: its first line may be a record."""
-    _check_size(path, frame)
-    if not any(map(_is_numeric, frame.dtypes)):
-        raise Unusable(
-            f"{path.name} has no numeric column; give numbers, with a comma between cells and a "
-            "point before decimals"
-        )
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "O") in "biuf"
+    _check_names(path, first)
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -192,53 +515,6 @@ def _check_names(path: Path, names: list[str]) -> None:
         raise Unusable(f"{path.name} has two columns {twice[0]!r}; give every one its own name")
 
 
-def _split(
-    path: Path, frame: pd.DataFrame, groups: str | None, may_miss: bool
-) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return the features as floating-point columns, and the column of the groups."""
-    if groups is not None and groups not in frame.columns:
-        raise Unusable(
-            f"--groups {groups}: {path.name} has no such column; it has {_listed(frame.columns)}"
-        )
-    _check_labels(path, [name for name in frame.columns if name != groups])
-    holed = [name for name in frame.columns if name != groups and _holds_booleans(frame[name])]
-    frame = frame.astype(dict.fromkeys(holed, "boolean"))
-    text = [
-        name
-        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
-        if not _is_numeric(dtype) and name != groups
-    ]
-    if text:
-        raise Unusable(
-            f"{path.name}: not numeric: {_listed(text)}; drop such columns or encode them as "
-            "numbers, by rules that do not look at the data; a column that says whose row it is "
-            "belongs to --groups"
-        )
-    if groups is not None and frame[groups].isna().any():
-        raise Unusable(
-            f"{path.name}: missing values in {groups!r}, which says whose row it is; give every "
-            "row its group"
-        )
-    labels = None if groups is None else frame[groups].to_numpy()
-    features = frame.drop(columns=[] if groups is None else [groups])
-    missing = [name for name in features.columns if features[name].isna().any()]
-    if missing and not may_miss:
-        raise Unusable(
-            f"{path.name}: missing values in {_listed(missing)}; pass --missing mean to fill them "
-            "with the private mean, or drop such columns or rows, or fill in public constants (a "
-            "mean of the same data would void the guarantee)"
-        )
-    single = all(str(dtype).lower() == "float32" for dtype in features.dtypes)
-    return features.astype(np.float32 if single else np.float64), labels
-
-
-def _holds_booleans(column: pd.Series) -> bool:
-    """Whether it has booleans and empty cells only, which pandas reads as objects."""
-    if column.dtype != object:
-        return False
-    return all(isinstance(value, bool) for value in column.dropna())
-
-
 def _check_labels(path: Path, names: list[str]) -> None:
     """Refuse an identifier among the features: it may be the column for `--groups`.
 
@@ -248,8 +524,15 @@ def _check_labels(path: Path, names: list[str]) -> None:
     if labels:
         raise Unusable(
             f"{path.name}: by its name {labels[0]!r} is a label and no feature; if it says whose "
-            f"row it is, pass --groups {labels[0]}; else leave it out, or give it another name"
+            f"row it is, pass --groups {labels[0]}; else pass --drop {labels[0]}, or give it "
+            "another name"
         )
+
+
+def _finite(path: Path, may_miss: bool) -> Any:
+    X = _array(path) if path.suffix.lower() == ".npy" else _archive(path)
+    _check_finite(path, X, may_miss)
+    return X
 
 
 def _array(path: Path) -> np.ndarray:
@@ -264,7 +547,7 @@ def _archive(path: Path) -> Any:
     what = "an archive that numpy.savez or scipy.sparse.save_npz wrote"
     names, array = _replacing_errors(path, what, lambda: _unpack(path))
     if array is None:
-        held = _listed(names) if names else "nothing"
+        held = listed(names) if names else "nothing"
         raise Unusable(f"{path.name} holds {held}; save the one array to fit on alone")
     return _check_table(path, array)
 
@@ -290,13 +573,9 @@ def _check_table(path: Path, array: Any) -> Any:
     return array
 
 
-def _check_size(path: Path, X: Any) -> None:
+def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
     if 0 in X.shape:
         raise Unusable(f"{path.name} is empty; give at least one row and one feature")
-
-
-def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
-    _check_size(path, X)
     finite = True
     try:
         with np.errstate(all="ignore"):  # a warning would reveal that there are large numbers
@@ -330,7 +609,8 @@ def _replacing_errors(path: Path, what: str, reader: Callable[[], T]) -> T:
         raise
     except MemoryError:
         refused = (
-            f"{path} does not fit into memory; give the data as .npy, which is read piece by piece"
+            f"{path} does not fit into memory; give the data as .npy or .parquet, which are read "
+            "piece by piece"
         )
     except Exception as error:
         refused = f"{path} is not {what}; save it anew"
@@ -339,18 +619,17 @@ def _replacing_errors(path: Path, what: str, reader: Callable[[], T]) -> T:
     raise Unusable(refused)
 
 
-def _pandas(path: Path) -> ModuleType:
+def _check_installed(path: Path) -> None:
     try:
-        import pandas
-
-        if path.suffix.lower() == ".parquet":
-            import pyarrow  # noqa: F401
-    except ImportError as error:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        missing = True
+    else:
+        missing = False
+    if missing:
         raise ImportError(
-            f"{path.suffix} files need pandas and pyarrow, which are not all installed; "
-            "pip install 'skdppca[cli]'"
-        ) from error
-    return pandas
+            f"{path.suffix} files need pyarrow, which is not installed; pip install 'skdppca[cli]'"
+        )
 
 
 def _is_name(text: str) -> bool:
@@ -362,10 +641,6 @@ def _is_name(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return (text[:1].isalpha() or text[:1] == "_") and text.lower() not in BOOLEANS
+        named = text[:1].isalpha() or text[:1] == "_"
+        return named and text not in (*TRUE, *FALSE) and text.lower() not in ("true", "false")
     return False
-
-
-def _listed(names: Any) -> str:
-    shown = ", ".join(repr(str(name)) for name in list(names)[:MAX_LISTED])
-    return shown + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")

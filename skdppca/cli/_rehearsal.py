@@ -9,8 +9,7 @@ import numpy as np
 
 from ..decomposition import DPGauss
 from ..privacy import PrivacyAccountant
-from ._pictures import draw
-from ._write import files
+from ..report import Context, ReleaseReport
 
 __all__ = ["rehearse"]
 
@@ -21,7 +20,15 @@ MADE_UP = 8
 LONGEST = 200
 
 
-def rehearse(names: Sequence[str], unit: str, adjacency: str, pictures: bool) -> int:
+def rehearse(
+    names: Sequence[str],
+    unit: str,
+    adjacency: str,
+    *,
+    title: str | None = None,
+    context: Context | None = None,
+    pictures: bool = True,
+) -> int:
     """Write a made-up release to memory, by the code that writes the real one.
 
     Returns
@@ -40,19 +47,17 @@ def rehearse(names: Sequence[str], unit: str, adjacency: str, pictures: bool) ->
     pca = DPGauss("mle", adjacency=adjacency, unit=unit, accountant=budget)
     groups = None if unit == "row" else np.arange(MADE_UP)
     pca.fit(np.eye(MADE_UP, d), groups=groups)
-    drawn: dict[str, bytes] = {}
-    if pictures:
-        try:
-            drawn = draw(pca)
-        except ImportError:
-            pass  # without matplotlib there are no pictures
-        except Exception as error:
-            raise ValueError(
-                f"matplotlib cannot draw pictures here ({_short(error)}); nothing was charged; "
-                "repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
-            ) from None
+    report = ReleaseReport(
+        pca, title=title, context=context, feature_names=names[:d], pictures=pictures
+    )
+    if pictures and report.failed_to_draw is not None:
+        error = report.failed_to_draw
+        raise ValueError(
+            f"matplotlib cannot draw pictures here ({_short(error)}); nothing was charged; "
+            "repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
+        )
     size = 0
-    for content in files(pca, names[:d], drawn).values():
+    for content in report._files().values():
         content(file := io.BytesIO())
         size += len(file.getbuffer())
     return size

@@ -15,14 +15,14 @@ import numpy as np
 from sklearn.utils import check_random_state, gen_batches
 
 from .. import __version__
-from ..decomposition import BasePrivatePCA, PrivatePCA
-from ..decomposition.publication import store
+from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
 from ..privacy.report import parse
-from ._fit import METHODS
+from ..report import verify
+from ..report._files import ARRAYS, cell
+from ..report._subject import rebuilt
+from ..report._verify import check_directory
 from ._report import advice
-from ._verify import check_directory, examine
-from ._write import ARRAYS, cell
 
 __all__ = ["sample"]
 
@@ -45,12 +45,13 @@ def sample(options: argparse.Namespace) -> int:
         raise ValueError(f"-n {options.rows} is no number of rows; give an integer of at least 1")
     _check_free(options.out, label, options.force)
     check_directory(options.directory)
-    examined = examine(options.directory)
-    if not examined.passed or examined.report is None:
-        print(examined)
+    found = verify(options.directory)
+    if not found.passed:
+        print(found)
         return 1
-    pca, names = _load(options.directory, examined.report)
-    content = _label(examined.report, options)
+    report = found.reports[0]
+    pca, names = _load(options.directory, report)
+    content = _label(report, options)
     with tempfile.TemporaryDirectory(prefix="unfinished-", dir=options.out.parent) as apart:
         rows, about = Path(apart) / options.out.name, Path(apart) / label.name
         _write(rows, pca, names, options.rows, options.seed)
@@ -60,9 +61,9 @@ def sample(options: argparse.Namespace) -> int:
     print(f"Synthetic: {options.rows} rows of {len(names)} columns; none is a record.")
     print(f"Drawn from release {content['release']['id']}")
     print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
-    print(examined.report.guarantee())
+    print(report.guarantee())
     private = "Drawing rows is not charged: they are computed from the release alone."
-    print(private if examined.report.private else advice(examined.report))
+    print(private if report.private else advice([report]))
     print(f"Written: {options.out}, and {label}, which says the same")
     return 0
 
@@ -97,12 +98,8 @@ def _load(directory: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[
     """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
     with np.load(directory / ARRAYS, allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
-    names = arrays.pop("feature_names").tolist()
-    classes = {method.__name__: method for method in METHODS.values()}
-    pca = classes.get(report.method, PrivatePCA)(scale=report.parameters.get("scale"))
-    found = {f"{name}_": value if value.ndim else value.item() for name, value in arrays.items()}
-    store(pca, {**found, "n_features_in_": len(names), "privacy_": report})
-    return pca, names
+    subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
+    return subject.fitted, list(subject.names)
 
 
 def _write(

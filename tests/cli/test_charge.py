@@ -6,11 +6,12 @@ import signal
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.cli import _directory
 from skdppca.cli._charge import Charged, told
-from skdppca.cli._directory import Directory
 from skdppca.cli._ended import Ended
 from skdppca.decomposition import BasePrivatePCA
+from skdppca.records import files
+from skdppca.report import _directory
+from skdppca.report._directory import Directory
 
 from .conftest import charges, is_one_line_error
 
@@ -101,7 +102,7 @@ def test_an_interrupt_while_the_charge_is_written_leaves_it_open(fit, ledger, mo
 
 @pytest.mark.parametrize("error", [MemoryError(SECRET), KeyboardInterrupt()])
 def test_what_ends_a_fit_before_its_charge_says_so(fit, ledger, monkeypatch, error):
-    monkeypatch.setattr("skdppca.cli._fit.read", raising(error))
+    monkeypatch.setattr("skdppca.cli._fit.opened", raising(error))
     result = fit("--ledger", ledger)
     assert "nothing was charged" in result.err and SECRET not in result.err
     assert charges(ledger) == 0
@@ -123,8 +124,12 @@ def test_a_full_disk_after_the_charge_is_told_and_leaves_what_could_be_written(
     assert "components.csv (No space left on device)" in result.err
     assert "was charged (row 1" in result.err
     (apart,) = (tmp_path / "out").iterdir()
-    assert {path.name for path in apart.iterdir()} == {"components.npz", "report.json"}
-    assert f"{apart}/ has components.npz, report.json" in result.err
+    assert {path.name for path in apart.iterdir()} == {
+        "components.npz",
+        "report.json",
+        "registry.yaml",
+    }
+    assert f"{apart}/ has components.npz, report.json, registry.yaml" in result.err
 
 
 def test_an_interrupt_while_files_are_written_names_them(fit, ledger, monkeypatch):
@@ -163,3 +168,22 @@ def test_a_refused_charge_is_none(fit, ledger):
     assert is_one_line_error(result)
     assert "was charged" not in result.err
     assert charges(ledger) == 0
+
+
+def test_a_file_that_changes_after_the_charge_is_told(fit, ledger, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PIECE_ENTRIES", 400)
+    monkeypatch.setattr(files, "KEPT_ENTRIES", 0)
+    pieces, passes = files.Files.pieces, []
+
+    def changing(self, *more):
+        passes.append(self)
+        if len(passes) == 2:
+            table.write_text(f"{table.read_text()}{SECRET},1,2,3\n")
+        return pieces(self, *more)
+
+    monkeypatch.setattr(files.Files, "pieces", changing)
+    result = fit("--ledger", ledger)
+    assert is_one_line_error(result)
+    assert "was changed or removed" in result.err and f"row 1 of {ledger}" in result.err
+    assert SECRET not in result.err
+    assert charges(ledger) == 1 and not any((tmp_path / "out").iterdir())

@@ -45,7 +45,7 @@ def test_show_names_the_release_of_a_charge_or_says_that_there_is_none(run, char
     ledger, report = charged
     cost = {"adjacency": "add-remove", "unit": "row"}
     PrivacyLedger(ledger).charge(GaussianEvent(0.1), label="by hand", **cost)
-    release = json.loads(report.read_text())["release_id"]
+    release = json.loads(report.read_text())["fits"][0]["release_id"]
     first, second = (
         line for line in run("ledger", "show", ledger).out.splitlines() if "20" in line[:10]
     )
@@ -206,7 +206,7 @@ def test_verify_names_the_report_that_differs(run, charged, table, budget, tmp_p
     more = ("--epsilon", 0.5, *budget[2:], "--ledger", ledger, "--out", other)
     assert run("fit", table, *more).status == 0
     content = json.loads(report.read_text())
-    content["core"]["receipt"]["label"] = "free of charge"
+    content["fits"][0]["core"]["receipt"]["label"] = "free of charge"
     report.write_text(json.dumps(content))
     result = run("ledger", "verify", ledger, "--report", report, other)
     assert (result.status, result.err) == (1, "")

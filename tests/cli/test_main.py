@@ -129,7 +129,7 @@ def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_p
     def exhausted(*_):
         raise MemoryError("Unable to allocate 1 GiB for an array with shape (12345, 4)")
 
-    monkeypatch.setattr("skdppca.cli._fit.read", exhausted)
+    monkeypatch.setattr("skdppca.cli._fit.opened", exhausted)
     result = run("fit", table, *budget, "--out", tmp_path / "out")
     assert is_one_line_error(result)
     assert "12345" not in result.err
@@ -139,7 +139,7 @@ def test_an_interrupt_is_one_line_and_status_130(run, table, budget, tmp_path, m
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skdppca.cli._fit.read", interrupted)
+    monkeypatch.setattr("skdppca.cli._fit.opened", interrupted)
     result = run("fit", table, *budget, "--out", tmp_path / "out")
     assert result.status == 130
     assert result.err.count("\n") == 1
@@ -149,7 +149,7 @@ def test_unforeseen_errors_are_not_hidden(run, table, budget, tmp_path, monkeypa
     def broken(*_):
         raise AssertionError("a bug")
 
-    monkeypatch.setattr("skdppca.cli._fit.read", broken)
+    monkeypatch.setattr("skdppca.cli._fit.opened", broken)
     with pytest.raises(AssertionError):
         run("fit", table, *budget, "--out", tmp_path / "out")
 

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from skdppca.cli import _rehearsal, _write
-from skdppca.cli._pictures import settings
+from skdppca.cli import _fit
+from skdppca.report import _release
+from skdppca.report._drawing import settings
 
 from .conftest import charges, is_one_line_error
 from .test_fit import FILES, WITHOUT_PICTURES
@@ -50,7 +51,7 @@ def test_an_environment_in_which_matplotlib_cannot_be_imported_breaks_no_fit(
 
 
 def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, monkeypatch):
-    monkeypatch.setattr(_rehearsal, "draw", broken)
+    monkeypatch.setattr(_release, "draw", broken)
     result = fit("--ledger", ledger, pictures=True)
     assert is_one_line_error(result)
     assert "Can not load face" in result.err and "--no-pictures" in result.err
@@ -59,7 +60,8 @@ def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, 
 
 
 def test_pictures_that_fail_after_the_charge_cost_no_other_file(fit, ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr(_write, "draw", broken)
+    monkeypatch.setattr(_fit, "rehearse", lambda *_, **__: 0)
+    monkeypatch.setattr(_release, "draw", broken)
     result = fit("--ledger", ledger, pictures=True)
     assert result.status == 0
     assert "No pictures: matplotlib failed with RuntimeError" in result.out
@@ -71,5 +73,5 @@ def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = fit(pictures=True)
     assert result.status == 0
-    assert "skdppca[plot]" in result.out
+    assert "skdppca[report]" in result.out
     assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES

@@ -1,7 +1,10 @@
 import io
 import sys
+from contextlib import nullcontext
 
 import pytest
+
+from skdppca.cli import _progress
 
 
 class Terminal(io.StringIO):
@@ -30,3 +33,28 @@ def test_on_a_terminal_a_bar_tells_the_steps(fit, monkeypatch):
 def test_a_terminal_that_was_closed_ends_no_fit(fit, monkeypatch, stderr):
     monkeypatch.setattr(sys, "stderr", stderr)
     assert fit().status == 0
+
+
+def test_on_a_terminal_the_passes_over_files_are_counted(fit, monkeypatch):
+    from skdppca.records import files
+
+    passes, pieces = [], files.Files.pieces
+    monkeypatch.setattr(files.Files, "pieces", lambda *a: passes.append(a) or pieces(*a))
+    monkeypatch.setattr(files, "PIECE_ENTRIES", 400)
+    monkeypatch.setattr(files, "KEPT_ENTRIES", 0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert fit("--method", "gauss").status == 0
+    said = sys.stderr.getvalue()
+    assert "checking the files" in said and len(passes) > 5
+    assert f"pass {len(passes) - 1} over the files" in said and f"pass {len(passes)}" not in said
+
+
+def test_the_bar_stays_where_it_is_within_a_step(monkeypatch):
+    said = []
+    monkeypatch.setattr(_progress, "moving", lambda: nullcontext(lambda *step: said.append(step)))
+    with _progress.progress(4) as step:
+        step("one")
+        step("pass 1", stay=True)
+        step("pass 2", stay=True)
+        step("two")
+    assert [share for _, share in said] == [0, 0, 0, 0.25]

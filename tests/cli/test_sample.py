@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from skdppca import GDPPCA, DPGauss
-from skdppca.cli import _sample, _write
-from skdppca.cli._directory import claimed
-from skdppca.privacy import PrivacyReport
+from skdppca.cli import _sample
+from skdppca.report import ReleaseReport, verify
 
 from .conftest import NAMES, is_one_line_error
 
@@ -30,8 +29,7 @@ def draw(run, release, tmp_path):
 
 def written(pca, out):
     """Write a release that no command line would make."""
-    with claimed(out, _write.FILES, force=False) as directory:
-        _write.write(pca, directory, NAMES, pictures=False)
+    ReleaseReport(pca, feature_names=NAMES, pictures=False).write(out)
 
 
 def test_the_rows_are_a_table_with_the_columns_of_the_data(draw, tmp_path):
@@ -48,9 +46,9 @@ def test_the_rows_are_those_of_the_fitted_estimator(run, fit, tmp_path, monkeypa
 
     def keeping(pca, *args, **more):
         kept.append(pca)
-        return _write.write(pca, *args, **more)
+        return ReleaseReport(pca, *args, **more)
 
-    monkeypatch.setattr("skdppca.cli._fit.write", keeping)
+    monkeypatch.setattr("skdppca.cli._fit.ReleaseReport", keeping)
     assert fit(*scale).status == 0
     run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv", "--seed", 3)
     rows = pd.read_csv(tmp_path / "rows.csv").to_numpy()
@@ -79,7 +77,7 @@ def test_more_rows_than_are_written_at_a_time_are_the_same_rows(draw, tmp_path, 
 def test_a_label_beside_the_rows_says_that_they_are_synthetic(draw, release, tmp_path):
     draw("--seed", 5)
     label = json.loads((tmp_path / "rows.csv.json").read_text())
-    report = PrivacyReport.from_json((release / "report.json").read_text())
+    (report,) = verify(release).reports
     assert label["synthetic"] is True
     assert (label["file"], label["rows"], label["seed"]) == ("rows.csv", 10, 5)
     assert label["release"]["id"] == report.release_id

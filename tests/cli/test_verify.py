@@ -1,5 +1,6 @@
 """``skdppca verify`` and ``report``: true releases agree, and every forgery is named."""
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -11,10 +12,18 @@ from skdppca import PrivacyLedger
 from skdppca.cli import main
 from skdppca.privacy import Released, event_from_dict
 from skdppca.privacy.chain import canonical
+from skdppca.report._document import reports_of
+from skdppca.report._facts import findings_of, guarantee
+from skdppca.report._page import page
+from skdppca.report._registry import registry
+from skdppca.report._subject import rebuilt
 
 from .conftest import NAMES, is_one_line_error
 
-FILES = ["components.npz", "components.csv", "report.json", "report.html", "MANIFEST.json"]
+FILES = [
+    *("components.npz", "components.csv", "report.json", "report.html", "registry.yaml"),
+    "MANIFEST.json",
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +58,28 @@ def edit(out, change):
     """Change the report's JSON."""
     content = json.loads((out / "report.json").read_text())
     change(content)
-    (out / "report.json").write_text(json.dumps(content, indent=2))
+    (out / "report.json").write_text(json.dumps(content, indent=2) + "\n")
 
 
 def rehash(out):
-    """Make the hashes of an edited release right again, as far as a forger can."""
+    """Make all that follows from an edited release right again, as far as a forger can."""
 
     def again(content):
-        content["release_id"] = hashlib.sha256(canonical(content["core"]).encode()).hexdigest()
-        if content["release"] is not None:
-            content["release"]["release"] = content["release_id"]
+        fit = content["fits"][0]
+        fit["release_id"] = hashlib.sha256(canonical(fit["core"]).encode()).hexdigest()
+        if fit["release"] is not None:
+            fit["release"]["release"] = fit["release_id"]
+        with contextlib.suppress(Exception):  # what is no report any more has no figures
+            reports = reports_of(content)
+            content["guarantee"] = guarantee(reports)
+            with np.load(out / "components.npz") as archive:
+                arrays = dict(archive)
+            subject = rebuilt(reports[0], arrays, arrays["feature_names"].tolist())
+            fit["results"] = findings_of(subject)
+            names = [picture["name"] for picture in content["pictures"]]
+            pictures = {name: (out / f"{name}.svg").read_text() for name in names}
+            (out / "report.html").write_text(page(content, pictures))
+            (out / "registry.yaml").write_text(registry(content))
 
     edit(out, again)
     names = json.loads((out / "MANIFEST.json").read_text())["files"]
@@ -70,10 +91,14 @@ def rehash(out):
 def test_a_true_release_agrees_on_three_levels(run, out):
     result = run("verify", "out", "--ledger", "ledger")
     assert (result.status, result.err) == (0, "")
-    one, two, three, beyond = result.out.splitlines()
+    one, two, three, four, beyond = result.out.splitlines()
+    assert four == (
+        "Level 4 of 4: not checked; give --head HEX or --signer KEY, which come from someone "
+        "outside."
+    )
     assert one == "Level 1 of 4: this report agrees with itself."
     assert two.startswith("Level 2 of 4: this report and these files agree. Only MANIFEST.json")
-    assert "report.html" in two and "components" not in two
+    assert "scree.svg" in two and "components" not in two and "html" not in two
     assert three == (
         "Level 3 of 4: this report, these files and this ledger agree. "
         "Not checked: who wrote the ledger."
@@ -145,7 +170,7 @@ CORE = {
 
 def set_in_core(path, value):
     def change(content):
-        place = content["core"]
+        place = content["fits"][0]["core"]
         for key in path[:-1]:
             place = place[key]
         assert place[path[-1]] != value
@@ -215,7 +240,7 @@ RELEASE = {
 
 @pytest.mark.parametrize("key", RELEASE)
 def test_every_edit_of_the_row_of_the_release_is_named(run, out, key):
-    edit(out, lambda content: content["release"].update({key: RELEASE[key]}))
+    edit(out, lambda content: content["fits"][0]["release"].update({key: RELEASE[key]}))
     result = run("verify", "out", "--ledger", "ledger")
     assert result.status == 1
     named = "schema: it is no report" if key in ("kind", "charge") else "row 2 differs"
@@ -227,7 +252,7 @@ def test_every_edit_of_the_row_of_the_release_is_named(run, out, key):
     [({"release": "0" * 64}, "of another release"), ({"row": 8, "charge": 7}, "of another charge")],
 )
 def test_the_row_of_another_release_is_named_without_the_ledger(run, out, change, named):
-    edit(out, lambda content: content["release"].update(change))
+    edit(out, lambda content: content["fits"][0]["release"].update(change))
     result = run("verify", "out")
     assert result.status == 1
     assert f"release row: the row that records the release is {named}" in result.out
@@ -235,7 +260,7 @@ def test_the_row_of_another_release_is_named_without_the_ledger(run, out, change
 
 def test_reasons_without_a_parameter_that_gives_them_are_named(run, out):
     def change(content):
-        content["core"]["guarantee"].update(private=False, not_private=["a reason"])
+        content["fits"][0]["core"]["guarantee"].update(private=False, not_private=["a reason"])
 
     edit(out, change)
     rehash(out)
@@ -245,14 +270,14 @@ def test_reasons_without_a_parameter_that_gives_them_are_named(run, out):
 
 
 def test_a_row_of_the_release_that_is_gone_is_named(run, out):
-    edit(out, lambda content: content.update(release=None))
+    edit(out, lambda content: content["fits"][0].update(release=None))
     result = run("verify", "out")
     assert result.status == 1
     assert "release row: there is a receipt, but no row that records the release" in result.out
 
 
 def test_another_release_id_is_named(run, out):
-    edit(out, lambda content: content.update(release_id="0" * 64))
+    edit(out, lambda content: content["fits"][0].update(release_id="0" * 64))
     result = run("verify", "out", "--ledger", "ledger")
     assert result.status == 1
     assert "release id: the report was changed" in result.out
@@ -304,8 +329,8 @@ def gone(path):
         ("components.csv", gone, "files: components.csv is missing"),
         ("report.html", edited, "files: report.html was changed"),
         ("report.html", gone, "files: report.html is missing"),
-        ("scree.png", garbage, "files: scree.png was changed"),
-        ("scree.png", gone, "files: scree.png is missing"),
+        ("scree.svg", garbage, "files: scree.svg was changed"),
+        ("scree.svg", gone, "files: scree.svg is missing"),
         ("MANIFEST.json", edited, "files: MANIFEST.json is missing, or not as skdppca writes it"),
         ("MANIFEST.json", garbage, "files: MANIFEST.json is missing, or not as skdppca writes it"),
         ("MANIFEST.json", gone, "files: MANIFEST.json is missing"),
@@ -323,11 +348,11 @@ def test_every_edit_of_a_file_is_named(run, out, name, change, named):
 def test_a_manifest_that_leaves_a_file_out_is_named(run, out, name):
     manifest = json.loads((out / "MANIFEST.json").read_text())
     manifest["files"].pop(name, None)
-    manifest["files"].pop("scree.png")
+    manifest["files"].pop("scree.svg")
     (out / "MANIFEST.json").write_text(json.dumps(manifest))
     result = run("verify", "out")
     assert result.status == 1
-    assert "scree.png is not in MANIFEST.json: it is of another release" in result.out
+    assert "scree.svg is not in MANIFEST.json: it is of another release" in result.out
     assert (f"  files: {name} is not in MANIFEST.json" in result.out) == (name != "MANIFEST.json")
 
 
@@ -444,7 +469,7 @@ def test_what_cannot_be_read_is_an_error(run, copied):
 
 def test_a_ledger_with_an_equal_charge_is_another_ledger(run, out):
     report = json.loads((out / "report.json").read_text())
-    event = event_from_dict(report["core"]["event"])
+    event = event_from_dict(report["fits"][0]["core"]["event"])
     other = PrivacyLedger.create("other", 3.0, 1e-6)
     other.charge(event, adjacency="add-remove", unit="row", label="PrivatePCA")
     result = run("verify", "out", "--ledger", "other")

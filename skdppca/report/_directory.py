@@ -71,7 +71,7 @@ class Directory:
             full = error.strerror if error.errno in FULL else None
         if full is not None:
             raise OSError(
-                f"--out {self.out} has no room for a release of {size / 1e6:.2g} MB ({full}); "
+                f"{self.out} has no room for a release of {size / 1e6:.2g} MB ({full}); "
                 "nothing was charged; free some, or choose another directory"
             )
 
@@ -139,7 +139,7 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
         If another run writes to the directory, if it is not empty, or not writable.
     """
     if os.path.exists(out) and not os.path.isdir(out):
-        raise ValueError(f"--out {out} is a file; choose another directory")
+        raise ValueError(f"{out} is a file; choose another directory")
     refused: OSError | ValueError | None = None
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
         lock.acquire()
     except Timeout:
         refused = ValueError(
-            f"--out {out}: another run of skdppca writes to it; wait until that has ended (if none "
+            f"{out}: another run of skdppca writes to it; wait until that has ended (if none "
             f"runs, delete {out / LOCK}), or choose another directory"
         )
     except OSError as error:
@@ -182,8 +182,8 @@ def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
         cut_short = [name for name in found if name.startswith(UNFINISHED)]
         hint = f"; {cut_short[0]}/ is from a run that was cut short" if cut_short else ""
         raise ValueError(
-            f"--out {out} is not empty{hint}; choose another directory, or pass --force to replace "
-            "earlier results in it"
+            f"{out} is not empty{hint}; choose another directory, or replace earlier results in it "
+            "with --force (in Python: force=True)"
         )
     for name in results:
         path = out / name
@@ -192,4 +192,4 @@ def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
 
 
 def _unwritable(out: Path, error: OSError) -> OSError:
-    return OSError(f"--out {out} cannot be written to ({error.strerror}); choose another directory")
+    return OSError(f"{out} cannot be written to ({error.strerror}); choose another directory")

@@ -1,0 +1,172 @@
+"""What people declare about a release, which no computation can find out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+__all__ = ["HAZARDS", "LABELS", "Context"]
+
+# Characters of one answer: a page has room for a paragraph, and not for a book.
+LONGEST = 2000
+
+# How an answer is called on the page.
+LABELS = {
+    "purpose": "Purpose",
+    "curator": "Curator",
+    "contact": "Contact",
+    "region": "Region",
+    "subjects": "Whose data they are",
+    "collected": "How they were collected",
+    "declared_by": "Declared by",
+    "why_this_epsilon": "Why this epsilon",
+    "why_this_unit": "Why this unit",
+    "intended_users": "Intended users",
+    "other_releases": "Other releases of these data",
+    "approvals": "Approvals",
+}
+
+# What can make the figures of a report untrue although all of its checks pass.
+HAZARDS = {
+    "fitted_before": (
+        "Was anything fitted on these data before (a scaler, an imputer, a selection of columns "
+        "or rows)?"
+    ),
+    "several_units": "Can one person have more than one protected unit?",
+    "chosen_by_looking": (
+        "Were epsilon, the number of components or bounds chosen by looking at these data?"
+    ),
+    "other_releases": "Are there other releases of these data, private or not?",
+    "facts_are_public": "Is every fact that was declared public really public? What is its source?",
+    "raw_data_access": "Who can read the raw data, and how are they stored?",
+    "timing": "Could anyone outside time the computation?",
+    "rows_shown": "Will transformed rows be shown?",
+    "all_charged": "Did all fits, also failed and discarded ones, go through the ledger?",
+    "collection_needed": "Need the data be collected at all?",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the curator declares about a release: free text, which nobody checks.
+
+    A report prints it under "Declared by the curator, not checked". It prints what was not stated
+    as "Not stated", because a missing answer is information for whoever decides. Do not write what
+    the data told you: the text is published as it is.
+
+    Parameters
+    ----------
+    purpose : str, optional
+        What the release is for.
+    curator, contact : str, optional
+        Who holds the data, and who answers questions.
+    region : str, optional
+        Where the people live whose data they are.
+    subjects, collected : str, optional
+        Whose data they are, and how and when they were collected.
+    declared_by : str, optional
+        Who wrote this, and in which role.
+    why_this_epsilon, why_this_unit : str, optional
+    intended_users : str, optional
+        Who may use the release, and for what not.
+    other_releases : str, optional
+        Other releases of the same data that the ledger does not know.
+    approvals : str, optional
+        Of an ethics committee, a privacy officer, a data owner.
+    fitted_before : str, optional
+        Whether a scaler, an imputer or a selection was fitted on these data before.
+    several_units : str, optional
+        Whether one person can have more than one protected unit.
+    chosen_by_looking : str, optional
+        Whether epsilon, the number of components or bounds were chosen by looking at these data.
+    facts_are_public : str, optional
+        The source of what the parameters declare to be public.
+    raw_data_access : str, optional
+        Who can read the raw data, and how they are stored.
+    timing : str, optional
+        Whether anyone outside could time the computation.
+    rows_shown : str, optional
+        Whether transformed rows will be shown.
+    all_charged : str, optional
+        Whether all fits went through the ledger.
+    collection_needed : str, optional
+        Whether the data need to be collected at all.
+
+    Examples
+    --------
+    >>> from skdppca.report import Context
+    >>> context = Context(curator="Clinic of Anytown", purpose="Describe the lab values")
+    >>> context.purpose
+    'Describe the lab values'
+    >>> print(context.region)
+    None
+    """
+
+    purpose: str | None = None
+    curator: str | None = None
+    contact: str | None = None
+    region: str | None = None
+    subjects: str | None = None
+    collected: str | None = None
+    declared_by: str | None = None
+    why_this_epsilon: str | None = None
+    why_this_unit: str | None = None
+    intended_users: str | None = None
+    other_releases: str | None = None
+    approvals: str | None = None
+    fitted_before: str | None = None
+    several_units: str | None = None
+    chosen_by_looking: str | None = None
+    facts_are_public: str | None = None
+    raw_data_access: str | None = None
+    timing: str | None = None
+    rows_shown: str | None = None
+    all_charged: str | None = None
+    collection_needed: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value is None:
+                continue
+            if not isinstance(value, str):
+                raise TypeError(
+                    f"{name}={value!r} is no text; write a sentence, or leave it out if there is "
+                    "nothing to state"
+                )
+            if len(value) > LONGEST:
+                raise ValueError(
+                    f"{name} has {len(value)} characters; write at most {LONGEST}, and refer to a "
+                    "document for the rest"
+                )
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return all answers as JSON-able values; None where there is none."""
+        return {name: (value and value.strip()) or None for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, answers: Mapping[str, Any]) -> Context:
+        """Return the context of these answers, and refuse names that there are not.
+
+        Parameters
+        ----------
+        answers : mapping of str to str
+            As keywords of this class; what is left out is not stated.
+
+        Returns
+        -------
+        Context
+
+        Raises
+        ------
+        ValueError, TypeError
+        """
+        names = [entry.name for entry in fields(cls)]
+        if not isinstance(answers, Mapping):
+            raise TypeError(f"a context is a mapping of {', '.join(names)} to text")
+        for name in answers:
+            if name not in names:
+                raise ValueError(
+                    f"{name!r} is no part of a context; give any of {', '.join(names)}"
+                )
+        return cls(**answers)

@@ -1,0 +1,96 @@
+"""What a report holds, as JSON-able values, and the schema that describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..privacy import Finding, PrivacyReport, Statement, verify_report
+from ..privacy.accountant import BaseAccountant
+from ._context import Context
+from ._facts import account, findings_of, guarantee
+from ._pictures import Picture
+from ._subject import Subject
+
+__all__ = ["SCHEMA", "assemble", "check_schema", "reports_of", "self_checks"]
+
+SCHEMA = "skdppca-report/3"
+
+OWN = ("schema", "core", "release_id", "release")
+
+
+def assemble(
+    subjects: Sequence[Subject],
+    *,
+    title: str,
+    context: Context,
+    statement: Statement | None,
+    checks: Sequence[Finding],
+    pictures: Sequence[Picture] = (),
+) -> dict[str, Any]:
+    """Return the document of these releases."""
+    reports = [subject.report for subject in subjects]
+    return {
+        "schema": SCHEMA,
+        "title": title,
+        "guarantee": guarantee(reports),
+        "fits": [
+            subject.report.to_dict() | {"results": findings_of(subject)} for subject in subjects
+        ],
+        "ledger": None if statement is None else account(statement, reports),
+        "context": context.to_dict(),
+        "pictures": [{"name": picture.name, "alt": picture.alt} for picture in pictures],
+        "checks": [
+            {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}
+            for one in checks
+        ],
+    }
+
+
+def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
+    """What the releases, their arrays and the ledger say of each other."""
+    return [
+        finding
+        for one in subjects
+        for finding in verify_report(
+            one.report,
+            arrays=one.arrays,
+            ledger=None if one.report.receipt is None else ledger,
+        )
+    ]
+
+
+def reports_of(document: Mapping[str, Any]) -> list[PrivacyReport]:
+    """The fits' own reports in a document; refuse what they cannot have written."""
+    return [PrivacyReport.from_dict({name: fit[name] for name in OWN}) for fit in document["fits"]]
+
+
+@cache
+def _validator() -> Any:
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        raise ImportError(
+            "A report is checked against its schema by jsonschema. Install it: "
+            "pip install 'skdppca[report]'"
+        ) from None
+    schema = json.loads((files(__package__) / "schema.json").read_text(encoding="utf-8"))
+    return Draft202012Validator(schema)
+
+
+def check_schema(content: Any) -> str | None:
+    """Return where a document first departs from the schema, or None.
+
+    Raises
+    ------
+    ImportError
+        Without jsonschema.
+    """
+    errors = sorted(_validator().iter_errors(content), key=lambda error: list(map(str, error.path)))
+    if not errors:
+        return None
+    where = "/".join(map(str, errors[0].absolute_path)) or "the document"
+    return f"{where}: {errors[0].message}"

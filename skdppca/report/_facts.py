@@ -1,0 +1,241 @@
+"""The figures of a report: how strong the guarantee is, what was found, what the ledger adds up to.
+
+Each is a function of public or released values, so who holds these can compute it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..plotting._released import alignments, entry_errors, standard_errors
+from ..privacy import (
+    Entry,
+    GaussianEvent,
+    PrivacyReport,
+    PureEvent,
+    Statement,
+    coin,
+    compose,
+    detection_rate,
+    epsilon_of_event,
+    mu_of,
+)
+from ..privacy.report import jsonable
+from ._subject import Subject
+
+__all__ = ["HOUSEHOLD", "account", "findings_of", "guarantee"]
+
+# At these deltas the guarantee is stated again.
+DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
+
+FALSE_ALARMS = (0.05, 0.01)
+
+# Units of one household.
+HOUSEHOLD = 4
+
+# Features named of each component, and components told of.
+LARGEST = 5
+MOST_TOLD = 30
+
+# Of a normal distribution: an entry within so many sds of the noise is explained by it.
+BAR_SDS = 1.96
+TINY = 1e-6
+
+# Charges of a ledger that are listed: the last ones.
+MOST_LISTED = 12
+
+
+def guarantee(reports: Sequence[PrivacyReport]) -> dict[str, Any]:
+    """How strong the guarantee of all these releases together is, as JSON-able values.
+
+    Parameters
+    ----------
+    reports : sequence of PrivacyReport
+        Of the same neighbours.
+
+    Returns
+    -------
+    dict
+    """
+    first, event = reports[0], compose(report.event for report in reports)
+    reasons = [reason for report in reports for reason in report.not_private]
+    private = not reasons
+    delta = max(report.delta for report in reports)
+    epsilon = first.epsilon if len(reports) == 1 else epsilon_of_event(event, delta)
+    mu = event.mu if isinstance(event, GaussianEvent) else None
+    return jsonable(
+        {
+            "private": private,
+            "not_private": reasons,
+            "unit": first.unit,
+            "adjacency": first.adjacency,
+            "epsilon": epsilon,
+            "delta": delta,
+            "variant": _variant(event),
+            "mu": mu,
+            "failure": event.failure if isinstance(event, GaussianEvent) else 0.0,
+            "profile": [[at, epsilon_of_event(event, at)] for at in DELTAS] if private else [],
+            "attack": _attack(event) if private else None,
+        }
+    )
+
+
+def _variant(event: Any) -> str:
+    if isinstance(event, GaussianEvent):
+        return "gaussian"
+    if isinstance(event, PureEvent):
+        return "pure"
+    return str(event.kind)
+
+
+def _attack(event: Any) -> dict[str, Any]:
+    return {
+        "coin": coin(event),
+        "detection": [[at, detection_rate(event, at)] for at in FALSE_ALARMS],
+        "household": HOUSEHOLD,
+        "household_coin": coin(event, units=HOUSEHOLD),
+    }
+
+
+def findings_of(subject: Subject) -> dict[str, Any] | None:
+    """What a fit found, as JSON-able values; None if it released no components.
+
+    Parameters
+    ----------
+    subject : Subject
+        Also one that was read from files.
+    """
+    report, arrays = subject.report, subject.arrays
+    if "components" not in arrays:
+        return None
+    components = np.atleast_2d(arrays["components"])
+    known = "alignments" in report.details
+    directions, ranges = alignments(subject.fitted), _ranges(subject)
+    noise_sd = entry_errors(subject.fitted) if "explained_variance" in arrays else None
+    told = []
+    for i, component in enumerate(components[:MOST_TOLD]):
+        sds = None if noise_sd is None else noise_sd[i]
+        told.append(
+            {
+                "variance": _at(arrays.get("explained_variance"), i),
+                "range": _known(None if ranges is None else ranges[i]),
+                "share": _at(arrays.get("explained_variance_ratio"), i),
+                "alignment": _at(directions, i) if known else None,
+                "largest": [
+                    {
+                        "feature": str(subject.names[j]),
+                        "entry": float(component[j]),
+                        "noise": None if sds is None else bool(_is_noise(component[j], sds[j])),
+                    }
+                    for j in np.argsort(-np.abs(component), kind="stable")[:LARGEST]
+                ],
+            }
+        )
+    exact = report.adjacency == "replace-one" or math.isinf(report.epsilon)
+    return dict(
+        jsonable(
+            {
+                "n_components": len(components),
+                "n_features": components.shape[1],
+                "n_records": _at(arrays.get("n_samples"), ()),
+                "n_records_is_noisy": not exact,
+                "lost": int(np.sum(directions <= 0)) if known else None,
+                "clip": report.details.get("clip"),
+                "norm_bound": report.details.get("norm_bound"),
+                "components": told,
+            }
+        )
+    )
+
+
+def _ranges(subject: Subject) -> np.ndarray | None:
+    """Ranges of the variances that the noise leaves open; NaN for what is lost in it."""
+    if "explained_variance" not in subject.arrays:
+        return None
+    variances = np.asarray(subject.arrays["explained_variance"], dtype=float)
+    errors = standard_errors(subject.fitted)
+    # A variance is no less than its noise: there it is a bound, and no estimate.
+    lost = (alignments(subject.fitted) <= 0) | (variances <= errors * (1 + TINY))
+    bars = np.where(lost | (errors == 0), np.nan, BAR_SDS * errors)
+    return np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1)
+
+
+def _known(ends: Any) -> list[float] | None:
+    return None if ends is None or np.isnan(ends).any() else [float(end) for end in ends]
+
+
+def _at(values: Any, place: Any) -> float | None:
+    return None if values is None else float(np.asarray(values)[place])
+
+
+def _is_noise(entry: float, sd: float) -> bool:
+    return abs(entry) < BAR_SDS * sd
+
+
+def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str, Any]:
+    """What a ledger adds up to, with these releases in it, as JSON-able values.
+
+    Parameters
+    ----------
+    statement : Statement
+        As it was when the report was written.
+    reports : sequence of PrivacyReport
+        Charged to it, in this order.
+    """
+    chain, budget = statement.chain, statement.budget
+    ours = {report.receipt.row for report in reports if report.receipt is not None}
+    before = Statement(chain.until(min(ours) - 1)) if ours else statement
+    return jsonable(
+        {
+            "accountant": chain.terms.accountant,
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+            "adjacency": chain.terms.adjacency,
+            "unit": chain.terms.unit,
+            "rows": len(chain.rows),
+            "head": chain.head(),
+            "n_charges": len(chain.receipts),
+            "n_external": sum(entry.external for entry in statement.entries),
+            "n_unrecorded": len(chain.unrecorded),
+            "spent_before": before.spent.epsilon,
+            "spent": statement.spent.epsilon,
+            "remaining": statement.remaining.epsilon,
+            "shares": _shares(statement, ours),
+            "charges": [
+                _charge(entry, ours, budget.delta) for entry in statement.entries[-MOST_LISTED:]
+            ],
+        }
+    )
+
+
+def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
+    """Shares of the budget's mu^2; None where they do not say what is left."""
+    chain, delta = statement.chain, statement.budget.delta
+    events = {receipt.row: receipt.event for receipt in chain.receipts}
+    if not delta or not all(
+        isinstance(event, GaussianEvent) and not event.failure for event in events.values()
+    ):
+        return None
+    all_of_it = mu_of(statement.budget.epsilon, delta) ** 2
+    squares = {row: event.mu**2 for row, event in events.items()}  # type: ignore[attr-defined]
+    return {
+        "this_release": sum(squares[row] for row in ours) / all_of_it,
+        "all": sum(squares.values()) / all_of_it,
+    }
+
+
+def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:
+    """A charge, without its time: those of others may tell how long they took."""
+    return {
+        "row": entry.receipt.row,
+        "label": entry.receipt.label,
+        "external": entry.external,
+        "seeded": entry.receipt.seeded,
+        "this_release": entry.receipt.row in ours,
+        "epsilon": epsilon_of_event(entry.receipt.event, delta),
+        "total": entry.total,
+    }

@@ -1,0 +1,123 @@
+"""A report as HTML and as Markdown: from its sections, whatever they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from .._text import printable
+from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
+from ._sections import box, sections
+
+__all__ = ["markdown", "page", "snippet", "templates"]
+
+
+def templates() -> Any:
+    """jinja2's environment; what a fit asks for before it is charged, for it writes a page.
+
+    Raises
+    ------
+    ImportError
+        Without jinja2.
+    """
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "The page of a release needs jinja2. Install it: pip install 'skdppca[report]'"
+        ) from None
+    return _environment()
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("skdppca.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
+    """The page as HTML text: one file that loads nothing.
+
+    Parameters
+    ----------
+    document : dict
+        What a report holds, as JSON-able values.
+    pictures : dict of str to str
+        `svg` elements by name; all that the document tells of.
+    """
+    return _rendered("page.html", document, pictures, sections=sections(document))
+
+
+def snippet(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
+    """The decision box and the pictures as HTML, to stand in another page."""
+    return _rendered("snippet.html", document, pictures)
+
+
+def _rendered(
+    template: str, document: Mapping[str, Any], pictures: Mapping[str, str], **more: Any
+) -> str:
+    environment = templates()
+    style = environment.loader.get_source(environment, "style.css")[0].strip()
+    text: str = environment.get_template(template).render(
+        title=printable(document["title"]),
+        box=box(document),
+        pictures=pictures,
+        style=style,
+        **more,
+    )
+    return text.strip() + "\n"
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The report as Markdown; pictures are links to their files."""
+    parts = [f"# {_escaped(printable(document['title']))}", *_box(box(document))]
+    for section in sections(document):
+        parts += [f"## {section.number}. {section.title}", *_section(section)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _box(box: Box) -> list[str]:
+    reasons = [f"**{_escaped(reason)}**" for reason in box.reasons]
+    return [f"**{box.headline}**", *reasons, _facts(box.facts)]
+
+
+def _section(section: Section) -> list[str]:
+    return [_block(block) for block in section.blocks]
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Text(text, tone):
+            return f"**{_escaped(text)}**" if tone == "warning" else _escaped(text)
+        case Facts(facts):
+            return _facts(facts)
+        case Table(heads, rows):
+            lines = [heads, ["---"] * len(heads), *rows]
+            return "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
+        case Bullets(points):
+            return "\n".join(f"- {_escaped(point)}" for point in points)
+        case Code(lines):
+            fence = "`" * (1 + max(map(len, re.findall("`+", "\n".join(lines))), default=2))
+            return "\n".join([fence, *lines, fence])
+        case Figure(name, alt):
+            return f"![{_escaped(alt)}]({name}.svg)"
+
+
+def _facts(facts: Sequence[Fact]) -> str:
+    return "\n".join(f"- {_escaped(fact.label)}: {_escaped(fact.text)}" for fact in facts)
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is, and that opens no HTML."""
+    if text == "---":
+        return text
+    return re.sub(r"([\\`*_\[\]<>|#!])", r"\\\1", text.replace("&", "&amp;"))

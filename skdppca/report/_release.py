@@ -1,0 +1,317 @@
+"""The report of a release, for those who decide on it and those who check it."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import webbrowser
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .._text import printable
+from ..exceptions import LedgerError, SealedAccountantError
+from ..privacy import BaseAccountant, Finding, Statement
+from ._context import Context
+from ._directory import Write, claimed
+from ._document import assemble, self_checks
+from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
+from ._page import markdown, page, snippet
+from ._pictures import Picture, draw
+from ._registry import registry
+from ._subject import Subject, subjects_of
+
+__all__ = ["ReleaseReport"]
+
+# In the class below, `dict` is a method.
+Document = dict[str, Any]
+
+
+class ReleaseReport:
+    """What was released, how strongly it is protected, and how anyone can check that.
+
+    It is written for someone who must decide whether to publish a release. It holds public facts,
+    released values and declared words, so it is as private as the release. In a notebook it shows
+    the decision box and the pictures.
+
+    Parameters
+    ----------
+    releases : fitted estimator, Pipeline, ProjectionMap, or list of these
+        What is to be published together. Their costs are added up.
+    title : str, optional
+        Of the page. By default what was fitted.
+    context : Context, optional
+        What the curator declares. Whatever is missing is printed as "Not stated".
+    ledger : PrivacyLedger or PrivacyAccountant, optional
+        Whose totals are printed. By default the one that the fit was charged to.
+    feature_names : sequence of str, optional
+        Names of the columns, for fits of rows without names.
+    image_shape : tuple of int, optional
+        Height and width, if a row is an image. The components are then drawn as images.
+    pictures : bool, default=True
+        Whether to draw.
+
+    Attributes
+    ----------
+    no_pictures : str
+        Why there are no pictures; empty if there are.
+
+    See Also
+    --------
+    Context : What people declare.
+    verify : Check the files that `write` wrote.
+    skdppca.privacy.PrivacyReport : What a fit says of itself, which this report contains.
+
+    Notes
+    -----
+    **What never stands in it**: the exact number of records where that is private, how many records
+    were clipped, a hash of the data (it would let a guess of the whole table be tested), paths,
+    host or user names, and any duration. The one time on the page is that of the charge, which is
+    written before the data are used.
+
+    With the same release, context and ledger it is the same to the last byte, whenever it is
+    written.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss, PrivacyAccountant
+    >>> from skdppca.report import Context, ReleaseReport
+    >>> accountant = PrivacyAccountant(epsilon=3.0, delta=1e-6)
+    >>> pca = DPGauss(n_components=2, epsilon=1.0, accountant=accountant).fit(load_digits().data)
+    >>> report = ReleaseReport(pca, title="Digits", context=Context(curator="Clinic"))
+    >>> report.dict()["guarantee"]["epsilon"]
+    1.0
+    >>> all(finding.passed for finding in report.check())
+    True
+    >>> print(report.markdown().splitlines()[2])
+    **Private, and charged to a ledger**
+    """
+
+    def __init__(
+        self,
+        releases: Any,
+        *,
+        title: str | None = None,
+        context: Context | None = None,
+        ledger: BaseAccountant | None = None,
+        feature_names: Sequence[str] | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        pictures: bool = True,
+    ) -> None:
+        if title is not None and not isinstance(title, str):
+            raise TypeError(f"title={title!r} is no text")
+        if context is not None and not isinstance(context, Context):
+            raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")
+        self._subjects = subjects_of(releases, feature_names)
+        if len(self._subjects) > MOST:
+            raise ValueError(
+                f"{len(self._subjects)} releases do not fit on one page; give at most {MOST}"
+            )
+        self._title = _title(self._subjects) if title is None else title
+        self._context = context or Context()
+        self._image_shape = image_shape
+        self._ledger = _accountant(self._subjects, releases) if ledger is None else ledger
+        self._statement = _statement(self._ledger)
+        if self._statement is None:
+            self._ledger = None
+        self._failure: Exception | None = None
+        self.no_pictures = "" if pictures else "they were not asked for"
+
+    def check(self) -> list[Finding]:
+        """Check that the releases, their arrays and the ledger agree.
+
+        Returns
+        -------
+        list of Finding
+            Levels 1 to 3 of `verify`; level 3 only with a ledger.
+        """
+        return self_checks(self._subjects, self._ledger)
+
+    def dict(self) -> Document:
+        """Return the report as JSON-able values; infinity as the string "inf".
+
+        Returns
+        -------
+        dict
+            As the JSON schema ``skdppca/report/schema.json`` describes it.
+        """
+        return copy.deepcopy(self._document)
+
+    def json(self) -> str:
+        """Return `dict` as JSON text.
+
+        Returns
+        -------
+        str
+        """
+        return as_json(self._document)
+
+    def html(self) -> str:
+        """Return the page: one file that loads nothing and runs no script.
+
+        Returns
+        -------
+        str
+        """
+        return page(self._document, self._pictures)
+
+    def html_snippet(self) -> str:
+        """Return the decision box and the pictures, to stand in another page.
+
+        Returns
+        -------
+        str
+        """
+        return snippet(self._document, self._pictures)
+
+    def markdown(self) -> str:
+        """Return the report as Markdown text; its pictures are links to the files of `write`.
+
+        Returns
+        -------
+        str
+        """
+        return markdown(self._document)
+
+    def registry_yaml(self) -> str:
+        """Return a draft for the registry of deployments of differential privacy.
+
+        Where a person must complete it, it says TODO.
+
+        Returns
+        -------
+        str
+            YAML.
+        """
+        return registry(self._document)
+
+    def open(self) -> None:
+        """Show the page in the web browser, from a temporary file."""
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(self.html())
+        webbrowser.open(Path(file.name).as_uri())
+
+    def write(self, directory: str | PathLike[str], *, force: bool = False) -> list[str]:
+        """Write the release and its report: all files, or none.
+
+        Parameters
+        ----------
+        directory : str or path-like
+            It is made if need be, and must be empty.
+        force : bool, default=False
+            Whether an earlier release in it may be replaced.
+
+        Returns
+        -------
+        list of str
+            The names of the files: ``report.html``, ``report.json``, ``MANIFEST.json``, arrays,
+            tables, pictures and ``registry.yaml``.
+
+        Raises
+        ------
+        ValueError, OSError
+            If the directory is not empty, in use, or cannot be written to.
+        """
+        with claimed(Path(directory), FILES, force) as place:
+            for name, write in self._files().items():
+                place.add(name, write)
+            return place.publish()
+
+    def _files(self) -> Mapping[str, Write]:
+        """What writes each file, by its name."""
+        pictures = {
+            f"{name}.svg": partial(str, picture) for name, picture in self._pictures.items()
+        }
+        texts: Document = {
+            REPORT: self.json,
+            **pictures,
+            REGISTRY: self.registry_yaml,
+            PAGE: self.html,
+        }
+        return files(self._subjects, texts)
+
+    @cached_property
+    def _drawn(self) -> list[Picture]:
+        if self.no_pictures:
+            return []
+        try:
+            return draw(self._subjects, self._statement, self._image_shape)
+        except ImportError:
+            self.no_pictures = "they need matplotlib; pip install 'skdppca[report]'"
+        except Exception as error:  # the words are worth more than a picture
+            self._failure = error
+            self.no_pictures = f"matplotlib failed with {type(error).__name__}"
+        return []
+
+    @property
+    def failed_to_draw(self) -> Exception | None:
+        """Why matplotlib, which is there, could not draw the pictures."""
+        _ = self._drawn
+        return self._failure
+
+    @property
+    def _pictures(self) -> Mapping[str, str]:
+        return {picture.name: picture.svg for picture in self._drawn}
+
+    @cached_property
+    def _document(self) -> Document:
+        return assemble(
+            self._subjects,
+            title=self._title,
+            context=self._context,
+            statement=self._statement,
+            checks=self.check(),
+            pictures=self._drawn,
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html_snippet()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
+        return {"text/plain": repr(self), "text/html": self.html_snippet()}
+
+    def __repr__(self) -> str:
+        reports = [one.report for one in self._subjects]
+        private = all(report.private for report in reports)
+        facts = self._document["guarantee"]
+        what = (
+            f"epsilon={facts['epsilon']:g}, delta={facts['delta']:g}" if private else "NOT PRIVATE"
+        )
+        return printable(f"<ReleaseReport of {', '.join(one.method for one in reports)}: {what}>")
+
+
+def _title(subjects: Sequence[Subject]) -> str:
+    first = subjects[0]
+    if "components" not in first.arrays:
+        return f"{first.report.method}: a private release"
+    count, width = len(first.arrays["components"]), len(first.names)
+    several = "s" if count > 1 else ""
+    return f"{first.report.method}: {count} component{several} of {width} features"
+
+
+def _accountant(subjects: Sequence[Subject], releases: Any) -> BaseAccountant | None:
+    """The accountant that all of them were charged to, if one of them knows it."""
+    ids = {one.report.receipt.accountant for one in subjects if one.report.receipt is not None}
+    given = list(releases) if isinstance(releases, list | tuple) else [releases]
+    for one in [*given, *(subject.fitted for subject in subjects)]:
+        accountant = getattr(one, "accountant", None)
+        if isinstance(accountant, BaseAccountant) and {accountant.id} == ids:
+            return accountant
+    return None
+
+
+def _statement(ledger: BaseAccountant | None) -> Statement | None:
+    """The account at this moment; None if it is out of reach, which must not cost the report."""
+    if ledger is None:
+        return None
+    try:
+        statement = ledger.statement()
+        _ = statement.spent, statement.remaining, statement.entries  # they may need dp-accounting
+    except (LedgerError, SealedAccountantError, ImportError):
+        return None
+    return statement

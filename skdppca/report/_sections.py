@@ -1,0 +1,542 @@
+"""The twelve sections of a report, made of its document alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._text import printable
+from ..privacy import PrivacyReport
+from . import _sentences as say
+from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
+from ._context import HAZARDS, LABELS
+from ._rounding import count, down, percent, percent_down, percent_up, up
+
+__all__ = ["box", "sections"]
+
+Document = Mapping[str, Any]
+
+# What the released arrays are, one line each.
+ARRAYS = {
+    "components": "the directions, one a line; orthonormal",
+    "n_components": "how many there are",
+    "n_samples": "the number of records",
+    "mean": "the mean of every column",
+    "scale": "what every column is divided by",
+    "explained_variance": "the variance along every component",
+    "explained_variance_ratio": "its share of the total variance",
+    "singular_values": "the same, as scikit-learn's PCA has it",
+    "noise_variance": "the mean variance of all other directions",
+    "counts": "the number of records in every cell of the map",
+    "outside": "the number of records outside of the map",
+    "noise_sd": "the standard deviation of the noise in every cell",
+    "x_edges": "the cells' edges along the first component; chosen without the data",
+    "y_edges": "the cells' edges along the second component; chosen without the data",
+    "centroids": "the mean of every class",
+    "class_counts": "the number of records of every class",
+    "best_index": "which candidate of the search won",
+    "best_score": "its score, with noise",
+}
+
+# Facts that a parameter declares to be public: they are not computed, and cost nothing.
+DECLARED = {"mean": None, "norm_bound": None, "scale": None, "tails": "light", "gap": "unknown"}
+
+# Lines of the table of components on the page.
+MOST_LINES = 8
+
+# Characters of one value of a parameter.
+LONGEST = 60
+
+# In the box, a guarantee up to this epsilon is told in a plain word.
+STRONG = 1.0
+
+
+def box(document: Document) -> Box:
+    """Who is protected, how strongly, how much of the budget is gone, and what the checks say."""
+    facts, reasons = document["guarantee"], []
+    status = _status(document)
+    passed = sum(check["passed"] for check in document["checks"])
+    checks = Fact("Checks", f"{passed} of {len(document['checks'])} passed when this was written.")
+    if status == "failed":
+        reasons = [say.CHECKS_FAILED]
+    if not facts["private"]:
+        reasons += [*_why_not(facts["not_private"]), say.TREAT_AS_DATA]
+        return Box(status, say.STATUS[status], [checks], reasons)
+    return Box(
+        status,
+        say.STATUS[status],
+        [
+            Fact(
+                "Protected",
+                say.protected(facts["unit"], facts["adjacency"], facts["epsilon"] <= STRONG),
+            ),
+            Fact("How strongly", _strength(facts)),
+            Fact("In the worst case", _worst_case(facts)),
+            Fact("Budget", _budget(document), "missing" if status == "uncharged" else ""),
+            checks,
+        ],
+        reasons,
+    )
+
+
+def sections(document: Document) -> list[Section]:
+    """All twelve sections; the box is the first."""
+    makers = {
+        "Release": _release,
+        "What is released": _released,
+        "What the guarantee says": _guarantee,
+        "Whom it protects": _whom,
+        "Budget": _account,
+        "Results and their uncertainty": _results,
+        "How it was made": _made,
+        "What it rests on": _rests_on,
+        "What it does not cover": _not_covered,
+        "How to check it": _checks,
+        "Words": _words,
+    }
+    return [
+        Section(number, title, list(make(document)))
+        for number, (title, make) in enumerate(makers.items(), start=2)
+    ]
+
+
+def _status(document: Document) -> str:
+    if not all(check["passed"] for check in document["checks"]):
+        return "failed"
+    if not document["guarantee"]["private"]:
+        return "broken"
+    charged = all(fit["core"]["receipt"] is not None for fit in document["fits"])
+    return "private" if charged else "uncharged"
+
+
+def _why_not(reasons: list[str]) -> list[str]:
+    """The reasons in our words; one that has none is quoted."""
+    told = []
+    for reason in reasons:
+        name = (
+            "axes"
+            if reason.startswith("axes:")
+            else "no noise"
+            if "epsilon" in reason
+            else "seed"
+            if "random_state" in reason or "seed" in reason
+            else ""
+        )
+        told.append(say.NOT_PRIVATE.get(name, printable(reason)))
+    return list(dict.fromkeys(told))
+
+
+def _strength(facts: Document) -> str:
+    mu = "" if facts["mu"] is None else up(facts["mu"])
+    variant = facts["variant"] if not facts["failure"] else "approximate"
+    return say.strength(up(_number(facts["epsilon"])), up(facts["delta"]), variant, mu)
+
+
+def _worst_case(facts: Document) -> str:
+    return say.worst_case(facts["adjacency"], percent_up(facts["attack"]["coin"]))
+
+
+def _budget(document: Document) -> str:
+    if any(fit["core"]["receipt"] is None for fit in document["fits"]):
+        return say.NO_LEDGER
+    account = document["ledger"]
+    if account is None:
+        return say.TOTALS_UNKNOWN
+    shares = account["shares"]
+    if shares is not None:
+        return say.budget_shares(percent_up(shares["this_release"]), percent_up(shares["all"]))
+    return say.budget_epsilons(
+        up(_number(account["spent_before"])),
+        up(_number(account["spent"])),
+        down(account["epsilon"]),
+        up(account["delta"]),
+    )
+
+
+# 2 and 3: what it is.
+
+
+def _release(document: Document) -> Iterator[Block]:
+    fits = document["fits"]
+    facts = [Fact("Title", printable(document["title"]))]
+    for fit in fits:
+        name = printable(fit["core"]["method"])
+        facts.append(Fact("Release" if len(fits) == 1 else name, fit["release_id"][:16]))
+    receipt = next((f["core"]["receipt"] for f in fits if f["core"]["receipt"]), None)
+    if receipt is not None:
+        facts.append(Fact("Charged on", _time(receipt["time"])))
+    version = fits[0]["core"]["software"].get("skdppca", "")
+    facts.append(Fact("Software", f"skdppca {printable(version)}, schema {document['schema']}"))
+    facts.append(Fact("Kind", "Machine learning model"))
+    yield Facts(facts)
+    yield Text(f"{say.DECLARED}:", "note")
+    names = [name for name in LABELS if name not in ("why_this_epsilon", "why_this_unit")]
+    yield Facts([_declared(document, name) for name in names if name != "other_releases"])
+
+
+def _time(text: str) -> str:
+    return f"{printable(text)[:19].replace('T', ' ')} UTC"
+
+
+def _declared(document: Document, name: str, label: str | None = None) -> Fact:
+    answer = document["context"].get(name)
+    label = label or LABELS.get(name, name)
+    if not answer:
+        return Fact(label, say.NOT_STATED, "missing")
+    return Fact(label, printable(answer), "declared")
+
+
+def _released(document: Document) -> Iterator[Block]:
+    rows = []
+    for fit in document["fits"]:
+        core = fit["core"]
+        noisy = core["guarantee"]["private"] and core["guarantee"]["adjacency"] == "add-remove"
+        for one in core["released"]:
+            shape = " x ".join(map(str, one["shape"])) or "number"
+            what = ARRAYS.get(one["name"], "")
+            what += ", with noise" if noisy and one["name"] == "n_samples" else ""
+            rows.append((printable(one["name"]), shape, what))
+    yield Table(("array", "shape", "what it is"), rows, (0, 1, 2))
+    yield Text("Not released: the records, and what becomes of them (scores, transformed rows).")
+
+
+# 4 and 5: what it promises, and to whom.
+
+
+def _guarantee(document: Document) -> Iterator[Block]:
+    facts = document["guarantee"]
+    if not facts["private"]:
+        yield Text("There is no guarantee.", "warning")
+        for reason in _why_not(facts["not_private"]):
+            yield Text(reason)
+        return
+    attack, unit = facts["attack"], facts["unit"]
+    epsilon, delta = up(_number(facts["epsilon"])), up(facts["delta"])
+    (_, five), (_, one) = attack["detection"]
+    yield Text(say.definition(unit, epsilon, delta))
+    yield from _figure(document, "privacy")
+    points = [
+        say.detection(facts["adjacency"], percent_up(five), percent_up(one)),
+        say.ANY_ATTACK,
+        say.household(unit, attack["household"], percent_up(attack["household_coin"])),
+        say.PEOPLE_IN_GENERAL,
+    ]
+    profile = {at: up(_number(value)) for at, value in facts["profile"]}
+    if facts["variant"] == "gaussian":
+        points.append(say.about_delta(profile[1e-3], profile[1e-9]))
+    if facts["variant"] == "pure":
+        points.append(say.odds(unit, up(math.exp(min(_number(facts["epsilon"]), 700.0)))))
+    if facts["failure"]:
+        points.append(say.failure(up(facts["failure"])))
+    yield Bullets([*points, say.CONSERVATIVE])
+    if facts["variant"] != "pure":
+        deltas = (1e-5, 1e-6, 1e-9)
+        heads = ["at delta", *(f"{at:g}" for at in deltas)]
+        yield Table(heads, [["epsilon", *(profile[at] for at in deltas)]])
+    yield Facts([_declared(document, "why_this_epsilon")])
+
+
+def _whom(document: Document) -> Iterator[Block]:
+    facts, core = document["guarantee"], document["fits"][0]["core"]
+    unit, details = printable(facts["unit"]), core["details"]
+    exchanged = facts["adjacency"] == "replace-one"
+    public = ["the number and names of the columns", "every parameter"]
+    public += ["the number of records"] if exchanged or not facts["private"] else []
+    told = [
+        Fact("Unit", say.protected_together(unit)),
+        Fact(
+            "Neighbours",
+            "one unit exchanged for another (replace-one)"
+            if exchanged
+            else "one unit more or less (add-remove)",
+        ),
+        Fact("Public by design", ", ".join(public)),
+    ]
+    if "sites" in details:
+        told.append(Fact("Sites", _sites(details)))
+    several = _declared(document, "several_units", HAZARDS["several_units"])
+    yield Facts([*told, several, _declared(document, "why_this_unit")])
+
+
+def _sites(details: Document) -> str:
+    """Where the records are, and what that means for a person at several sites."""
+    names = ", ".join(printable(str(name)) for name in details["sites"])
+    text = f"{names}. {say.AT_ITS_SITE}"
+    most = details.get("max_sites_per_person", 1)
+    if most > 1:
+        text += f" {say.at_several_sites(most, up(_number(details['person_epsilon'])))}"
+    return text
+
+
+# 6: what it cost.
+
+
+def _account(document: Document) -> Iterator[Block]:
+    account = document["ledger"]
+    private = document["guarantee"]["private"]
+    if any(fit["core"]["receipt"] is None for fit in document["fits"]):
+        yield Text(say.NO_LEDGER if private else say.NO_LEDGER_NEEDED, "warning")
+    elif account is None:
+        yield Text(say.TOTALS_UNKNOWN, "warning")
+    if account is not None:
+        yield from _ledger(document, account)
+    for fit in document["fits"]:
+        report = PrivacyReport.from_dict(_alone(fit))
+        costs = report.costs()
+        if costs and private:
+            mu = getattr(report.event, "mu", None)
+            cost = f"epsilon {up(report.epsilon)}" if mu is None else f"mu = {up(mu)}"
+            yield Text(say.questions(sum(times for _, times, _ in costs), cost))
+            yield Table(
+                ("query", "questions", "share"),
+                [(printable(name), str(n), f"{100 * share:.1f} %") for name, n, share in costs],
+            )
+        charged = fit["core"]["details"].get("charged")
+        if charged is not None:
+            rows = [
+                (
+                    printable(site),
+                    *(_figure_of(own, name) for name in ("questions", "mu", "epsilon")),
+                )
+                for site, own in charged.items()
+            ]
+            yield Table(("charged at site", "questions", "mu", "epsilon"), rows)
+    yield Facts([_declared(document, "other_releases")])
+
+
+def _figure_of(charged: Document, name: str) -> str:
+    return up(_number(charged[name])) if name in charged else ""
+
+
+def _ledger(document: Document, account: Document) -> Iterator[Block]:
+    accountant = printable(account["accountant"])[:8]
+    yield Text(
+        f"{say.ledger(accountant, account['n_charges'], account['rows'])} "
+        + say.totals(
+            up(_number(account["spent"])),
+            down(account["epsilon"]),
+            up(account["delta"]),
+            down(account["remaining"]),
+        )
+    )
+    yield from _figure(document, "ledger")
+    rows = [
+        (
+            str(charge["row"]),
+            printable(charge["label"]) + (" (this release)" if charge["this_release"] else ""),
+            up(_number(charge["epsilon"])),
+            "" if charge["total"] is None else up(_number(charge["total"])),
+        )
+        for charge in account["charges"]
+    ]
+    yield Table(("row", "label", "epsilon", "total"), rows, (1,))
+    left_out = account["n_charges"] - len(rows)
+    if left_out:
+        yield Text(f"{left_out} earlier charges are in the ledger only.", "note")
+
+
+def _alone(fit: Document) -> dict[str, Any]:
+    """A fit's own report, without what this document adds."""
+    return {name: fit[name] for name in ("schema", "core", "release_id", "release")}
+
+
+# 7: what was found.
+
+
+def _results(document: Document) -> Iterator[Block]:
+    found = [fit["results"] for fit in document["fits"] if fit["results"] is not None]
+    if not found:
+        yield Text(say.NO_RESULTS)
+    for results in found:
+        yield from _components(document, results)
+
+
+def _components(document: Document, results: Document) -> Iterator[Block]:
+    told, n = results["components"], results["n_components"]
+    records = results["n_records"]
+    if records is not None:
+        about = "about " if results["n_records_is_noisy"] else ""
+        several = "s" if n > 1 else ""
+        yield Text(
+            f"{n} component{several} of {results['n_features']} features, from {about}"
+            f"{count(_number(records))} records."
+        )
+    first = next((i for i, one in enumerate(told) if one["alignment"] and one["share"]), None)
+    if first is not None:
+        one = told[first]
+        yield Text(say.component(first + 1, percent(one["share"]), percent_down(one["alignment"])))
+    yield from _figure(document, "scree")
+    yield Table(
+        ("", "variance", "95 % range", "share", "as without noise", "largest entries"),
+        [_line(i, one) for i, one in enumerate(told[:MOST_LINES])],
+        (5,),
+    )
+    if n > MOST_LINES:
+        yield Text(f"{n - MOST_LINES} more are in components.csv.", "note")
+    if results["lost"]:
+        yield Text(say.lost(results["lost"], n), "warning")
+    yield from _figure(document, "loadings")
+    yield from _figure(document, "components")
+    bound = results["norm_bound"]
+    yield Text(
+        f"{say.only_noise(None if bound is None else f'{_number(bound):.3g}')} {say.SIGNS}", "note"
+    )
+
+
+def _line(i: int, one: Document) -> tuple[str, ...]:
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{_number(value):.4g}"
+
+    interval = "" if one["range"] is None else " to ".join(map(number, one["range"]))
+    alignment = one["alignment"]
+    direction = (
+        "" if alignment is None else "noise" if alignment <= 0 else f"{percent_down(alignment)} %"
+    )
+    return (
+        str(i + 1),
+        number(one["variance"]),
+        interval,
+        "" if one["share"] is None else f"{percent(one['share'])} %",
+        direction,
+        ", ".join(map(_entry, one["largest"])),
+    )
+
+
+def _entry(entry: Document) -> str:
+    text = f"{printable(entry['feature'])} {entry['entry']:+.2f}"
+    return f"({text})" if entry["noise"] else text
+
+
+# 8 and 9: how it was made, and what that rests on.
+
+
+def _made(document: Document) -> Iterator[Block]:
+    for fit in document["fits"]:
+        core = fit["core"]
+        details, parameters = core["details"], core["parameters"]
+        yield Text(f"Method: {printable(core['method'])}.")
+        remarks = [printable(one) for one in PrivacyReport.from_dict(_alone(fit)).remarks()]
+        yield from (Text(f"{one[0].upper()}{one[1:]}.") for one in remarks)
+        if "best_params" in details:
+            yield Text(f"Chosen by a private search: {_short(details['best_params'])}.")
+        shown = {name: value for name, value in parameters.items() if name not in HIDDEN}
+        yield Code([", ".join(f"{name}={_short(value)}" for name, value in shown.items())])
+        declared = {
+            name: parameters[name]
+            for name, usual in DECLARED.items()
+            if parameters.get(name, usual) not in (usual, "private")
+        }
+        for name, value in declared.items():
+            source = document["context"].get("facts_are_public")
+            yield Facts(
+                [
+                    Fact(
+                        f"Declared public: {name}={_short(value)}",
+                        f"source: {printable(source) if source else say.NOT_STATED}",
+                        "declared" if source else "missing",
+                    )
+                ]
+            )
+    yield Facts([_declared(document, "fitted_before", "Preprocessing of these data before")])
+
+
+# Parameters that say nothing about the release.
+HIDDEN = ("accountant", "n_jobs", "verbose")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 4:
+        return f"[{len(value)} values]"
+    text = printable(value if isinstance(value, str) else json.dumps(value))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _rests_on(document: Document) -> Iterator[Block]:
+    cores = [fit["core"] for fit in document["fits"]]
+    details = cores[0]["details"]
+    seeded = any(core["parameters"].get("random_state") is not None for core in cores)
+    noiseless = any(_number(core["guarantee"]["epsilon"]) == math.inf for core in cores)
+    random = say.NO_NOISE if noiseless else say.SEEDED if seeded else say.RANDOMNESS
+    model = "federated" if "sites" in details else "central"
+    trusted = (
+        say.federated(len(details["sites"]), str(details.get("honest_sites", say.NOT_STATED)))
+        if "sites" in details
+        else say.CENTRAL
+    )
+    software = ", ".join(
+        f"{printable(str(name))} {printable(str(version))}"
+        for name, version in cores[0]["software"].items()
+    )
+    yield Facts(
+        [
+            Fact("Trust model", f"{model}. {trusted}"),
+            Fact("Randomness", random),
+            Fact("Floating point", say.FLOATING_POINT),
+            Fact("Software", software),
+            _declared(document, "raw_data_access", "Access to the raw data, and storage"),
+        ]
+    )
+
+
+def _not_covered(document: Document) -> Iterator[Block]:
+    yield Bullets(say.NOT_COVERED)
+    yield Text(f"{say.DECLARED}:", "note")
+    yield Facts(
+        [
+            _declared(document, name, f"{number}. {question}")
+            for number, (name, question) in enumerate(HAZARDS.items(), start=1)
+        ],
+        long=True,
+    )
+
+
+# 11 and 12.
+
+
+def _checks(document: Document) -> Iterator[Block]:
+    yield Code(
+        [
+            "skdppca verify DIR --ledger FILE",
+            "skdppca verify DIR --ledger FILE --head HEX --signer KEY.pub",
+        ]
+    )
+    facts = []
+    for fit in document["fits"]:
+        facts.append(Fact("Release", fit["release_id"]))
+        if fit["release"] is not None:
+            facts.append(Fact("Row in the ledger", str(fit["release"]["row"])))
+            facts.append(Fact("Its head", printable(fit["release"]["head"])))
+    account = document["ledger"]
+    if account is not None:
+        facts.append(Fact("Ledger", printable(account["accountant"])))
+        facts.append(Fact(f"Its head at row {account['rows']}", printable(account["head"])))
+    yield Facts(facts)
+    yield Text(
+        "To vouch for these files: ssh-keygen -Y sign -n skdppca -f KEY MANIFEST.json", "note"
+    )
+    yield Table(
+        ("check", "result", "what it found"),
+        [
+            (check["what"], "passed" if check["passed"] else "FAILED", printable(check["says"]))
+            for check in document["checks"]
+        ],
+        (0, 1, 2),
+    )
+    yield Text(say.NEVER_CHECKED)
+
+
+def _words(document: Document) -> Iterator[Block]:
+    yield Facts([Fact(word, meaning) for word, meaning in say.WORDS.items()])
+
+
+def _figure(document: Document, name: str) -> Iterator[Block]:
+    for picture in document["pictures"]:
+        if picture["name"].rstrip("0123456789") == name:
+            yield Figure(picture["name"], picture["alt"])
+
+
+def _number(value: Any) -> float:
+    """A number as JSON has it: infinity is text."""
+    return float(value)

@@ -1,0 +1,128 @@
+"""What a report is about: a fit's own report, and the arrays that it released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..decomposition import METHODS, PrivatePCA
+from ..decomposition.publication import store
+from ..maps import ProjectionMap
+from ..privacy import PrivacyReport
+
+__all__ = ["Subject", "rebuilt", "subjects_of"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One release.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+    arrays : dict of str to array or number
+        As they are stored, by the names of `PrivacyReport.released`.
+    names : tuple of str
+        Of the features; empty if it has none.
+    fitted : object
+        What pictures are drawn of.
+    """
+
+    report: PrivacyReport
+    arrays: dict[str, Any]
+    names: tuple[str, ...]
+    fitted: Any
+
+
+def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subject]:
+    """Return what was released by an estimator, a Pipeline, a search, a map, or a list of these.
+
+    Parameters
+    ----------
+    releases : object or list of objects
+        Fitted, each with a `privacy_`.
+    names : sequence of str, optional
+        Of the features, for fits of rows without names.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If something released nothing, or if the releases protect different units.
+    """
+    given = list(releases) if isinstance(releases, list | tuple) else [releases]
+    found = [_subject(one, names) for whole in given for one in _steps(whole)]
+    if not found:
+        raise ValueError("there is nothing to report: give a fitted private estimator or a map")
+    kinds = sorted({(one.report.unit, one.report.adjacency) for one in found})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"these releases protect different things ({', '.join(map(' under '.join, kinds))}), "
+            "so their costs do not add up; write a report of each"
+        )
+    ids = [one.report.release_id for one in found]
+    if len(set(ids)) < len(ids):
+        raise ValueError("one release was given twice; give each once")
+    return found
+
+
+def _steps(given: Any) -> list[Any]:
+    if isinstance(given, Pipeline):
+        return [step for _, step in given.steps if hasattr(step, "privacy_")]
+    return [given]
+
+
+def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
+    if not isinstance(fitted, ProjectionMap) and hasattr(fitted, "get_params"):
+        check_is_fitted(fitted)
+    report = getattr(fitted, "privacy_", None)
+    if not isinstance(report, PrivacyReport):
+        raise TypeError(
+            f"{type(fitted).__name__} has no privacy_, so nothing is known of its cost; give a "
+            "fitted estimator of skdppca, or a ProjectionMap"
+        )
+    holders = [fitted, *_inner(getattr(fitted, "best_estimator_", None))]
+    arrays = {one.name: _stored(holders, one.name) for one in report.released}
+    known = report.feature_names or names
+    if known is None and "components" in arrays:
+        known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
+    return Subject(report, arrays, tuple(map(str, known or ())), _drawable(holders))
+
+
+def _inner(best: Any) -> list[Any]:
+    return [step for _, step in best.steps] if isinstance(best, Pipeline) else [best] * bool(best)
+
+
+def _stored(holders: list[Any], name: str) -> Any:
+    """A released array, by the name that the report has for it."""
+    if name in ("x_edges", "y_edges"):
+        return holders[0].edges["xy".index(name[0])]
+    for holder in holders:
+        for attribute in (f"{name}_", name):
+            value = vars(holder).get(attribute)
+            if value is not None:
+                return value
+    raise ValueError(f"{name} was released, and is not there any more; fit again")
+
+
+def _drawable(holders: list[Any]) -> Any:
+    """The estimator with components among these, else the first."""
+    return next((one for one in holders if hasattr(one, "components_")), holders[0])
+
+
+def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str]) -> Subject:
+    """Return what was written to files: the estimator as far as they have it."""
+    stored = {name: value for name, value in arrays.items() if name != "feature_names"}
+    fitted: Any = None
+    if "components" in stored:
+        classes = {name: method.estimator for name, method in METHODS.items()}
+        fitted = classes.get(report.method, PrivatePCA)(scale=report.parameters.get("scale"))
+        found = {
+            f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
+        }
+        store(fitted, {**found, "n_features_in_": len(names), "privacy_": report})
+    return Subject(report, stored, tuple(map(str, names)), fitted)

@@ -1,0 +1,525 @@
+"""Whether a report, the files beside it, a ledger, and someone outside agree."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .._text import printable
+from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
+from ..privacy.report import MAX_LENGTH, parse
+from ..privacy.verification import verify_report
+from ._directory import MANIFEST, MANIFEST_SCHEMA
+from ._document import SCHEMA, check_schema, reports_of
+from ._facts import account, findings_of, guarantee
+from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, table_file
+from ._page import page
+from ._registry import registry
+from ._sentences import NEVER_CHECKED
+from ._signature import wrong_signature
+from ._subject import Subject, rebuilt
+
+__all__ = ["Verification", "check_directory", "verify"]
+
+LEVELS = (1, 2, 3, 4)
+
+# Two machines may differ in the last digits of what they compute again.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the checks of a release found; as text, one line a level and one for what differs.
+
+    Parameters
+    ----------
+    reports : tuple of PrivacyReport
+        What the fits say of themselves; empty if the report cannot be read.
+    findings : tuple of Finding
+        Every check, by level.
+    levels : tuple of int
+        Those that were asked for.
+    notes : dict of int to str
+        For a level: what it does not say, or why it was left out.
+    """
+
+    reports: tuple[PrivacyReport, ...]
+    findings: tuple[Finding, ...]
+    levels: tuple[int, ...]
+    notes: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing differs on any level that was asked for."""
+        return all(finding.passed for finding in self.findings)
+
+    def __str__(self) -> str:
+        lines, agree = [], True
+        for level in LEVELS:
+            wrong = [f for f in self.findings if f.level == level and not f.passed]
+            agree = agree and not wrong
+            lines.append(f"Level {level} of 4: {self._said(level, agree, bool(wrong))}")
+            lines += [f"  {finding.what}: {finding.says}" for finding in wrong]
+        if self.passed:
+            lines.append(NEVER_CHECKED)
+        return "\n".join(map(printable, lines))
+
+    def _said(self, level: int, agree: bool, differs: bool) -> str:
+        note = self.notes.get(level, "")
+        if level not in self.levels:
+            return note
+        if not agree:
+            return "something differs." if differs else "not complete, for a level before differs."
+        files = ", these files" if 2 in self.levels else ""
+        said = {
+            1: "this report agrees with itself.",
+            2: "this report and these files agree.",
+            3: f"this report{files} and this ledger agree.",
+            4: "someone outside vouches for it.",
+        }[level]
+        return f"{said} {note}".strip()
+
+
+def verify(
+    directory: str | PathLike[str],
+    *,
+    ledger: BaseAccountant | str | PathLike[str] | None = None,
+    head: str | None = None,
+    signer: str | PathLike[str] | None = None,
+) -> Verification:
+    """Check the files of a release, on as many of four levels as there is something to check by.
+
+    1. The report agrees with itself: its schema, hashes, prices and figures.
+    2. The files belong to it: arrays, tables, the words of the page, and all hashes.
+    3. The ledger vouches for it: it has the charge and this release, and adds up to its totals.
+    4. Someone outside vouches for it: a head of the ledger that was kept elsewhere, or a signature.
+
+    Parameters
+    ----------
+    directory : str or path-like
+        What `ReleaseReport.write` or ``skdppca fit --out`` wrote; or a ``report.json`` alone, whose
+        files are not checked then.
+    ledger : PrivacyLedger, PrivacyAccountant, str or path-like, optional
+        Which must have the charges and the releases.
+    head : str, optional
+        A head of the ledger, 64 hexadecimal digits, that its owner could not change: from an
+        earlier report, an e-mail, a notary.
+    signer : str or path-like, optional
+        An SSH public key. The owner of the private key must have signed the manifest:
+        ``ssh-keygen -Y sign -n skdppca -f KEY MANIFEST.json``.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    OSError
+        If there is no report, or `ssh-keygen` is missing.
+    LedgerError
+        If the ledger cannot be read.
+    ValueError
+        If `head` comes without a ledger, or `signer` without a directory.
+
+    Notes
+    -----
+    No check can tell whether the noise was drawn as stated, whether what was declared public is
+    public, what was fitted on the data before, or what was released without a charge.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.report import ReleaseReport, verify
+    >>> pca = DPGauss(n_components=2, epsilon=1.0).fit(load_digits().data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     names = ReleaseReport(pca, pictures=False).write(f"{folder}/release")
+    ...     found = verify(f"{folder}/release")
+    >>> found.passed, found.levels
+    (True, (1, 2))
+    """
+    path = Path(directory)
+    whole = path.is_dir()
+    if head is not None and ledger is None:
+        raise ValueError("head is one of a ledger; give that ledger, too")
+    if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
+        raise ValueError(f"head={head!r} is none; give its 64 hexadecimal digits")
+    if signer is not None and not whole:
+        raise ValueError(f"{path} is no directory, so it has no manifest that could be signed")
+    if ledger is not None and not isinstance(ledger, BaseAccountant):
+        ledger = PrivacyLedger(ledger)
+    text = _text(path / REPORT if whole else path)
+    document, reports, findings = _read(text)
+    levels, notes = [1], {2: "not checked; give the directory, to check the files in it."}
+    found = [Finding(1, "schema", True, "it is a report as skdppca writes it")] if reports else []
+    findings = [*found, *findings]
+    listed = _listed(path / MANIFEST) if whole else None
+    if reports:
+        findings += _first(document, reports)
+    if whole:
+        levels.append(2)
+        findings += _second(path, document, reports, listed)
+        notes[2] = _vouched(document, reports, listed)
+    if ledger is not None:
+        levels.append(3)
+        if reports:
+            found, notes[3] = _third(document, reports, ledger)
+            findings += found
+    elif any(report.receipt is None for report in reports):
+        notes[3] = "there is none, because no ledger was charged."
+    else:
+        notes[3] = "not checked; give --ledger FILE, to check the charge."
+    if head is None and signer is None:
+        notes[4] = "not checked; give --head HEX or --signer KEY, which come from someone outside."
+    else:
+        levels.append(4)
+        found, notes[4] = _fourth(path, reports, ledger, head, signer)
+        findings += found
+    return Verification(reports, tuple(findings), tuple(levels), notes)
+
+
+def check_directory(path: Path) -> None:
+    """Refuse a report without its files."""
+    if not path.is_dir():
+        raise OSError(f"{path} is no directory; give one that `skdppca fit --out` wrote")
+
+
+def _findings(level: int, what: str, agreeing: str, differences: Iterator[str]) -> list[Finding]:
+    """One finding for every difference, or one that there is none."""
+    found = [Finding(level, what, False, difference) for difference in differences]
+    return found or [Finding(level, what, True, agreeing)]
+
+
+# Reading.
+
+
+def _text(path: Path) -> str:
+    """The text of a report, or as much of it as tells that it is too long."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_LENGTH + 1).decode(errors="replace")
+    except OSError as error:
+        raise OSError(
+            f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
+        ) from None
+
+
+def _read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...], list[Finding]]:
+    """The document and its fits' reports; or one finding of why there are none."""
+    try:
+        document = parse(text)
+        wrong = None if isinstance(document, dict) else "it is no mapping"
+        if wrong is None and document.get("schema") != SCHEMA:
+            wrong = f"its schema is {str(document.get('schema'))[:40]!r}, and not {SCHEMA!r}"
+        wrong = wrong or check_schema(document)
+        if wrong is None:
+            if len(document["fits"]) > MOST:
+                wrong = f"it has more than {MOST} fits"
+            else:
+                return document, tuple(reports_of(document)), []
+    except (TypeError, ValueError, RecursionError) as error:
+        wrong = str(error)
+    says = f"it is no report as skdppca writes it: {wrong[:300]}"
+    return {}, (), [Finding(1, "schema", False, says)]
+
+
+def _arrays(path: Path) -> dict[str, Any] | None:
+    """All arrays of an archive; None if it is missing or none, whatever is wrong with it."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+            return arrays if len(arrays) == len(archive.files) else None  # no name twice
+    except Exception:
+        return None
+
+
+def _listed(path: Path) -> dict[str, str] | None:
+    """The files' hashes in a manifest, by name; None if it is missing or none."""
+    try:
+        content = parse(_text(path))
+        listed = content["files"]
+        written = content == {"schema": MANIFEST_SCHEMA, "files": listed} and all(
+            isinstance(digest, str) and Path(name).name == name != ""
+            for name, digest in listed.items()
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return listed if written else None
+
+
+# Level 1: the report and itself.
+
+
+def _first(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> Iterator[Finding]:
+    for fit in document["fits"]:
+        alone = {name: fit[name] for name in fit if name != "results"}
+        yield from (one for one in verify_report(alone) if one.what != "schema")
+    yield from _findings(
+        1, "figures", "they follow from the events", _wrong_figures(document, reports)
+    )
+
+
+def _wrong_figures(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> Iterator[str]:
+    if len({(report.unit, report.adjacency) for report in reports}) > 1:
+        yield "its releases protect different things, so their costs do not add up"
+        return
+    if any(not report.delta < 1 for report in reports):
+        return  # the check of the price says so
+    yield from _differences("guarantee", document["guarantee"], guarantee(reports))
+
+
+def _differences(where: str, stated: Any, computed: Any) -> Iterator[str]:
+    """What of the stated values is not what they are computed to be."""
+    if isinstance(stated, dict) and isinstance(computed, dict):
+        for name in sorted({*stated, *computed}):
+            yield from _differences(f"{where}/{name}", stated.get(name), computed.get(name))
+    elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
+        for place, (one, other) in enumerate(zip(stated, computed, strict=True)):
+            yield from _differences(f"{where}/{place}", one, other)
+    elif not _alike(stated, computed):
+        yield f"{where} is {_quoted(stated)}, and follows to be {_quoted(computed)}"
+
+
+def _alike(stated: Any, computed: Any) -> bool:
+    floats = [isinstance(one, float) for one in (stated, computed)]
+    if any(floats) and not any(isinstance(one, bool | str | None) for one in (stated, computed)):
+        return math.isclose(stated, computed, rel_tol=TOLERANCE, abs_tol=1e-300)
+    return type(stated) is type(computed) and stated == computed
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+# Level 2: the report and its files.
+
+
+def _second(
+    path: Path,
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    listed: Mapping[str, str] | None,
+) -> Iterator[Finding]:
+    subjects: list[Subject] = []
+    for place, report in enumerate(reports):
+        arrays = _arrays(path / arrays_file(place))
+        yield from (one for one in verify_report(report, arrays=arrays) if one.level == 2)
+        if arrays is not None:
+            names = np.asarray(arrays.get("feature_names", ())).tolist()
+            subjects.append(rebuilt(report, arrays, names))
+        yield from _failing(2, "files", _wrong_numbers(path, place, report, arrays))
+    if reports and len(subjects) == len(reports):
+        yield from _findings(
+            2, "results", "they follow from the arrays", _wrong_results(document, subjects)
+        )
+    if reports:
+        yield from _findings(2, "page", "its words are the report's", _wrong_page(path, document))
+    yield from _findings(
+        2, "files", "all have their hashes", _wrong_files(path, listed, len(reports) or 1)
+    )
+
+
+def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Finding]:
+    return (Finding(level, what, False, difference) for difference in differences)
+
+
+def _wrong_numbers(
+    path: Path, place: int, report: PrivacyReport, arrays: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """What the files with numbers in them lack, and whether they differ from each other."""
+    name = arrays_file(place)
+    if arrays is None:
+        yield f"{name} is missing, or no archive of arrays"
+    elif any(one.name == "components" for one in report.released):
+        table = table_file(place)
+        if not _same_table(path / table, arrays):
+            yield f"{table} is missing, or has other names or numbers than {name}"
+
+
+def _same_table(path: Path, arrays: Mapping[str, Any]) -> bool:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *lines = csv.reader(file)
+        columns = {name: arrays[name] for name in ("mean", "scale") if name in arrays}
+        columns |= {f"pc{i + 1}": component for i, component in enumerate(arrays["components"])}
+        expected = np.column_stack(list(columns.values()))
+        # a quote before a name keeps a spreadsheet from running it
+        named = [
+            line[0] in (name, f"'{name}")
+            for line, name in zip(lines, arrays["feature_names"], strict=True)
+        ]
+        numbers = np.array([line[1:] for line in lines], dtype=np.float64)
+        return head[1:] == list(columns) and all(named) and np.array_equal(numbers, expected)
+    except (OSError, ValueError, KeyError, IndexError, csv.Error):
+        return False
+
+
+def _wrong_results(document: Mapping[str, Any], subjects: Sequence[Subject]) -> Iterator[str]:
+    """What of the results is not what the arrays give."""
+    try:
+        computed = [findings_of(subject) for subject in subjects]
+    except Exception:  # arrays that are none of a fit, which another check says
+        return
+    stated = [fit["results"] for fit in document["fits"]]
+    yield from _differences("results", stated, computed)
+
+
+def _is_ours(document: Mapping[str, Any]) -> bool:
+    """Whether this version of skdppca wrote it, so that it can write the page again."""
+    return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
+
+
+def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
+    """Whether page and draft say what the report says: they are written again."""
+    if not _is_ours(document):
+        return
+    try:
+        names = [picture["name"] for picture in document["pictures"]]
+        pictures = {
+            name: (path / f"{name}.svg").read_bytes().decode(errors="replace") for name in names
+        }
+        written = {PAGE: page(document, pictures), REGISTRY: registry(document)}
+        differ = [name for name in written if (path / name).read_bytes() != written[name].encode()]
+    except OSError:
+        return  # a file is missing, which another check says
+    except Exception:  # made up, so that the page's words have no place for it
+        differ = [PAGE]
+    for name in differ:
+        yield f"{name} does not say what {REPORT} says"
+
+
+def _wrong_files(path: Path, listed: Mapping[str, str] | None, count: int) -> Iterator[str]:
+    """Which files are missing, changed or of another release, by the manifest."""
+    if listed is None:
+        yield f"{MANIFEST} is missing, or not as skdppca writes it"
+        return
+    needed = {*(arrays_file(place) for place in range(count)), REPORT, REGISTRY, PAGE}
+    for name in sorted({*needed, *listed}):
+        if not (path / name).is_file():
+            yield f"{name} is missing"
+        elif name not in listed:
+            yield f"{name} is not in {MANIFEST}"
+        elif _sha256(path / name) != listed[name]:
+            yield f"{name} was changed"
+    for name in sorted({*FILES} - {*needed, *listed, SIGNATURE}):
+        if (path / name).exists():
+            yield f"{name} is not in {MANIFEST}: it is of another release"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _vouched(
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    listed: Mapping[str, str] | None,
+) -> str:
+    """What of the files nothing is compared with but the manifest's hashes."""
+    if not reports or listed is None:
+        return ""
+    compared = {
+        REPORT,
+        *(arrays_file(i) for i in range(MOST)),
+        *(table_file(i) for i in range(MOST)),
+    }
+    compared |= {PAGE, REGISTRY} if _is_ours(document) else set()
+    alone = [name for name in listed if name not in compared]
+    alone += ["the title and what was declared"]
+    if any(report.feature_names is None for report in reports):
+        alone.append("the features' names")
+    return f"Only {MANIFEST} vouches for {', '.join(alone)}."
+
+
+# Level 3: the report and a ledger.
+
+
+def _third(
+    document: Mapping[str, Any], reports: Sequence[PrivacyReport], ledger: BaseAccountant
+) -> tuple[list[Finding], str]:
+    found = [
+        one for report in reports for one in verify_report(report, ledger=ledger) if one.level == 3
+    ]
+    statement = ledger.statement()
+    if all(one.passed for one in found):
+        found += _findings(
+            3, "totals", "they are the ledger's", _wrong_totals(document, reports, statement)
+        )
+    later = len(statement.chain.receipts)
+    stated = document["ledger"]
+    later -= later if stated is None else stated["n_charges"]
+    note = "Not checked: who wrote the ledger."
+    if later > 0:
+        since = "charge was made" if later == 1 else "charges were made"
+        spent = statement.spent
+        note += (
+            f" Since this report {later} more {since}; the total is epsilon {spent.epsilon:.6g} at "
+            f"delta {spent.delta:g} now."
+        )
+    return found, note
+
+
+def _wrong_totals(
+    document: Mapping[str, Any], reports: Sequence[PrivacyReport], statement: Statement
+) -> Iterator[str]:
+    stated = document["ledger"]
+    if stated is None:
+        return
+    rows, chain = stated["rows"], statement.chain
+    last = max(report.release.row for report in reports if report.release is not None)
+    if not last <= rows <= len(chain.rows):
+        yield f"its totals are those of row {rows}, and its release is in row {last}"
+        return
+    computed = account(Statement(chain.until(rows)), reports)
+    yield from _differences("ledger", stated, computed)
+
+
+# Level 4: someone outside.
+
+
+def _fourth(
+    path: Path,
+    reports: Sequence[PrivacyReport],
+    ledger: BaseAccountant | None,
+    head: str | None,
+    signer: str | PathLike[str] | None,
+) -> tuple[list[Finding], str]:
+    found, notes = [], []
+    if head is not None and ledger is not None:
+        says = "the ledger has the head that was kept elsewhere"
+        found += _findings(4, "head", says, _wrong_head(reports, ledger, head))
+        notes.append("This ledger has the head that was kept elsewhere.")
+    if signer is not None:
+        wrong = wrong_signature(path / MANIFEST, path / SIGNATURE, Path(signer))
+        found.append(Finding(4, "signature", wrong is None, wrong or "it is by this key"))
+        notes.append(f"{MANIFEST} is signed by this key.")
+    return found, " ".join([*notes, "Not checked: whose head or key it is."])
+
+
+def _wrong_head(
+    reports: Sequence[PrivacyReport], ledger: BaseAccountant, head: str
+) -> Iterator[str]:
+    chain = ledger.statement().chain
+    row = next((row for row in range(len(chain.rows) + 1) if chain.head(row) == head), None)
+    if row is None:
+        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
+        return
+    last = max((report.release.row for report in reports if report.release), default=0)
+    if row < last:
+        yield (
+            f"it is the head of row {row}, before the release in row {last}, so it does not vouch "
+            "for that release"
+        )

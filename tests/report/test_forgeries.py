@@ -1,0 +1,380 @@
+"""Forged reports fail at the level that can see it, in Python and on the command line."""
+
+import hashlib
+import json
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from skdppca import DPGauss, PrivacyLedger
+from skdppca.cli import main
+from skdppca.privacy import PrivacyReport, Released, verify_report
+from skdppca.report import ReleaseReport, verify
+from skdppca.report._document import reports_of
+from skdppca.report._facts import findings_of, guarantee
+from skdppca.report._files import as_json
+from skdppca.report._page import page
+from skdppca.report._registry import registry
+from skdppca.report._subject import rebuilt
+
+from .conftest import document_of
+
+
+def failed(found):
+    """The levels at which something differs."""
+    return sorted({finding.level for finding in found.findings if not finding.passed})
+
+
+def named(found):
+    return {finding.what for finding in found.findings if not finding.passed}
+
+
+def status(out, *options):
+    return main(["verify", str(out), *map(str, options)])
+
+
+def change(out, path, value):
+    """Set one value of the report."""
+    document = document_of(out)
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    assert place[path[-1]] != value
+    place[path[-1]] = value
+    (out / "report.json").write_text(as_json(document))
+
+
+def manifest_again(out):
+    names = json.loads((out / "MANIFEST.json").read_text())["files"]
+    files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names}
+    manifest = {"schema": "skdppca-manifest/1", "files": files}
+    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+def forge(out, fit=None):
+    """Make all that follows from the fit right again: hashes, figures, page and manifest."""
+    document = document_of(out)
+    core = document["fits"][0]["core"] if fit is None else fit.core()
+    old = document["fits"][0]
+    report = PrivacyReport.from_dict(
+        {"schema": old["schema"], "core": core, "release_id": "0", "release": None}
+    )
+    own = report.to_dict()
+    own["release"] = old["release"] and {**old["release"], "release": own["release_id"]}
+    with np.load(out / "components.npz") as archive:
+        arrays = dict(archive)
+    subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
+    document["fits"] = [own | {"results": findings_of(subject)}]
+    document["guarantee"] = guarantee(reports_of(document))
+    (out / "report.json").write_text(as_json(document))
+    pictures = {
+        one["name"]: (out / f"{one['name']}.svg").read_text() for one in document["pictures"]
+    }
+    (out / "report.html").write_text(page(document, pictures))
+    (out / "registry.yaml").write_text(registry(document))
+    manifest_again(out)
+
+
+def test_a_true_release_passes_on_all_levels(copied, out, keys, capsys):
+    sign(out, keys[0])
+    ledger = copied / "ledger"
+    head = PrivacyLedger(ledger).statement().chain.head()
+    options = {"ledger": ledger, "head": head, "signer": f"{keys[0]}.pub"}
+    found = verify(out, **options)
+    assert found.passed and found.levels == (1, 2, 3, 4), str(found)
+    assert status(out, *(f"--{name}={value}" for name, value in options.items())) == 0
+    said = capsys.readouterr().out
+    assert said == f"{found}\n"
+    assert (
+        "Level 3 of 4: this report, these files and this ledger agree. Not checked: who wrote the "
+        "ledger.\n"
+    ) in said
+    assert "Level 4 of 4: someone outside vouches for it." in said
+    assert "Not checked: whose head or key it is." in said
+    assert "No check can tell whether the noise was drawn as stated" in said
+    assert "valid" not in said
+
+
+FIT = ("fits", 0, "core")
+EDITS = {
+    "epsilon": ((*FIT, "guarantee", "epsilon"), 0.01),
+    "delta": ((*FIT, "guarantee", "delta"), 1e-12),
+    "method": ((*FIT, "method"), "Anything"),
+    "unit": ((*FIT, "guarantee", "unit"), "patient"),
+    "alignments": ((*FIT, "details", "alignments"), [1.0, 1.0]),
+    "event": ((*FIT, "event", "mu"), 1e-3),
+}
+# What contradicts itself even when every hash is made again.
+SEEN = {"epsilon", "delta", "method", "unit", "event"}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_found_at_level_1(out, edit):
+    change(out, *EDITS[edit])
+    found = verify(out / "report.json")
+    assert failed(found) == [1] and "release id" in named(found)
+    assert status(out) == 1
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_with_all_hashes_made_again_is_found_by_the_ledger(copied, out, edit):
+    change(out, *EDITS[edit])
+    forge(out)
+    alone = verify(out)
+    assert failed(alone) == ([1] if edit in SEEN else [])
+    assert "release id" not in named(alone)
+    assert 3 in failed(verify(out, ledger=copied / "ledger"))
+    assert status(out, "--ledger", copied / "ledger") == 1
+
+
+FIGURES = {
+    "epsilon": ("guarantee", "epsilon"),
+    "coin": ("guarantee", "attack", "coin"),
+    "household": ("guarantee", "attack", "household_coin"),
+    "profile": ("guarantee", "profile", 0, 1),
+    "detection": ("guarantee", "attack", "detection", 0, 1),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_that_do_not_follow_are_found_at_level_1(out, figure):
+    change(out, FIGURES[figure], 0.5)
+    assert (failed(verify(out / "report.json")), named(verify(out / "report.json"))) == (
+        [1],
+        {"figures"},
+    )
+
+
+def test_a_document_of_another_form_is_found_at_level_1(out):
+    change(out, ("title",), 3)
+    found = verify(out)
+    assert 1 in failed(found) and found.reports == ()
+    assert "title: 3 is not of type 'string'" in str(found)
+    assert status(out) == 1
+
+
+RESULTS = {
+    "share": ("components", 0, "share"),
+    "range": ("components", 0, "range", 0),
+    "entry": ("components", 0, "largest", 0, "entry"),
+    "records": ("n_records",),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_that_are_not_the_arrays_are_found_at_level_2(out, name):
+    change(out, ("fits", 0, "results", *RESULTS[name]), 0.5)
+    manifest_again(out)
+    found = verify(out)
+    assert failed(found) == [2] and "results" in named(found)
+
+
+def test_other_arrays_are_found_at_level_2(out):
+    with np.load(out / "components.npz") as archive:
+        arrays = dict(archive) | {"mean": np.zeros(4)}
+    np.savez(out / "components.npz", **arrays)
+    manifest_again(out)
+    found = verify(out)
+    assert failed(found) == [2] and "arrays" in named(found)
+    assert status(out) == 1
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("name", ["report.html", "registry.yaml"])
+def test_an_edited_page_is_found_at_level_2_whatever_its_hash(out, name, hashed):
+    text = (out / name).read_text()
+    assert text.count("Clinic") == 1
+    (out / name).write_text(text.replace("Clinic", "Ministry"))
+    if hashed:
+        manifest_again(out)
+    found = verify(out)
+    assert failed(found) == [2] and named(found) == ({"page"} if hashed else {"page", "files"})
+    assert status(out) == 1
+
+
+def test_the_words_of_a_page_of_another_version_are_vouched_for_by_the_manifest_alone(out):
+    change(out, (*FIT, "software", "skdppca"), "0.0.9")
+    text = (out / "report.html").read_text()
+    (out / "report.html").write_text(text.replace("Clinic", "Ministry"))
+    manifest_again(out)
+    found = verify(out)
+    assert failed(found) == [1] and named(found) == {"release id", "release row"}
+    assert "report.html" in found.notes[2]
+
+
+def test_a_report_made_up_for_a_real_charge_is_found_by_the_ledger(copied, out, made):
+    with np.load(out / "components.npz") as archive:
+        arrays = dict(archive)
+    arrays["components"] = arrays["components"][::-1].copy()
+    np.savez(out / "components.npz", **arrays)
+    lines = [line.split(",") for line in (out / "components.csv").read_text().splitlines()]
+    swapped = [",".join([*row[:2], row[3], row[2]]) for row in lines[1:]]
+    (out / "components.csv").write_text("\n".join([",".join(lines[0]), *swapped]) + "\n")
+    true = made.pca.privacy_
+    other = Released.of("components", arrays["components"])
+    forge(out, replace(true, released=(other, *true.released[1:])))
+    assert verify(out).passed
+    found = verify(out, ledger=copied / "ledger")
+    assert failed(found) == [3]
+    assert "records another release for this charge" in str(found)
+    assert status(out, "--ledger", copied / "ledger") == 1
+
+
+def test_a_second_release_on_one_charge_is_found_by_the_ledger(copied, made, frame, tmp_path):
+    second = DPGauss(2).fit(frame)
+    true = made.pca.privacy_
+    second.privacy_ = replace(
+        second.privacy_,
+        receipt=true.receipt,
+        parameters=second.privacy_.parameters | {"accountant": true.receipt.accountant},
+    )
+    row = replace(true.release, release=second.privacy_.release_id)
+    second.privacy_ = replace(second.privacy_, release=row)
+    ReleaseReport(second, pictures=False).write(tmp_path / "second")
+    assert verify(tmp_path / "second").passed
+    assert failed(verify(tmp_path / "second", ledger=copied / "ledger")) == [3]
+
+
+TOTALS = {
+    "spent": ("ledger", "spent"),
+    "left": ("ledger", "remaining"),
+    "before": ("ledger", "spent_before"),
+    "charge": ("ledger", "charges", 0, "epsilon"),
+    "share": ("ledger", "shares", "all"),
+}
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_other_totals_are_found_by_the_ledger(copied, out, name):
+    change(out, TOTALS[name], 0.25)
+    forge(out)
+    assert verify(out).passed
+    found = verify(out, ledger=copied / "ledger")
+    assert (failed(found), named(found)) == ([3], {"totals"})
+
+
+def test_totals_from_before_the_release_are_found_by_the_ledger(copied, out):
+    ledger = PrivacyLedger(copied / "ledger")
+    document = document_of(out)
+    document["ledger"]["rows"] = 1
+    document["ledger"]["head"] = ledger.statement().chain.head(1)
+    (out / "report.json").write_text(as_json(document))
+    forge(out)
+    assert failed(verify(out, ledger=ledger)) == [3]
+
+
+def test_later_charges_are_told_and_no_difference(copied, out):
+    ledger = PrivacyLedger(copied / "ledger")
+    ledger.charge_external("more counts", mu=0.1, adjacency="add-remove")
+    found = verify(out, ledger=ledger)
+    assert found.passed
+    assert "Since this report 1 more charge was made; the total is epsilon" in str(found)
+
+
+def test_a_ledger_rewritten_by_its_owner_is_found_by_level_4_alone(copied, out, made, frame, keys):
+    sign(out, keys[0])
+    kept = PrivacyLedger(copied / "ledger").statement().chain.head()
+    # the owner writes the account anew, without the charge for the counts, and a report for it
+    (copied / "ledger").unlink()
+    ledger = PrivacyLedger.create(copied / "ledger", 3.0, 1e-6)
+    signature = (out / "MANIFEST.json.sig").read_bytes()
+    ReleaseReport(DPGauss(2, accountant=ledger).fit(frame), pictures=False).write(out, force=True)
+    (out / "MANIFEST.json.sig").write_bytes(signature)
+    assert verify(out, ledger=ledger).passed
+    for outside in ({"head": kept}, {"signer": f"{keys[0]}.pub"}):
+        found = verify(out, ledger=ledger, **outside)
+        assert failed(found) == [4]
+        options = [f"--{name}={value}" for name, value in outside.items()]
+        assert status(out, "--ledger", copied / "ledger", *options) == 1
+
+
+def test_a_head_from_before_the_release_vouches_for_nothing(copied, out):
+    ledger = PrivacyLedger(copied / "ledger")
+    chain = ledger.statement().chain
+    found = [verify(out, ledger=ledger, head=chain.head(row)) for row in range(4)]
+    assert [one.passed for one in found] == [False, False, False, True]
+    assert "before the release in row 3" in str(found[2])
+
+
+def sign(out, key):
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", "skdppca", "-f", key, out / "MANIFEST.json"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def test_a_signature_by_another_key_is_found_at_level_4(out, keys):
+    sign(out, keys[1])
+    found = verify(out, signer=f"{keys[0]}.pub")
+    assert (failed(found), named(found)) == ([4], {"signature"})
+    assert status(out, "--signer", f"{keys[0]}.pub") == 1
+
+
+def test_a_signature_of_another_manifest_is_found_at_level_4(out, keys):
+    sign(out, keys[0])
+    with (out / "MANIFEST.json").open("a") as file:
+        file.write("\n")
+    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [4]
+
+
+def test_a_signature_for_another_purpose_is_found_at_level_4(out, keys):
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", keys[0], out / "MANIFEST.json"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [4]
+
+
+def test_a_missing_signature_is_found_at_level_4(out, keys):
+    found = verify(out, signer=f"{keys[0]}.pub")
+    assert failed(found) == [4] and "nobody vouches" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"head": "0" * 64}, "give that ledger, too"),
+        ({"head": "0", "ledger": "ledger"}, "64 hexadecimal digits"),
+        ({"signer": "ledger"}, "no SSH public key"),
+    ],
+)
+def test_what_cannot_vouch_is_refused(copied, monkeypatch, options, says):
+    monkeypatch.chdir(copied)
+    with pytest.raises(ValueError, match=says):
+        verify("out", **options)
+    assert status("out", *(f"--{name}={value}" for name, value in options.items())) == 2
+
+
+def test_a_private_key_is_never_taken(out, keys):
+    with pytest.raises(ValueError, match="never the private key"):
+        verify(out, signer=keys[0])
+
+
+def test_without_ssh_keygen_the_error_says_what_to_install(out, keys, monkeypatch):
+    sign(out, keys[0])
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(OSError, match="install OpenSSH"):
+        verify(out, signer=f"{keys[0]}.pub")
+
+
+def test_check_says_what_verify_report_says(made):
+    expected = verify_report(made.pca.privacy_, arrays=None, ledger=made.ledger)
+    found = made.report.check()
+    assert all(finding.passed for finding in found)
+    assert {one.what for one in expected} < {one.what for one in found}
+    assert {one.level for one in found} == {1, 2, 3}
+
+
+def test_a_fit_that_was_tampered_with_never_looks_private(made):
+    forged = DPGauss(2, accountant=made.ledger)
+    vars(forged).update(vars(made.pca))
+    forged.privacy_ = replace(made.pca.privacy_, epsilon=0.01)
+    report = ReleaseReport(forged, pictures=False)
+    assert "CHECKS FAILED" in report.html() and 'class="box failed"' in report.html()
+    assert not all(finding.passed for finding in report.check())
+
+
+@pytest.mark.parametrize("details", [{"sites": 5}, {"charged": 3}, {"present": []}])
+def test_a_made_up_report_ends_no_check(out, details):
+    document = document_of(out)
+    document["fits"][0]["core"]["details"] |= details
+    (out / "report.json").write_text(as_json(document))
+    assert status(out) == 1

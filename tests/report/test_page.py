@@ -1,0 +1,318 @@
+"""What the page, the text and the files of a report hold, and what they never hold."""
+
+import getpass
+import json
+import re
+import socket
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import yaml
+
+from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
+from skdppca.maps import projection_map
+from skdppca.report import Context, ReleaseReport
+from skdppca.report._context import HAZARDS, LABELS
+
+from .conftest import CONTEXT, NAMES, TITLE, document_of
+
+MUTED = {"br", "hr", "img", "input", "link", "meta"}
+
+
+class Page(HTMLParser):
+    """Tags that are not closed, ids, references and attributes of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.references, self.tags, self.svgs = [], [], [], [], []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append((tag, attributes))
+        if tag not in MUTED:
+            self.open.append(tag)
+        if tag == "svg":
+            self.svgs.append(attributes)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        for name, value in attributes.items():
+            if name == "aria-labelledby" or (name.endswith("href") and value[0] == "#"):
+                self.references.append(value.removeprefix("#"))
+            self.references += re.findall(r"url\(#([^)]*)\)", value or "")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in MUTED:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    return made.report.html()
+
+
+def test_the_page_is_well_formed_and_has_a_language(page):
+    read = Page(page)
+    assert not read.open
+    assert dict(read.tags)["html"]["lang"] == "en"
+    assert page.startswith("<!DOCTYPE html>")
+
+
+def test_every_id_is_there_once_and_everything_referred_to(page):
+    read = Page(page)
+    assert len(set(read.ids)) == len(read.ids)
+    assert set(read.references) <= set(read.ids)
+
+
+def test_every_picture_says_its_finding(made, page):
+    svgs = Page(page).svgs
+    assert {one["aria-label"] for one in svgs} == {
+        picture["alt"] for picture in made.report.dict()["pictures"]
+    }
+    assert len(svgs) == 4
+    assert all(one["role"] == "img" and one["aria-label"].endswith(".") for one in svgs)
+
+
+def test_the_page_loads_nothing_and_runs_nothing(page):
+    tags = Page(page).tags
+    assert not {"script", "link", "iframe", "img", "object", "embed"} & {tag for tag, _ in tags}
+    for _, attributes in tags:
+        assert not any(name.startswith("on") or name == "src" for name in attributes)
+        assert all(
+            value.startswith(("#", "data:image/png"))
+            for name, value in attributes.items()
+            if name.endswith("href")
+        )
+    assert "@import" not in page and not re.search(r"url\((?!#)", page)
+    assert "default-src 'none'" in page
+
+
+def test_free_text_is_escaped_everywhere(made, page):
+    assert "<script" not in page and "<b>" not in page and "&lt;script&gt;" in page
+    snippet = made.report.html_snippet()
+    assert "<script" not in snippet
+    text = made.report.markdown()
+    assert not re.search(r"(?<!\\)<", text) and r"\<script\>" in text
+    assert yaml.safe_load(made.report.registry_yaml())["deployment"]["basic"]["name"] == TITLE
+
+
+def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
+    titles = re.findall(r'<h2 id="section-(\d+)">', page)
+    assert titles == [str(number) for number in range(2, 13)]
+    assert page.count("Declared by the curator, not checked") == 2
+    text = Page(page).text
+    for name in (*LABELS, *HAZARDS):
+        label = LABELS.get(name) if name in LABELS else HAZARDS[name]
+        assert label in text, name
+    assert CONTEXT.purpose in text
+    answers = CONTEXT.to_dict()
+    # other_releases, several_units, fitted_before and raw_data_access are asked for twice
+    missing = [name for name, answer in answers.items() if answer is None]
+    twice = [name for name in missing if name in ("other_releases", "several_units")]
+    twice += [name for name in missing if name in ("raw_data_access",)]
+    assert text.count("Not stated") == len(missing) + len(twice)
+    assert page.count('<div class="missing">') == len(missing) + len(twice)
+
+
+BOXES = {
+    "private": ({"epsilon": 1.0}, True, "Private, and charged to a ledger"),
+    "uncharged": ({"epsilon": 1.0}, False, "Private by itself: no ledger was charged"),
+    "seeded": ({"random_state": 1}, False, "NOT PRIVATE"),
+    "seeded and charged": ({"random_state": 1}, True, "NOT PRIVATE"),
+    "no noise": ({"epsilon": np.inf}, False, "NOT PRIVATE"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "charged", "says"), BOXES.values(), ids=BOXES)
+def test_the_box_of_a_release(frame, parameters, charged, says):
+    accountant = PrivacyAccountant(3.0, 1e-6) if charged else None
+    report = ReleaseReport(
+        DPGauss(2, accountant=accountant, **parameters).fit(frame), pictures=False
+    )
+    page, text = report.html(), report.markdown()
+    box = page[page.index('<section class="box') : page.index("</section>")]
+    status = re.match('<section class="box ([a-z]+)"', box)[1]
+    assert says in box and says in text and says in report.html_snippet()
+    assert (status == "private") == (says.startswith("Private, and"))
+    assert (status == "broken") == ("NOT" in says)
+    assert ("No ledger was charged" in box) == (status == "uncharged")
+    assert ("Treat these files as you treat the data." in box) == (status == "broken")
+    assert ("hardly changes" in box) == (status != "broken")
+    assert ("In the worst case" in box) == (status != "broken")
+
+
+def test_a_weak_guarantee_is_not_told_in_the_words_of_a_strong_one(frame):
+    page = ReleaseReport(DPGauss(2, epsilon=8.0).fit(frame), pictures=False).html()
+    assert "hardly changes" not in page and "within the bounds below" in page
+
+
+def test_no_file_has_a_duration_a_host_a_path_or_a_second_time(made):
+    (time,) = {made.pca.privacy_.receipt.time}
+    here = rf"\b({socket.gethostname()}|{getpass.getuser()}|home|tmp)\b|{made.folder}"
+    for name in made.names:
+        text = (made.folder / "out" / name).read_bytes().decode("latin-1")
+        text = re.sub('base64,[^"]*', "", text)
+        assert name.endswith(".npz") or not re.search(here, text), name
+        times = set(re.findall(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.+][\d:.]+)?", text))
+        assert times <= {time, time[:19].replace("T", " ")}, name
+        assert not re.search(r"\b(seconds|elapsed|duration)\b", text), name
+
+
+def test_the_exact_number_of_records_is_in_no_file_under_add_remove(frame, tmp_path):
+    rows = frame.sample(1777, replace=True, random_state=0)
+    ReleaseReport(DPGauss(2).fit(rows)).write(tmp_path / "out")
+    for path in (tmp_path / "out").iterdir():
+        if path.suffix in (".json", ".html", ".yaml"):
+            assert not re.search(r"\b1 ?777\b", path.read_text()), path
+
+
+def test_it_is_the_same_to_the_last_byte_whenever_it_is_written(made, tmp_path):
+    again = ReleaseReport(made.pca, title=TITLE, context=CONTEXT)
+    names = again.write(tmp_path / "again")
+    assert names == made.names
+    for name in names:
+        first, second = (folder / name for folder in (made.folder / "out", tmp_path / "again"))
+        assert first.read_bytes() == second.read_bytes(), name
+
+
+@pytest.mark.slow
+def test_pictures_do_not_depend_on_the_users_settings(made):
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context({"svg.fonttype": "path", "font.size": 20, "savefig.dpi": 7}):
+        again = ReleaseReport(made.pca, title=TITLE, context=CONTEXT)
+        assert again.html() == made.report.html()
+
+
+def test_a_directory_in_use_is_refused_without_force(made, tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(ValueError, match="force=True"):
+        made.report.write(tmp_path)
+    made.report.write(tmp_path, force=True)
+    assert (tmp_path / "thesis.tex").exists() and (tmp_path / "report.html").exists()
+
+
+def test_a_notebook_shows_the_box_and_the_pictures(made):
+    bundle = made.report._repr_mimebundle_()
+    assert bundle["text/html"] == made.report.html_snippet()
+    assert bundle["text/html"].count("<svg") == 4
+    assert bundle["text/plain"] == "<ReleaseReport of DPGauss: epsilon=1, delta=1e-06>"
+
+
+def test_open_shows_the_page(made, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    made.report.open()
+    (address,) = opened
+    assert address.startswith("file:///") and address.endswith(".html")
+
+
+def test_the_dictionary_is_a_copy(made):
+    made.report.dict()["title"] = "another"
+    made.report.dict()["fits"].clear()
+    assert json.loads(made.report.json()) == made.report.dict() == document_of(made.folder / "out")
+    assert made.report.dict()["title"] == TITLE
+
+
+def test_a_fit_and_its_map_are_one_release(frame, tmp_path):
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    pca = DPGauss(2, accountant=accountant).fit(frame)
+    found = projection_map(
+        pca, frame, epsilon=0.5, delta=1e-6, extent=[(-9, 9)] * 2, accountant=accountant
+    )
+    report = ReleaseReport([pca, found], pictures=False)
+    facts = report.dict()["guarantee"]
+    mus = [one.privacy_.event.mu for one in (pca, found)]
+    assert facts["mu"] == pytest.approx(np.hypot(*mus))
+    assert facts["epsilon"] == pytest.approx(accountant.spent.epsilon)
+    assert "Private, and charged" in report.html()
+    names = report.write(tmp_path / "out")
+    assert {"components.npz", "components2.npz", "components.csv"} < set(names)
+    assert "components2.csv" not in names
+
+
+def test_releases_that_do_not_add_up_are_refused(made, frame):
+    other = DPGauss(2, adjacency="replace-one").fit(frame)
+    with pytest.raises(ValueError, match="write a report of each"):
+        ReleaseReport([made.pca, other])
+    with pytest.raises(ValueError, match="given twice"):
+        ReleaseReport([made.pca, made.pca])
+    with pytest.raises(TypeError, match="has no privacy_"):
+        ReleaseReport(object())
+
+
+def test_the_registry_draft_is_complete_but_for_what_a_person_must_say(made):
+    entry = yaml.safe_load(made.report.registry_yaml())
+    assert (entry["status"], entry["tier"]) == ("Draft", 3)
+    deployment = entry["deployment"]
+    assert deployment["basic"]["publication_date"] == made.pca.privacy_.receipt.time[:10]
+    assert deployment["basic"]["data_curators"] == ["Clinic"]
+    assert deployment["basic"]["data_product_region"].startswith("TODO")
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert "mu = 0.237" in deployment["privacy_loss"]["privacy_parameters_details"]
+    assert entry["url_slug"].startswith("TODO")
+
+
+def test_sites_are_named_where_the_records_are_at_sites(frame):
+    from dataclasses import replace
+
+    pca = DPGauss(2).fit(frame)
+    own = {"questions": 5, "mu": 0.25, "epsilon": 0.9}
+    sites = {
+        "sites": ["north", "south", "west"],
+        "honest_sites": 2,
+        "charged": dict.fromkeys(["north", "south", "west"], own),
+        "max_sites_per_person": 2,
+        "person_epsilon": 2.1,
+        "study": "labs",
+    }
+    pca.privacy_ = replace(pca.privacy_, details=pca.privacy_.details | sites)
+    report = ReleaseReport(pca, pictures=False)
+    text = report.markdown()
+    assert "Sites: north, south, west." in text
+    assert "Who has records at 2 sites has epsilon 2.1" in text
+    assert "| north | 5 | 0.25 | 0.9 |" in text
+    assert "Trust model: federated. Trusted: 3 sites" in text and "of which 2 do not" in text
+    model = yaml.safe_load(report.registry_yaml())["deployment"]["deployment_model"]
+    assert model["model_name"] == "Federated"
+
+
+def test_what_was_declared_public_asks_for_its_source(frame):
+    pca = PrivatePCA(2, norm_bound=40.0, mean=np.zeros(len(NAMES))).fit(frame)
+    silent = ReleaseReport(pca, pictures=False).markdown()
+    assert r"Declared public: norm\_bound=40.0: source: Not stated" in silent
+    context = Context(facts_are_public="The manual of the device.")
+    told = ReleaseReport(pca, context=context, pictures=False).markdown()
+    assert r"Declared public: norm\_bound=40.0: source: The manual of the device." in told
+
+
+def test_an_accountant_out_of_reach_costs_no_report(made, monkeypatch):
+    from skdppca.exceptions import LedgerError
+
+    def gone(self):
+        raise LedgerError("it is gone")
+
+    monkeypatch.setattr(type(made.ledger), "statement", gone)
+    report = ReleaseReport(made.pca, pictures=False)
+    assert report.dict()["ledger"] is None
+    assert "its totals were not at hand" in report.html()
+
+
+@pytest.mark.slow
+def test_the_guarantee_alone_tells_of_a_ledger_with_other_charges():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    accountant.charge_external("counts", epsilon=0.5, delta=0.0, adjacency="add-remove")
+    pca = DPGauss(2, accountant=accountant).fit(X)
+    text = ReleaseReport(pca, pictures=False).markdown()
+    assert "Before this release the ledger had spent epsilon 0.5 of 3 at delta 1e-06" in text
+    assert "%" not in text[text.index("Budget:") : text.index("Checks:")]

@@ -1,0 +1,150 @@
+"""The fixed sentences, the context, the rounding, and the schema."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from skdppca import PrivacyAccountant
+from skdppca.report import Context, ReleaseReport
+from skdppca.report import _sentences as say
+from skdppca.report._context import HAZARDS, LABELS
+from skdppca.report._document import check_schema
+from skdppca.report._rounding import count, down, percent_up, up
+
+from ..estimators import on_all_estimators_slowly
+
+SENTENCES = {
+    say.protected("patient", "add-remove", True): "Every patient: whether all rows of one patient "
+    "are in the data or not hardly changes what is released.",
+    say.protected("row", "replace-one", True): "Every row: whether one row is this one or any "
+    "other hardly changes what is released.",
+    say.strength("1", "1e-06", "gaussian", "0.237"): "epsilon 1 at delta 1e-06; exactly: "
+    "mu = 0.237 (Gaussian differential privacy).",
+    say.worst_case("add-remove", "54.8"): "Suppose someone knows everybody else's data, and a coin "
+    "decided whether yours were used. After seeing this release they can tell the coin's side in "
+    "at most 54.8 % of cases. Without it: 50 %.",
+    say.NO_LEDGER: "No ledger was charged. These figures hold for this release alone. Nothing "
+    "adds it up with others of the same data.",
+    say.definition("patient", "1", "1e-06"): "For any two data sets that differ in all rows of one "
+    "patient, and any set S of possible releases: P(release in S | one) <= e^1 P(release in S | "
+    "other) + 1e-06.",
+    say.detection("add-remove", "8.0", "1.9"): "No test that raises a false alarm for 5 % of the "
+    "absent detects more than 8.0 % of the present; with 1 % false alarms, 1.9 %.",
+    say.household("patient", 4, "68.3"): "It protects a household of 4 units (patient) less: the "
+    "coin's side can then be told in at most 68.3 % of cases.",
+    say.about_delta("0.56", "1.32"): "delta belongs to how the guarantee is written as epsilon. It "
+    "is not a chance that data are handed out: the same release has epsilon 0.56 at delta 1e-3 "
+    "and 1.32 at 1e-9.",
+    say.failure("1e-07"): "With probability at most 1e-07 a check inside the method fails, and no "
+    "bound holds then.",
+    say.component(2, "13", "97"): "Component 2 holds 13 % of the variance. Its direction is 97 % "
+    "that which the same method finds without noise in the covariance matrix.",
+    say.lost(3, 10): "3 of 10 components cannot be told from noise. Do not interpret them.",
+    say.SIGNS: "Components' signs are arbitrary.",
+    say.NOT_COVERED[0]: "Rows sent through these components are not protected.",
+}
+
+
+@pytest.mark.parametrize(("said", "expected"), SENTENCES.items())
+def test_a_sentence_is_as_it_was_agreed(said, expected):
+    assert said == expected
+
+
+UNUSED = r"\b(anonym\w*|safe|secure\w*|compliant|low risk|re-identif\w*|guaranteed)\b"
+
+
+def texts():
+    for value in (value for name, value in vars(say).items() if not name.startswith("__")):
+        for text in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(text, str | tuple):
+                yield from [text] if isinstance(text, str) else text
+    yield from [*LABELS.values(), *HAZARDS.values()]
+
+
+def test_no_sentence_uses_a_word_that_promises_too_much():
+    found = [text for text in texts() if re.search(UNUSED, text, re.IGNORECASE)]
+    assert found == [] and len(list(texts())) > 40
+
+
+def test_rounding_is_to_the_careful_side():
+    values = np.random.default_rng(0).lognormal(sigma=8, size=500)
+    assert all(float(up(v)) >= v * (1 - 1e-11) >= float(down(v)) * (1 - 1e-11) for v in values)
+    shares = np.random.default_rng(1).uniform(size=500)
+    assert all(float(percent_up(s)) >= 100 * s - 1e-9 for s in shares)
+    assert (up(0.1 + 0.2), down(0.3), up(1e-6), percent_up(0.05)) == ("0.3", "0.3", "1e-06", "5")
+    assert (up(math.inf), count(1234567.2)) == ("infinite", "1 234 567")
+
+
+@pytest.mark.parametrize(
+    ("answers", "error"),
+    [
+        ({"region": 3}, TypeError),
+        ({"place": "here"}, ValueError),
+        ({"purpose": "x" * 2001}, ValueError),
+        (["purpose"], TypeError),
+    ],
+)
+def test_a_context_refuses_what_it_has_no_place_for(answers, error):
+    with pytest.raises(error):
+        Context.from_dict(answers)
+
+
+def test_a_context_reads_back():
+    context = Context(purpose="Teach", timing="no")
+    assert Context.from_dict(context.to_dict()) == context
+    assert Context(purpose="  ").to_dict()["purpose"] is None
+    assert set(context.to_dict()) == {*LABELS, *HAZARDS}
+
+
+def test_a_context_that_is_none_is_refused(made):
+    with pytest.raises(TypeError, match="Context"):
+        ReleaseReport(made.pca, context={"purpose": "Teach"})
+
+
+X = np.random.default_rng(0).normal(size=(400, 6)) * [5, 4, 1, 1, 1, 1]
+MODES = {
+    "ledger": {},
+    "none": {"accountant": None},
+    "seeded": {"random_state": 0},
+    "inf": {"epsilon": math.inf, "accountant": None},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_all_estimators_slowly
+def test_the_schema_describes_every_report(factory, adjacency, mode):
+    accountant = PrivacyAccountant(9.0, 1e-5, adjacency=adjacency)
+    given = {"accountant": accountant, "epsilon": 8.0} | MODES[mode]
+    pca = factory(2, adjacency=adjacency, **given).fit(X)
+    report = ReleaseReport(pca, pictures=False)
+    document = report.dict()
+    assert check_schema(document) is None
+    assert all(finding.passed for finding in report.check())
+    assert (document["ledger"] is None) == (given["accountant"] is None)
+    assert document["guarantee"]["private"] == (mode in ("ledger", "none"))
+    page = report.html()
+    assert ("box private" in page) == (mode == "ledger")
+    assert "nan" not in re.sub(r"<[^>]*>", "", page).lower().replace("maintenance", "")
+    assert report.markdown() and report.registry_yaml()
+
+
+PURE = {"delta": 0, "norm_bound": 20.0, "center": False, "epsilon": 5.0}
+
+
+def test_a_pure_guarantee_is_told_by_odds():
+    from skdppca import PrivatePCA
+
+    report = ReleaseReport(PrivatePCA(2, **PURE).fit(X), pictures=False)
+    text = report.markdown()
+    assert "epsilon 5, delta 0 (pure differential privacy)." in text
+    assert "multiplies anyone's odds that a certain row took part by at most 149" in text
+    assert check_schema(report.dict()) is None
+
+
+def test_an_unknown_key_is_found_by_the_schema(made):
+    document = made.report.dict()
+    document["fits"][0]["seconds"] = 3.0
+    assert "seconds" in check_schema(document)
