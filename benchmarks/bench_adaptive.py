@@ -106,7 +106,7 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
         for name, loss in medians.items():
             row[name] = f"{loss:.1e}"
             if name in targets:
-                reached = "" if loss <= targets[name] else " MISSED"
+                reached = "" if loss <= targets[name] else " aim missed"
                 row[name] += f" (at most {targets[name]:.1e}{reached})"
         rows.append(row)
         print(row, flush=True)

@@ -80,7 +80,7 @@ def told(errors: np.ndarray, target: float | None = None) -> str:
     text = f"{mean:.4f} ({se:.4f})"
     if target is None:
         return text
-    return f"{text}, at most {target:g}" + (" MISSED" if mean > target else "")
+    return f"{text}, at most {target:g}" + (" aim missed" if mean > target else "")
 
 
 def accuracy(repeats: int) -> list[dict[str, object]]:
@@ -114,7 +114,7 @@ def speed(repeats: int) -> list[dict[str, object]]:
         case = functools.partial(GDPPCA(5, pairs=pairs, random_state=0, **BUDGET).fit, X)
         times = np.array(interleaved({pairs: case}, repeats)[pairs])
         wall, cpu = np.median(times, axis=0)
-        missed = " MISSED" if wall > target else ""
+        missed = " aim missed" if wall > target else ""
         rows.append(
             {
                 "rows": f"{n} x {d}",

@@ -1,7 +1,7 @@
 """Memory of a fit to a file that is larger than it may use.
 
 Run ``python benchmarks/bench_memory.py``. A fresh process maps 800 MB of float32 and fits a method,
-told nothing: DPGauss 2000000 x 100, the others 1000000 x 200. What counts is RssAnon of
+no public facts: DPGauss 2000000 x 100, the others 1000000 x 200. What counts is RssAnon of
 /proc/self/status, sampled every 5 ms: the process's own pages, interpreter and libraries' data
 included. Pages of the mapped file are not in it: the kernel shows them as RssFile, keeps them as
 long as nobody needs the memory, and drops them at no cost; ``ru_maxrss`` cannot tell the two apart.

@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/bench_methods.py``. Accuracy is the share of the best possible variance that
 the components capture (of the data's own covariance, or of the model's scatter matrix where the
-rows are drawn), the median over seeds; delta = 1e-6, add-remove, told nothing but the budget.
+rows are drawn), the median over seeds; delta = 1e-6, add-remove, no public facts but the budget.
 Time and memory: one fit a process, of one mapped file.
 """
 

@@ -102,7 +102,7 @@ def row_of(name: str, method: Any, seeds: range) -> list[dict[str, str]]:
             )
     means = {way: np.nanmean(ones, axis=0) for way, ones in found.items()}
     lost = means["complete"][0] - means["10%"][0]
-    print(f"{name} {method.__name__}: {lost:+.3f} lost at 10 %", "MISSED" * bool(lost > AIM))
+    print(f"{name} {method.__name__}: {lost:+.3f} lost at 10 %", "aim missed" * bool(lost > AIM))
     return [
         {"method": method.__name__, "measure": measure, "complete": f"{means['complete'][i]:.3f}"}
         | {

@@ -3,7 +3,7 @@
 Run ``python benchmarks/bench_outliers.py``. A cell holds the captured share of the best possible
 variance of the law's own covariance (t: scatter matrix; outliers left out), of two components: the
 median over fresh draws, and the 5th percentile in brackets. 2000 rows of 50 features, delta = 1e-6,
-add-remove, told nothing but the budget.
+add-remove, no public facts but the budget.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def error(losses: list[float]) -> float:
 def verdict(predicted: float, measured: float) -> str:
     if not JUDGED[0] <= measured <= JUDGED[1]:
         return "not judged"
-    return "" if abs(predicted / measured - 1) <= WITHIN else "MISSED"
+    return "" if abs(predicted / measured - 1) <= WITHIN else "aim missed"
 
 
 def others_of(number: int, expected: Plan) -> list[str]:
@@ -208,7 +208,7 @@ def rows_of(number: int) -> tuple[list[dict[str, object]], list[dict[str, object
 
 def missed(rows: list[dict[str, object]]) -> str:
     judged = [row for row in rows if row["within 25 %"] != "not judged"]
-    outside = sum(row["within 25 %"] == "MISSED" for row in judged)
+    outside = sum(row["within 25 %"] == "aim missed" for row in judged)
     return f"{outside} of {len(judged)} judged"
 
 

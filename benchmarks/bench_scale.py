@@ -2,10 +2,10 @@
 
 Run ``python benchmarks/bench_scale.py``. The raw breast cancer data: scales differ by 10^4. What
 counts is the share of the variance of the **standardised** features that the components capture, of
-the most that so many can. The columns: ``scale="private"``, told nothing; the standard deviations
-given as public scales; no scaling; and behind a `StandardScaler` fitted on the same data, which
-voids the guarantee: **not private**, a ceiling. "Resampled" draws 11380 of the rows, with
-replacement. Constants were tuned on other seeds, and on wine.
+the most that so many can. The columns: ``scale="private"``, no public facts; the standard
+deviations given as public scales; no scaling; and behind a `StandardScaler` fitted on the same
+data, which voids the guarantee: **not private**, a ceiling. "Resampled" draws 11380 of the rows,
+with replacement. Constants were tuned on other seeds, and on wine.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def row(name: str, X: np.ndarray, method: str, epsilon: float, repeats: int) -> 
     }
     mine = found['scale="private"']
     target = TARGETS.get((name, epsilon)) if method == "DPGauss" else None
-    verdict = "" if target is None else "reached" if np.median(mine) >= target else "MISSED"
+    verdict = "" if target is None else "reached" if np.median(mine) >= target else "aim missed"
     return (
         {"data": name, "rows": len(X), "method": method, "epsilon": f"{epsilon:g}"}
         | {way: f"{np.median(runs):.3f}" for way, runs in found.items()}

@@ -1,6 +1,6 @@
 """Time a whole private fit beside scikit-learn's, the physical limit, and other packages.
 
-Run ``python benchmarks/bench_speed.py``. DPGauss is told nothing and draws secure noise. All
+Run ``python benchmarks/bench_speed.py``. DPGauss gets no public facts and draws secure noise. All
 cases of a size take turns, so that a slow spell of the machine hits them alike; ``x sklearn`` is
 the median over the rounds of the ratio within a round.
 """

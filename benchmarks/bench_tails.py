@@ -3,8 +3,8 @@
 Run ``python benchmarks/bench_tails.py``; half an hour on one core. The captured share of the best
 possible variance: median, first percentile and worst of all fits. A fit is a failure if it is below
 the median less ``max(.2, 6 MAD)``, MAD the median absolute deviation. delta = 1e-6, add-remove,
-told nothing but the budget; rows are drawn anew for every fit. `PrivatePCA` takes ResidualGauss for
-all of these.
+no public facts but the budget; rows are drawn anew for every fit. `PrivatePCA` takes ResidualGauss
+for all of these.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ PAGES = {
     },
     "methods": {
         "methods_accuracy": "Captured share of the best possible variance",
-        "methods_speed": "One fit, told nothing, n_components = 10",
+        "methods_speed": "One fit, no public facts, n_components = 10",
     },
     "outliers": {"outliers": "Captured share of the best possible variance, 2000 x 50, k = 2"},
     "tails": {"tails": "The rare fit: captured share of the best possible variance"},
@@ -53,6 +53,20 @@ PAGES = {
         "planner_floors": "How much of the k-th direction's square is found at the noise floor",
     },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
+    "files": {"files": "Time and peak memory of a fit to a Parquet file of 11 GB"},
+    "cluster": {
+        "cluster": "One fit, n_components = 10, and the memory of all its processes",
+        "cluster_weak": "DPGauss on 100 partitions a worker: simulated from measured parts",
+    },
+    "sites": {
+        "sites": "Median loss, 1 - captured variance, over sites and in one place at that noise",
+        "sites_local": "Median loss at one epsilon; in brackets, the noise over that of one place",
+    },
+    "sites_messages": {
+        "sites_fits": "What one site gets and sends in one fit",
+        "sites_questions": "One fit, question by question: at each site, each time",
+        "sites_iteration": "An iteration of the power method beside Table 1 of Nicolas et al.",
+    },
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
 
@@ -60,7 +74,7 @@ PAGES = {
 def measure() -> None:
     """Run every benchmark; each saves its own csv."""
     names = "speed memory accuracy adaptive gdppca scale planner methods outliers missing tails"
-    for name in names.split():
+    for name in [*names.split(), "cluster", "files", "sites"]:
         script = Path(__file__).with_name(f"bench_{name}.py")
         subprocess.run([sys.executable, str(script)], check=True)
     save_noise()

@@ -1,10 +1,10 @@
 """DP-Gauss-2 as printed (Düngler & Sanyal 2025, Appendix G): **NOT PRIVATE**.
 
-Why (doc/smooth_sensitivity.rst): the noise on the eigengap, and the 2(1 + log(1/delta)/epsilon)
-taken off it, lack the factor beta^2 by which one record moves the gap; noise is drawn again until
-the gap is positive, which conditions on the data (the authors say that a gap below 0 breaks the
-guarantee, and that they resample for simplicity); the absolute value hides a gap too small to
-support the noise scale; and beta is made of population quantities and the exact n.
+Why (doc/methods/smooth_sensitivity.rst): the noise on the eigengap, and the 2(1 +
+log(1/delta)/epsilon) taken off it, lack the factor beta^2 by which one record moves the gap; noise
+is drawn again until the gap is positive, which conditions on the data (the authors say that a gap
+below 0 breaks the guarantee, and that they resample for simplicity); the absolute value hides a gap
+too small to support the noise scale; and beta is made of population quantities and the exact n.
 
 Unprinted, or printed with a slip, and chosen here: C = 1 in beta; the parenthesis that the
 numerator of Delta_2 leaves open closes at its end; and E is d x d while V_k is d x k, so E is added

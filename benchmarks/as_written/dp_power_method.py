@@ -7,7 +7,7 @@ Why: alpha and beta are made of the population's eigenvalue and noise level and 
 Given public ones, the proof of Theorem 3.2 still loses a factor sqrt2 from equation 25 to 26, and
 covers epsilon <= 2.34 ln(1/delta) only. That is a limit of the proof: the noise itself suffices up
 to about 3 ln(1/delta) at delta = 1e-6, and over the paper's whole range at 0.01
-(doc/dp_power.rst).
+(doc/methods/dp_power.rst).
 
 Unprinted and chosen here: C = 1 in beta; L = 3 iterations, the default of Nicolas et al.; iteration
 rank p = k.

@@ -1,6 +1,6 @@
 """k-DP-Ojas as printed (Düngler & Sanyal 2025, Algorithms 1 and 3): **NOT PRIVATE**.
 
-Why (doc/kdpojas.rst): the noise multiplier C' log(n/delta) / (epsilon sqrt n) rests on
+Why (doc/methods/kdpojas.rst): the noise multiplier C' log(n/delta) / (epsilon sqrt n) rests on
 amplification by shuffling, which holds for epsilon = O(sqrt(log(n/delta)/n)) only (Liu et al. 2022,
 Lemma 3.1). The paper's Theorem 10 states that range; its Theorem 2 and its experiments go beyond.
 At epsilon = 1 it is far outside, and Algorithm 3 does not even shuffle. The clipping threshold is

@@ -1,12 +1,13 @@
 """k-DP-PCA as printed (Düngler & Sanyal 2025, Algorithms 1, 2, 6 and 7): **NOT PRIVATE**.
 
-Why (doc/kdppca.rst, and doc/theory/gaussian_dp.rst on parallel parts): batches are cut by position,
-so that under add/remove one record shifts all later batches; the step sizes are made of population
-eigenvalues; and both histograms here answer with the fullest noisy bin among the *non-empty* ones,
-so a bin that one record alone occupies shows that record. That last leak is not the paper's: it
-calls a learner that may answer "bottom", and prints no threshold. With one, the histograms would
-answer nothing for batches below about 10^4 records. Nor is it a leak that Algorithm 2 reads the
-same half of a batch in lines 3 and 4: either has half of the budget, and halves compose.
+Why (doc/methods/kdppca.rst, and doc/theory/gaussian_dp.rst on parallel parts): batches are cut by
+position, so that under add/remove one record shifts all later batches; the step sizes are made of
+population eigenvalues; and both histograms here answer with the fullest noisy bin among the
+*non-empty* ones, so a bin that one record alone occupies shows that record. That last leak is not
+the paper's: it calls a learner that may answer "bottom", and prints no threshold. With one, the
+histograms would answer nothing for batches below about 10^4 records. Nor is it a leak that
+Algorithm 2 reads the same half of a batch in lines 3 and 4: either has half of the budget, and
+halves compose.
 
 From Appendix G: K = a = 1, tau = 0.01, B = sqrt(n), eta_t. Unprinted, or printed with a slip, and
 chosen here: C_1 = 1; the number of subsets is C_1 log(1/(delta tau))/epsilon, but at most the

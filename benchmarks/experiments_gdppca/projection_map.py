@@ -26,9 +26,13 @@ def main() -> None:
     accountant = PrivacyAccountant(epsilon=2.5, delta=1e-5)
     pca = GDPPCA(n_components=2, accountant=accountant, **COST).fit(X)
     whole = maps.projection_map(pca, X, bins=15, **COST)
-    plotting.projection_map(whole).savefig(PICTURES / "projection_map.png", dpi=100)
+    plotting.ProjectionMapDisplay.from_map(whole).figure_.savefig(
+        PICTURES / "projection_map.png", dpi=100
+    )
     classes = maps.projection_map(pca, X, bins=10, y=y, classes=DIGITS, **COST)
-    plotting.projection_map(classes).savefig(PICTURES / "projection_map_classes.png", dpi=80)
+    plotting.ProjectionMapDisplay.from_map(classes).figure_.savefig(
+        PICTURES / "projection_map_classes.png", dpi=80
+    )
     print(f"{len(accountant.receipts)} charges, in all {accountant.spent}")
 
 

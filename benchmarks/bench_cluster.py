@@ -1,0 +1,328 @@
+"""Time and memory of fits on a dask cluster, beside memory and beside other packages.
+
+Run ``python benchmarks/bench_cluster.py``. Every case reads a file of 10000000 x 100 float32 (4 GB;
+set TMPDIR) in a fresh process, with two threads or workers at most. Peak memory is the
+largest RssAnon of that process and all its children together, sampled every 100 ms: pages of the
+mapped file do not count, but what a worker has read of it does.
+
+dask-ml is skipped where it does not import; ``--dask-ml PYTHON`` names an interpreter that has it.
+
+Weak scaling is simulated: the times of a partition, of a task and of an addition are measured, and
+put together for more workers than there are. Of the network, only the sums are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event, Thread
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+N, D, K = 10_000_000, 100, 10
+PARTITION = 100_000
+
+# What the simulation takes for granted, in bytes a second between two workers.
+NETWORK = 1e9
+
+
+# Measured in a process of its own, which may lack skdppca
+
+
+def slices(n: int) -> list[tuple[int, int]]:
+    return [(start, min(start + PARTITION, n)) for start in range(0, n, PARTITION)]
+
+
+def read(path: str, start: int, stop: int) -> np.ndarray:
+    """Some rows, in the memory of whoever reads them."""
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
+
+
+def as_dask(path: str, n: int | None = None) -> Any:
+    """The file as a dask array that is read partition by partition, in every pass."""
+    import dask
+    import dask.array as da
+
+    rows, d = np.load(path, mmap_mode="r").shape
+    lazy = dask.delayed(read, pure=False)
+    return da.concatenate(
+        [da.from_delayed(lazy(path, a, b), (b - a, d), np.float32) for a, b in slices(n or rows)]
+    )
+
+
+def in_memory(path: str) -> Callable[[], object]:
+    from skdppca import DPGauss
+
+    X = np.load(path)
+    return lambda: DPGauss(K, n_jobs=2).fit(X)
+
+
+def with_threads(path: str) -> Callable[[], object]:
+    import dask
+
+    from skdppca import DPGauss
+
+    dask.config.set(scheduler="threads", num_workers=2)
+    X = as_dask(path)
+    return lambda: DPGauss(K).fit(X)
+
+
+def with_processes(path: str, n_workers: int, persist: bool = False) -> Callable[[], object]:
+    from distributed import wait
+
+    from skdppca import DPGauss
+
+    cluster(n_workers)
+    DPGauss(K).fit(as_dask(path, 2 * n_workers * PARTITION))  # the workers import what they need
+    X = as_dask(path)
+    if persist:
+        X = X.persist()
+        wait(X)
+    return lambda: DPGauss(K).fit(X)
+
+
+def cluster(n_workers: int) -> Any:
+    """A client of worker processes, until this process ends."""
+    from distributed import Client, LocalCluster
+
+    return Client(
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=0,
+        )
+    )
+
+
+def incremental(path: str) -> Callable[[], object]:
+    from sklearn.decomposition import IncrementalPCA
+
+    def fit() -> None:
+        pca = IncrementalPCA(K)
+        for start, stop in slices(np.load(path, mmap_mode="r").shape[0]):
+            pca.partial_fit(read(path, start, stop))
+
+    return fit
+
+
+def dask_ml(path: str) -> Callable[[], object]:
+    import dask
+    from dask_ml.decomposition import PCA
+
+    dask.config.set(scheduler="threads", num_workers=2)
+    X = as_dask(path)
+    return lambda: PCA(K, svd_solver="randomized", random_state=0).fit(X)
+
+
+CASES: dict[str, Callable[[str], Callable[[], object]]] = {
+    "DPGauss, array in memory, 2 threads": in_memory,
+    "DPGauss, dask, 2 threads": with_threads,
+    "DPGauss, dask, 1 process": lambda path: with_processes(path, 1),
+    "DPGauss, dask, 2 processes": lambda path: with_processes(path, 2),
+    "DPGauss, dask, 2 processes, X persisted": lambda path: with_processes(path, 2, True),
+    "scikit-learn IncrementalPCA, not private": incremental,
+    "dask-ml PCA (randomized), not private": dask_ml,
+}
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that it started."""
+    found = [pid]
+    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in tasks.read_text().split():
+            found += family(int(child))
+    return found
+
+
+def own_memory() -> int:
+    """Bytes of RssAnon of this process and its children."""
+    total = 0
+    for pid in family(os.getpid()):
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:  # it has ended
+            continue
+        total += sum(1024 * int(line.split()[1]) for line in lines if "RssAnon" in line)
+    return total
+
+
+def processor_seconds() -> float:
+    """Of this process and its children, so far."""
+    ticks = 0
+    for pid in family(os.getpid()):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # user and system
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def measure(case: str, path: str) -> None:
+    """Run a case in this process and print what it took."""
+    warnings.simplefilter("ignore")
+    fit = CASES[case](path)
+    peak, done = own_memory(), Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.1):
+            peak = max(peak, own_memory())
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    start, used = perf_counter(), processor_seconds()
+    fit()
+    found = {"seconds": perf_counter() - start, "processor": processor_seconds() - used}
+    done.set()
+    watcher.join()
+    print(json.dumps(found | {"peak": peak}))
+
+
+# The simulation of weak scaling
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = perf_counter()
+    function()
+    return perf_counter() - start
+
+
+def parts_of_a_pass(path: str) -> dict[str, float]:
+    """Seconds that the workers take a partition, the scheduler a task, and one addition."""
+    import dask.array as da
+
+    from skdppca import DPGauss
+    from skdppca.records.cluster import FAN_IN, _add
+
+    client = cluster(1)
+    passes = len(DPGauss(K).fit(as_dask(path, PARTITION)).privacy_.spendings) + 1
+    few, many = (as_dask(path, parts * PARTITION) for parts in (4, 24))
+    fit = [min(seconds(lambda X=X: DPGauss(K).fit(X)) for _ in range(3)) for X in (few, many)]
+    partition = (fit[1] - fit[0]) / 20 / passes
+    few, many = (da.zeros((n, D), chunks=(1, D)).persist() for n in (100, 600))
+    fit = [min(seconds(lambda X=X: DPGauss(K).fit(X)) for _ in range(3)) for X in (few, many)]
+    task = (fit[1] - fit[0]) / 500 / passes
+    client.close()
+    sums = [np.ones((D + 1, D + 1)) for _ in range(FAN_IN)]
+    sums = [_add(one) for one in sums]
+    addition = min(seconds(lambda: _add(*sums)) for _ in range(20))
+    moved = FAN_IN * 2 * 8 * (D + 1) ** 2 / NETWORK
+    return {
+        "passes": passes,
+        "partition": partition,
+        "task": task,
+        "addition": addition + moved,
+        "fan_in": FAN_IN,
+    }
+
+
+def weak_scaling(parts: dict[str, float]) -> list[dict[str, str]]:
+    """A fit on 100 partitions a worker, for more and more workers."""
+    rows = []
+    for workers in (1, 2, 10, 100):
+        partitions = 100 * workers
+        depth = math.ceil(math.log(partitions, parts["fan_in"]))
+        computing = parts["passes"] * 100 * parts["partition"]
+        scheduling = parts["passes"] * partitions * parts["task"]
+        adding = parts["passes"] * depth * parts["addition"]
+        fit = max(computing, scheduling) + adding
+        rows.append(
+            {
+                "workers": str(workers),
+                "rows": f"{partitions * PARTITION:.0e}",
+                "workers compute": f"{computing:.1f} s",
+                "scheduler": f"{scheduling:.1f} s",
+                "levels of the tree": f"{depth} ({adding:.2f} s)",
+                "a fit": f"{fit:.1f} s",
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--measure", nargs=2, metavar=("CASE", "FILE"))
+    parser.add_argument("--parts", metavar="FILE")
+    parser.add_argument("--rows", type=int, default=N)
+    parser.add_argument("--dask-ml", default=sys.executable, metavar="PYTHON")
+    options = parser.parse_args()
+    if options.measure:
+        measure(*options.measure)
+        return
+    if options.parts:
+        print(json.dumps(parts_of_a_pass(options.parts)))
+        return
+    from _common import machine, save, show
+    from bench_memory import write
+
+    facts = machine()
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+    def run(python: str, *arguments: str) -> dict[str, float] | None:
+        done = subprocess.run(
+            [python, __file__, *arguments],
+            capture_output=True,
+            text=True,
+            env=os.environ | one_thread,
+        )
+        if "ModuleNotFoundError" in done.stderr and "dask_ml" in done.stderr:
+            return None
+        if done.returncode:
+            sys.exit(done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    with tempfile.TemporaryDirectory() as folder:
+        if shutil.disk_usage(folder).free < 6 * options.rows * D:
+            sys.exit(
+                f"{folder} has no {6 * options.rows * D / 1e9:.1f} GB free; set TMPDIR to more"
+            )
+        path = str(Path(folder, "X.npy"))
+        write(Path(path), options.rows, D)
+        rows = []
+        for case in CASES:
+            python = options.dask_ml if "dask-ml" in case else sys.executable
+            found = run(python, "--measure", case, path)
+            if found is None:
+                continue
+            rows.append(
+                {
+                    "case": case,
+                    "seconds": f"{found['seconds']:.1f}",
+                    "processor seconds": f"{found['processor']:.1f}",
+                    "peak MB": f"{found['peak'] / 1e6:.0f}",
+                }
+            )
+            show(rows[-1:], {})
+        parts = run(sys.executable, "--parts", path)
+    assert parts is not None
+    simulated = weak_scaling(parts)
+    told = {
+        "a partition and pass": f"{1e3 * parts['partition']:.0f} ms",
+        "a task of the scheduler": f"{1e3 * parts['task']:.2f} ms",
+        "an addition of 8 sums": f"{1e3 * parts['addition']:.2f} ms at 1 GB/s",
+        "passes": f"{parts['passes']:.0f}",
+    }
+    facts = facts | {
+        "dask": version("dask"),
+        "data": f"{options.rows} x {D} float32, partitions of {PARTITION} rows",
+    }
+    save("cluster", rows, facts)
+    save("cluster_weak", simulated, facts | told)
+    show(rows, facts)
+    show(simulated, told)
+
+
+if __name__ == "__main__":
+    main()
