@@ -1,10 +1,10 @@
 """Write the tables of three made-up hospitals, one file each: python make_data.py FOLDER."""
 
+import csv
 import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 MEANS = {
     "age": 60,
@@ -28,12 +28,12 @@ FACTORS = [
 HOSPITALS = {"north": (4000, -0.3), "south": (2500, 0.0), "west": (6000, 0.2)}
 
 
-def patients(generator: np.random.Generator, count: int, older: float) -> pd.DataFrame:
+def patients(generator: np.random.Generator, count: int, older: float) -> np.ndarray:
     """Draw patients; in some hospitals they are older than in others."""
     factors = generator.normal([older, 0, 0], 1, (count, 3))
     rest = generator.normal(0, 0.4, (count, len(MEANS)))
     table = list(MEANS.values()) + SPREADS * (factors @ np.array(FACTORS) + rest)
-    return pd.DataFrame(table.round(1), columns=list(MEANS))
+    return table.round(1)
 
 
 def main(folder: Path) -> None:
@@ -41,7 +41,8 @@ def main(folder: Path) -> None:
     generator = np.random.default_rng(20)
     for name, (count, older) in HOSPITALS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
-        patients(generator, count, older).to_csv(folder / name / "patients.csv", index=False)
+        with open(folder / name / "patients.csv", "w", newline="") as file:
+            csv.writer(file).writerows([list(MEANS), *patients(generator, count, older).tolist()])
 
 
 if __name__ == "__main__":

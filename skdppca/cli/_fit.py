@@ -112,7 +112,7 @@ def _release(
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
     lines = [str(pca.privacy_), _summary(pca), _where(options.out, written, report.no_pictures)]
-    return "\n".join([*lines, advice([pca.privacy_]), *_units(pca, names)])
+    return "\n".join([*lines, advice([pca.privacy_]), *_units(pca, names), *_head(pca)])
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -238,6 +238,14 @@ def _summary(pca: BasePrivatePCA) -> str:
         f"{pca.n_components_} component{several} of {pca.n_features_in_} features; "
         f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
     )
+
+
+def _head(pca: BasePrivatePCA) -> list[str]:
+    """What to keep elsewhere, so that the ledger's owner cannot write another one."""
+    row = pca.privacy_.release
+    if row is None:
+        return []
+    return [f"Keep elsewhere, to verify later that the ledger was not rewritten: --head {row.head}"]
 
 
 def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:

@@ -257,8 +257,9 @@ def _table(
     if wrong:
         raise Unusable(
             f"{files[0].name}: not numeric: {listed(wrong)}; leave such columns out with --drop, "
-            "or encode them as numbers, by rules that do not look at the data; a column that says "
-            "whose row it is belongs to --groups"
+            "or encode them as numbers, by rules that do not look at the data. Where a value is "
+            "missing, leave the cell empty: a point alone is text. A column that says whose row it "
+            "is belongs to --groups"
         )
     chosen = [*features, *([] if groups is None else [groups])]
     schema = pa.schema([(name, found.types[name]) for name in chosen])

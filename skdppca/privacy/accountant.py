@@ -178,7 +178,8 @@ class BaseAccountant(ABC):
             raise ValueError(
                 f"this accountant counts adjacency={self.adjacency!r}, unit={self.unit!r}, and the "
                 f"charge is for adjacency={adjacency!r}, unit={unit!r}: such costs do not add up; "
-                "fit with the accountant's adjacency and unit, or make another accountant for these"
+                "fit with the accountant's adjacency and unit. Another accountant would not count "
+                "what the same people paid here"
             )
         if not add_event(Composition(), event).private:
             raise ValueError(

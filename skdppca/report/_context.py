@@ -131,8 +131,8 @@ class Context:
                 continue
             if not isinstance(value, str):
                 raise TypeError(
-                    f"{name}={value!r} is no text; write a sentence, or leave it out if there is "
-                    "nothing to state"
+                    f"{name}={value!r} is no text; write a sentence (in YAML, quote a plain yes or "
+                    "no), or leave it out if there is nothing to state"
                 )
             if len(value) > LONGEST:
                 raise ValueError(
