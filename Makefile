@@ -36,11 +36,11 @@ test: $(VENV)/.installed-test
 test-slow: $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
 
-# What the other tests leave out where these extras are missing.
+# What `make test` leaves out where these extras are missing; once they are there, `test-slow` has all.
 test-extras: $(VENV)/.installed-test,dask,federated
-	$(ONE_THREAD) $(BIN)/pytest -n 2 $(EXTRA_TESTS)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' $(EXTRA_TESTS)
 
-test-all: test test-slow test-extras
+test-all: test test-extras test-slow
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -4,7 +4,8 @@ try:
     import cryptography  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "skdppca.federated needs the package cryptography; pip install 'skdppca[federated]'"
+        "skdppca.federated needs the package cryptography; pip install 'skdppca[federated]'",
+        name=error.name,
     ) from error
 
 from .estimating import fit_sites

@@ -19,3 +19,11 @@ def test_the_package_imports_neither_cryptography_nor_flower():
         "assert not any(name.startswith('flwr') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_cryptography_the_command_says_what_to_install():
+    code = WITHOUT + "from skdppca.cli import main; main(['site', 'show', 'folder'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.count("\n") == 1
+    assert "needs cryptography" in done.stderr
+    assert "pip install 'skdppca[federated]'" in done.stderr
