@@ -8,6 +8,17 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
+# The oldest versions that pyproject.toml allows; numpy 1.26 has no wheels for a newer Python.
+OLD_ENOUGH := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
+OLDEST := $(VENV)-oldest
+# With a newer one matplotlib 3.9 warns, and the tests of pictures allow no warning.
+FOR_OLDEST := 'pyparsing>=3.1,<3.3'
+OLDEST_PYTHON ?= $(shell for p in $(PYTHON) python3.11 python3.12; do \
+	$$p -c '$(OLD_ENOUGH)' 2>/dev/null && echo $$p && break; done)
+
+# Nothing but what the wheel asks for.
+ALONE := $(VENV)-alone
+
 # One thread a process: the tests run in several processes already.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
@@ -16,15 +27,17 @@ EXTRA_TESTS := tests/federated tests/cli/test_site.py tests/test_cluster.py test
 	tests/test_import.py tests/test_documented.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-extras test-all lint docs docs-look clean
+.PHONY: help demo test test-slow test-extras test-oldest test-all lint docs docs-look dist clean
 
 help:
 	@echo 'make demo      private components of the digits data, into demo/'
 	@echo 'make test      the quick tests: less than 4 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
+	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
 	@echo 'make lint      style, types, and the layers of setup.cfg'
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
+	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
 	@echo 'make clean     remove the environment and what was built'
 
 demo: $(VENV)/.installed-plot,cli
@@ -39,6 +52,9 @@ test-slow: $(VENV)/.installed-test
 # What `make test` leaves out where these extras are missing; once they are there, `test-slow` has all.
 test-extras: $(VENV)/.installed-test,dask,federated
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' $(EXTRA_TESTS)
+
+test-oldest: $(OLDEST)/.installed
+	$(ONE_THREAD) $(OLDEST)/bin/pytest -n 2 -m 'not slow'
 
 test-all: test test-extras test-slow
 
@@ -57,12 +73,30 @@ docs: $(VENV)/.installed-doc $(VENV)/.installed-test
 docs-look: docs
 	$(BIN)/python doc/look.py
 
+dist: $(VENV)/.installed-release
+	rm -rf build dist $(ALONE)
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	'$(PYTHON)' -m venv $(ALONE)
+	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd $(ALONE) && bin/skdppca demo
+
 clean:
-	rm -rf $(VENV) build doc/_build doc/api/generated doc/api/backreferences doc/auto_* *.egg-info
+	rm -rf $(VENV) $(OLDEST) $(ALONE) build dist doc/_build doc/api/generated doc/api/backreferences doc/auto_* *.egg-info
 
 # A stamp a set of extras: installing again is skipped until pyproject.toml changes.
 $(VENV)/.installed-%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch '$@'
+
+$(OLDEST)/.installed: pyproject.toml
+	@'$(OLDEST_PYTHON)' -c '$(OLD_ENOUGH)' 2>/dev/null || { \
+		echo 'the oldest versions need Python 3.11 or 3.12; install one, or: make OLDEST_PYTHON=/path/to/python'; \
+		exit 1; }
+	@'$(OLDEST_PYTHON)' -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+		--editable '.[test]' $(FOR_OLDEST)
 	@touch '$@'
 
 $(VENV)/pyvenv.cfg:

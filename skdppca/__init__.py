@@ -33,7 +33,7 @@ __all__ = [
     "get_config",
     "set_config",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 SUBMODULES = (
     "cli",

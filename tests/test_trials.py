@@ -252,8 +252,17 @@ def test_invalid_parameters_are_named(changed, error, message):
         run(**({"estimator": SEEDED} | changed))
 
 
+class WithoutPandas:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def test_without_pandas_all_but_a_frame_works(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pandas"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [WithoutPandas, *sys.meta_path])
     trials = run(SEEDED)
     assert trials.values("zeta_squared").shape == (3,)
     with pytest.raises(ImportError, match=r"skdppca\[cli\]"):
