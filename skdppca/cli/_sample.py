@@ -20,6 +20,7 @@ from ..privacy import PrivacyReport
 from ..privacy.report import parse
 from ..report import verify
 from ..report._files import ARRAYS, cell
+from ..report._sections import status_of
 from ..report._subject import rebuilt
 from ..report._verify import check_directory
 from ._report import advice
@@ -41,8 +42,6 @@ BATCH_ROWS = 4096
 def sample(options: argparse.Namespace) -> int:
     """Draw rows from a release whose files agree, and write them; return the exit status."""
     label = options.out.with_name(f"{options.out.name}.json")
-    if options.rows < 1:
-        raise ValueError(f"-n {options.rows} is no number of rows; give an integer of at least 1")
     _check_free(options.out, label, options.force)
     check_directory(options.directory)
     found = verify(options.directory)
@@ -62,8 +61,10 @@ def sample(options: argparse.Namespace) -> int:
     print(f"Drawn from release {content['release']['id']}")
     print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
     print(report.guarantee())
-    private = "Drawing rows is not charged: they are computed from the release alone."
-    print(private if report.private else advice([report]))
+    if status_of(found.document) in ("private", "sites", "uncharged"):
+        print("Drawing rows is not charged: they are computed from the release alone.")
+    else:
+        print(advice(found.document))
     print(f"Written: {options.out}, and {label}, which says the same")
     return 0
 

@@ -410,7 +410,8 @@ class Chain:
                     return f"what was given is not a receipt or release row: {error}"
             name = "receipt" if isinstance(row, Receipt) else "release row"
             if row.accountant != self.terms.accountant:
-                return f"the {name} is of accountant {row.accountant}, not of this one"
+                charged, this = row.accountant[:12], self.terms.accountant[:12]
+                return f"the {name} is of another account: {charged}, and this one is {this}"
             if row.row > len(self.rows):
                 return f"row {row.row} of the {name} is missing: rows were removed"
             if row != self.rows[row.row - 1]:

@@ -346,7 +346,8 @@ class PrivacyReport:
         if self.receipt is None:
             lines.append(f"  {self._uncharged}")
         else:
-            lines.append(f"  charged as row {self.receipt.row}, head {self.receipt.head[:12]}")
+            paid = self.receipt
+            lines.append(f"  charged as row {paid.row} of accountant {paid.accountant[:16]}")
         return "\n".join(map(printable, lines))
 
     @property
@@ -467,7 +468,8 @@ def jsonable(value: Any) -> Any:
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         return [jsonable(item) for item in value]
-    return getattr(value, "__qualname__", type(value).__name__)
+    name = getattr(value, "__name__", type(value).__name__)
+    return getattr(value, "__qualname__", name)  # numpy 1.26 gives its functions a name only
 
 
 def parse(text: str) -> Any:

@@ -244,6 +244,12 @@ def _wrong_arrays(report: PrivacyReport, arrays: Mapping[str, Any]) -> Iterator[
 def _wrong_rows(report: PrivacyReport, ledger: BaseAccountant) -> Iterator[str]:
     ledger.verify()  # the whole of it: an error of its own
     receipt, row = report.receipt, report.release
+    if receipt is None and "sites" in report.details:
+        yield (
+            "each site's ledger was charged, and this report has a row of none; see whether "
+            f"`skdppca ledger show` names the release {report.release_id[:16]}"
+        )
+        return
     if receipt is None:
         yield "no ledger was charged for this release"
         return

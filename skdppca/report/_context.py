@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-__all__ = ["HAZARDS", "LABELS", "Context"]
+__all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "denied"]
 
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
@@ -46,6 +47,16 @@ HAZARDS = {
     "collection_needed": "Need the data be collected at all?",
 }
 
+# Hazards that make the figures wrong, unless the answer is no.
+VOIDING = ("fitted_before", "chosen_by_looking")
+
+NO = re.compile(r"(no|none|not|nothing|never)\b", re.IGNORECASE)
+
+
+def denied(answer: str) -> bool:
+    """Whether an answer in words begins with a no."""
+    return NO.match(answer.strip()) is not None
+
 
 @dataclass(frozen=True)
 class Context:
@@ -75,11 +86,13 @@ class Context:
     approvals : str, optional
         Of an ethics committee, a privacy officer, a data owner.
     fitted_before : str, optional
-        Whether a scaler, an imputer or a selection was fitted on these data before.
+        Whether a scaler, an imputer or a selection was fitted on these data before. Begin with
+        "no" if nothing was: every other answer makes the figures wrong, and stands in the box.
     several_units : str, optional
         Whether one person can have more than one protected unit.
     chosen_by_looking : str, optional
         Whether epsilon, the number of components or bounds were chosen by looking at these data.
+        Begin with "no" if they were not, as above.
     facts_are_public : str, optional
         The source of what the parameters declare to be public.
     raw_data_access : str, optional

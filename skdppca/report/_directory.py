@@ -141,6 +141,7 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
     if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"{out} is a file; choose another directory")
     refused: OSError | ValueError | None = None
+    made = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = FileLock(out / LOCK, timeout=0)
@@ -170,6 +171,8 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
         # While the lock is held: who opened the file before looks whether it is still there.
         with suppress(OSError):
             (out / LOCK).unlink()
+            if made:
+                out.rmdir()  # which fails unless it is empty
         lock.release()
 
 

@@ -57,7 +57,7 @@ def draw(
             pictures.append(_privacy(subjects, statement))
         for number, subject in enumerate(subjects):
             pictures.extend(_fit(subject, "" if number == 0 else str(number + 1), image_shape))
-        if statement is not None:
+        if statement is not None and len(statement.chain.receipts) > 1:
             canvas = figure(6.4, 3.4)
             title = as_written(f"Budget: {statement.chain.terms}")
             display = plotting.LedgerDisplay.from_ledger(
@@ -78,7 +78,7 @@ def _privacy(subjects: Sequence[Subject], statement: Statement | None) -> Pictur
     else:
         event = compose(one.event for one in reports)
         first = curve.from_event(event, ax=ax, name=name, title=_title(reports))
-    if statement is not None:
+    if statement is not None and len(statement.chain.receipts) > len(reports):
         curve.from_accountant(
             statement, ax=ax, name="all of the ledger", line_kw={"linestyle": "--"}
         )

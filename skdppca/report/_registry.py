@@ -15,7 +15,7 @@ from .._text import printable
 from . import _sentences as say
 from ._rounding import up
 
-__all__ = ["registry"]
+__all__ = ["registry", "writer"]
 
 VARIANTS = {"gaussian": "Approximate DP", "pure": "Pure DP", "approximate": "Approximate DP"}
 
@@ -27,8 +27,8 @@ COMPOSITION = {
 OTHERWISE = "Privacy loss distributions and Renyi divergences, computed by dp-accounting."
 
 
-def registry(document: Mapping[str, Any]) -> str:
-    """The draft as YAML text.
+def writer() -> Any:
+    """PyYAML's module; what a fit asks for before it is charged, for it writes a draft.
 
     Raises
     ------
@@ -41,7 +41,12 @@ def registry(document: Mapping[str, Any]) -> str:
         raise ImportError(
             "The draft for the registry needs PyYAML. Install it: pip install 'skdppca[report]'"
         ) from None
-    text: str = yaml.safe_dump(
+    return yaml
+
+
+def registry(document: Mapping[str, Any]) -> str:
+    """The draft as YAML text."""
+    text: str = writer().safe_dump(
         _entry(document), sort_keys=False, allow_unicode=True, width=100, line_break="\n"
     )
     return text

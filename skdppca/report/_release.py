@@ -18,12 +18,12 @@ from ._context import Context
 from ._directory import Write, claimed
 from ._document import assemble, self_checks
 from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
-from ._page import markdown, page, snippet
+from ._page import markdown, page, snippet, templates
 from ._pictures import Picture, draw
-from ._registry import registry
+from ._registry import registry, writer
 from ._subject import Subject, subjects_of
 
-__all__ = ["ReleaseReport"]
+__all__ = ["ReleaseReport", "check_libraries"]
 
 # In the class below, `dict` is a method.
 Document = dict[str, Any]
@@ -216,7 +216,10 @@ class ReleaseReport:
         ------
         ValueError, OSError
             If the directory is not empty, in use, or cannot be written to.
+        ImportError
+            Without jinja2 or PyYAML (the extra ``report``); nothing is written then.
         """
+        check_libraries()
         with claimed(Path(directory), FILES, force) as place:
             for name, write in self._files().items():
                 place.add(name, write)
@@ -283,6 +286,17 @@ class ReleaseReport:
             f"epsilon={facts['epsilon']:g}, delta={facts['delta']:g}" if private else "NOT PRIVATE"
         )
         return printable(f"<ReleaseReport of {', '.join(one.method for one in reports)}: {what}>")
+
+
+def check_libraries() -> None:
+    """Refuse to write a release here, if what writes its page or its draft is missing.
+
+    Raises
+    ------
+    ImportError
+    """
+    templates()
+    writer()
 
 
 def _title(subjects: Sequence[Subject]) -> str:

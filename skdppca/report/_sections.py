@@ -11,10 +11,10 @@ from .._text import printable
 from ..privacy import PrivacyReport
 from . import _sentences as say
 from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
-from ._context import HAZARDS, LABELS
+from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._rounding import count, down, percent, percent_down, percent_up, up
 
-__all__ = ["box", "sections"]
+__all__ = ["box", "claim", "sections", "status_of"]
 
 Document = Mapping[str, Any]
 
@@ -56,11 +56,12 @@ STRONG = 1.0
 def box(document: Document) -> Box:
     """Who is protected, how strongly, how much of the budget is gone, and what the checks say."""
     facts, reasons = document["guarantee"], []
-    status = _status(document)
+    status = status_of(document)
     passed = sum(check["passed"] for check in document["checks"])
     checks = Fact("Checks", f"{passed} of {len(document['checks'])} passed when this was written.")
     if status == "failed":
         reasons = [say.CHECKS_FAILED]
+    reasons += _voided(document)
     if not facts["private"]:
         reasons += [*_why_not(facts["not_private"]), say.TREAT_AS_DATA]
         return Box(status, say.STATUS[status], [checks], reasons)
@@ -70,8 +71,9 @@ def box(document: Document) -> Box:
         [
             Fact(
                 "Protected",
-                say.protected(facts["unit"], facts["adjacency"], facts["epsilon"] <= STRONG),
+                say.protected(facts["unit"], facts["adjacency"], _strong(status, facts)),
             ),
+            *_several(document),
             Fact("How strongly", _strength(facts)),
             Fact("In the worst case", _worst_case(facts)),
             Fact("Budget", _budget(document), "missing" if status == "uncharged" else ""),
@@ -79,6 +81,18 @@ def box(document: Document) -> Box:
         ],
         reasons,
     )
+
+
+def claim(document: Document) -> list[str]:
+    """What the box says, in as few lines as a shell has room for."""
+    facts, status = document["guarantee"], status_of(document)
+    guarantee = (
+        f"; every {printable(facts['unit'])}, epsilon {up(_number(facts['epsilon']))} at delta "
+        f"{up(facts['delta'])}"
+        if facts["private"]
+        else ""
+    )
+    return [f"This report says: {say.STATUS[status]}{guarantee}.", *_voided(document)]
 
 
 def sections(document: Document) -> list[Section]:
@@ -102,13 +116,43 @@ def sections(document: Document) -> list[Section]:
     ]
 
 
-def _status(document: Document) -> str:
+def status_of(document: Document) -> str:
+    """The state of the box, a key of `STATUS`."""
     if not all(check["passed"] for check in document["checks"]):
         return "failed"
     if not document["guarantee"]["private"]:
         return "broken"
-    charged = all(fit["core"]["receipt"] is not None for fit in document["fits"])
-    return "private" if charged else "uncharged"
+    if _voided(document):
+        return "void"
+    charged = {_charged(fit) for fit in document["fits"]}
+    return "uncharged" if "nowhere" in charged else "sites" if "sites" in charged else "private"
+
+
+def _charged(fit: Document) -> str:
+    """Where a fit was charged: to a ledger, to those of the sites, or nowhere."""
+    if fit["core"]["receipt"] is not None:
+        return "ledger"
+    return "sites" if "sites" in fit["core"]["details"] else "nowhere"
+
+
+def _voided(document: Document) -> list[str]:
+    """What is declared that makes the figures wrong."""
+    answers = {name: document["context"].get(name) for name in VOIDING}
+    return [
+        say.voided(HAZARDS[name], printable(answer))
+        for name, answer in answers.items()
+        if answer and not denied(answer)
+    ]
+
+
+def _several(document: Document) -> list[Fact]:
+    """Whether the unit is less than a person."""
+    answer, unit = document["context"].get("several_units"), document["guarantee"]["unit"]
+    if answer and not denied(answer):
+        return [Fact("Units of a person", say.SEVERAL, "missing")]
+    if not answer and unit == "row":
+        return [Fact("Rows of a person", say.SEVERAL_NOT_STATED, "missing")]
+    return []
 
 
 def _why_not(reasons: list[str]) -> list[str]:
@@ -128,6 +172,10 @@ def _why_not(reasons: list[str]) -> list[str]:
     return list(dict.fromkeys(told))
 
 
+def _strong(status: str, facts: Document) -> bool:
+    return status != "void" and facts["epsilon"] <= STRONG
+
+
 def _strength(facts: Document) -> str:
     mu = "" if facts["mu"] is None else up(facts["mu"])
     variant = facts["variant"] if not facts["failure"] else "approximate"
@@ -139,8 +187,11 @@ def _worst_case(facts: Document) -> str:
 
 
 def _budget(document: Document) -> str:
-    if any(fit["core"]["receipt"] is None for fit in document["fits"]):
+    charged = {_charged(fit) for fit in document["fits"]}
+    if "nowhere" in charged:
         return say.NO_LEDGER
+    if "sites" in charged:
+        return say.SITES_CHARGED
     account = document["ledger"]
     if account is None:
         return say.TOTALS_UNKNOWN
@@ -220,7 +271,12 @@ def _guarantee(document: Document) -> Iterator[Block]:
     points = [
         say.detection(facts["adjacency"], percent_up(five), percent_up(one)),
         say.ANY_ATTACK,
-        say.household(unit, attack["household"], percent_up(attack["household_coin"])),
+        say.household(
+            unit,
+            attack["household"],
+            percent_up(attack["household_coin"]),
+            percent_up(attack["coin"]),
+        ),
         say.PEOPLE_IN_GENERAL,
     ]
     profile = {at: up(_number(value)) for at, value in facts["profile"]}
@@ -276,8 +332,11 @@ def _sites(details: Document) -> str:
 def _account(document: Document) -> Iterator[Block]:
     account = document["ledger"]
     private = document["guarantee"]["private"]
-    if any(fit["core"]["receipt"] is None for fit in document["fits"]):
+    charged = {_charged(fit) for fit in document["fits"]}
+    if "nowhere" in charged:
         yield Text(say.NO_LEDGER if private else say.NO_LEDGER_NEEDED, "warning")
+    elif "sites" in charged:
+        yield Text(say.SITES_CHARGED)
     elif account is None:
         yield Text(say.TOTALS_UNKNOWN, "warning")
     if account is not None:
@@ -313,12 +372,13 @@ def _figure_of(charged: Document, name: str) -> str:
 def _ledger(document: Document, account: Document) -> Iterator[Block]:
     accountant = printable(account["accountant"])[:8]
     yield Text(
-        f"{say.ledger(accountant, account['n_charges'], account['rows'])} "
+        f"{say.ledger(accountant, account['n_charges'])} "
         + say.totals(
             up(_number(account["spent"])),
             down(account["epsilon"]),
             up(account["delta"]),
             down(account["remaining"]),
+            account["shares"] is not None,
         )
     )
     yield from _figure(document, "ledger")
@@ -505,13 +565,16 @@ def _checks(document: Document) -> Iterator[Block]:
     facts = []
     for fit in document["fits"]:
         facts.append(Fact("Release", fit["release_id"]))
-        if fit["release"] is not None:
-            facts.append(Fact("Row in the ledger", str(fit["release"]["row"])))
-            facts.append(Fact("Its head", printable(fit["release"]["head"])))
+        row = fit["release"]
+        if row is not None:
+            told = f"charged in row {row['charge']}, released in row {row['row']}"
+            facts.append(Fact("In the ledger", told))
+            facts.append(Fact(f"Head at row {row['row']}", printable(row["head"])))
     account = document["ledger"]
     if account is not None:
         facts.append(Fact("Ledger", printable(account["accountant"])))
-        facts.append(Fact(f"Its head at row {account['rows']}", printable(account["head"])))
+        head = Fact(f"Head at row {account['rows']}", printable(account["head"]))
+        facts += [head] if head not in facts else []
     yield Facts(facts)
     yield Text(
         "To vouch for these files: ssh-keygen -Y sign -n skdppca -f KEY MANIFEST.json", "note"

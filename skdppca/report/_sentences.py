@@ -17,6 +17,10 @@ NO_LEDGER = (
     "No ledger was charged. These figures hold for this release alone. Nothing adds it up with "
     "others of the same data."
 )
+SITES_CHARGED = (
+    "Each site charged its own ledger, as section 6 says. That ledger names this release, and adds "
+    "it up with others of the same data. No total stands on this page."
+)
 NO_LEDGER_NEEDED = "No ledger was charged, and what is not private has no cost."
 TOTALS_UNKNOWN = (
     "A ledger was charged, but its totals were not at hand when this was written. Ask for them: "
@@ -29,7 +33,9 @@ CHECKS_FAILED = (
 )
 STATUS = {
     "private": "Private, and charged to a ledger",
-    "uncharged": "Private by itself: no ledger was charged",
+    "sites": "Private, and charged to each site's own ledger",
+    "uncharged": "Not charged to a ledger",
+    "void": "NOT AS STATED: the curator's own words make these figures wrong",
     "broken": "NOT PRIVATE",
     "failed": "CHECKS FAILED",
 }
@@ -38,6 +44,24 @@ NOT_PRIVATE = {
     "no noise": "No noise was added (epsilon = inf).",
     "axes": "The axes of this map came from a release that is not private.",
 }
+
+
+def voided(question: str, answer: str) -> str:
+    """What the curator declares against the figures."""
+    return (
+        f'Asked "{question}", the curator declares: "{answer}". That makes the figures of this '
+        "report wrong. Do not publish on their strength."
+    )
+
+
+SEVERAL_NOT_STATED = (
+    "The curator does not say whether a person can have several. A person with several is "
+    "protected less than the figures say."
+)
+SEVERAL = (
+    "The curator declares that a person can have several. Such a person is protected less than the "
+    "figures say."
+)
 
 
 def records(unit: str) -> str:
@@ -98,8 +122,8 @@ def worst_case(adjacency: str, coin: str) -> str:
 def budget_shares(ours: str, all_of_it: str) -> str:
     """How much of a ledger is used, where every charge is Gaussian: shares of mu^2."""
     return (
-        f"This release used {ours} % of the ledger's budget; {all_of_it} % of it is used now "
-        "(shares of mu^2)."
+        f"This release used {ours} % of the ledger's budget; {all_of_it} % of it is used now. "
+        "(Shares of mu^2: costs add up as squares.)"
     )
 
 
@@ -137,15 +161,15 @@ def detection(adjacency: str, at_five: str, at_one: str) -> str:
 
 ANY_ATTACK = (
     "This holds for every attack, now or later, with any side knowledge, as long as section 9 "
-    "holds."
+    "holds and section 10 raises no objection."
 )
 
 
-def household(unit: str, number: int, coin: str) -> str:
+def household(unit: str, number: int, coin: str, alone: str) -> str:
     """What several units have of it."""
     return (
-        f"It protects a household of {plural(unit, number)} less: the coin's side can then be "
-        f"told in at most {coin} % of cases."
+        f"A household of {plural(unit, number)} is protected less: the coin's side can then be "
+        f"told in at most {coin} % of cases, instead of {alone} %."
     )
 
 
@@ -192,22 +216,23 @@ def questions(number: int, cost: str) -> str:
     """What the queries of a fit cost together."""
     several = "questions, each with noise" if number > 1 else "question, with noise"
     return (
-        f"Released with the answers of {number} {several}. Together they cost {cost}; the column "
+        f"The fit asked the records {number} {several}. Together they cost {cost}; the column "
         "shows each one's share of mu^2."
     )
 
 
-def ledger(accountant: str, charges: int, row: int) -> str:
+def ledger(accountant: str, charges: int) -> str:
     """Which account it is."""
     several = "s" if charges != 1 else ""
-    return f"Ledger {accountant}: {charges} charge{several} up to row {row}."
+    return f"Ledger {accountant}: {charges} charge{several}."
 
 
-def totals(spent: str, budget: str, delta: str, remaining: str) -> str:
+def totals(spent: str, budget: str, delta: str, remaining: str, squares: bool) -> str:
     """What all charges of a ledger cost together."""
+    why = " (costs add up as squares of mu, so this is more than the difference)" if squares else ""
     return (
         f"Total epsilon {spent} of {budget} at delta {delta}. One more Gaussian fit may cost "
-        f"epsilon {remaining} at most."
+        f"epsilon {remaining} at most{why}."
     )
 
 
@@ -288,6 +313,8 @@ NEVER_CHECKED = (
     "public, what was fitted on the data before, or what was released without a charge."
 )
 
+NOT_TO_PUBLISH = "Do not publish these files. Keep them, and ask the curator for a fresh copy."
+
 WORDS = {
     "adjacency": "How two data sets differ that must look alike: one unit added or removed "
     "(add-remove), or one exchanged for another (replace-one).",
@@ -299,6 +326,8 @@ WORDS = {
     "epsilon": "The multiplicative part: no result becomes more than e^epsilon times as likely by "
     "one unit, but for delta.",
     "false alarm": "An attacker's test says that someone is in the data who is not.",
+    "head": "A fingerprint of all rows of a ledger up to one. Who keeps it can tell later whether "
+    "one of them was changed.",
     "ledger": "A file that adds up what all releases of the same data cost, and refuses what "
     "exceeds its budget.",
     "mu": "The strength of Gaussian noise: how far one unit moves the sums, in standard deviations "

@@ -32,8 +32,9 @@ def wrong_signature(signed: Path, signature: Path, signer: Path) -> str | None:
         If the key is none, or `ssh-keygen` cannot be run.
     """
     key = _public_key(signer)
+    remedy = f"sign with ssh-keygen -Y sign -n {NAMESPACE} -f KEY {signed.name}"
     if not signature.is_file():
-        return f"there is no {signature.name}, so nobody vouches for these files"
+        return f"there is no {signature.name}, so nobody vouches for these files; {remedy}"
     with tempfile.TemporaryDirectory() as folder:
         allowed = Path(folder) / "allowed"
         allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
@@ -52,7 +53,9 @@ def wrong_signature(signed: Path, signature: Path, signer: Path) -> str | None:
                 f"a signature is verified by ssh-keygen, which cannot be run ({failed}); install "
                 "OpenSSH 8.1 or newer"
             )
-    return None if done.returncode == 0 else f"{signature.name} is no signature by this key"
+    if done.returncode == 0:
+        return None
+    return f"{signature.name} is no signature by this key for {NAMESPACE}; {remedy}"
 
 
 def _public_key(path: Path) -> str:

@@ -19,13 +19,14 @@ from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.report import MAX_LENGTH, parse
 from ..privacy.verification import verify_report
-from ._directory import MANIFEST, MANIFEST_SCHEMA
+from ._directory import LOCK, MANIFEST, MANIFEST_SCHEMA
 from ._document import SCHEMA, check_schema, reports_of
 from ._facts import account, findings_of, guarantee
 from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, table_file
 from ._page import page
 from ._registry import registry
-from ._sentences import NEVER_CHECKED
+from ._sections import claim
+from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
 from ._signature import wrong_signature
 from ._subject import Subject, rebuilt
 
@@ -35,6 +36,9 @@ LEVELS = (1, 2, 3, 4)
 
 # Two machines may differ in the last digits of what they compute again.
 TOLERANCE = 1e-6
+
+# Differences of one level in the text.
+MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,15 @@ class Verification:
         Those that were asked for.
     notes : dict of int to str
         For a level: what it does not say, or why it was left out.
+    document : dict
+        What ``report.json`` holds; empty if it cannot be read.
     """
 
     reports: tuple[PrivacyReport, ...]
     findings: tuple[Finding, ...]
     levels: tuple[int, ...]
     notes: Mapping[int, str] = field(default_factory=dict)
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -64,14 +71,16 @@ class Verification:
         return all(finding.passed for finding in self.findings)
 
     def __str__(self) -> str:
-        lines, agree = [], True
+        readable = self.reports and all(one.passed for one in self.findings if one.level == 1)
+        lines, agree = claim(self.document) if readable else [], True
         for level in LEVELS:
             wrong = [f for f in self.findings if f.level == level and not f.passed]
             agree = agree and not wrong
             lines.append(f"Level {level} of 4: {self._said(level, agree, bool(wrong))}")
-            lines += [f"  {finding.what}: {finding.says}" for finding in wrong]
-        if self.passed:
-            lines.append(NEVER_CHECKED)
+            lines += [f"  {finding.what}: {finding.says}" for finding in wrong[:MOST_SHOWN]]
+            if len(wrong) > MOST_SHOWN:
+                lines.append(f"  and {len(wrong) - MOST_SHOWN} more differences")
+        lines.append(NEVER_CHECKED if self.passed else NOT_TO_PUBLISH)
         return "\n".join(map(printable, lines))
 
     def _said(self, level: int, agree: bool, differs: bool) -> str:
@@ -85,7 +94,7 @@ class Verification:
             1: "this report agrees with itself.",
             2: "this report and these files agree.",
             3: f"this report{files} and this ledger agree.",
-            4: "someone outside vouches for it.",
+            4: "it agrees with what you hold from outside.",
         }[level]
         return f"{said} {note}".strip()
 
@@ -152,9 +161,10 @@ def verify(
     path = Path(directory)
     whole = path.is_dir()
     if head is not None and ledger is None:
-        raise ValueError("head is one of a ledger; give that ledger, too")
+        raise ValueError("head is compared with a ledger; give that, too: ledger=...")
+    head = None if head is None else head.strip().lower()
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-        raise ValueError(f"head={head!r} is none; give its 64 hexadecimal digits")
+        raise ValueError(f"head={head!r} is none; give its 64 digits (0-9, a-f), and no words")
     if signer is not None and not whole:
         raise ValueError(f"{path} is no directory, so it has no manifest that could be signed")
     if ledger is not None and not isinstance(ledger, BaseAccountant):
@@ -170,12 +180,16 @@ def verify(
     if whole:
         levels.append(2)
         findings += _second(path, document, reports, listed)
-        notes[2] = _vouched(document, reports, listed)
+        notes[2] = " ".join(_vouched(document, reports, listed))
     if ledger is not None:
         levels.append(3)
         if reports:
             found, notes[3] = _third(document, reports, ledger)
+            if head is None and signer is None:
+                notes[3] += " To know, ask for its head or a signature by another way."
             findings += found
+    elif any("sites" in report.details for report in reports):
+        notes[3] = "not checked; `skdppca ledger show FILE` at each site names this release."
     elif any(report.receipt is None for report in reports):
         notes[3] = "there is none, because no ledger was charged."
     else:
@@ -186,7 +200,7 @@ def verify(
         levels.append(4)
         found, notes[4] = _fourth(path, reports, ledger, head, signer)
         findings += found
-    return Verification(reports, tuple(findings), tuple(levels), notes)
+    return Verification(reports, tuple(findings), tuple(levels), notes, document)
 
 
 def check_directory(path: Path) -> None:
@@ -394,6 +408,8 @@ def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
         differ = [name for name in written if (path / name).read_bytes() != written[name].encode()]
     except OSError:
         return  # a file is missing, which another check says
+    except ImportError:
+        raise
     except Exception:  # made up, so that the page's words have no place for it
         differ = [PAGE]
     for name in differ:
@@ -416,6 +432,9 @@ def _wrong_files(path: Path, listed: Mapping[str, str] | None, count: int) -> It
     for name in sorted({*FILES} - {*needed, *listed, SIGNATURE}):
         if (path / name).exists():
             yield f"{name} is not in {MANIFEST}: it is of another release"
+    known = {*FILES, *needed, *listed, MANIFEST, LOCK}
+    for name in sorted(one.name for one in path.iterdir() if one.name not in known):
+        yield f"{name} is no part of the release: remove it before you publish this folder"
 
 
 def _sha256(path: Path) -> str:
@@ -427,21 +446,25 @@ def _vouched(
     document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
-) -> str:
+) -> Iterator[str]:
     """What of the files nothing is compared with but the manifest's hashes."""
     if not reports or listed is None:
-        return ""
+        return
     compared = {
         REPORT,
         *(arrays_file(i) for i in range(MOST)),
         *(table_file(i) for i in range(MOST)),
     }
-    compared |= {PAGE, REGISTRY} if _is_ours(document) else set()
+    if _is_ours(document):
+        compared |= {PAGE, REGISTRY}
+    else:
+        by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
+        yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
     alone = [name for name in listed if name not in compared]
     alone += ["the title and what was declared"]
     if any(report.feature_names is None for report in reports):
         alone.append("the features' names")
-    return f"Only {MANIFEST} vouches for {', '.join(alone)}."
+    yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
 
 
 # Level 3: the report and a ledger.
@@ -501,12 +524,16 @@ def _fourth(
     if head is not None and ledger is not None:
         says = "the ledger has the head that was kept elsewhere"
         found += _findings(4, "head", says, _wrong_head(reports, ledger, head))
-        notes.append("This ledger has the head that was kept elsewhere.")
+        notes.append("This ledger has that head.")
+        if signer is None:
+            notes.append(
+                "No head vouches for pictures, title and what was declared; a signature does."
+            )
     if signer is not None:
         wrong = wrong_signature(path / MANIFEST, path / SIGNATURE, Path(signer))
         found.append(Finding(4, "signature", wrong is None, wrong or "it is by this key"))
-        notes.append(f"{MANIFEST} is signed by this key.")
-    return found, " ".join([*notes, "Not checked: whose head or key it is."])
+        notes.append(f"{MANIFEST} is signed by that key.")
+    return found, " ".join([*notes, "Not checked: who gave you the head or the key."])
 
 
 def _wrong_head(

@@ -89,7 +89,7 @@ def test_verify_refuses_receipts_of_another_accountant(make):
     other = make().charge(SMALL, **NOTION)
     accountant = make()
     accountant.charge(SMALL, **NOTION)
-    with pytest.raises(LedgerError, match="of accountant"):
+    with pytest.raises(LedgerError, match="of another account: "):
         accountant.verify(other)
 
 

@@ -336,7 +336,7 @@ def test_another_ledger_in_its_place_is_found(ledger, folder):
     for known in (ledger, pickle.loads(token)):
         with pytest.raises(LedgerError, match="another file"):
             known.charge(SMALL, **NOTION)
-    with pytest.raises(LedgerError, match="of accountant"):
+    with pytest.raises(LedgerError, match="of another account: "):
         PrivacyLedger(ledger.path).verify(receipt)
 
 

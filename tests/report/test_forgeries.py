@@ -81,7 +81,7 @@ def test_a_true_release_passes_on_all_levels(copied, out, keys, capsys):
     sign(out, keys[0])
     ledger = copied / "ledger"
     head = PrivacyLedger(ledger).statement().chain.head()
-    options = {"ledger": ledger, "head": head, "signer": f"{keys[0]}.pub"}
+    options = {"ledger": ledger, "head": f" {head.upper()}\n", "signer": f"{keys[0]}.pub"}
     found = verify(out, **options)
     assert found.passed and found.levels == (1, 2, 3, 4), str(found)
     assert status(out, *(f"--{name}={value}" for name, value in options.items())) == 0
@@ -91,8 +91,8 @@ def test_a_true_release_passes_on_all_levels(copied, out, keys, capsys):
         "Level 3 of 4: this report, these files and this ledger agree. Not checked: who wrote the "
         "ledger.\n"
     ) in said
-    assert "Level 4 of 4: someone outside vouches for it." in said
-    assert "Not checked: whose head or key it is." in said
+    assert "Level 4 of 4: it agrees with what you hold from outside." in said
+    assert "Not checked: who gave you the head or the key." in said
     assert "No check can tell whether the noise was drawn as stated" in said
     assert "valid" not in said
 
@@ -201,7 +201,16 @@ def test_the_words_of_a_page_of_another_version_are_vouched_for_by_the_manifest_
     manifest_again(out)
     found = verify(out)
     assert failed(found) == [1] and named(found) == {"release id", "release row"}
-    assert "report.html" in found.notes[2]
+    assert "report.html" in found.notes[2] and "not 0.0.9" in found.notes[2]
+
+
+@pytest.mark.parametrize("name", ["scores.csv", ".hidden", "more/page.html"])
+def test_files_that_are_no_part_of_the_release_are_found_at_level_2(out, name):
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text("1,2")
+    found = verify(out)
+    assert failed(found) == [2]
+    assert f"{name.partition('/')[0]} is no part of the release" in str(found)
 
 
 def test_a_report_made_up_for_a_real_charge_is_found_by_the_ledger(copied, out, made):
@@ -331,8 +340,8 @@ def test_a_missing_signature_is_found_at_level_4(out, keys):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"head": "0" * 64}, "give that ledger, too"),
-        ({"head": "0", "ledger": "ledger"}, "64 hexadecimal digits"),
+        ({"head": "0" * 64}, "give that, too"),
+        ({"head": "0", "ledger": "ledger"}, "64 digits"),
         ({"signer": "ledger"}, "no SSH public key"),
     ],
 )

@@ -4,6 +4,7 @@ import getpass
 import json
 import re
 import socket
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 import yaml
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
+from skdppca.cli import main
 from skdppca.maps import projection_map
-from skdppca.report import Context, ReleaseReport
-from skdppca.report._context import HAZARDS, LABELS
+from skdppca.report import Context, ReleaseReport, verify
+from skdppca.report._context import HAZARDS, LABELS, VOIDING
 
 from .conftest import CONTEXT, NAMES, TITLE, document_of
 
@@ -121,12 +123,13 @@ def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
     twice = [name for name in missing if name in ("other_releases", "several_units")]
     twice += [name for name in missing if name in ("raw_data_access",)]
     assert text.count("Not stated") == len(missing) + len(twice)
-    assert page.count('<div class="missing">') == len(missing) + len(twice)
+    # the box asks for the rows of a person, too
+    assert page.count('<div class="missing">') == len(missing) + len(twice) + 1
 
 
 BOXES = {
     "private": ({"epsilon": 1.0}, True, "Private, and charged to a ledger"),
-    "uncharged": ({"epsilon": 1.0}, False, "Private by itself: no ledger was charged"),
+    "uncharged": ({"epsilon": 1.0}, False, "Not charged to a ledger"),
     "seeded": ({"random_state": 1}, False, "NOT PRIVATE"),
     "seeded and charged": ({"random_state": 1}, True, "NOT PRIVATE"),
     "no noise": ({"epsilon": np.inf}, False, "NOT PRIVATE"),
@@ -149,6 +152,49 @@ def test_the_box_of_a_release(frame, parameters, charged, says):
     assert ("Treat these files as you treat the data." in box) == (status == "broken")
     assert ("hardly changes" in box) == (status != "broken")
     assert ("In the worst case" in box) == (status != "broken")
+
+
+def declared(frame, private=True, **answers):
+    parameters = {} if private else {"random_state": 0}
+    pca = DPGauss(2, accountant=PrivacyAccountant(3.0, 1e-6), **parameters).fit(frame)
+    return ReleaseReport(pca, context=Context(**answers), pictures=False)
+
+
+@pytest.mark.parametrize("question", VOIDING)
+def test_a_declaration_against_the_figures_stands_in_the_box(frame, tmp_path, capsys, question):
+    report = declared(frame, **{question: "yes, a <StandardScaler>"})
+    page = report.html()
+    box = page[page.index('<section class="box') : page.index("</section>")]
+    assert box.startswith('<section class="box void"') and "yes, a &lt;StandardScaler&gt;" in box
+    assert "Private, and charged" not in page
+    report.write(tmp_path / "out")
+    assert main(["verify", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "NOT AS STATED" in said and "yes, a <StandardScaler>" in said
+    assert main(["report", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "NOT AS STATED" in said and "private as stated" not in said
+
+
+@pytest.mark.parametrize("question", VOIDING)
+def test_a_no_is_no_objection(frame, question):
+    assert '<section class="box private"' in declared(frame, **{question: "No."}).html()
+
+
+def test_what_is_not_private_stays_so_whatever_is_declared(frame):
+    page = declared(frame, private=False, fitted_before="yes").html()
+    assert '<section class="box broken"' in page and "the curator declares" in page
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(None, "does not say whether"), ("yes, readmitted", "can have several. Such"), ("no", None)],
+)
+def test_the_box_says_that_a_row_may_be_less_than_a_person(frame, answer, says):
+    page = declared(frame, several_units=answer).html()
+    box = page[page.index('<section class="box') : page.index("</section>")]
+    assert ("is protected less than the figures say" in box) == (says is not None)
+    assert says is None or says in box
 
 
 def test_a_weak_guarantee_is_not_told_in_the_words_of_a_strong_one(frame):
@@ -318,3 +364,18 @@ def test_the_guarantee_alone_tells_of_a_ledger_with_other_charges():
     text = ReleaseReport(pca, pictures=False).markdown()
     assert "Before this release the ledger had spent epsilon 0.5 of 3 at delta 1e-06" in text
     assert "%" not in text[text.index("Budget:") : text.index("Checks:")]
+
+
+@pytest.mark.parametrize("library", ["jinja2", "yaml"])
+def test_a_report_whose_page_cannot_be_made_writes_nothing(made, tmp_path, monkeypatch, library):
+    report = ReleaseReport(made.pca, pictures=False)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=r"skdppca\[report\]"):
+        report.write(tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+
+
+def test_no_page_is_called_different_where_it_cannot_be_made_again(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"skdppca\[report\]"):
+        verify(made.folder / "out")

@@ -9,7 +9,7 @@ import pytest
 from skdppca import PrivacyAccountant
 from skdppca.report import Context, ReleaseReport
 from skdppca.report import _sentences as say
-from skdppca.report._context import HAZARDS, LABELS
+from skdppca.report._context import HAZARDS, LABELS, denied
 from skdppca.report._document import check_schema
 from skdppca.report._rounding import count, down, percent_up, up
 
@@ -32,8 +32,8 @@ SENTENCES = {
     "other) + 1e-06.",
     say.detection("add-remove", "8.0", "1.9"): "No test that raises a false alarm for 5 % of the "
     "absent detects more than 8.0 % of the present; with 1 % false alarms, 1.9 %.",
-    say.household("patient", 4, "68.3"): "It protects a household of 4 units (patient) less: the "
-    "coin's side can then be told in at most 68.3 % of cases.",
+    say.household("patient", 4, "68.3", "54.8"): "A household of 4 units (patient) is protected "
+    "less: the coin's side can then be told in at most 68.3 % of cases, instead of 54.8 %.",
     say.about_delta("0.56", "1.32"): "delta belongs to how the guarantee is written as epsilon. It "
     "is not a chance that data are handed out: the same release has epsilon 0.56 at delta 1e-3 "
     "and 1.32 at 1e-9.",
@@ -96,6 +96,23 @@ def test_a_context_reads_back():
     assert Context.from_dict(context.to_dict()) == context
     assert Context(purpose="  ").to_dict()["purpose"] is None
     assert set(context.to_dict()) == {*LABELS, *HAZARDS}
+
+
+@pytest.mark.parametrize(
+    ("answer", "no"),
+    [
+        ("no", True),
+        (" No: rows were scaled one by one", True),
+        ("Nothing", True),
+        ("none", True),
+        ("not by us", True),
+        ("yes", False),
+        ("normalised columns", False),
+        ("I do not know", False),
+    ],
+)
+def test_an_answer_denies_if_it_begins_with_a_no(answer, no):
+    assert denied(answer) is no
 
 
 def test_a_context_that_is_none_is_refused(made):
