@@ -1,15 +1,16 @@
-"""Make a certificate for the server: python make_certificates.py FOLDER HOST.
+"""Make a certificate for the server: FOLDER/ca.crt, FOLDER/server.crt and FOLDER/server.key.
 
 A study that has certificates already needs none of this. Sites and analyst get ca.crt, by a way
 that they trust. server.key stays on the server. The authority's own key is kept nowhere.
 """
 
+import argparse
 import datetime
 import ipaddress
 import os
-import sys
 from pathlib import Path
 
+from command import call
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -43,6 +44,12 @@ def certificate(
 def main(folder: Path, host: str) -> None:
     """Write ca.crt, server.crt and server.key."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name in ("ca.crt", "server.crt", "server.key"):
+        if (folder / name).exists():
+            raise FileExistsError(
+                f"{folder / name} exists already; use it, or choose another folder: a new "
+                "certificate would lock out everybody who has the old ca.crt"
+            )
     authority, server = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     try:
         who: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(host))
@@ -76,4 +83,9 @@ def main(folder: Path, host: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where they are written")
+    parser.add_argument(
+        "host", metavar="HOST", help="the server's name or address, as the others will give it"
+    )
+    call(main, parser)

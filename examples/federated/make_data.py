@@ -1,10 +1,11 @@
-"""Write the tables of three made-up hospitals, one file each: python make_data.py FOLDER."""
+"""Write the tables of three made-up hospitals: FOLDER/north/patients.csv and so on."""
 
+import argparse
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
+from command import call
 
 MEANS = {
     "age": 60,
@@ -46,4 +47,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="such as . for this folder")
+    call(main, parser)

@@ -1,8 +1,18 @@
-"""Make the analyst's key, and print its public half: python make_key.py FILE."""
+"""Make the analyst's key, and print its public half, which the hospitals need."""
 
-import sys
+import argparse
+
+from command import call
 
 from skdppca.federated import Identity
 
+
+def main(file: str) -> None:
+    """Make the key."""
+    print(Identity.create(file).public)
+
+
 if __name__ == "__main__":
-    print(Identity.create(sys.argv[1]).public)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", metavar="FILE", help="for the private key, such as analyst.key")
+    call(main, parser)

@@ -1,17 +1,18 @@
-"""Write study.json, which all sites keep: python make_study.py north=KEY south=KEY west=KEY."""
+"""Write study.json into this folder: what all hospitals agree on, with their public keys."""
 
-import sys
+import argparse
 
+from command import call
 from make_data import MEANS
 
 from skdppca.federated import Study
 
 
-def main(sites: dict[str, str]) -> None:
+def main(sites: list[tuple[str, str]]) -> None:
     """Write down what all sites agree on, once."""
     Study(
         name="cardio",
-        sites=sites,
+        sites=dict(sites),
         columns=tuple(MEANS),
         unit="row",  # one row a patient
         max_rows=2**16,
@@ -19,5 +20,21 @@ def main(sites: dict[str, str]) -> None:
     ).write("study.json")
 
 
+def named_key(text: str) -> tuple[str, str]:
+    """The name and the public key of a hospital."""
+    name, equals, key = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=KEY; write such as north=0a1b...")
+    return name, key
+
+
 if __name__ == "__main__":
-    main(dict(pair.split("=") for pair in sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "sites",
+        metavar="NAME=KEY",
+        nargs="+",
+        type=named_key,
+        help="a hospital and the public key that `skdppca site key` printed for it, 64 digits",
+    )
+    call(main, parser)

@@ -1,8 +1,9 @@
-"""Do all that README.md says on this machine, in an empty folder: python on_one_machine.py FOLDER.
+"""Do all that README.md says on this machine, in an empty folder.
 
 It takes about two minutes, prints every command, and stops what it has started.
 """
 
+import argparse
 import os
 import re
 import shlex
@@ -13,6 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from command import call
 
 HERE = Path(__file__).resolve().parent
 HOSPITALS = ["north", "south", "west"]
@@ -113,7 +116,10 @@ def superlink(folder: Path) -> Iterator[str]:
 
 def main(folder: Path) -> None:
     """Do as README.md says."""
+    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; choose a folder that is, or a new one")
     python = f"{sys.executable} {HERE}"
     done(folder, f"{python}/make_data.py .")
     done(folder, f"{python}/make_certificates.py server 127.0.0.1")
@@ -148,4 +154,8 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="it is made if there is none")
+    call(main, parser)

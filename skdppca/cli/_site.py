@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -17,13 +18,14 @@ from ._read import read
 from ._text import print_to, printable
 
 try:
+    from ..federated.identity import Identity
     from ..federated.messages import Plan
     from ..federated.node_key import NODE_PUBLIC_KEY, create_node_key
     from ..federated.policy import Policy
     from ..federated.questions import QUESTIONS
     from ..federated.refusals import Refusal
     from ..federated.runs import Run, Runs, cost
-    from ..federated.site import POLICY, Site
+    from ..federated.site import KEY, POLICY, Site
     from ..federated.study import Study
     from ..federated.table import read_arrays
 except ImportError as error:
@@ -41,6 +43,11 @@ SHOWN = 8
 def key(options: argparse.Namespace) -> None:
     """Make a site's folder with its keys, and print what the others need of them."""
     folder: Path = options.directory
+    if (folder / KEY).exists():
+        raise ValueError(
+            f"{folder} has keys already, and keys are never replaced. Its public key is "
+            f"{Identity.read(folder / KEY).public}; for another site, choose another DIR"
+        )
     identity = Site.prepare(folder)
     create_node_key(folder)
     print(
@@ -53,6 +60,9 @@ def key(options: argparse.Namespace) -> None:
 def init(options: argparse.Namespace) -> None:
     """Write down what this site agrees to, and open its ledger."""
     folder: Path = options.directory
+    _check_new(folder)
+    _check_there("--study", options.study, "give the file that all sites of the study keep")
+    _check_there("--table", options.table, "give the file with this site's rows")
     study = Study.read(options.study)
     ledger = folder / "study.ledger" if options.ledger is None else options.ledger
     if (options.ledger is None) is (options.epsilon is None or options.delta is None):
@@ -60,6 +70,13 @@ def init(options: argparse.Namespace) -> None:
             "--ledger names a ledger that exists, and --epsilon with --delta make a new one; give "
             "one of the two"
         )
+    if options.ledger is None and ledger.exists():
+        raise ValueError(
+            f"{ledger} exists already, and a ledger is never replaced; to charge it, give --ledger "
+            f"{ledger} in place of --epsilon and --delta"
+        )
+    if options.ledger is not None:
+        _check_there("--ledger", ledger, "or give --epsilon and --delta, which make a new one")
     if options.ledger is None:
         epsilon, delta = options.epsilon, options.delta
     else:
@@ -97,17 +114,19 @@ def init(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> None:
     """Answer questions until an interrupt."""
     from ..federated.supernode import serve
+    from ..federated.wire import certificates
 
     def say(text: str) -> None:
         if text.endswith(f"({Refusal.APPROVAL.value})"):
-            text += f"; see it with: skdppca site show {options.directory}"
+            text += f"; see it with: {_command('show', options.directory)}"
         now = datetime.now().isoformat(" ", "seconds")
         print_to("stderr", f"{now} {site.name}: {text}\n")
 
     site = _opened(options.directory)
     site.table  # noqa: B018 (read now, so that a mistake shows now)
+    roots = certificates(options.root_certificates, "--root-certificates ")
     try:
-        serve(site, options.directory, options.server, options.root_certificates, say)
+        serve(site, options.directory, options.server, roots, say)
     except KeyboardInterrupt:
         say("stopped")
 
@@ -123,7 +142,7 @@ def show(options: argparse.Namespace) -> None:
         lines += aligned([heads, *rows])
     for digest in site.pending():
         lines += ["", *_plan(_pending(site, digest), digest)]
-        lines += [f"  To approve it: skdppca site approve {options.directory} {digest}"]
+        lines += [f"  To approve it: {_command('approve', options.directory, digest)}"]
     print("\n".join(lines))
 
 
@@ -142,11 +161,34 @@ def void(options: argparse.Namespace) -> None:
     print("\n".join(f"ended: run {name}" for name in ended) or "no run was open")
 
 
+def _command(action: str, folder: Path, *more: str) -> str:
+    """A command, as it is typed."""
+    return shlex.join(["skdppca", "site", action, str(folder), *more])
+
+
+def _check_there(option: str, path: Path, remedy: str) -> None:
+    if not path.exists():
+        raise ValueError(f"{option} {path}: there is no such file; {remedy}")
+
+
+def _check_new(folder: Path) -> None:
+    """Refuse a folder that has no keys, or that is a site already."""
+    if not (folder / KEY).exists():
+        raise ValueError(f"{folder} has no keys yet; make them first: {_command('key', folder)}")
+    if (folder / POLICY).exists():
+        raise ValueError(
+            f"{folder} is a site already. {_command('show', folder)} says what it agrees to; to "
+            f"change that, stop the site and edit {folder / POLICY}; for another study, choose "
+            "another DIR"
+        )
+
+
 def _opened(folder: Path) -> Site:
     if not (folder / POLICY).exists():
+        key = "" if (folder / KEY).exists() else f"{_command('key', folder)}, and then: "
         raise ValueError(
-            f"{folder / POLICY} does not exist, so {folder} is no site yet; make it by: "
-            f"skdppca site init {folder} --study FILE --name NAME --table FILE ..."
+            f"{folder / POLICY} does not exist, so {folder} is no site yet; make it by: {key}"
+            f"{_command('init', folder)} --study FILE --name NAME --table FILE ..."
         )
     may_miss = Policy.read(folder / POLICY).study.missing == "mean"
     return Site(folder, partial(_rows, may_miss))

@@ -265,7 +265,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         )
         event, mechanism = seen._event(public), seen._mechanism(public)
         if not isinstance(records, Records):
-            seen._check_sums_only(public)
+            seen._check_sums_only(public, table.gathering)
         if self._scales_privately:
             mechanism = Standardised.checked(mechanism, event, self._finds_centre)
         if self._may_miss:
@@ -328,12 +328,12 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 )
         check_chargeable(self.epsilon, self.accountant, self.random_state)
 
-    def _check_sums_only(self, public: Public) -> None:
+    def _check_sums_only(self, public: Public, gathering: str) -> None:
         """Refuse records that are not all in one place, if more than sums over them is needed."""
         if what := self._beyond(public):
             raise TypeError(
                 f"{type(self).__name__} looks at {what}, which is no sum over records, so it needs "
-                "all of them in one place; give X as an array, or choose "
+                f"all of them in one place; {gathering}choose "
                 f"{'KDPPCA' if public.grouped else 'DPGauss or KDPPCA'}"
             )
 

@@ -22,7 +22,7 @@ __all__ = ["FileTable", "feature_columns", "index_columns"]
 
 T = TypeVar("T")
 
-SORTED = "COPY (FROM 'table.parquet' ORDER BY {groups}) TO 'sorted.parquet'"
+SORTED = "COPY (FROM 'table.parquet' ORDER BY \"{groups}\") TO 'sorted.parquet'"
 
 
 class FileTable(Table):
@@ -51,7 +51,8 @@ class FileTable(Table):
         "infinite": "X has infinite entries in {columns}. " + CONSTANTS,
         "unlabelled": "X has missing labels in {groups!r}; give every row the label of its record",
         "unsorted": "X is not sorted by {groups!r}. A group in two places would count as two "
-        "records. Sort the table first; DuckDB does so in little memory: " + SORTED,
+        "records. Sort the table first: in memory with X.sort_by({groups!r}), or in files with "
+        "DuckDB: " + SORTED,
     }
 
     def __init__(
@@ -145,7 +146,8 @@ def feature_columns(schema: Any, groups: str | None = None) -> list[str]:
     if groups is not None and not is_label(schema.field(groups).type):
         raise ValueError(
             f"groups={groups!r} has the type {schema.field(groups).type}; labels must be whole "
-            "numbers or text, so that equal ones are equal to the bit"
+            "numbers or text, so that equal ones are equal to the bit. Write the table with such "
+            "a column"
         )
     wrong = [name for name in names if not is_number(schema.field(name).type)]
     if wrong:

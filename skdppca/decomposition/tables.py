@@ -34,12 +34,15 @@ class Table(ABC):
         Numbers are of single precision, and so is what is released.
     door : type
         Through which the records are asked.
+    gathering : str
+        How the caller could bring all rows into one place; empty where nobody can.
     """
 
     n_features: int
     is_sparse: bool = False
     is_single: bool = False
     door: type[PrivateData] = PrivateData
+    gathering: str = "give X as an array, or "
 
     @abstractmethod
     def source(self, scale: np.ndarray | None, n_jobs: int | None) -> Records | Pieces:

@@ -24,7 +24,7 @@ from ..records import Pieces
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity
-from .messages import Plan
+from .messages import Plan, is_run
 from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
@@ -113,6 +113,11 @@ def fit_sites(
             f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA, DPGauss, "
             "ResidualGauss, KDPPCA, KDPOjas or DPPowerMethod"
         )
+    if run is not None and not is_run(run):
+        raise ValueError(
+            f"run={run!r} is no id of a run; give the 32 digits of SitesError.run, or None for a "
+            "new run"
+        )
     estimator._validate_params()
     begun: list[Federation] = []
 
@@ -189,6 +194,8 @@ class SitesTable(Table):
         Its number of features and their names are set.
     federation : Federation
     """
+
+    gathering = ""
 
     def __init__(self, estimator: BasePrivatePCA, federation: Federation) -> None:
         study = federation.study
@@ -270,6 +277,9 @@ class SitesRecords(Pieces):
     def _sum(self, question: Any) -> NoReturn:
         self._refuse("An exact total")
 
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(f"{what} is not available over sites; choose DPGauss or KDPPCA")
+
     def asked(self, statistic: Statistic) -> Asked:
         """A question about these records."""
         return Asked(self._steps, statistic)
@@ -330,4 +340,7 @@ class SitesData(PrivateData):
 
     def take(self, name: str, *args: Any, **more: Any) -> NoReturn:
         """Refuse: there are no records here."""
-        raise TypeError(f"{name} is no sum over records, and sites answer no other question")
+        raise TypeError(
+            f"{name} is no sum over records, and sites answer no other question; choose DPGauss or "
+            "KDPPCA"
+        )

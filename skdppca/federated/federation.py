@@ -46,11 +46,20 @@ class SitesError(RuntimeError):
     ) -> None:
         self.run, self.refused = run, dict(refused)
         self.silent, self.false = tuple(silent), tuple(false)
-        reasons = [
-            f"{site} refused ({code.value}): {code.meaning}" for site, code in refused.items()
-        ]
-        reasons += [f"{site} did not answer" for site in silent]
-        reasons += [f"{site} sent what it did not sign, or something else" for site in false]
+        reasons = []
+        for code in sorted(set(refused.values())):
+            who = ", ".join(sorted(site for site in refused if refused[site] is code))
+            reasons.append(f"{who} refused ({code.value}): {code.meaning}")
+        if silent:
+            reasons.append(
+                f"{', '.join(silent)} did not answer: see whether skdppca site run says there that "
+                "it is connected"
+            )
+        if false:
+            reasons.append(
+                f"{', '.join(false)} sent what it did not sign, or something else: see who changes "
+                "messages, or poses as a site"
+            )
         super().__init__(f"run {run}: {when}: {'. '.join(reasons)}.")
 
 

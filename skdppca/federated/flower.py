@@ -10,12 +10,21 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import inf
-from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
-from .wire import LOST, POLL, packed_request, pull, push, speaks, unpacked_reply  # before flwr
+from .wire import (  # before flwr
+    LOST,
+    POLL,
+    certificates,
+    check_server,
+    packed_request,
+    pull,
+    push,
+    speaks,
+    unpacked_reply,
+)
 
 # isort: split
 import httpx
@@ -101,6 +110,7 @@ class FlowerTransport:
         *,
         patience: float = 600.0,
     ) -> None:
+        check_server(server)
         if not patience > 0:
             raise ValueError(
                 f"patience={patience!r} leaves no time to answer; give seconds, such as 600.0"
@@ -113,8 +123,9 @@ class FlowerTransport:
 
     def __enter__(self) -> FlowerTransport:
         """Start a run of Flower's, which carries the messages."""
+        roots = certificates(self._roots)
         try:
-            self._start()
+            self._start(roots)
         except httpx.HTTPStatusError as error:
             reason = f"it answered with status {error.response.status_code}"
         except (httpx.HTTPError, OSError) as error:
@@ -122,12 +133,12 @@ class FlowerTransport:
         else:
             return self
         raise ConnectionError(
-            f"server={self.server!r} cannot be used ({reason}); check the address and "
-            "root_certificates, and that flower-superlink 1.41 runs there with --isolation process"
+            f"server={self.server!r} cannot be used ({reason}); check the address, that "
+            "root_certificates vouches for this server, and that flower-superlink 1.41 runs there "
+            "with --isolation process"
         )
 
-    def _start(self) -> None:
-        roots = None if self._roots is None else Path(self._roots).read_bytes()
+    def _start(self, roots: bytes | None) -> None:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as bundle:
             bundle.writestr("pyproject.toml", BUNDLE)

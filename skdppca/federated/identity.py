@@ -56,6 +56,10 @@ class Identity:
                 f"{os.fsdecode(path)}: already exists, and a key is never replaced; read it with "
                 "Identity.read, or choose another path"
             ) from None
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{os.fsdecode(path)}: there is no such folder; make it, or choose another path"
+            ) from None
         with os.fdopen(file, "w") as out:
             out.write(key.private_bytes_raw().hex() + "\n")
             out.flush()
@@ -72,6 +76,10 @@ class Identity:
             A file that nobody else may read (mode 0600).
         """
         name = os.fsdecode(path)
+        if not os.path.exists(path):
+            raise FileNotFoundError(
+                f"{name}: there is no such key; check the path, or make a key with Identity.create"
+            )
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             raise PermissionError(
                 f"{name}: other users can read this private key; run chmod 600 {name}, and make a "

@@ -60,7 +60,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         valid = is_name(self.name) and self.name in self.study.sites
-        check("name", self.name, valid, "it must be one of the study's sites")
+        known = ", ".join(self.study.sites)
+        check("name", self.name, valid, f"it must be one of the study's sites: {known}")
         valid = isinstance(self.analysts, tuple) and all(map(is_public_key, self.analysts))
         check("analysts", self.analysts, valid, "list public keys of 64 hex digits")
         for name in ("table", "ledger"):

@@ -93,7 +93,8 @@ class Site:
         if study.sites[self.name] != self.identity.public:
             raise ValueError(
                 f"the study gives {self.name} the key {study.sites[self.name]}, but {KEY} has the "
-                f"public key {self.identity.public}; correct the study at all sites"
+                f"public key {self.identity.public}; give the name that the study has for this "
+                "key, or correct the study at all sites"
             )
         if (self.ledger.adjacency, self.ledger.unit) != ("add-remove", study.unit):
             raise ValueError(
@@ -186,7 +187,14 @@ class Site:
         """
         file = self.folder / "pending" / f"{digest}.json"
         if not is_digest(digest) or not file.exists():
-            raise ValueError(f"digest={digest!r} is no plan that waits here; list them by pending")
+            if is_digest(digest) and (self.folder / "approved" / file.name).exists():
+                raise ValueError(
+                    f"digest={digest!r} is approved already; the analyst can send the plan again"
+                )
+            raise ValueError(
+                f"digest={digest!r} is no plan that waits here; give all 64 digits of one that "
+                f"`skdppca site show {self.folder}` lists"
+            )
         written_safely(self.folder / "approved" / file.name, file.read_bytes())
         file.unlink()
 

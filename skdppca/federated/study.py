@@ -135,17 +135,27 @@ def is_name(value: Any) -> bool:
 
 def read_json(path: str | os.PathLike[str], build: Any) -> Any:
     """What is built of a JSON file that a person may have written."""
-    text = Path(path).read_text(encoding="utf-8")
+    name = os.fsdecode(path)
     try:
-        return build(json.loads(text, object_pairs_hook=_once))
+        return build(json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once))
+    except OSError as error:
+        raise type(error)(f"{name}: {error.strerror}; check the path") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name}: it is no JSON ({error}); check that it is the file") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{os.fsdecode(path)}: {error}") from error
+        raise ValueError(f"{name}: {error}") from error
 
 
 def written(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write JSON for people, where nothing lies yet."""
-    with open(path, "x", encoding="utf-8") as out:
-        out.write(json.dumps(content, indent=2) + "\n")
+    try:
+        with open(path, "x", encoding="utf-8") as out:
+            out.write(json.dumps(content, indent=2) + "\n")
+    except FileExistsError:
+        raise FileExistsError(
+            f"{os.fsdecode(path)}: exists already, and others may hold copies of it; keep it, or "
+            "choose another path"
+        ) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from .wire import LOST, POLL, packed_reply, pull, push, speaks, unpacked_request  # before flwr
+from .wire import (  # before flwr
+    LOST,
+    POLL,
+    check_server,
+    packed_reply,
+    pull,
+    push,
+    speaks,
+    unpacked_request,
+)
 
 # isort: split
 import httpx
@@ -43,6 +52,10 @@ __all__ = ["serve"]
 # The number that the server knows this node by, and the lock of the process that uses it.
 NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 
+# What a message is about, and that it was answered, in words for the site's own people.
+MATTERS = {"hello": "a plan", "answer": "a question", "close": "the end of a run"}
+ANSWERED = {"hello": "agreed to", "answer": "answered", "close": "noted"}
+
 # Seconds before another attempt to connect; and without a message, until looks become rare.
 PAUSE, LIVELY, IDLE_POLL = 2.0, 60.0, 2.0
 
@@ -51,7 +64,7 @@ def serve(
     site: Respondent,
     folder: Path,
     server: str,
-    root_certificates: Path | None,
+    roots: bytes | None,
     say: Callable[[str], None],
 ) -> NoReturn:
     """Answer messages until an interrupt; connect again whenever the connection is lost.
@@ -63,13 +76,13 @@ def serve(
         The site's, with the file of `create_node_key`.
     server : str
         Host and port.
-    root_certificates : Path or None
-        Who may vouch for the server; None: whom this machine trusts.
+    roots : bytes or None
+        The certificates that may vouch for the server; None: those that this machine trusts.
     say : callable
         Is told about the connection and every message that was answered.
     """
+    check_server(server)
     key = read_node_key(folder)
-    roots = None if root_certificates is None else root_certificates.read_bytes()
     lock = FileLock(folder / NODE_LOCK, timeout=0)
     try:
         lock.acquire()
@@ -164,7 +177,11 @@ def _reply(site: Respondent, message: Message) -> tuple[str, Message]:
         reply = refusal
     except Exception:  # the site has written its errors down already
         reply = Refused(Refusal.INTERNAL)
-    said = f"{action}: refused ({reply.code.value})" if isinstance(reply, Refused) else action
+    matter = MATTERS.get(action, "a message")
+    if isinstance(reply, Refused):
+        said = f"refused {matter} ({reply.code.value})"
+    else:
+        said = f"{ANSWERED[action]} {matter}"
     return said, Message(packed_reply(site.name, reply), reply_to=message)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -32,12 +33,15 @@ def read_arrays(
 
     Their columns have no names: they are in the study's order.
     """
+    if not path.endswith((".npz", ".npy")):
+        raise ValueError(f"{path}: give a .npy or .npz file, or pass a reader for other files")
+    for name, file in (("table", path), ("groups", groups)):
+        if file is not None and not os.path.exists(file):
+            raise FileNotFoundError(f"{name} {file}: there is no such file; correct the path")
     if path.endswith(".npz"):
         rows: Any = sparse.csr_array(sparse.load_npz(path))
-    elif path.endswith(".npy"):
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
     else:
-        raise ValueError(f"{path}: give a .npy or .npz file, or pass a reader for other files")
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
     return rows, None if groups is None else np.load(groups, allow_pickle=False)
 
 

@@ -7,8 +7,11 @@ and its two callers, `flower` and `supernode`, are all that knows how flwr 1.41 
 from __future__ import annotations
 
 import os
+import re
+import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,8 @@ from .transport import Reply
 __all__ = [
     "LOST",
     "POLL",
+    "certificates",
+    "check_server",
     "packed_reply",
     "packed_request",
     "pull",
@@ -60,6 +65,47 @@ POLL, MOST = 0.2, 60.0
 
 # What is raised if a connection breaks, or is too slow.
 LOST = (httpx.TransportError, OSError, ObjectPushError)
+
+
+def check_server(server: str) -> None:
+    """Refuse what is no address of a server."""
+    if not re.fullmatch(r"([^\s/:\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", server):
+        raise ValueError(
+            f"server={server!r} is no HOST:PORT; give both, such as study.example.org:8000"
+        )
+
+
+def certificates(
+    path: str | os.PathLike[str] | None, name: str = "root_certificates="
+) -> bytes | None:
+    """Read the certificates that may vouch for the server; None stands for those of this machine.
+
+    Parameters
+    ----------
+    path : str, path-like or None
+    name : str
+        What the user calls the path.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or holds no certificate.
+    """
+    if path is None:
+        return None
+    try:
+        content = Path(path).read_bytes()
+        ssl.create_default_context(cadata=content.decode())
+    except (ssl.SSLError, UnicodeDecodeError):
+        reason = "it holds no certificate in PEM format"
+    except OSError as error:
+        reason = str(error.strerror)
+    else:
+        return content
+    raise ValueError(
+        f"{name}{os.fsdecode(path)}: {reason}; give the file of certificates that vouch for the "
+        "server, such as the ca.crt of whoever runs it"
+    )
 
 
 def speaks(component: str) -> RuntimeVersionHttpInterceptor:

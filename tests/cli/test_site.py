@@ -82,7 +82,9 @@ def test_keys_are_made_for_their_owner_alone_and_never_again(run, tmp_path):
     for name in ("identity.key", "supernode.key"):
         assert stat.S_IMODE(os.stat(tmp_path / "north" / name).st_mode) == 0o600
     before = (tmp_path / "north/identity.key").read_bytes()
-    assert is_one_line_error(run("site", "key", tmp_path / "north"))
+    again = run("site", "key", tmp_path / "north")
+    public = Identity.read(tmp_path / "north/identity.key").public
+    assert is_one_line_error(again) and f"Its public key is {public}" in again.err
     assert (tmp_path / "north/identity.key").read_bytes() == before
 
 
@@ -131,6 +133,37 @@ def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path,
     assert not (tmp_path / "north/site.json").exists()
 
 
+@pytest.mark.parametrize("option", ["study", "table", "ledger"])
+def test_an_option_whose_file_is_missing_is_named_with_the_path(init, tmp_path, option):
+    missing = tmp_path / "missing"
+    result = init(**{option: missing} | ({"epsilon": None} if option == "ledger" else {}))
+    assert is_one_line_error(result)
+    assert f"--{option} {missing}: there is no such file; " in result.err
+
+
+def test_a_folder_without_keys_says_how_to_make_them(init, tmp_path):
+    result = init("east")
+    assert is_one_line_error(result)
+    assert f"has no keys yet; make them first: skdppca site key {tmp_path / 'east'}" in result.err
+
+
+def test_a_site_that_is_set_up_says_how_to_see_and_change_it(init, tmp_path):
+    assert init().status == 0
+    before = (tmp_path / "north/site.json").read_bytes()
+    again, folder = init(max_epsilon=1), tmp_path / "north"
+    assert is_one_line_error(again) and f"{folder} is a site already" in again.err
+    assert f"skdppca site show {folder}" in again.err and f"edit {folder}/site.json" in again.err
+    assert (folder / "site.json").read_bytes() == before
+
+
+def test_a_ledger_that_there_is_says_how_to_keep_it(init, tmp_path):
+    assert init().status == 0
+    (tmp_path / "north/site.json").unlink()
+    result, ledger = init(), tmp_path / "north/study.ledger"
+    assert is_one_line_error(result) and f"give --ledger {ledger} in place of" in result.err
+    assert init(ledger=ledger, epsilon=None, delta=None).status == 0
+
+
 def test_a_table_without_a_column_of_the_study_is_refused(init, tmp_path):
     (tmp_path / "other.csv").write_text("age,height\n1,2\n3,4\n")
     result = init(table=tmp_path / "other.csv")
@@ -168,10 +201,18 @@ def test_a_plan_waits_for_approval_in_words_and_is_answered_after_it(run, asked,
     assert int(row[1]) > 2 and 1.4 < float(row[2]) <= 1.5
 
 
-@pytest.mark.parametrize("digest", ["f" * 64, "../../north/site"])
+@pytest.mark.parametrize("digest", ["f" * 64, "f" * 8, "../../north/site"])
 def test_only_a_plan_that_waits_can_be_approved(run, waiting, tmp_path, digest):
     result = run("site", "approve", tmp_path / "north", digest)
     assert is_one_line_error(result) and "is no plan that waits here" in result.err
+    assert f"give all 64 digits of one that `skdppca site show {tmp_path / 'north'}`" in result.err
+
+
+def test_a_plan_that_was_approved_is_not_approved_again(run, waiting, tmp_path):
+    (plan,) = (tmp_path / "north/pending").iterdir()
+    assert run("site", "approve", tmp_path / "north", plan.stem).status == 0
+    again = run("site", "approve", tmp_path / "north", plan.stem)
+    assert is_one_line_error(again) and "is approved already" in again.err
 
 
 def test_a_plan_cannot_write_to_the_terminal(run, asked, study, tmp_path):
@@ -205,3 +246,22 @@ def test_open_runs_are_ended_after_a_backup_was_put_back(run, init, study, tmp_p
 def test_a_server_is_needed_to_run(run, init, tmp_path):
     assert init().status == 0
     assert is_one_line_error(run("site", "run", tmp_path / "north"))
+
+
+@pytest.mark.parametrize(
+    ("server", "roots", "said"),
+    [
+        ("study.example.org", None, "server='study.example.org' is no HOST:PORT"),
+        ("127.0.0.1:1", "missing", "--root-certificates missing: No such file or directory; give"),
+        ("127.0.0.1:1", "study.json", "--root-certificates study.json: it holds no certificate"),
+    ],
+)
+def test_what_a_site_cannot_connect_by_is_said_at_once(
+    run, init, tmp_path, monkeypatch, server, roots, said
+):
+    pytest.importorskip("flwr")
+    assert init().status == 0
+    monkeypatch.chdir(tmp_path)
+    more = [] if roots is None else ["--root-certificates", roots]
+    result = run("site", "run", "north", "--server", server, *more)
+    assert is_one_line_error(result) and said in result.err

@@ -40,6 +40,7 @@ from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyReport, Spender, epsilon_of, mu_of
 from skdppca.privacy.verification import verify_report
 from skdppca.private_data import Public
+from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from .made import Talk, make, parts_of
@@ -275,6 +276,18 @@ def test_the_report_says_who_took_part_and_what_was_charged(made):
     read = PrivacyReport.from_json(report.to_json())
     assert read.release_id == report.release_id
     assert all(finding.passed for finding in verify_report(read))
+    found = verify_report(read, ledger=made.sites["north"].ledger)
+    assert f"names the release {read.release_id[:16]}" in found[-1].says
+
+
+def test_the_release_says_that_each_site_was_charged(made, tmp_path):
+    pca = fit_sites(METHODS["DPGauss"], **made.call)
+    page = ReleaseReport(pca, pictures=False).html()
+    assert '<section class="box sites"' in page and "Each site charged its own ledger" in page
+    assert "No ledger was charged" not in page
+    ReleaseReport(pca, pictures=False).write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed and "no ledger was charged" not in str(found)
 
 
 def test_people_at_several_sites_are_told_of(tmp_path):
@@ -330,6 +343,17 @@ def test_what_is_not_offered_over_sites_is_refused_before_anything_is_sent(made,
     with pytest.raises((ValueError, TypeError), match=reason):
         fit_sites(estimator, **made.call | {"transport": Unreached()})
     assert not hasattr(estimator, "components_")
+
+
+def test_the_remedy_over_sites_is_another_method_and_no_array(made):
+    with pytest.raises(TypeError, match=r"in one place; choose DPGauss or KDPPCA$"):
+        fit_sites(GDPPCA(2), **made.call | {"transport": Unreached()})
+
+
+@pytest.mark.parametrize("run", ["", "3f0c", "F" * 32])
+def test_what_is_no_id_of_a_run_is_refused_with_its_value(made, run):
+    with pytest.raises(ValueError, match=f"run={run!r} is no id of a run; give the 32 digits"):
+        fit_sites(few(), **made.call | {"transport": Unreached()}, run=run)
 
 
 @pytest.mark.parametrize("max_colluders", [0, 3, 1.0, True])
@@ -397,6 +421,14 @@ def failed(made, estimator=None, **call):
     for site in made.sites.values():
         assert not site.ledger.releases
     return found.value
+
+
+def test_a_reason_that_several_sites_have_is_said_once(made):
+    refused = {site: Refusal.BUDGET for site in ("south", "east")}
+    text = str(SitesError("0" * 32, "it failed", refused, ("north", "west")))
+    assert "east, south refused (ledger-exhausted): " in text
+    assert text.count(Refusal.BUDGET.meaning) == 1
+    assert "north, west did not answer: see whether" in text
 
 
 def test_a_site_that_leaves_in_the_middle_is_named(made):
@@ -583,7 +615,7 @@ def test_only_sums_can_be_asked(made):
         lambda: data.source.total(Count()),
         lambda: data.source.largest_norm,
     ):
-        with pytest.raises(TypeError, match=r"no sum|in one place|Gaussian noise"):
+        with pytest.raises(TypeError, match=r"no sum|not available over sites|Gaussian noise"):
             ask()
     assert isinstance(Talk(made).hello()["east"], Reply)
     assert not any(made.receipts(name) for name in made.sites)

@@ -37,6 +37,8 @@ from skdppca.federated.flower import FlowerTransport
 from skdppca.federated.node_key import create_node_key
 from skdppca.federated.supernode import serve
 from skdppca.federated.wire import (
+    certificates,
+    check_server,
     packed_reply,
     packed_request,
     unpacked_reply,
@@ -68,6 +70,8 @@ ANSWERED = "skdppca.federated.runs:Runs:send"
 
 def script(name):
     """A script of the example, as a module."""
+    if str(EXAMPLE) not in sys.path:
+        sys.path.append(str(EXAMPLE))  # where they find each other
     spec = importlib.util.spec_from_file_location(f"federated_{name}", EXAMPLE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -211,17 +215,38 @@ def test_a_server_that_is_not_there_is_an_error_that_names_it():
     assert time.monotonic() - start < 60  # it does not wait for a server
 
 
+def test_certificates_that_are_missing_are_named_and_not_the_server(tmp_path):
+    with pytest.raises(ValueError, match=r"root_certificates=no-such\.crt: No such"):
+        FlowerTransport("127.0.0.1:1", "no-such.crt").__enter__()
+
+
+def test_certificates_are_read_as_they_are(tmp_path):
+    script("make_certificates").main(tmp_path, "127.0.0.1")
+    assert certificates(tmp_path / "ca.crt") == (tmp_path / "ca.crt").read_bytes()
+    assert certificates(None) is None
+
+
+@pytest.mark.parametrize("server", ["study.example.org:8000", "10.0.0.1:80", "[::1]:8000"])
+def test_a_host_and_a_port_are_an_address(server):
+    check_server(server)
+
+
+@pytest.mark.parametrize("server", ["", "host", ":80", "host:", "host:x", "https://h:80", "h :1"])
+def test_what_is_no_host_and_port_is_refused(server):
+    with pytest.raises(ValueError, match="is no HOST:PORT; give both"):
+        FlowerTransport(server)
+
+
 def test_no_time_to_answer_is_refused():
     with pytest.raises(ValueError, match="patience=0 leaves no time to answer"):
         FlowerTransport("127.0.0.1:1", patience=0)
 
 
-@pytest.mark.parametrize("roots", [None, Path("no-such.crt")])
-def test_a_site_is_run_by_one_process_and_by_none_without_its_certificates(tmp_path, roots):
+def test_a_site_is_run_by_one_process(tmp_path):
     create_node_key(tmp_path)
     with FileLock(tmp_path / "supernode.lock"):
-        with pytest.raises((ValueError, FileNotFoundError), match=r"already runs|no-such.crt"):
-            serve(None, tmp_path, "127.0.0.1:1", roots, print)
+        with pytest.raises(ValueError, match="already runs"):
+            serve(None, tmp_path, "127.0.0.1:1", None, print)
 
 
 def test_what_is_packed_as_a_request_is_unpacked_as_it_was():

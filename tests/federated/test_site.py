@@ -824,6 +824,40 @@ def test_a_policy_that_promises_nothing_is_refused(asked, change):
         replace(asked.made.sites["east"].policy, **change)
 
 
+@pytest.mark.parametrize("kind", [Study, Policy, Identity])
+def test_a_file_that_is_missing_is_named_with_a_remedy(tmp_path, kind):
+    with pytest.raises(FileNotFoundError, match=r"^.*missing: [^;]+; check the path"):
+        kind.read(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("kind", [Study, Policy])
+def test_a_file_that_is_no_json_is_said_to_be_none(tmp_path, kind):
+    (tmp_path / "file").write_text("ab12")
+    with pytest.raises(ValueError, match="file: it is no JSON"):
+        kind.read(tmp_path / "file")
+
+
+def test_a_key_is_made_in_a_folder_that_there_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such folder; make it"):
+        Identity.create(tmp_path / "missing" / "analyst.key")
+
+
+def test_a_study_is_never_replaced(asked, tmp_path):
+    asked.made.study.write(tmp_path / "study.json")
+    before = (tmp_path / "study.json").read_bytes()
+    with pytest.raises(FileExistsError, match=r"study\.json: exists already, .* keep it"):
+        asked.made.study.write(tmp_path / "study.json")
+    assert (tmp_path / "study.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("table", "groups"), [("no.npy", None), ("rows.npy", "no.npy")])
+def test_a_table_that_is_missing_is_named(tmp_path, table, groups):
+    np.save(tmp_path / "rows.npy", X)
+    path = None if groups is None else str(tmp_path / groups)
+    with pytest.raises(FileNotFoundError, match=r"no\.npy: there is no such file; correct"):
+        read_arrays(str(tmp_path / table), 4, path)
+
+
 def test_a_policy_and_a_study_are_read_as_they_were_written(asked, tmp_path):
     made = asked.made
     policy = made.sites["east"].policy
