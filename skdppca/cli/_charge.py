@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..exceptions import LedgerError, TableChangedError
-from ..privacy import PrivacyEvent, PrivacyLedger, Receipt
+from ..exceptions import BudgetExceeded, LedgerError, TableChangedError
+from ..privacy import PrivacyEvent, PrivacyLedger, Receipt, epsilon_of_event
 from ..report._directory import Directory
+from ..report._rounding import down, up
 from ._ended import Ended, status_of
 
-__all__ = ["Charged", "told"]
+__all__ = ["Charged", "over_budget", "told"]
 
 T = TypeVar("T")
 
@@ -26,10 +27,37 @@ class Charged(PrivacyLedger):
         self.begun = True
         try:
             self.paid = super().charge(event, **terms)
+            return self.paid
+        except BudgetExceeded:
+            self.begun = False
         except Exception:
             self.begun = False  # refused; an interrupt is no refusal, and may come after the commit
             raise
-        return self.paid
+        raise over_budget(self, event, "ask for at most --epsilon {epsilon} --delta {delta}")
+
+
+def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> BudgetExceeded:
+    """A refusal in the words of the command line.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger
+    event : PrivacyEvent
+        What was asked for.
+    remedy : str
+        What to do if something is left: ``{epsilon}`` at ``{delta}``.
+    """
+    now = ledger.statement()
+    asked, delta = up(epsilon_of_event(event, ledger.delta), 4), f"{ledger.delta:g}"
+    charges, left = len(now.chain.receipts), down(now.remaining.epsilon, 4)
+    spent = f"epsilon {now.spent.epsilon:.4g} of {ledger.epsilon:g} is spent"
+    spent += f" by {charges} charge{'' if charges == 1 else 's'}" if charges else ""
+    remedy = remedy.format(epsilon=left, delta=delta) + ", or" if float(left) else "to go on,"
+    return BudgetExceeded(
+        f"the budget of {ledger.path} does not cover this, and nothing was charged: epsilon "
+        f"{asked} at delta {delta} was asked for, and {left} is left ({spent}); {remedy} agree on "
+        "a larger budget"
+    )
 
 
 def told(run: Callable[[], T], ledger: Charged | None, directory: Directory) -> T:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from .._text import listed
 from ..decomposition import DPGauss
 from ..decomposition.file_table import FileTable
 from ..records import Records
@@ -33,7 +34,7 @@ class TableOfFiles(FileTable):
     """
 
     REFUSALS: ClassVar[dict[str, str]] = {
-        "unreadable": "{name} is not {what}; save it anew",
+        "unreadable": "{fault}",
         "memory": "{name} does not fit into memory (all rows of a group must); choose another "
         "--method, or fewer columns",
         "empty": "{name} is empty; give at least one row and one feature",
@@ -45,8 +46,10 @@ class TableOfFiles(FileTable):
         "unlabelled": "{name}: missing values in {groups!r}, which says whose row it is; give "
         "every row its group",
         "unsorted": "{name} is not sorted by {groups!r}, and a group in two places would count as "
-        "two; sort the table first, for example with DuckDB: COPY (FROM '{name}' ORDER BY "
-        "{groups}) TO 'sorted.parquet'",
+        "two; sort it first: {sorting}",
+        "disordered": "the files are not sorted by {groups!r} in the order {order}, and a group in "
+        "two places would count as two; give them in the order of their groups, or sort them "
+        "together first: {sorting}",
     }
 
     def __init__(
@@ -56,12 +59,22 @@ class TableOfFiles(FileTable):
         tell: Callable[[int], None] | None = None,
         whole: bool = False,
     ) -> None:
-        from ._read import WHAT
-
         super().__init__(estimator, rows.dataset, rows.groups, tell)
-        self._words["name"] = rows.files[0].name if len(rows.files) == 1 else "the table"
-        self._words["what"] = WHAT[rows.files[0].suffix.lower()]
+        files = rows.files.files
+        self._words["name"] = files[0].name if len(files) == 1 else "the table"
+        self._rows = rows
         self._whole = whole
+
+    def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
+        found, groups = self._rows.files, self._rows.groups
+        if wrong == "unreadable":  # only now: it looks at the files again
+            self._words["fault"] = found.fault()
+        if wrong == "unsorted" and groups is not None:
+            self._words["sorting"] = found.sorting(groups)
+            if len(found.files) > 1:
+                wrong = "disordered"
+                self._words["order"] = listed(file.name for file in found.files)
+        super()._refuse(wrong, which)
 
     def source(self, scale: np.ndarray | None, n_jobs: int | None) -> FileRecords | Records:
         """The records, after one pass over the files that found them valid."""

@@ -7,24 +7,29 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
+from ..privacy import PrivacyReport
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
-from ..report import Context, ReleaseReport
+from ..report import Context, ReleaseReport, verify
 from ..report._directory import LOCK, MANIFEST, Directory, claimed
-from ..report._files import FILES
+from ..report._files import FILES, REPORT
+from ..report._release import check_libraries
+from ..report._rounding import up
 from ._charge import Charged, told
+from ._csv import Form
 from ._memory import check_memory
 from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
 from ._rehearsal import rehearse
-from ._report import advice
-from ._text import has_controls
+from ._report import advice, lost
+from ._text import SHOWN, has_controls
 from ._write import write
 
 __all__ = ["METHODS", "demo", "fit"]
@@ -38,6 +43,9 @@ DIGIT_SHAPE = (8, 8)
 
 # A number takes 8 bytes in the archive, and about 25 as text.
 BYTES_A_NUMBER = 33
+
+# In so many sds lie 95 % of Laplace noise, and more of Gaussian noise.
+WITHIN = 2.12
 
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
@@ -61,9 +69,11 @@ def fit(options: argparse.Namespace) -> None:
                 f"--out {options.out} lies in {folder}, whose files are the data; choose another "
                 "directory"
             )
+    replaced = _replaced(options.out) if options.force else []
     with claimed(options.out, FILES, options.force) as directory, progress(4) as step:
         ledger = None if options.ledger is None else Charged(options.ledger)
-        print(told(lambda: _release(options, unit, ledger, directory, step), ledger, directory))
+        said = told(lambda: _release(options, unit, ledger, directory, step), ledger, directory)
+    print("\n".join([said, *replaced]))
 
 
 def _release(
@@ -90,7 +100,7 @@ def _release(
     rows = opened(
         options.data,
         options.groups,
-        options.header,
+        Form(options.header, options.delimiter, options.decimal),
         options.missing == "mean",
         options.columns,
         options.drop,
@@ -111,18 +121,18 @@ def _release(
     step("writing")
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
-    lines = [str(pca.privacy_), _summary(pca), _where(options.out, written, report.no_pictures)]
-    return "\n".join([*lines, advice([pca.privacy_]), *_units(pca, names), *_head(pca)])
+    lines = [str(pca.privacy_), _summary(pca), *lost(pca.privacy_), *_units(pca, names)]
+    lines += [_where(options.out, written, report.no_pictures), advice(report.dict())]
+    return "\n".join([*lines, *_head(pca.privacy_, options)])
 
 
 def demo(options: argparse.Namespace) -> None:
     """Fit scikit-learn's digits, print what was released, and write the files."""
     from sklearn.datasets import load_digits
 
-    with claimed(options.out, FILES, options.force) as directory, progress(3) as step:
-        step("reading")
-        digits = load_digits()
-        pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta)
+    digits = load_digits()
+    pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta)
+    with progress(2) as step:
         step("fitting")
         with needs_no_accountant():  # these data are public
             pca.fit(digits.data)
@@ -134,7 +144,7 @@ def demo(options: argparse.Namespace) -> None:
             image_shape=DIGIT_SHAPE,
             pictures=options.pictures,
         )
-        written = write(report, directory)
+        where = _demo_files(report, options)
     print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
     print(pca.privacy_)
     print(_summary(pca))
@@ -143,7 +153,17 @@ def demo(options: argparse.Namespace) -> None:
         f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
         f"the\nvariance that as many components without privacy do.\n"
     )
-    print(_where(options.out, written, report.no_pictures))
+    print(where)
+
+
+def _demo_files(report: ReleaseReport, options: argparse.Namespace) -> str:
+    """Write the files, if what writes a report is there, and say where they are."""
+    try:
+        check_libraries()
+    except ImportError as error:
+        return f"No files were written to {options.out}/. {error}"
+    with claimed(options.out, FILES, options.force) as directory:
+        return _where(options.out, write(report, directory), report.no_pictures)
 
 
 def context_of(path: Path | None) -> Context | None:
@@ -164,6 +184,8 @@ def context_of(path: Path | None) -> Context | None:
         return Context.from_dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except yaml.YAMLError:
         wrong = "is no YAML"
+    except OSError as error:
+        wrong = f"cannot be read ({error.strerror}); check the path"
     except UnicodeError:
         wrong = "is not in UTF-8"
     except (TypeError, ValueError) as error:
@@ -190,6 +212,12 @@ def _unit(groups: str | None, name: str | None) -> str:
 def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> None:
     """Refuse a method that cannot choose the components, or that this machine cannot hold."""
     n_features, grouped = rows.n_features, options.groups is not None
+    _check_pure(options)
+    if isinstance(options.components, int) and options.components > n_features:
+        raise ValueError(
+            f"-k {options.components} is more than the {n_features} features; choose at most "
+            f"{n_features}"
+        )
     count = options.components if isinstance(options.components, int) else None
     named = {method.command: name for name, method in REGISTRY.items()}
     name = (
@@ -209,6 +237,22 @@ def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> N
             "--components K"
         )
     check_memory(name, n_features, count or 1, grouped)
+
+
+def _check_pure(options: argparse.Namespace) -> None:
+    """Refuse a pure guarantee for what needs Gaussian noise."""
+    if options.delta:
+        return
+    if options.method != "auto":
+        raise ValueError(
+            "--delta 0 is a pure guarantee, which only --method auto gives; leave --method out, or "
+            "pass a small --delta such as 1e-6"
+        )
+    if options.norm_bound is None or options.center:
+        raise ValueError(
+            "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
+            "--norm-bound R and --no-center, or a small --delta such as 1e-6"
+        )
 
 
 def _size(names: list[str], count: Any) -> int:
@@ -231,21 +275,45 @@ def _spare(out: Path, *read: Path | None) -> None:
 
 
 def _summary(pca: BasePrivatePCA) -> str:
-    exact = pca.adjacency == "replace-one" or math.isinf(pca.epsilon)
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
     several = "s" if pca.n_components_ > 1 else ""
     return (
         f"{pca.n_components_} component{several} of {pca.n_features_in_} features; "
-        f"records, each a {unit}: {'' if exact else 'about '}{pca.n_samples_:.0f}"
+        f"records, each a {unit}: {_count(pca)}"
     )
 
 
-def _head(pca: BasePrivatePCA) -> list[str]:
+def _count(pca: BasePrivatePCA) -> str:
+    """The number of records, and how far its noise may carry it: that scale is public."""
+    scales = [one.noise_sd for one in pca.privacy_.spendings if one.name == "number of records"]
+    if not scales:
+        return f"{pca.n_samples_:.0f}"
+    return f"about {pca.n_samples_:.0f}, give or take {up(WITHIN * max(scales), 2)} (95 %)"
+
+
+def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:
     """What to keep elsewhere, so that the ledger's owner cannot write another one."""
-    row = pca.privacy_.release
-    if row is None:
+    if report.release is None:
         return []
-    return [f"Keep elsewhere, to verify later that the ledger was not rewritten: --head {row.head}"]
+    out, ledger = (quote(str(path)) for path in (options.out, options.ledger))
+    check = f"skdppca verify {out} --ledger {ledger} --head {report.release.head}"
+    return [
+        f"Keep this line elsewhere; it shows later that the ledger was not rewritten:\n  {check}"
+    ]
+
+
+def _replaced(out: Path) -> list[str]:
+    """What an earlier release in the directory was charged; that stays."""
+    try:
+        reports = verify(out / REPORT).reports
+    except OSError:  # there is none
+        return []
+    return [
+        f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
+        f"delta {one.delta:g}, row {one.receipt.row} of the ledger {one.receipt.accountant[:SHOWN]}"
+        for one in reports
+        if one.receipt is not None
+    ]
 
 
 def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:

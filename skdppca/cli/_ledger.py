@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
+from ..exceptions import BudgetExceeded
 from ..planner.text import aligned
 from ..privacy import Entry, ExternalReceipt, PrivacyLedger, Statement, epsilon_of_event
+from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify as verify_release
+from ._charge import over_budget
 from ._ended import Ended, status_of
-from ._text import printable
+from ._text import SHOWN, printable
 
 __all__ = ["charge", "create", "show", "verify"]
 
-# So many digits name a release in a table.
-SHOWN = 16
+TINY = 1e-9
 
 
 def create(options: argparse.Namespace) -> None:
     """Make a ledger file; an existing one is never replaced."""
+    if os.path.lexists(options.file):
+        raise ValueError(
+            f"{options.file} exists, and a ledger is never replaced; charge it as it is (fit "
+            f"--ledger {options.file}), or choose another name"
+        )
     ledger = PrivacyLedger.create(
         options.file,
         options.epsilon,
@@ -31,7 +39,10 @@ def create(options: argparse.Namespace) -> None:
 
 def charge(options: argparse.Namespace) -> None:
     """Charge what another tool releases; print the receipt and what is left."""
+    _check_stated(options)
+    event = stated_event(options.epsilon, options.delta, options.mu)
     ledger, receipt = PrivacyLedger(options.file), None
+    _check_can_be_added_up(ledger, event)
     try:
         receipt = ledger.charge_external(
             options.label,
@@ -48,10 +59,25 @@ def charge(options: argparse.Namespace) -> None:
         print(_totals(statement))
     except KeyboardInterrupt as interrupt:
         raise Ended(f"interrupted; {_fate(options, receipt)}", status_of(interrupt)) from None
+    except BudgetExceeded:
+        raise over_budget(ledger, event, "let the other tool release less") from None
     except Exception as error:
         if receipt is None:
             raise
         raise Ended(f"{_fate(options, receipt)}, but it cannot be shown: {error}", 1) from None
+
+
+def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
+    """Refuse a charge that could not be shown afterwards, because a library is missing."""
+    chain, missing = ledger.statement().chain, ""
+    try:
+        _ = Statement(chain.charged(event, "planned", False, ExternalReceipt)).remaining
+    except ImportError as error:
+        missing = str(error)
+    except ValueError:
+        pass  # over the budget, which the charge itself says
+    if missing:
+        raise ImportError(f"nothing was charged: {missing}")
 
 
 def show(options: argparse.Namespace) -> None:
@@ -65,6 +91,7 @@ def show(options: argparse.Namespace) -> None:
         heads = ("row", "time (UTC)", "label", cost, "total", "release")
         print("\n".join(aligned([heads, *rows])))
     print(_totals(statement))
+    print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
     if draw is not None:
         draw(statement)
         print(f"Written: {options.plot}")
@@ -93,6 +120,16 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
+def _check_stated(options: argparse.Namespace) -> None:
+    """Refuse a cost that is stated in two ways, or in half of one."""
+    pair = (options.epsilon is not None, options.delta is not None)
+    if pair != ((True, True) if options.mu is None else (False, False)):
+        raise ValueError(
+            "state the cost in one way: --epsilon and --delta (0 for pure differential privacy), "
+            "or --mu alone, for Gaussian noise"
+        )
+
+
 def _drawing(options: argparse.Namespace) -> Callable[[Statement], None]:
     """Return what draws the picture, after a check that it can be drawn."""
     from ..plotting import LedgerDisplay
@@ -115,10 +152,16 @@ def _head(options: argparse.Namespace, statement: Statement) -> str:
 
 def _totals(statement: Statement) -> str:
     spent, remaining = statement.spent, statement.remaining
-    return (
+    text = (
         f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}\n"
         f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
     )
+    if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + TINY):
+        text += (
+            "\nMore than the difference remains: the costs of Gaussian noise add up in squares "
+            "(mu^2), and not epsilon by epsilon."
+        )
+    return text
 
 
 def _row(entry: Entry, delta: float) -> tuple[str, ...]:
@@ -131,7 +174,7 @@ def _row(entry: Entry, delta: float) -> tuple[str, ...]:
     elif entry.release is None:
         release = "charged; no release recorded"
     else:
-        release = entry.release.release[:SHOWN]
+        release = f"{entry.release.release[:SHOWN]} (row {entry.release.row})"
     return str(receipt.row), printable(receipt.time[:19]), label, f"{cost:.6g}", total, release
 
 

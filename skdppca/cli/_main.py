@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
-import math
 import os
 import signal
 import sys
@@ -19,6 +17,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..exceptions import BudgetExceeded, LedgerError, NotReleasedError, WeakPrivacyWarning
+from . import _arguments as take
 from ._ended import Ended, status_of
 from ._text import print_to
 
@@ -161,8 +160,8 @@ def _parser(called: str) -> argparse.ArgumentParser:
 def _add_demo(command: argparse.ArgumentParser) -> None:
     from ._fit import demo
 
-    command.add_argument("--epsilon", type=_number, default=1.0)
-    command.add_argument("--delta", type=_number, default=1e-6)
+    command.add_argument("--epsilon", type=take.any_epsilon, default=1.0)
+    command.add_argument("--delta", type=take.delta, default=1e-6)
     _add_output(command, default=Path("demo"))
     command.set_defaults(run=demo)
 
@@ -180,14 +179,14 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     )
     chosen = command.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--columns", type=_names, metavar="A,B", help="the features (default: all columns)"
+        "--columns", type=take.names, metavar="A,B", help="the features (default: all columns)"
     )
     chosen.add_argument(
-        "--drop", type=_names, default=[], metavar="A,B", help="columns that are no features"
+        "--drop", type=take.names, default=[], metavar="A,B", help="columns that are no features"
     )
     command.add_argument(
         "--method",
-        type=_method,
+        type=take.method,
         choices=sorted(METHODS),
         default="auto",
         help="also by the name that it has in Python: DPGauss (default: auto)",
@@ -195,18 +194,18 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-k",
         "--components",
-        type=_components,
+        type=take.components,
         default="auto",
         metavar="K",
         help="a number, a share of the variance, auto (above the noise; default) or mle",
     )
     command.add_argument(
-        "--epsilon", type=_number, required=True, help="privacy budget of this fit"
+        "--epsilon", type=take.any_epsilon, required=True, help="privacy budget of this fit"
     )
-    command.add_argument("--delta", type=_number, required=True, help="well below 1 / records")
+    command.add_argument("--delta", type=take.delta, required=True, help="well below 1 / records")
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     command.add_argument(
-        "--norm-bound", type=_number, metavar="R", help="public bound on the rows' norms"
+        "--norm-bound", type=take.positive, metavar="R", help="public bound on the rows' norms"
     )
     command.add_argument(
         "--no-center", dest="center", action="store_false", help="do not subtract the mean"
@@ -232,6 +231,19 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="whether the first line of a .csv has names (default: yes, if all look like names)",
     )
+    command.add_argument(
+        "--delimiter",
+        type=take.delimiter,
+        default=",",
+        metavar="CHAR",
+        help="what stands between cells of a .csv: ',' (default), ';', '|' or tab",
+    )
+    command.add_argument(
+        "--decimal",
+        choices=[".", ","],
+        default=".",
+        help="what stands before decimals in a .csv (default: a point)",
+    )
     command.add_argument("--title", metavar="TEXT", help="public title of the report")
     command.add_argument(
         "--context",
@@ -246,27 +258,35 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
 def _add_plan(command: argparse.ArgumentParser) -> None:
     from ._plan import PLANNED, plan_fits
 
-    command.add_argument("--n", type=int, required=True, help="records: a public guess will do")
-    command.add_argument("--d", type=int, required=True, help="features")
+    command.add_argument(
+        "--n",
+        type=take.at_least(2, "records"),
+        required=True,
+        help="records: a public guess will do",
+    )
+    command.add_argument("--d", type=take.at_least(1, "features"), required=True, help="features")
     command.add_argument(
         "-k",
         "--k",
         "--components",
         dest="components",
-        type=_components,
+        type=take.components,
         required=True,
         metavar="K",
         help="a number, a share of the variance, auto or mle, as for fit",
     )
-    command.add_argument("--epsilon", type=_number, default=1.0)
-    command.add_argument("--delta", type=_number, default=1e-6)
+    command.add_argument("--epsilon", type=take.epsilon, default=1.0)
+    command.add_argument("--delta", type=take.delta, default=1e-6)
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     command.add_argument(
-        "--groups", type=int, metavar="ROWS", help="a record is a group of about so many rows"
+        "--groups",
+        type=take.at_least(1, "rows"),
+        metavar="ROWS",
+        help="a record is a group of about so many rows",
     )
     command.add_argument(
         "--shared",
-        type=_number,
+        type=take.share,
         default=0.5,
         metavar="SHARE",
         help="of the variance, that the rows of a group have in common (default: 0.5)",
@@ -299,13 +319,15 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--method",
         nargs="+",
-        type=_method,
+        type=take.method,
         choices=sorted(PLANNED),
         help="only these (default: all)",
     )
     command.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
     command.add_argument(
-        "--over", choices=("epsilon", "n"), default="epsilon", help="what runs along its axis"
+        "--over",
+        choices=("epsilon", "n"),
+        help="a table from a tenth to ten times of it; with --plot, its axis (default: epsilon)",
     )
     command.set_defaults(run=plan_fits)
 
@@ -330,17 +352,17 @@ def _add_ledger(command: argparse.ArgumentParser) -> None:
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     creation = actions.add_parser("create", help="open an account with a total budget")
-    creation.add_argument("--epsilon", type=_number, required=True)
-    creation.add_argument("--delta", type=_number, required=True)
+    creation.add_argument("--epsilon", type=take.epsilon, required=True)
+    creation.add_argument("--delta", type=take.delta, required=True)
     creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     creation.add_argument("--unit", default="row", help="what is protected (default: row)")
     creation.set_defaults(run=create)
     external = actions.add_parser("charge", help="charge what another tool releases")
     external.add_argument("--label", required=True, help="public text: the tool and its release")
-    external.add_argument("--epsilon", type=_number, help="of the release, with --delta")
-    external.add_argument("--delta", type=_number, help="0 for pure differential privacy")
+    external.add_argument("--epsilon", type=take.number, help="of the release, with --delta")
+    external.add_argument("--delta", type=take.delta, help="0 for pure differential privacy")
     external.add_argument(
-        "--mu", type=_number, help="of a Gaussian release, instead: sensitivity over noise sd"
+        "--mu", type=take.positive, help="of a Gaussian release, instead: sensitivity over noise sd"
     )
     external.add_argument(
         "--adjacency",
@@ -381,7 +403,12 @@ def _add_sample(command: argparse.ArgumentParser) -> None:
 
     _add_release(command)
     command.add_argument(
-        "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
+        "-n",
+        "--rows",
+        type=take.at_least(1, "rows"),
+        required=True,
+        metavar="N",
+        help="how many rows to draw",
     )
     command.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="the .csv to write"
@@ -412,10 +439,12 @@ def _add_site(command: argparse.ArgumentParser) -> None:
         "--analyst", nargs="+", required=True, metavar="KEY", help="public keys of who may ask"
     )
     start.add_argument("--ledger", type=Path, metavar="FILE", help="that there is already")
-    start.add_argument("--epsilon", type=_number, help="budget of a new ledger, with --delta")
-    start.add_argument("--delta", type=_number, help="well below 1 / records")
-    start.add_argument("--max-epsilon", type=_number, help="of one run (default: the budget)")
-    start.add_argument("--max-delta", type=_number, help="of one run (default: that of the budget)")
+    start.add_argument("--epsilon", type=take.epsilon, help="budget of a new ledger, with --delta")
+    start.add_argument("--delta", type=take.delta, help="well below 1 / records")
+    start.add_argument("--max-epsilon", type=take.number, help="of one run (default: the budget)")
+    start.add_argument(
+        "--max-delta", type=take.number, help="of one run (default: that of the budget)"
+    )
     start.add_argument(
         "--statistics", nargs="+", metavar="KIND", help="what may be asked for (default: all)"
     )
@@ -479,47 +508,3 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         _add_verify,
     ),
 }
-
-
-def _method(text: str) -> str:
-    """Return the command line's name of a method, given that name or the one of its class."""
-    from ._fit import METHODS
-
-    classes = {one.__name__.lower(): name for name, one in METHODS.items()}
-    return classes.get(text.lower(), text)
-
-
-def _number(text: str) -> float:
-    """Read a number. One that is too large is no infinity: that would be a fit without privacy."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number) or (math.isinf(number) and "inf" not in text.lower()):
-        raise argparse.ArgumentTypeError(f"{text} is no finite number; write one such as 0.5")
-    return number
-
-
-def _names(text: str) -> list[str]:
-    """Names with commas between them; one that has a comma itself is in double quotes."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    if not all(names):
-        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
-    return names
-
-
-def _components(text: str) -> int | float | str:
-    if text in ("auto", "mle"):
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if number >= 1 and number.is_integer():
-        return int(number)
-    if 0 < number < 1:
-        return number
-    raise argparse.ArgumentTypeError(
-        f"{text} is not a number of components; give an integer of at least 1, a share of the "
-        "variance between 0 and 1, auto or mle"
-    )

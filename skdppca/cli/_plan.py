@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..decomposition import METHODS
 from ..planner import Plan, plan
+from ..planner.text import aligned, percent
 from ..plotting import PlanDisplay
 from ..plotting._common import figure
 from ._pictures import check_picture, save, settings
 from ._progress import moving
 
 __all__ = ["PLANNED", "plan_fits"]
+
+# What runs along a table or a picture, as the planner calls it.
+AXES = {"epsilon": "epsilon", "n": "n_samples"}
 
 # The methods that a plan compares: the name on the command line -> the name in Python.
 PLANNED = {method.command: name for name, method in METHODS.items()}
@@ -23,6 +27,10 @@ def plan_fits(options: argparse.Namespace) -> None:
     """Simulate, print the table, and draw the picture if it is wanted."""
     if options.plot is not None:
         check_picture(options.plot)
+    if isinstance(options.components, int) and options.components > options.d:
+        raise ValueError(
+            f"-k {options.components} is more than --d {options.d}; choose at most {options.d}"
+        )
     methods = None if options.method is None else [PLANNED[name] for name in options.method]
     with moving() as tell:
         tell("simulating", 0.0)
@@ -44,10 +52,12 @@ def plan_fits(options: argparse.Namespace) -> None:
             methods=methods,
             progress=lambda method, share: tell(f"simulating {method}", share),
         )
-        if options.plot is not None:
-            _draw(found, options.over, options.plot, tell)
+        plans = _along(found, options, tell)
     print(found)
+    if options.over is not None:
+        print(f"\n{_table(plans, options.over)}")
     if options.plot is not None:
+        _draw(found, AXES[options.over or "epsilon"], plans, options.plot)
         print(f"\nWritten: {options.plot}")
 
 
@@ -64,10 +74,33 @@ def _spectrum(text: str) -> str | list[float]:
         ) from None
 
 
-def _draw(found: Plan, over: str, path: Path, tell: Callable[[str, float], None]) -> None:
-    along = {"n": "n_samples"}.get(over, over)
-    plans = found.along(along, lambda method, share: tell(f"drawing {method}", share))
+def _along(
+    found: Plan, options: argparse.Namespace, tell: Callable[[str, float], None]
+) -> tuple[Plan, ...]:
+    """The plans of a table or a picture, if one is wanted."""
+    if options.over is None and options.plot is None:
+        return ()
+    axis = AXES[options.over or "epsilon"]
+    return found.along(axis, lambda method, share: tell(f"{axis}: {method}", share))
+
+
+def _table(plans: Sequence[Plan], over: str) -> str:
+    """What to expect of the first method of each plan."""
+    rows = [
+        (
+            f"{plan.epsilon:.3g}" if over == "epsilon" else str(plan.n_samples),
+            percent(first.captured),
+            f"{percent(first.captured_low)} to {percent(first.captured_high)}",
+            first.method,
+        )
+        for plan in plans
+        for first in plan.rows[:1]
+    ]
+    return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
+
+
+def _draw(found: Plan, axis: str, plans: Sequence[Plan], path: Path) -> None:
     with settings():
         canvas = figure(7.2, 4.4)
-        PlanDisplay.from_plan(found, over=along, plans=plans, ax=canvas.subplots())
+        PlanDisplay.from_plan(found, over=axis, plans=plans, ax=canvas.subplots())
         save(canvas, path)

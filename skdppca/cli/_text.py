@@ -11,7 +11,10 @@ from unicodedata import category
 
 from .._text import printable
 
-__all__ = ["has_controls", "print_to", "printable"]
+__all__ = ["SHOWN", "has_controls", "print_to", "printable"]
+
+# So many digits name a release or a ledger.
+SHOWN = 16
 
 
 def has_controls(text: str) -> bool:

@@ -112,6 +112,13 @@ def test_a_file_that_fails_is_not_left_in_part(tmp_path):
         with pytest.raises(OSError):
             directory.add("a", full)
         assert directory.contents().startswith("nothing was written")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_that_was_there_stays(tmp_path):
+    (tmp_path / "out").mkdir()
+    with claimed(tmp_path / "out", NAMES, force=False):
+        pass
     assert not any((tmp_path / "out").iterdir())
 
 

@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import re
+import shlex
 import sys
 
 import numpy as np
@@ -10,8 +12,9 @@ from sklearn.decomposition import PCA
 
 from skdppca import PrivacyLedger
 from skdppca.cli import _fit
+from skdppca.cli._report import lost
 from skdppca.decomposition import METHODS
-from skdppca.privacy import Released
+from skdppca.privacy import GaussianEvent, PrivacyReport, Released
 
 from .conftest import NAMES, charges, is_one_line_error
 
@@ -278,9 +281,75 @@ def test_a_directory_that_cannot_be_made_is_found_before_the_charge(
 def test_a_fit_over_budget_is_one_line_and_leaves_nothing(fit, ledger, tmp_path):
     result = fit("--ledger", ledger, "--epsilon", 3)
     assert is_one_line_error(result)
-    assert "budget" in result.err
+    assert "epsilon 3 at delta 1e-06 was asked for, and 2 is left" in result.err
+    assert not any(word in result.err for word in ("Event", "error_score", "epsilon="))
     assert charges(ledger) == 0
-    assert not any((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_refusal_says_is_left_can_be_fitted(fit, ledger):
+    PrivacyLedger(ledger).charge_external("sums", adjacency="add-remove", mu=0.2)
+    refused = fit("--ledger", ledger, "--epsilon", 1.9).err
+    remedy = refused[refused.index("--epsilon") :].split(",")[0].split()
+    assert len(remedy) == 4
+    assert fit("--ledger", ledger, *remedy).status == 0
+
+
+def test_where_nothing_is_left_no_epsilon_is_asked_for(fit, ledger):
+    PrivacyLedger(ledger).charge_external("all", adjacency="add-remove", epsilon=2.0, delta=1e-6)
+    assert (
+        "0 is left (epsilon 2 of 2 is spent by 1 charge); to go on" in fit("--ledger", ledger).err
+    )
+
+
+def test_a_release_that_is_replaced_stays_charged_and_is_named(fit, ledger, tmp_path):
+    half = ("--ledger", ledger, "--epsilon", 0.5)
+    assert "Replaced" not in fit(*half).out
+    release = json.loads((tmp_path / "out" / "report.json").read_text())["fits"][0]["release_id"]
+    said = fit(*half, "--force").out
+    assert f"Replaced: release {release[:16]}. Its charge stays: epsilon 0.5" in said
+    assert charges(ledger) == 2
+
+
+def test_the_one_head_that_is_printed_is_that_of_the_ledger(fit, run, ledger):
+    said = fit("--ledger", ledger).out
+    head = PrivacyLedger(ledger).statement().chain.head()
+    assert len(re.findall(r"head [0-9a-f]{12}", said)) == 1
+    *_, command = said.strip().splitlines()
+    assert command.endswith(f"--head {head}")
+    assert run(*shlex.split(command)[1:]).status == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_number_of_records_has_a_range(fit, method):
+    command = METHODS[method].command
+    said = fit("-k", 2, "--method", command, "--epsilon", 5, "--delta", 1e-3).out
+    about, within = re.search(r"about (\d+), give or take (\d+) \(95 %\)", said).groups()
+    # 1e-9 of all fits lie farther off: 6.1 sds of Gaussian noise, and a range has 2.12 or more
+    assert abs(int(about) - 300) <= 3 * int(within) + 1
+
+
+def test_a_public_number_of_records_has_no_range(fit):
+    said = fit("-k", 2, "--adjacency", "replace-one").out
+    assert "each a row: 300\n" in said
+
+
+@pytest.mark.parametrize(
+    ("alignments", "says"),
+    [
+        ([0.9, 0.0], "Component 2 of 2: lost in the noise"),
+        ([0.9, 0, 0, 0], "Components 2 to 4 of 4: lost"),
+        ([0, 0.5, 0], "Components 1, 3 of 3: lost"),
+        ([0.9, 0], "fit again with -k 1, a larger"),
+        ([0.0], "fit again with a larger --epsilon"),
+        ([0.9, 0.1], ""),
+    ],
+)
+def test_components_that_are_noise_are_named(alignments, says):
+    event, details = GaussianEvent(0.2), {"alignments": alignments}
+    report = PrivacyReport("DPGauss", 1.0, 1e-6, "add-remove", "row", event, details=details)
+    text = "".join(lost(report))
+    assert says in text and bool(says) == bool(text)
 
 
 def test_a_ledger_of_other_neighbours_is_refused(fit, ledger):
@@ -329,10 +398,23 @@ def test_what_is_printed_of_a_path_cannot_steer_the_terminal(run, table, budget,
     assert {path.name for path in out.iterdir()} == WITHOUT_PICTURES
 
 
-def test_invalid_parameters_are_refused_before_the_charge(fit, ledger):
-    result = fit("--ledger", ledger, "-k", 9)
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("-k", 9), "-k 9 is more than the 4 features; choose at most 4"),
+        (("--epsilon", 0), "--epsilon: 0 leaves no budget"),
+        (("--epsilon", -1), "--epsilon: -1 leaves no budget"),
+        (("--delta", 1), "--delta: 1 promises nothing"),
+        (("--delta", 0), "--delta 0 leaves no Gaussian noise"),
+        (("--delta", 0, "--norm-bound", 9), "pass --norm-bound R and --no-center"),
+        (("--delta", 0, "--method", "gauss"), "--delta 0 is a pure guarantee"),
+        (("--norm-bound", 0), "--norm-bound: 0 is out of range"),
+    ],
+)
+def test_invalid_parameters_are_refused_by_their_options(fit, ledger, options, says):
+    result = fit("--ledger", ledger, *options)
     assert is_one_line_error(result)
-    assert "choose at most 4" in result.err
+    assert says in result.err
     assert charges(ledger) == 0
 
 
@@ -357,6 +439,16 @@ def test_the_demo_shows_the_digits(run, tmp_path):
     assert {path.name for path in (tmp_path / "demo").iterdir()} == (
         (FILES - {"loadings.svg"}) | {"components.svg"}
     )
+
+
+@pytest.mark.parametrize("library", ["jinja2", "yaml"])
+def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.status == 0
+    assert "These data are public" in result.out
+    assert "No files were written" in result.out and "skdppca[report]" in result.out
+    assert not (tmp_path / "demo").exists()
 
 
 def test_every_method_is_a_private_pca():

@@ -29,7 +29,9 @@ def test_a_new_ledger_says_what_it_is_for(run, tmp_path):
 
 def test_a_ledger_is_never_made_over_a_file(run, ledger):
     before = ledger.read_bytes()
-    assert is_one_line_error(run("ledger", "create", ledger, "--epsilon", 9, "--delta", 1e-6))
+    result = run("ledger", "create", ledger, "--epsilon", 9, "--delta", 1e-6)
+    assert is_one_line_error(result)
+    assert f"--ledger {ledger}" in result.err and "PrivacyLedger" not in result.err
     assert ledger.read_bytes() == before
 
 
@@ -49,7 +51,7 @@ def test_show_names_the_release_of_a_charge_or_says_that_there_is_none(run, char
     first, second = (
         line for line in run("ledger", "show", ledger).out.splitlines() if "20" in line[:10]
     )
-    assert first.endswith(release[:16])
+    assert first.endswith(f"{release[:16]} (row 2)")
     assert "by hand" in second and second.endswith("charged; no release recorded")
 
 
@@ -61,6 +63,26 @@ def test_a_terminal_is_told_nothing_by_a_ledger(run, tmp_path):
     assert result.status == 0
     assert "\x1b" not in result.out and "\nlabel" not in result.out
     assert result.out.count("\nspent:") == 1
+
+
+def test_show_names_the_ledger_and_its_head(run, charged):
+    chain = PrivacyLedger(charged[0]).statement().chain
+    last = run("ledger", "show", charged[0]).out.splitlines()[-1]
+    assert last == f"ledger {chain.terms.accountant[:16]}, head {chain.head()}"
+
+
+@pytest.mark.parametrize("n_charges", [0, 1])
+def test_show_says_why_more_than_the_difference_remains(run, ledger, n_charges):
+    for _ in range(n_charges):
+        run("ledger", "charge", ledger, "--label", "sums", "--mu", 0.1)
+    said = "add up in squares (mu^2)" in run("ledger", "show", ledger).out
+    assert said == bool(n_charges)
+
+
+def test_show_of_costs_that_add_up_as_numbers_speaks_of_no_squares(run, tmp_path):
+    run("ledger", "create", tmp_path / "l", "--epsilon", 1, "--delta", 0)
+    run("ledger", "charge", tmp_path / "l", *COUNTS)
+    assert "squares" not in run("ledger", "show", tmp_path / "l").out
 
 
 def test_an_empty_ledger_shows_its_whole_budget(run, ledger):
@@ -91,9 +113,10 @@ def test_an_external_release_is_charged(run, ledger, cost, event):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--label", "x", "--epsilon", 9, "--delta", 0), "refused, nothing was charged"),
-        (("--label", "x", "--epsilon", 0.5), "give epsilon and delta"),
-        (("--label", "x", "--epsilon", 0.5, "--delta", 0, "--mu", 1), "or mu alone"),
+        (("--label", "x", "--epsilon", 9, "--delta", 0), "let the other tool release less"),
+        (("--label", "x", "--epsilon", 0.5), "--epsilon and --delta"),
+        (("--label", "x", "--epsilon", 0.5, "--delta", 0, "--mu", 1), "or --mu alone"),
+        (("--label", "x", "--mu", 0), "--mu: 0 is out of range"),
         (("--label", "x", "--epsilon", "inf", "--delta", 0), "epsilon=inf"),
         (("--label", " ", "--mu", 0.1), "does not say what was released"),
         (("--label", "x", "--mu", 0.1, "--adjacency", "replace-one"), "replace-one"),
@@ -117,7 +140,7 @@ def test_show_and_verify_call_an_external_charge_external(run, ledger):
 def test_show_has_a_running_total(run, ledger):
     for _ in range(2):
         run("ledger", "charge", ledger, *COUNTS)
-    heads, first, second, spent, _ = run("ledger", "show", ledger).out.splitlines()[1:]
+    heads, first, second, spent, *_ = run("ledger", "show", ledger).out.splitlines()[1:]
     assert "total" in heads
     assert first.split()[-2] == "0.5"
     assert second.split()[-2] == spent.split()[2] != "0.5"
@@ -154,8 +177,12 @@ def test_a_picture_without_matplotlib_names_the_package(run, ledger, tmp_path, m
 def test_a_failure_after_an_external_charge_says_that_it_was_charged(
     run, ledger, monkeypatch, error, status, says
 ):
-    def fail(_):
-        raise error
+    statement = PrivacyLedger.statement
+
+    def fail(account):
+        if account.receipts:
+            raise error
+        return statement(account)
 
     monkeypatch.setattr(PrivacyLedger, "statement", fail)
     result = run("ledger", "charge", ledger, *COUNTS)
@@ -236,3 +263,11 @@ def test_a_report_that_is_not_private_says_so_first(run, table, tmp_path):
 
 def test_a_missing_report_is_one_line(run, tmp_path):
     assert is_one_line_error(run("report", tmp_path))
+
+
+def test_a_charge_that_could_not_be_added_up_is_refused_before_it_is_made(run, ledger, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    result = run("ledger", "charge", ledger, "--epsilon", 0.37, "--delta", 0, "--label", "counts")
+    assert result.status == 2
+    assert "nothing was charged" in result.err and "skdppca[selection]" in result.err
+    assert charges(ledger) == 0

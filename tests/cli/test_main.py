@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.cli import _main
+from skdppca.cli import _arguments, _main
 from skdppca.privacy import GaussianEvent
 
 from .conftest import charges, is_one_line_error
@@ -123,8 +123,8 @@ def test_help_goes_to_the_output(run):
     ("text", "value"), [("3", 3), ("0.9", 0.9), ("auto", "auto"), ("mle", "mle"), ("1e1", 10)]
 )
 def test_components_are_an_int_a_share_auto_or_mle(text, value):
-    assert _main._components(text) == value
-    assert type(_main._components(text)) is type(value)
+    assert _arguments.components(text) == value
+    assert type(_arguments.components(text)) is type(value)
 
 
 def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_path, monkeypatch):

@@ -115,18 +115,32 @@ def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
 
 
 @pytest.mark.parametrize(
+    ("over", "values"),
+    [("epsilon", ["0.1", "0.316", "1", "3.16", "10"]), ("n", ["30", "95", "300", "949", "3000"])],
+)
+def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
+    table = run(*QUESTION, "--over", over).out.split("\n\n")[-1].splitlines()
+    assert table[0].split()[:2] == [over, "captured"]
+    assert [line.split()[0] for line in table[1:]] == values
+
+
+@pytest.mark.parametrize(
     ("more", "remedy"),
     [
         (("--k", 5), "choose at most 4"),
-        (("--epsilon", 0), "in the range (0.0, inf)"),
+        (("--epsilon", 0), "--epsilon: 0 leaves no budget"),
+        (("--epsilon", "inf"), "--epsilon: inf is no budget"),
+        (("--delta", 1), "--delta: 1 promises nothing"),
+        (("--n", 1), "--n: 1 is no number of records"),
+        (("--d", 0), "--d: 0 is no number of features"),
         (("--spectrum", "round"), "power-law"),
         (("--spectrum", "1,2,x"), "commas"),
         (("--spectrum", "1,2"), "as many variances"),
         (("--plot", "plan.jpg"), ".png"),
         (("--plot", "no/such/plan.png"), "make it first"),
         (("--method", "pca"), "plan --help"),
-        (("--groups", 0), "group_size"),
-        (("--shared", 2), "shared"),
+        (("--groups", 0), "--groups: 0 is no number of rows"),
+        (("--shared", 2), "--shared: 2 is no share"),
     ],
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):

@@ -1,4 +1,5 @@
 import os
+import subprocess
 import sys
 import warnings
 import zipfile
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from skdppca.cli._csv import Form
 from skdppca.cli._files import loaded
 from skdppca.cli._read import ArrayRows, opened
 
@@ -17,9 +19,9 @@ from .conftest import NAMES, charges, is_one_line_error
 SECRET = "s3cret"
 
 
-def read(*paths, groups=None, header=None, may_miss=False, columns=None, drop=()):
+def read(*paths, groups=None, may_miss=False, columns=None, drop=(), **form):
     """All rows, and the group of every row."""
-    rows = opened(paths, groups, header, may_miss, columns, drop)
+    rows = opened(paths, groups, Form(**form), may_miss, columns, drop)
     if isinstance(rows, ArrayRows):
         return rows.X, None
     X, numbers = loaded(rows, may_miss)
@@ -127,8 +129,7 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
     [
         (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
         (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
-        ("a;b\n1,5;2\n", "as many cells in every line"),
-        ("a;b\n1;2\n3;4\n", "a comma between cells"),
+        ("a;b\n1,5;2\n", "has ';' between cells"),
         (f"a,b\n1,{SECRET}\n2,3\n", "belongs to --groups"),
         (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
         (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
@@ -136,12 +137,13 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         ("a,b\n1,\n2,3\n", "missing values in 'b'; pass --missing mean"),
         ("a,b\n1,True\n2,\n", "missing values in 'b'; pass --missing mean"),
         ("a,b\n1,inf\n2,3\n", "infinite values"),
-        (f"a,b\n1,2\n3,4,{SECRET}\n", "as many cells in every line"),
-        (f"a,b\n1,2,{SECRET}\n", "as many cells in every line"),
-        (",a\n0,1\n1,2\n", "no name for column 1"),
+        (f"a,b\n1,2\n3,4,{SECRET}\n", "more or fewer cells than its first line"),
+        (f"a,b\n1,2,{SECRET}\n", "more or fewer cells than its first line"),
+        (",a\n0,1\n1,2\n", "row.names = FALSE"),
+        ("Unnamed: 0,a\n0,1\n1,2\n", "--drop 'Unnamed: 0'"),
         ("a,a\n1,2\n", "two columns 'a'"),
         ("a,b\n", "give at least one row"),
-        ("", "is not a table"),
+        ("", "t.csv is empty"),
     ],
 )
 def test_a_bad_csv_is_told_by_columns_and_never_by_cells(run, tmp_path, ledger, budget, text, says):
@@ -439,6 +441,10 @@ def test_a_wrong_choice_of_columns_is_refused(fit, ledger, options, says):
     ("contents", "says"),
     [
         ({"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"}, "b.csv has other columns than a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "b.csv has other columns than a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "y,x\n1,2\n"}, "in another order as a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n1,2,3\n"}, "^b.csv has a line with more"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x;y\n1;2\n"}, "^b.csv has ';' between cells"),
         ({"a.csv": "x,y\n1,2\n", "b.npy": ""}, r"several kinds \(.csv, .npy\)"),
         ({"a.npy": "", "b.npy": ""}, "one at a time"),
         ({"a.csv": "x,y\n1,2\n", "b.csv": f"x,y\n{SECRET},2\n"}, "not numeric: 'x'"),
@@ -465,8 +471,65 @@ def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, tmp_path,
     data = (tmp_path / f"t.{kind}", *budget, "--ledger", ledger, "--groups", "who")
     result = run("fit", *data, "--out", tmp_path / "out")
     assert is_one_line_error(result)
-    assert "is not sorted by 'who'" in result.err and "ORDER BY who" in result.err
+    assert "is not sorted by 'who'" in result.err
     assert SECRET not in result.err and charges(ledger) == 0
+
+
+def one_of(kind, **more):
+    """What writes a frame of two features and labels."""
+    return lambda frame, path: getattr(frame, f"to_{kind}")(path, index=False, **more)
+
+
+UNSORTED = pd.DataFrame({"a": np.arange(6.0), "a who": [*"bAcAbc"], "b": np.arange(6.0)})
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "form"),
+    [
+        ("t 1.csv", one_of("csv"), {}),
+        ("t.csv", one_of("csv", header=False), {"header": False}),
+        ("t.csv", one_of("csv", sep="\t"), {"delimiter": "\t"}),
+        ("t.csv", one_of("csv", sep=";", decimal=","), {"delimiter": ";", "decimal": ","}),
+        ("t.parquet", one_of("parquet"), {}),
+        ("t.parquet", lambda t, path: t.astype({"a who": "category"}).to_parquet(path), {}),
+        ("t.feather", lambda frame, path: frame.to_feather(path), {}),
+    ],
+)
+def test_the_command_that_sorts_a_table_runs(tmp_path, name, write, form):
+    write(UNSORTED, tmp_path / name)
+    groups = "x1" if "header" in form else "a who"
+    sort(tmp_path, [tmp_path / name], groups, form)
+    X, numbers = read(*tmp_path.glob("sorted.*"), groups=groups, **form)
+    assert np.bincount(numbers).tolist() == [2, 2, 2]
+    assert sorted(X.iloc[:, 0]) == [0, 1, 2, 3, 4, 5]
+
+
+def sort(folder, paths, groups, form):
+    """Run the command that a refusal names."""
+    with pytest.raises(ValueError, match=r"sort (it|them together) first: ") as caught:
+        read(*paths, groups=groups, **form)
+    command = str(caught.value).split(" first: ")[1]
+    command = command[: command.rindex(" (i")].replace("python -c", f"{sys.executable} -c")
+    subprocess.run(["bash", "-c", command], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("n_files", [2, 5])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_in_a_wrong_order_are_named_and_sorted_together(tmp_path, kind, n_files):
+    files = [tmp_path / f"{i}.{kind}" for i in range(n_files)]
+    for i, file in enumerate(files):
+        one_of(kind)(UNSORTED.assign(**{"a who": [str(n_files - i)] * 6}), file)
+    with pytest.raises(ValueError, match=f"in the order '0.{kind}', '1.{kind}'"):
+        read(*files, groups="a who")
+    sort(tmp_path, files, "a who", {})
+    _, numbers = read(tmp_path / f"sorted.{kind}", groups="a who")
+    assert np.bincount(numbers).tolist() == [6] * n_files
+
+
+def test_labels_that_are_no_text_are_refused_in_words_of_the_shell(tmp_path):
+    UNSORTED.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="--groups b: the column has the type double"):
+        read(tmp_path / "t.parquet", groups="b", drop=["a who"])
 
 
 def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):

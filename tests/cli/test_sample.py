@@ -132,8 +132,8 @@ def test_earlier_rows_are_replaced_by_force_only(draw, tmp_path):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"n": 0}, "integer of at least 1"),
-        ({"n": -3}, "integer of at least 1"),
+        ({"n": 0}, "whole number of at least 1"),
+        ({"n": -3}, "whole number of at least 1"),
         ({"n": "many"}, "skdppca sample --help"),
     ],
 )

@@ -91,7 +91,10 @@ def rehash(out):
 def test_a_true_release_agrees_on_three_levels(run, out):
     result = run("verify", "out", "--ledger", "ledger")
     assert (result.status, result.err) == (0, "")
-    one, two, three, four, beyond = result.out.splitlines()
+    claim, one, two, three, four, beyond = result.out.splitlines()
+    assert claim == (
+        "This report says: Private, and charged to a ledger; every row, epsilon 1 at delta 1e-06."
+    )
     assert four == (
         "Level 4 of 4: not checked; give --head HEX or --signer KEY, which come from someone "
         "outside."
@@ -101,7 +104,8 @@ def test_a_true_release_agrees_on_three_levels(run, out):
     assert "scree.svg" in two and "components" not in two and "html" not in two
     assert three == (
         "Level 3 of 4: this report, these files and this ledger agree. "
-        "Not checked: who wrote the ledger."
+        "Not checked: who wrote the ledger. To know, ask for its head or a signature by another "
+        "way."
     )
     assert "No check can tell" in beyond
     assert "valid" not in result.out
@@ -369,9 +373,11 @@ def test_a_manifest_of_another_form_is_named(run, out, files):
     assert "MANIFEST.json is missing, or not as skdppca writes it" in result.out
 
 
-def test_other_files_in_the_directory_are_nobodys_business(run, out):
-    (out / "thesis.tex").touch()
-    assert run("verify", "out").status == 0
+def test_other_files_in_the_directory_must_go_before_it_is_published(run, out):
+    (out / "scores.csv").touch()
+    result = run("verify", "out")
+    assert result.status == 1
+    assert "scores.csv is no part of the release: remove it" in result.out
 
 
 def with_another_number(text):
@@ -467,6 +473,19 @@ def test_what_cannot_be_read_is_an_error(run, copied):
     assert is_one_line_error(run("report", "out"))
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--head", "0" * 64), "pass that, too: --ledger FILE"),
+        (("--ledger", "l", "--head", "0" * 12), "give all of its 64 digits"),
+    ],
+)
+def test_a_head_needs_its_ledger_and_all_its_digits(run, out, options, says):
+    result = run("verify", "out", *options)
+    assert is_one_line_error(result)
+    assert says in result.err and "head=" not in result.err
+
+
 def test_a_ledger_with_an_equal_charge_is_another_ledger(run, out):
     report = json.loads((out / "report.json").read_text())
     event = event_from_dict(report["fits"][0]["core"]["event"])
@@ -474,4 +493,4 @@ def test_a_ledger_with_an_equal_charge_is_another_ledger(run, out):
     other.charge(event, adjacency="add-remove", unit="row", label="PrivatePCA")
     result = run("verify", "out", "--ledger", "other")
     assert result.status == 1
-    assert "ledger: the receipt is of accountant" in result.out
+    assert "the receipt is of another account" in result.out

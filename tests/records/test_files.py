@@ -193,7 +193,7 @@ BAD = {
     "inf": (with_cell("e", np.inf), None, "infinite entries in 'e'"),
     "no rows": (TABLE[:0], None, "no rows"),
     "no columns": (TABLE[[]].assign(who=PATIENTS), "who", "0 feature"),
-    "unsorted": (TABLE.assign(who=PATIENTS[::-1]), "who", "ORDER BY who"),
+    "unsorted": (TABLE.assign(who=PATIENTS[::-1]), "who", r"X\.sort_by\('who'\)"),
     "unlabelled": (TABLE.assign(who=[*"a" * (N - 1), None]), "who", "missing labels"),
     "float labels": (TABLE.assign(who=PATIENTS / 2), "who", "whole numbers or text"),
     "no such column": (TABLE, "who", "no column of X; it has 'a'"),
@@ -224,6 +224,12 @@ def test_a_cell_that_does_not_fit_its_column_is_never_quoted(content, tmp_path):
         DPGauss().fit(X)
     assert SECRET not in str(caught.value)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_a_table_that_is_sorted_in_memory_is_fitted(tmp_path):
+    X = parquet(tmp_path, TABLE.assign(who=PATIENTS[::-1])).sort_by("who")
+    pca = DPGauss(2, epsilon=np.inf, unit="patient").fit(X, groups="who")
+    assert pca.n_samples_ == len({*PATIENTS})
 
 
 def test_groups_and_the_unit_go_together(tmp_path):
