@@ -236,6 +236,16 @@ def test_what_an_input_raises_itself_is_not_passed_on(kind, make):
     assert_tells_nothing(refused(estimator, make(error_of(kind)), ""))
 
 
+@pytest.mark.parametrize(
+    "column",
+    [["a", "b"], pd.Categorical(["a", "b"]), pd.to_datetime(["2020-01-01", "2021-01-01"])],
+    ids=["text", "category", "time"],
+)
+def test_columns_without_numbers_are_named(column):
+    frame = pd.DataFrame({"age": [1.0, 2.0], "region": column})
+    refused(DPGauss(), frame, "these columns hold no numbers: 'region'. Leave them out")
+
+
 class BadText(Exception):
     def __str__(self):
         raise RuntimeError(TEXT)

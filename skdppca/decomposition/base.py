@@ -75,42 +75,61 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     Parameters
     ----------
     n_components : int, float, "auto", "mle" or None, default=None
-        How many components: so many; enough for a share of the variance; those above the noise
-        (at least one); by Minka's likelihood; all. All but the int look at the released spectrum
-        only, so they cost nothing.
+        Number of components to release.
+
+        - An int: that many.
+        - A float between 0 and 1: enough to explain that share of the variance.
+        - "auto": those that stand above the privacy noise, at least one.
+        - "mle": Minka's estimate.
+        - None: as many as features.
+
+        All but the int are read off the released spectrum, so they cost nothing more.
     epsilon : float, default=1.0
-        Privacy budget. ``inf`` runs the same computation without noise; it is not private.
+        Privacy budget of one fit. A smaller one protects more and adds more noise. ``inf`` runs the
+        same computation without noise, which is not private.
     delta : float, default=1e-6
-        Additive part of the guarantee. Choose it well below 1 / n.
+        Additive part of the guarantee. Choose it well below 1 / (number of records).
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
-        What neighbouring data sets differ in: one record more or less (the number of records is
-        private), or one record exchanged (it is public).
+        How neighbouring data sets differ.
+
+        - "add-remove": by one record more or less. The number of records is private.
+        - "replace-one": one record is exchanged for another. The number of records is public.
     unit : str, default="row"
-        What a record is: a row, or a name ("patient") for the groups given to `fit`.
+        What is protected as a whole. "row": every row by itself. Any other name, such as "patient":
+        all rows of one group; pass the groups to `fit`.
     norm_bound : float or None, default=None
         Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
-        the Frobenius norm of a group's Gram matrix. Enforced by clipping. It saves the search for
-        one.
+        the Frobenius norm of a group's Gram matrix. Longer records are shortened to it. None spends
+        part of the budget to find one.
     center : bool, default=True
-        Subtract a private mean. False: components of the second moments about `mean` or 0.
+        Whether to subtract a private mean. False gives the components of the second moments about
+        `mean`, or about 0.
     mean : array-like of shape (n_features,) or None, default=None
-        A public mean; it costs nothing.
+        A public mean, for example from another data set. It costs nothing. None spends part of the
+        budget to find one.
     scale : array-like of shape (n_features,), "private" or None, default=None
-        Public scales, by which the features are divided; or private ones, as by a `StandardScaler`,
-        for about 10 % of the budget (up to 40 % if records are few); `norm_bound` is in units of
-        them.
+        What the features are divided by. `norm_bound` is in the units that result.
+
+        - "private": private scales, in place of a `StandardScaler`, where columns differ in units.
+          They cost about 10 % of the budget, and up to 40 % if records are few.
+        - An array: public scales, which cost nothing.
+        - None: the features stay as they are.
     whiten : bool, default=False
-        Transform to unit variance.
+        Whether `transform` returns scores of unit variance.
     missing : {"error", "mean"}, default="error"
-        What NaN in X means. "error": a mistake, so the fit refuses X. "mean": an entry that is not
-        there. The fit fills it with the private mean, and corrects components and variances for
-        that as if entries were missing at random. This costs 2 % of the budget, whether or not an
-        entry is missing. `transform` fills with `mean_`.
+        What NaN in X means.
+
+        - "error": a mistake, so the fit refuses X.
+        - "mean": an entry that is not there. The fit fills it with the private mean, and corrects
+          components and variances for that as if entries were missing at random. This costs 2 % of
+          the budget, whether or not an entry is missing. `transform` fills with `mean_`.
     accountant : PrivacyAccountant, PrivacyLedger or None, default=None
-        Charged before every fit. None: nothing adds this fit up with others. The second such fit of
-        a process warns, and ``skdppca.set_config(require_accountant=True)`` refuses them all.
+        What every fit is charged to; it refuses a fit that its budget does not cover. None: nothing
+        adds this fit up with others. The second such fit of a process warns, and
+        ``skdppca.set_config(require_accountant=True)`` refuses them all.
     random_state : int, RandomState or None, default=None
-        None draws secure noise. A seed makes the release repeatable, so **not private**.
+        None draws noise from the operating system. With a seed the release can be repeated, so it
+        is **not private**: use one for tests only.
     n_jobs : int or None, default=None
         Threads for the passes over the data.
     verbose : int, default=0
@@ -126,12 +145,17 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     scale_ : ndarray of shape (n_features,)
         The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
+        Variance of the (clipped) records along each component, with noise.
     explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the total variance.
     singular_values_ : ndarray of shape (n_components,)
+        The same in the form that scikit-learn's `PCA` has.
     noise_variance_ : float
         Mean of the variances left out.
     n_components_ : int
+        Number of components that were released.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         If the columns of X have names.
     n_samples_ : float

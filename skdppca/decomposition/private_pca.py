@@ -107,29 +107,36 @@ def choose(
 class PrivatePCA(BasePrivatePCA):
     """Private PCA by the method that suits what is publicly known of the data.
 
-    It looks at the number of features, at whether X is sparse and rows come in groups, and at
-    what you declare; never at a value. Which method it was, and why, is in `privacy_`.
+    The choice depends on the number of features, on whether X is sparse and has groups, and on what
+    you declare. It never looks at a value. `privacy_` says which method it was, and why.
 
     Parameters
     ----------
     n_components : int, float, "auto", "mle" or None, default=None
-        How many components: so many; enough for a share of the variance; those above the noise
-        (at least one); by Minka's likelihood; all. `DPGauss` and `ResidualGauss` take them all;
-        others may take an int or None only.
+        Number of components to release. `DPGauss` and `ResidualGauss` take all of these; other
+        methods may take an int or None only.
+
+        - An int: that many.
+        - A float between 0 and 1: enough to explain that share of the variance.
+        - "auto": those that stand above the privacy noise, at least one.
+        - "mle": Minka's estimate.
+        - None: as many as features.
     method : str, default="auto"
-        "auto", or the name of a method, such as "KDPPCA".
+        "auto" chooses. The name of a method, such as "KDPPCA", takes that one.
     method_params : dict or None, default=None
-        More parameters of that method.
+        Parameters that only the method has, by name.
     tails : {"light", "heavy"}, default="light"
-        "heavy" declares heavy tails or outliers: every record then weighs the same, wherever it
-        lies. It must not be decided by looking at the data.
+        "heavy" declares heavy tails or outliers. A method is then taken in which every record
+        weighs the same, wherever it lies. Do not decide it by looking at the data.
     gap : {"unknown", "large"}, default="unknown"
-        "large" declares that the variances asked for stand well above the next; likewise.
+        "large" declares that the last variance asked for stands well above the next one. Do not
+        decide it by looking at the data.
     delta : float, default=1e-6
-        Additive part of the guarantee. Choose it well below 1 / n. 0 asks for a pure guarantee,
-        and for a public `norm_bound`, and a `mean` or ``center=False``.
+        Additive part of the guarantee. Choose it well below 1 / (number of records). 0 asks for a
+        pure guarantee, which needs a public `norm_bound`, and a `mean` or ``center=False``.
     norm_bound : float or None, default=None
-        Public bound on the records, enforced by clipping; what it bounds is said by the method.
+        Public bound on the records. Longer ones are shortened to it. The page of the method says
+        which norm it bounds. None spends part of the budget to find one.
 
     Attributes
     ----------

@@ -181,15 +181,17 @@ class SubspacePCA(BasePrivatePCA):
     Parameters
     ----------
     n_components : int or None, default=None
-        How many components; None for as many as features.
+        Number of components to release. None: as many as features.
     variance_share : float, default=0.05
         Share of the budget for `explained_variance_` and what depends on it; 0 leaves them out.
     norm_bound : float or None, default=None
         Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
-        the Frobenius norm of a group's Gram matrix. Enforced by clipping. It saves the search for
-        one; but noise that follows the spread of the records follows the bound then.
+        the Frobenius norm of a group's Gram matrix. Longer records are shortened to it. None spends
+        part of the budget to find one. With a bound, noise that would follow the spread of the
+        records follows the bound.
     center : bool, default=True
-        Subtract a rough private mean. False: components of the second moments about `mean` or 0.
+        Whether to subtract a rough private mean. False gives the components of the second moments
+        about `mean`, or about 0.
 
     Attributes
     ----------

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from .._text import listed
 from ..records import MAX_ROWS, Pieces, Records
 from .dataset_input import check_no_dataset
 from .missing_input import is_missing, nan_for_missing
@@ -45,6 +48,9 @@ CONSTANTS = (
 ABSENT = " If NaN stands for an entry that is not there, set missing='mean'."
 MASKED = " If the mask hides entries that are not there, give X.filled(nan) and missing='mean'."
 
+TEXTUAL = "X holds text or strings; encode them as numbers."
+UNREADABLE = "X cannot be read as a table of real numbers; give an array of them."
+
 # scikit-learn's messages, each with what may be said instead: all of it, or our words for it.
 SAFE_MESSAGES = {
     r".*contains NaN": "Input X contains NaN. " + CONSTANTS + ABSENT,
@@ -62,7 +68,7 @@ SAFE_MESSAGES = {
     r"Expected 2D array, got 1D array": "Expected 2D array, got 1D array. Reshape your data.",
     r"Expected 2D array, got scalar": "Expected 2D array, got scalar array. Reshape your data.",
     r"Expected a 2-dimensional": "Expected a 2-dimensional container. Reshape your data.",
-    r".*(string|bytes)": "X holds text or strings; encode them as numbers.",
+    r".*(string|bytes)": TEXTUAL,
     r"setting an array element|.*inhomogeneous": "X has rows that are not of the same length.",
 }
 
@@ -86,9 +92,10 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
         With scikit-learn's text where that quotes nothing of the data.
     """
     check_no_dataset(X)
-    rows = quoting_nothing("X", lambda: _read_rows(estimator, X, reset), _about_rows)
+    rows = quoting_nothing("X", lambda: _read_rows(estimator, X, reset), partial(_about_rows, X))
     if rows.dtype.kind not in "fiub":
-        raise ValueError(f"X has dtype {rows.dtype.type.__name__}; give real numbers")
+        found = f"X has dtype {rows.dtype.type.__name__}; give real numbers."
+        raise ValueError(found + _no_numbers(X))
     check_row_count(rows.shape[0])
     return rows
 
@@ -323,14 +330,28 @@ def quoting_nothing(
     raise refused  # out here, where it has no context: that would quote data
 
 
-def _about_rows(theirs: Exception) -> Exception:
+def _about_rows(X: Any, theirs: Exception) -> Exception:
     """scikit-learn's error if it is harmless, and ours if not."""
     kind = TypeError if isinstance(theirs, TypeError) else ValueError
     try:
-        message = str(theirs)
+        message = _without_data(str(theirs))
     except Exception:
-        message = ""
-    return kind(_without_data(message))
+        message = UNREADABLE
+    return kind(message + _no_numbers(X) if message in (TEXTUAL, UNREADABLE) else message)
+
+
+def _no_numbers(X: Any) -> str:
+    """Which columns of a frame hold no numbers, by their names and dtypes, which are public."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(X) is not pandas.DataFrame:  # a subclass may run code of its own
+        return ""
+    names = [name for name, dtype in X.dtypes.items() if dtype.kind not in "fiub"]
+    if not names:
+        return ""
+    return (
+        f" By their dtype these columns hold no numbers: {listed(names)}. Leave them out, or "
+        "encode them by rules that do not look at the data."
+    )
 
 
 def _without_data(message: str) -> str:
@@ -338,4 +359,4 @@ def _without_data(message: str) -> str:
         found = re.match(pattern, message)
         if found:
             return ours or found.group()
-    return "X cannot be read as a table of real numbers; give an array of them."
+    return UNREADABLE

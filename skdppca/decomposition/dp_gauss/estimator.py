@@ -24,8 +24,8 @@ class DPGauss(BasePrivatePCA):
     ----------
     norm_bound : float or None, default=None
         Public bound on the records: on the norms of the (scaled) rows, and of the rows less the
-        mean; with groups, on the root of the Frobenius norm of a group's Gram matrix. Enforced by
-        clipping. It saves the search for one.
+        mean; with groups, on the root of the Frobenius norm of a group's Gram matrix. Longer
+        records are shortened to it. None spends part of the budget to find one.
     clip : {"auto", "spherical"}, default="auto"
         "auto" clips more when the noise dominates, up to "spherical": every row is scaled to norm
         1, and the variances are found under an elliptical model.

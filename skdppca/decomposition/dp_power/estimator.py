@@ -27,9 +27,9 @@ class DPPowerMethod(SubspacePCA):
     n_iter : int, default=3
         Passes; at most 100.
     oversampling : int or "auto", default="auto"
-        So many directions more than components; "auto" is ``max(10, n_components)``.
+        Directions beyond the components; "auto" is ``max(10, n_components)``.
     budget_ratio : float, default=2.0
-        Each pass costs so many times the one before.
+        How many times the cost of one pass the next pass has.
     max_nonzero : int or None, default=None
         Sparse rows only: a public bound on the non-zeros of a row. Enforced by dropping the
         smallest ones of a (scaled) row that has more. Less noise as long as the components are

@@ -31,8 +31,10 @@ class GDPPCA(BasePrivatePCA):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=None
-        How many components: so many; enough for a share of the variance; those above the noise
-        (at least one); all. All but the int look at what is released only, so they cost nothing.
+        Number of components to release: an int; a float between 0 and 1, enough to explain that
+        share of the variance; "auto", those that stand above the privacy noise, at least one; or
+        None, as many as features. All but the int look at what is released only, so they cost
+        nothing more.
     kernel : {"spherical", "winsorized"} or callable, default="spherical"
         What length a pair's difference gets, its direction being kept.
 
@@ -65,8 +67,8 @@ class GDPPCA(BasePrivatePCA):
         Share of the budget for the scale of `explained_variance_` and what depends on it; 0 leaves
         them out. Their ratios are free (with the spherical kernel).
     unit : str, default="row"
-        What a record is: a row, or a name ("patient") for the groups given to `fit`. A group counts
-        by its mean row.
+        What is protected as a whole: "row", or a name such as "patient" for the groups that you
+        pass to `fit`. A group counts by its mean row.
     norm_bound : float or None, default=None
         Public radius of winsorisation, for differences over the root of 2. It saves the search for
         the median. Other kernels need none.

@@ -29,8 +29,9 @@ class ResidualGauss(SubspacePCA):
     Parameters
     ----------
     n_components : int, float, "auto", "mle" or None, default=None
-        How many components: so many; enough for a share of the variance; those above the noise
-        (at least one); by Minka's likelihood; all.
+        Number of components to release: an int; a float between 0 and 1, enough to explain that
+        share of the variance; "auto", those that stand above the privacy noise, at least one;
+        "mle", Minka's estimate; or None, as many as features.
     learning_rate : float or "auto", default="auto"
         Damps the corrections: the t-th is taken by ``min(1, learning_rate / t)`` at most. "auto"
         weights it by its own noise alone.

@@ -43,8 +43,8 @@ class SmoothSensitivityPCA(SubspacePCA):
     Parameters
     ----------
     n_components : int or None, default=None
-        How many components; None for as many as features, of which only the order is to be
-        found.
+        Number of components to release. None: as many as features, of which only the order is then
+        to be found.
     noise : {"gap-release", "gaussian", "student", "cauchy"}, default="gap-release"
         "gap-release" releases the gap, then the components with Gaussian noise. The others add
         noise by a smooth sensitivity that stays private: "gaussian" as the paper has it (epsilon
@@ -54,11 +54,12 @@ class SmoothSensitivityPCA(SubspacePCA):
         Share of the budget for `explained_variance_`, what depends on it, and the order of the
         components; 0 leaves them out, and the components in no order.
     delta : float, default=1e-6
-        Additive part of the guarantee. Choose it well below 1 / n. Not used, and best set to 0,
-        if noise is "student" or "cauchy".
+        Additive part of the guarantee. Choose it well below 1 / (number of records). Not used, and
+        best set to 0, if noise is "student" or "cauchy".
     norm_bound : float or None, default=None
         Public bound on the norms of the (scaled) rows less the mean; with groups, on the root of
-        the sum of their squares. Enforced by clipping. It saves the search for one.
+        the sum of their squares. Longer records are shortened to it. None spends part of the budget
+        to find one.
 
     Attributes
     ----------
