@@ -25,7 +25,13 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded, UnaccountedFitsWarning
 from skdppca.privacy import GaussianEvent, coin, compose_mu, epsilon_of, mu_of
 
-absent = load_digits().data[:500].reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(-1, 16)
+absent = (
+    load_digits()
+    .data[:500]
+    .reshape(-1, 4, 2, 4, 2)
+    .mean(axis=(2, 4))
+    .reshape(-1, 16)
+)
 target = np.zeros(16)
 target[[0, 3, 12, 15]] = 16.0
 present = np.vstack([absent, target])
@@ -48,7 +54,9 @@ def statistic(X):
 
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", UnaccountedFitsWarning)  # the carelessness to be shown
+    warnings.simplefilter(
+        "ignore", UnaccountedFitsWarning
+    )  # the carelessness to be shown
     without = np.array([statistic(absent) for _ in range(FITS)])
     with_record = np.array([statistic(present) for _ in range(FITS)])
 
@@ -60,12 +68,16 @@ cut = (without[:PILOT].mean() + with_record[:PILOT].mean()) / 2
 numbers = [1, 2, 4, 8, 16]
 rates, lows, highs = [], [], []
 for m in numbers:
-    averages = [fits[PILOT:].reshape(-1, m).mean(axis=1) for fits in (without, with_record)]
+    averages = [
+        fits[PILOT:].reshape(-1, m).mean(axis=1) for fits in (without, with_record)
+    ]
     right = int(np.sum(averages[0] < cut) + np.sum(averages[1] > cut))
     asked = 2 * len(averages[0])
     low, high = binomtest(right, asked).proportion_ci(method="wilson")
     rates, lows, highs = [*rates, right / asked], [*lows, low], [*highs, high]
-    print(f"{m:2} fits: {right} of {asked} answers right, 95 % interval {low:.3f} to {high:.3f}")
+    print(
+        f"{m:2} fits: {right} of {asked} answers right, 95 % interval {low:.3f} to {high:.3f}"
+    )
 
 # %%
 # What the fits cost together
@@ -73,9 +85,13 @@ for m in numbers:
 #
 # An accountant adds up in squares, and refuses the first fit that its budget does not cover.
 
-together = [GaussianEvent(compose_mu([mu_of(1.0, DELTA)] * m)) for m in range(1, 17)]
+together = [
+    GaussianEvent(compose_mu([mu_of(1.0, DELTA)] * m)) for m in range(1, 17)
+]
 bounds = [coin(event) for event in together]
-print(f"16 fits of epsilon 1: epsilon {epsilon_of(together[-1].mu, DELTA):.2f} at delta {DELTA:g}")
+print(
+    f"16 fits of epsilon 1: epsilon {epsilon_of(together[-1].mu, DELTA):.2f} at delta {DELTA:g}"
+)
 
 accountant = PrivacyAccountant(epsilon=2.0, delta=DELTA)
 granted = 0
@@ -89,7 +105,12 @@ except BudgetExceeded as refused:
 # %%
 _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
 ax.plot(range(1, 17), bounds, color="#0072b2", label="bound: all fits together")
-ax.axhline(bounds[0], color="#7a7a7a", linestyle=":", label="bound: what each report states")
+ax.axhline(
+    bounds[0],
+    color="#7a7a7a",
+    linestyle=":",
+    label="bound: what each report states",
+)
 ax.errorbar(
     numbers,
     rates,
@@ -99,8 +120,16 @@ ax.errorbar(
     capsize=3,
     label="attack, 95 % interval",
 )
-ax.axvline(granted + 0.5, color="#b3261e", linestyle="--", label="an accountant of epsilon 2 stops")
-ax.set(xlabel="Fits of epsilon 1 that the attacker averages", ylabel="Right answers about the coin")
+ax.axvline(
+    granted + 0.5,
+    color="#b3261e",
+    linestyle="--",
+    label="an accountant of epsilon 2 stops",
+)
+ax.set(
+    xlabel="Fits of epsilon 1 that the attacker averages",
+    ylabel="Right answers about the coin",
+)
 ax.set(ylim=(0.45, 0.8), xticks=[1, 2, 4, 8, 12, 16])
 ax.legend(loc="lower right")
 plt.show()

@@ -28,7 +28,9 @@ from skdppca.datasets import make_gaussian
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.plotting import PrivacyCurveDisplay
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # synthetic data: nothing to add up
 
 absent = make_gaussian(500, 5, [4.0, 2.0], 1.0, random_state=0).X
 present = np.vstack([absent, [1000.0, 0.0, 0.0, 0.0, 0.0]])
@@ -43,8 +45,12 @@ present = np.vstack([absent, [1000.0, 0.0, 0.0, 0.0, 0.0]])
 TRIALS = 300
 
 pipelines = {
-    "StandardScaler in front": make_pipeline(StandardScaler(), DPGauss(epsilon=1.0)),
-    'DPGauss(scale="private")': make_pipeline(DPGauss(epsilon=1.0, scale="private")),
+    "StandardScaler in front": make_pipeline(
+        StandardScaler(), DPGauss(epsilon=1.0)
+    ),
+    'DPGauss(scale="private")': make_pipeline(
+        DPGauss(epsilon=1.0, scale="private")
+    ),
 }
 
 
@@ -54,7 +60,10 @@ def statistic(pipeline, X):
 
 
 seen = {
-    name: [np.array([statistic(pipeline, X) for _ in range(TRIALS)]) for X in (absent, present)]
+    name: [
+        np.array([statistic(pipeline, X) for _ in range(TRIALS)])
+        for X in (absent, present)
+    ]
     for name, pipeline in pipelines.items()
 }
 
@@ -73,15 +82,31 @@ for ax, (name, (without, with_record)) in zip(axes, seen.items(), strict=True):
     cut = np.quantile(sign * without[:half], 0.95)
     scores = sign * np.concatenate([without[half:], with_record[half:]])
 
-    PrivacyCurveDisplay.from_epsilon(1.0, ax=ax, name="bound of epsilon 1", title=None, marks=())
-    ax.plot(*roc_curve(truth, scores)[:2], color="#d55e00", label=f"attack, {half} fits a world")
+    PrivacyCurveDisplay.from_epsilon(
+        1.0, ax=ax, name="bound of epsilon 1", title=None, marks=()
+    )
+    ax.plot(
+        *roc_curve(truth, scores)[:2],
+        color="#d55e00",
+        label=f"attack, {half} fits a world",
+    )
     rates, intervals = [], []
     for world, what in enumerate(["false alarms", "detected"]):
         count = int(np.sum(scores[truth == world] > cut))
         low, high = binomtest(count, half).proportion_ci(method="wilson")
         rates, intervals = [*rates, count / half], [*intervals, (low, high)]
-        print(f"{name}, {what}: {count} of {half}, 95 % interval {low:.3f} to {high:.3f}")
-    ax.plot(intervals[0], [rates[1]] * 2, "k", [rates[0]] * 2, intervals[1], "k", linewidth=2)
+        print(
+            f"{name}, {what}: {count} of {half}, 95 % interval {low:.3f} to {high:.3f}"
+        )
+    ax.plot(
+        intervals[0],
+        [rates[1]] * 2,
+        "k",
+        [rates[0]] * 2,
+        intervals[1],
+        "k",
+        linewidth=2,
+    )
     ax.set(title=name, xlabel="False alarms", ylabel="Records detected")
     ax.legend(loc="lower right")
 plt.show()

@@ -23,7 +23,9 @@ from skdppca import PrivatePCA
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.plotting import LoadingsDisplay
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # public data: nothing to add up
 
 X = load_breast_cancer(as_frame=True).data
 raw = PrivatePCA(n_components=3, epsilon=3.0).fit(X)
@@ -38,7 +40,9 @@ scaled = PrivatePCA(n_components=3, epsilon=3.0, scale="private").fit(X)
 # scales the noise of single entries is not known, so that picture has no brackets.
 
 _, axes = plt.subplots(1, 2, figsize=(11, 6), layout="constrained")
-for ax, pca, title in zip(axes, (raw, scaled), ("no scaling", 'scale="private"'), strict=True):
+for ax, pca, title in zip(
+    axes, (raw, scaled), ("no scaling", 'scale="private"'), strict=True
+):
     LoadingsDisplay.from_estimator(pca, ax=ax, max_features=12, title=None)
     ax.set_title(title)
 plt.show()

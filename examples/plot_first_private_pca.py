@@ -25,12 +25,15 @@ from skdppca import PrivatePCA
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.plotting import ComponentsImageDisplay
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # public data: nothing to add up
 
 X = load_digits().data
 exact = PCA(n_components=8).fit(X)
 private = [
-    PrivatePCA(n_components=8, epsilon=epsilon, delta=1e-6).fit(X) for epsilon in (3.0, 1.0, 0.3)
+    PrivatePCA(n_components=8, epsilon=epsilon, delta=1e-6).fit(X)
+    for epsilon in (3.0, 1.0, 0.3)
 ]
 
 # %%
@@ -41,7 +44,9 @@ private = [
 # means that it is noise. The fit released it, so you may publish it with the components.
 
 for pca in private:
-    print(f"epsilon {pca.epsilon:g}:", np.round(pca.privacy_.details["alignments"], 2))
+    print(
+        f"epsilon {pca.epsilon:g}:", np.round(pca.privacy_.details["alignments"], 2)
+    )
 
 # %%
 # The components as images

@@ -22,14 +22,21 @@ from skdppca import DPGauss, DPPowerMethod
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.plotting import ScreeDisplay
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # public data: nothing to add up
 
 X = load_digits().data
-fits = [DPGauss(n_components="auto", epsilon=epsilon).fit(X) for epsilon in (0.3, 1.0, 3.0)]
+fits = [
+    DPGauss(n_components="auto", epsilon=epsilon).fit(X)
+    for epsilon in (0.3, 1.0, 3.0)
+]
 
 _, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained", sharey=True)
 for ax, pca in zip(axes, fits, strict=True):
-    ScreeDisplay.from_estimator(pca, ax=ax, kind="ratio", title=None, legend=ax is axes[0])
+    ScreeDisplay.from_estimator(
+        pca, ax=ax, kind="ratio", title=None, legend=ax is axes[0]
+    )
     ax.set_title(f"epsilon {pca.epsilon:g}: {pca.n_components_} components")
     ax.label_outer()
 axes[0].set_ylim(0, 0.22)

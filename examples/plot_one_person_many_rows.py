@@ -28,19 +28,28 @@ from skdppca.metrics import captured_variance
 from skdppca.planner import plan
 from skdppca.plotting import PrivacyCurveDisplay
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # synthetic data: nothing to add up
 
 rng = np.random.default_rng(0)
 n_patients, n_features = 500, 20
 visits = np.minimum(rng.geometric(1 / 6, n_patients), 40)
 patients = np.repeat(np.arange(n_patients), visits)
-draw = make_gaussian(n_patients + len(patients), n_features, [6, 4, 3], 1.0, random_state=0)
-X = np.sqrt(0.5) * (draw.X[patients] + draw.X[n_patients:])  # a patient's part, and the visit's
+draw = make_gaussian(
+    n_patients + len(patients), n_features, [6, 4, 3], 1.0, random_state=0
+)
+X = np.sqrt(0.5) * (
+    draw.X[patients] + draw.X[n_patients:]
+)  # a patient's part, and the visit's
 
 unusual = np.linalg.eigh(draw.covariance)[1][:, 0]
 worlds = [
     (X, patients),
-    (np.vstack([X, np.tile(8 * unusual, (40, 1))]), np.append(patients, [n_patients] * 40)),
+    (
+        np.vstack([X, np.tile(8 * unusual, (40, 1))]),
+        np.append(patients, [n_patients] * 40),
+    ),
 ]
 
 # %%
@@ -58,8 +67,12 @@ for unit in ("row", "patient"):
     for rows, ids in worlds:
         for _ in range(TRIALS):
             pca.fit(rows, groups=None if unit == "row" else ids)
-            seen[unit].append(pca.n_samples_ * unusual @ pca.get_covariance() @ unusual)
-            captured[unit].append(captured_variance(pca, None, 3, covariance=draw.covariance))
+            seen[unit].append(
+                pca.n_samples_ * unusual @ pca.get_covariance() @ unusual
+            )
+            captured[unit].append(
+                captured_variance(pca, None, 3, covariance=draw.covariance)
+            )
 
 # %%
 # The attack, and the accuracy
@@ -70,10 +83,18 @@ for unit in ("row", "patient"):
 # a little above its bound.
 
 truth, half = np.repeat([0, 1], TRIALS), TRIALS // 2
-_, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", width_ratios=[2, 2, 1])
+_, axes = plt.subplots(
+    1, 3, figsize=(12, 4.4), layout="constrained", width_ratios=[2, 2, 1]
+)
 for ax, (unit, scores) in zip(axes, seen.items(), strict=False):
-    PrivacyCurveDisplay.from_epsilon(1.0, ax=ax, name=f"bound for one {unit}", title=None, marks=())
-    ax.plot(*roc_curve(truth, scores)[:2], color="#d55e00", label="attack on the patient")
+    PrivacyCurveDisplay.from_epsilon(
+        1.0, ax=ax, name=f"bound for one {unit}", title=None, marks=()
+    )
+    ax.plot(
+        *roc_curve(truth, scores)[:2],
+        color="#d55e00",
+        label="attack on the patient",
+    )
     tested = np.reshape(scores, (2, TRIALS))[:, half:]
     cut = np.quantile(scores[:half], 0.95)
     rates, intervals = [], []
@@ -81,14 +102,26 @@ for ax, (unit, scores) in zip(axes, seen.items(), strict=False):
         count = int(np.sum(statistics > cut))
         low, high = binomtest(count, half).proportion_ci(method="wilson")
         rates, intervals = [*rates, count / half], [*intervals, (low, high)]
-        print(f'unit="{unit}", {what}: {count} of {half}, 95 % interval {low:.3f} to {high:.3f}')
-    ax.plot(intervals[0], [rates[1]] * 2, "k", [rates[0]] * 2, intervals[1], "k", linewidth=2)
+        print(
+            f'unit="{unit}", {what}: {count} of {half}, 95 % interval {low:.3f} to {high:.3f}'
+        )
+    ax.plot(
+        intervals[0],
+        [rates[1]] * 2,
+        "k",
+        [rates[0]] * 2,
+        intervals[1],
+        "k",
+        linewidth=2,
+    )
     ax.set(title=f'unit="{unit}"', xlabel="False alarms", ylabel="Detections")
     ax.legend(loc="lower right")
 
 missed = [1 - np.array(captured[unit]) for unit in seen]
 axes[2].boxplot(missed, tick_labels=list(seen), whis=(5, 95), showfliers=False)
-axes[2].set(title="Accuracy of 3 components", xlabel="unit", ylabel="Missed variance")
+axes[2].set(
+    title="Accuracy of 3 components", xlabel="unit", ylabel="Missed variance"
+)
 axes[2].set_ylim(0, None)
 plt.show()
 
@@ -102,7 +135,9 @@ plt.show()
 spectrum = [7, 5, 4] + 17 * [1]  # a public guess
 assumed = {"n_features": n_features, "n_components": 3, "spectrum": spectrum}
 for unit, n, group_size in (("row", len(X), None), ("patient", n_patients, 6)):
-    found = plan(n, epsilon=1.0, group_size=group_size, methods=["DPGauss"], **assumed)
+    found = plan(
+        n, epsilon=1.0, group_size=group_size, methods=["DPGauss"], **assumed
+    )
     print(f"{unit}: expect {found['DPGauss'].percent} of the variance")
 
 # %%

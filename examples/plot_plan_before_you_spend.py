@@ -51,7 +51,9 @@ for n, epsilon in ((5_000, 1.0), (50_000, 0.1), (5_000, 0.1)):
 
 for k in (5, 3, 1):
     found = plan(1000, 50, k, epsilon=0.5, methods=["ResidualGauss"])
-    print(f"1000 people, epsilon 0.5, components: {k}, captured: {found.rows[0].percent}")
+    print(
+        f"1000 people, epsilon 0.5, components: {k}, captured: {found.rows[0].percent}"
+    )
 
 # %%
 # .. admonition:: Takeaway

@@ -27,7 +27,9 @@ from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.metrics import captured_variance
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # public data: nothing to add up
 
 X = load_digits().data
 DELTA = 1e-6
@@ -58,9 +60,13 @@ grid_search = GridSearchCV(
 # covers the fits alone: the scores and the choice are not private at all.
 
 print(f"one fit:          epsilon {one_fit.epsilon:.2f}")
-print(f"PrivateSearchCV:  epsilon {price(private_search, n_features=64).epsilon(DELTA):.2f}")
+print(
+    f"PrivateSearchCV:  epsilon {price(private_search, n_features=64).epsilon(DELTA):.2f}"
+)
 cost = price(grid_search, n_features=64)
-print(f"GridSearchCV:     epsilon {cost.epsilon(DELTA):.2f} in {cost.n_fits} fits, without scores")
+print(
+    f"GridSearchCV:     epsilon {cost.epsilon(DELTA):.2f} in {cost.n_fits} fits, without scores"
+)
 
 # %%
 # What they found
@@ -72,7 +78,9 @@ print(f"GridSearchCV:     epsilon {cost.epsilon(DELTA):.2f} in {cost.n_fits} fit
 REPEATS = 12
 found = {
     "one fit of\nthe default": [clone(one_fit).fit(X) for _ in range(REPEATS)],
-    "PrivateSearchCV": [private_search.fit(X).best_estimator_ for _ in range(REPEATS)],
+    "PrivateSearchCV": [
+        private_search.fit(X).best_estimator_ for _ in range(REPEATS)
+    ],
     "GridSearchCV\n(scores not private)": [
         grid_search.fit(X).best_estimator_ for _ in range(REPEATS)
     ],
@@ -86,7 +94,11 @@ for i, (winners, colour) in enumerate(zip(found.values(), colours, strict=True))
     ax.plot(i + spread, rates, "o", color=colour, alpha=0.7)
     ax.hlines(np.median(rates), i - 0.25, i + 0.25, color=colour)
 ax.set_xticks(range(3), list(found))
-ax.set(ylabel="Captured variance of 5 components", title="Epsilon 2 in all, each", ylim=(0, 1.02))
+ax.set(
+    ylabel="Captured variance of 5 components",
+    title="Epsilon 2 in all, each",
+    ylim=(0, 1.02),
+)
 plt.show()
 
 # %%

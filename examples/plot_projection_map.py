@@ -21,9 +21,13 @@ from skdppca.plotting import ProjectionMapDisplay
 
 X, y = load_digits(return_X_y=True)
 accountant = PrivacyAccountant(epsilon=3.0, delta=1e-5)
-pca = PrivatePCA(n_components=2, epsilon=1.5, delta=1e-6, accountant=accountant).fit(X)
+pca = PrivatePCA(
+    n_components=2, epsilon=1.5, delta=1e-6, accountant=accountant
+).fit(X)
 found = maps.projection_map(pca, X, epsilon=1.0, delta=1e-6, bins=15)
-print(f"spent: epsilon {accountant.spent.epsilon:.2f} at delta {accountant.delta:g}")
+print(
+    f"spent: epsilon {accountant.spent.epsilon:.2f} at delta {accountant.delta:g}"
+)
 
 # %%
 # The scatter plot, and the map
@@ -33,7 +37,9 @@ print(f"spent: epsilon {accountant.spent.epsilon:.2f} at delta {accountant.delta
 
 _, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 left.scatter(*pca.transform(X).T, s=6, color="#7a7a7a")
-left.set_title("Every dot is one person:\nyou may not publish this", color="#b3261e")
+left.set_title(
+    "Every dot is one person:\nyou may not publish this", color="#b3261e"
+)
 left.set(xlabel="Component 1", ylabel="Component 2", aspect="equal")
 ProjectionMapDisplay.from_map(found, ax=right, title=None)
 right.set_title("The map may be published")
@@ -50,10 +56,14 @@ plt.show()
 # A record lies in one cell of one class, so ten maps cost what one costs. The list of classes is
 # public. You give it, because the labels that happen to occur are private.
 
-by_digit = maps.projection_map(pca, X, epsilon=1.0, delta=1e-6, bins=10, y=y, classes=range(10))
+by_digit = maps.projection_map(
+    pca, X, epsilon=1.0, delta=1e-6, bins=10, y=y, classes=range(10)
+)
 ProjectionMapDisplay.from_map(by_digit)
 plt.show()
-print(f"spent in all: epsilon {accountant.spent.epsilon:.2f} at delta {accountant.delta:g}")
+print(
+    f"spent in all: epsilon {accountant.spent.epsilon:.2f} at delta {accountant.delta:g}"
+)
 
 # %%
 # .. admonition:: Takeaway

@@ -25,7 +25,9 @@ from sklearn.preprocessing import Normalizer
 from skdppca import DPPowerMethod
 from skdppca.exceptions import UnaccountedFitsWarning
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # synthetic data: nothing to add up
 
 rng = np.random.default_rng(0)
 n_users, n_items, n_tastes = 4000, 120, 8
@@ -33,7 +35,9 @@ taste = rng.integers(n_tastes, size=n_users)
 popularity = rng.permutation(np.linspace(0.01, 0.12, n_items))
 fits_taste = np.arange(n_items) % n_tastes == taste[:, None]
 liked = rng.random((n_users, n_items)) < popularity + 0.4 * fits_taste
-liked[np.arange(n_users), rng.integers(n_items, size=n_users)] = True  # nobody has none
+liked[np.arange(n_users), rng.integers(n_items, size=n_users)] = (
+    True  # nobody has none
+)
 
 held_out = np.array([rng.choice(np.flatnonzero(row)) for row in liked])
 liked[np.arange(n_users), held_out] = False
@@ -74,7 +78,10 @@ for epsilon in EPSILONS:
     for promise, (pca, rows) in filters(epsilon).items():
         fits = [clone(pca).fit(rows) for _ in range(FITS)]
         rates[promise].append(
-            [hit_rate(recommended(fit.components_, fit.explained_variance_)) for fit in fits]
+            [
+                hit_rate(recommended(fit.components_, fit.explained_variance_))
+                for fit in fits
+            ]
         )
 
 # %%
@@ -89,10 +96,14 @@ styles = (("o", "#0072b2"), ("s", "#d55e00"))
 for (promise, found), (marker, colour) in zip(rates.items(), styles, strict=True):
     middle = np.median(found, axis=1)
     ax.plot(EPSILONS, middle, marker=marker, color=colour, label=f"hides {promise}")
-    ax.fill_between(EPSILONS, *np.quantile(found, [0, 1], axis=1), color=colour, alpha=0.15)
+    ax.fill_between(
+        EPSILONS, *np.quantile(found, [0, 1], axis=1), color=colour, alpha=0.15
+    )
 ax.axhline(best, color="#7a7a7a", linestyle="--", label="without privacy")
 ax.axhline(popular, color="#7a7a7a", linestyle=":", label="what is popular")
-ax.set(xscale="log", xlabel="epsilon", ylabel="Hit rate among 10 items", ylim=(0, None))
+ax.set(
+    xscale="log", xlabel="epsilon", ylabel="Hit rate among 10 items", ylim=(0, None)
+)
 ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
 ax.minorticks_off()
 ax.legend(frameon=False)

@@ -26,7 +26,9 @@ from skdppca.metrics import captured_variance
 from skdppca.plotting import PrivacyCurveDisplay
 from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # public data: nothing to add up
 
 EPSILONS = (0.1, 1.0, 3.0, 10.0)
 
@@ -39,7 +41,9 @@ def percent(bound):
 print("epsilon   detected at 5 % false alarms   right answers about a coin")
 for epsilon in EPSILONS:
     event = GaussianEvent(mu_of(epsilon, 1e-6))
-    print(f"{epsilon:7g} {percent(detection_rate(event, 0.05)):>15} {percent(coin(event)):>30}")
+    print(
+        f"{epsilon:7g} {percent(detection_rate(event, 0.05)):>15} {percent(coin(event)):>30}"
+    )
 
 # %%
 # The last column is for a coin that decided whether the record was in the data. Without any
@@ -53,7 +57,10 @@ for epsilon in EPSILONS:
 
 X = load_digits().data
 captured = {
-    epsilon: [captured_variance(PrivatePCA(5, epsilon=epsilon).fit(X), X) for _ in range(10)]
+    epsilon: [
+        captured_variance(PrivatePCA(5, epsilon=epsilon).fit(X), X)
+        for _ in range(10)
+    ]
     for epsilon in EPSILONS
 }
 
@@ -73,10 +80,15 @@ for epsilon, colour in zip(EPSILONS, COLOURS, strict=True):
     right.plot([epsilon] * 10, captured[epsilon], "o", color=colour, alpha=0.6)
 left.set_title("What an attacker can reach at most")
 left.legend(loc="lower right")
-right.plot(EPSILONS, [np.median(captured[e]) for e in EPSILONS], color="#7a7a7a", zorder=0)
+right.plot(
+    EPSILONS, [np.median(captured[e]) for e in EPSILONS], color="#7a7a7a", zorder=0
+)
 right.set(xscale="log", xlabel="epsilon", xticks=EPSILONS, ylim=(0, 1.02))
 right.set(xticklabels=[f"{epsilon:g}" for epsilon in EPSILONS])
-right.set(title="What you get: digits, 5 components, 10 fits each", ylabel="Captured variance")
+right.set(
+    title="What you get: digits, 5 components, 10 fits each",
+    ylabel="Captured variance",
+)
 right.minorticks_off()
 plt.show()
 

@@ -24,12 +24,21 @@ from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import Normalizer
 
-from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, PrivatePCA, ResidualGauss
+from skdppca import (
+    GDPPCA,
+    KDPPCA,
+    DPGauss,
+    DPPowerMethod,
+    PrivatePCA,
+    ResidualGauss,
+)
 from skdppca.datasets import make_contaminated, make_gaussian, make_spiked
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.metrics import captured_variance
 
-warnings.simplefilter("ignore", UnaccountedFitsWarning)  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", UnaccountedFitsWarning
+)  # synthetic data: nothing to add up
 
 counts, _ = make_multilabel_classification(
     6000, 400, n_classes=4, n_labels=1, length=50, allow_unlabeled=False, sparse=True,
@@ -67,7 +76,11 @@ def made(method, name):
     if method is GDPPCA:  # differences of neighbouring rows or groups: for outliers
         return GDPPCA(3, centering="private") if name in tails else None
     pca = method(3, **facts.get(name, {}))
-    return pca.set_params(tails=tails[name]) if method is PrivatePCA and name in tails else pca
+    return (
+        pca.set_params(tails=tails[name])
+        if method is PrivatePCA and name in tails
+        else pca
+    )
 
 
 # %%
@@ -78,7 +91,9 @@ def made(method, name):
 # last line names the method that ``PrivatePCA`` took.
 
 FITS = 4
-_, axes = plt.subplots(1, 4, figsize=(13, 4), layout="constrained", sharex=True, sharey=True)
+_, axes = plt.subplots(
+    1, 4, figsize=(13, 4), layout="constrained", sharex=True, sharey=True
+)
 for ax, (name, (X, groups, covariance)) in zip(axes, data.items(), strict=True):
     print(name)
     ax.axhspan(len(methods) - 1.5, len(methods) - 0.5, color="#e8eef7", zorder=0)
@@ -90,12 +105,20 @@ for ax, (name, (X, groups, covariance)) in zip(axes, data.items(), strict=True):
         fits = [clone(pca).fit(X, groups=groups) for _ in range(FITS)]
         seconds = (time.perf_counter() - start) / FITS
         missed = [1 - captured_variance(fit, covariance=covariance) for fit in fits]
-        print(f"  {method.__name__:14} {np.median(missed):8.1e} missed, {seconds:.2f} s a fit")
+        print(
+            f"  {method.__name__:14} {np.median(missed):8.1e} missed, {seconds:.2f} s a fit"
+        )
         ax.plot(missed, [line] * FITS, "o", color="#0072b2", alpha=0.6)
         if method is PrivatePCA:
             taken = fits[0].privacy_.details["method"]
             place = {"ha": "right", "va": "center", "fontsize": "small"}
-            ax.text(0.98, line + 0.32, f"took {taken}", transform=ax.get_yaxis_transform(), **place)
+            ax.text(
+                0.98,
+                line + 0.32,
+                f"took {taken}",
+                transform=ax.get_yaxis_transform(),
+                **place,
+            )
     ax.set(title=name, xscale="log", xlabel="Missed variance")
     ax.grid(axis="y", color="#7a7a7a", alpha=0.2)
 axes[0].set_yticks(range(len(methods)), [method.__name__ for method in methods])

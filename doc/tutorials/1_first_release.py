@@ -41,7 +41,9 @@ patients.head(3)
 
 from skdppca import PrivatePCA
 
-pca = PrivatePCA(n_components=2, epsilon=1.0, delta=1e-6, scale="private").fit(patients)
+pca = PrivatePCA(n_components=2, epsilon=1.0, delta=1e-6, scale="private").fit(
+    patients
+)
 pca.components_.shape
 
 # %%

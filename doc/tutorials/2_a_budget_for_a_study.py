@@ -48,7 +48,9 @@ X = make_gaussian(4000, 8, [5.0, 3.0], 0.7, random_state=1).X
 patients = pd.DataFrame(X, columns=names)
 
 first = PrivatePCA(n_components=2, epsilon=1.0, accountant=ledger).fit(patients)
-second = PrivatePCA(n_components="auto", epsilon=1.0, accountant=ledger).fit(patients)
+second = PrivatePCA(n_components="auto", epsilon=1.0, accountant=ledger).fit(
+    patients
+)
 ledger
 
 # %%
@@ -76,7 +78,9 @@ except BudgetExceeded as error:
 # a lost ledger is an error, and not a fresh budget.
 
 ledger = PrivacyLedger(path)
-print(f"spent: epsilon {ledger.spent.epsilon:.2f}, left: {ledger.remaining.epsilon:.2f}")
+print(
+    f"spent: epsilon {ledger.spent.epsilon:.2f}, left: {ledger.remaining.epsilon:.2f}"
+)
 
 third = PrivatePCA(n_components=3, epsilon=0.5, accountant=ledger).fit(patients)
 

@@ -65,8 +65,12 @@ shape = make_gaussian(4000, 10, [5.0, 3.0, 2.0], 0.7, random_state=1).X
 patients = pd.DataFrame(centre + spread * shape, columns=list(usual)).round(1)
 
 folder = tempfile.TemporaryDirectory()
-ledger = PrivacyLedger.create(Path(folder.name) / "clinic.ledger", epsilon=2.0, delta=1e-6)
-pca = PrivatePCA(n_components=3, epsilon=1.0, delta=1e-6, scale="private", accountant=ledger)
+ledger = PrivacyLedger.create(
+    Path(folder.name) / "clinic.ledger", epsilon=2.0, delta=1e-6
+)
+pca = PrivatePCA(
+    n_components=3, epsilon=1.0, delta=1e-6, scale="private", accountant=ledger
+)
 pca.fit(patients)
 
 # %%
@@ -118,7 +122,11 @@ report
 
 from skdppca.report import verify
 
-print(verify(Path(folder.name) / "release", ledger=Path(folder.name) / "clinic.ledger"))
+print(
+    verify(
+        Path(folder.name) / "release", ledger=Path(folder.name) / "clinic.ledger"
+    )
+)
 
 # %%
 # .. admonition:: What you have now

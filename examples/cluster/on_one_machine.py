@@ -24,16 +24,25 @@ def visits(part: int) -> np.ndarray:
 def main() -> None:
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
         ) as workers,
         Client(workers),
     ):
         parts = [dask.delayed(visits, pure=False)(part) for part in range(8)]
-        X = da.concatenate([da.from_delayed(part, (20_000, 12), float) for part in parts])
-        X = X.persist()  # on the workers, once; without it every pass makes the rows again
+        X = da.concatenate(
+            [da.from_delayed(part, (20_000, 12), float) for part in parts]
+        )
+        X = (
+            X.persist()
+        )  # on the workers, once; without it every pass makes the rows again
 
         accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
-        pca = PrivatePCA(3, epsilon=1.0, delta=1e-6, accountant=accountant, random_state=0)
+        pca = PrivatePCA(
+            3, epsilon=1.0, delta=1e-6, accountant=accountant, random_state=0
+        )
         pca.fit(X)
         print(f"charges: {len(accountant.receipts)}")
         print(f"share of the variance: {pca.explained_variance_ratio_.sum():.2f}")
@@ -43,5 +52,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", SeededNoiseWarning)  # made-up rows need no privacy
+    warnings.simplefilter(
+        "ignore", SeededNoiseWarning
+    )  # made-up rows need no privacy
     main()

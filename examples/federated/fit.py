@@ -22,12 +22,19 @@ def main(server: str, run: str | None = None) -> None:
             fit_sites(pca, study=study, transport=sites, analyst=analyst, run=run)
     except SitesError as error:
         waits = Refusal.APPROVAL in error.refused.values()
-        again = f"\nThen: python {sys.argv[0]} {server} {error.run}" if waits else ""
+        again = (
+            f"\nThen: python {sys.argv[0]} {server} {error.run}" if waits else ""
+        )
         sys.exit(f"{error}{again}")
     print(pca.privacy_)
-    print(f"release {pca.privacy_.release_id}")  # the ledgers show its first 16 digits
+    print(
+        f"release {pca.privacy_.release_id}"
+    )  # the ledgers show its first 16 digits
     for component in pca.components_:
-        terms = sorted(zip(component, pca.feature_names_in_, strict=True), key=lambda t: -abs(t[0]))
+        terms = sorted(
+            zip(component, pca.feature_names_in_, strict=True),
+            key=lambda t: -abs(t[0]),
+        )
         print("  ".join(f"{weight:+.2f} {name}" for weight, name in terms[:4]))
 
 
@@ -35,7 +42,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("server", metavar="HOST:PORT", help="of the server, as in 127.0.0.1:8000")
+    parser.add_argument(
+        "server", metavar="HOST:PORT", help="of the server, as in 127.0.0.1:8000"
+    )
     parser.add_argument(
         "run",
         metavar="RUN",

@@ -20,12 +20,15 @@ LIFE = datetime.timedelta(days=365)
 
 
 def certificate(
-    name: str, key: ec.EllipticCurvePrivateKey, extensions: list[tuple[x509.ExtensionType, bool]]
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    extensions: list[tuple[x509.ExtensionType, bool]],
 ) -> x509.CertificateBuilder:
     """Begin a certificate of this key; an extension comes with whether it is critical."""
     now = datetime.datetime.now(datetime.UTC)
     subject, issuer = (
-        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, one)]) for one in (name, "study")
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, one)])
+        for one in (name, "study")
     )
     begun = (
         x509.CertificateBuilder()
@@ -56,18 +59,30 @@ def main(folder: Path, host: str) -> None:
     except ValueError:
         who = x509.DNSName(host)
     identifier = x509.SubjectKeyIdentifier.from_public_key(authority.public_key())
-    issued = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
-    signs = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    issued = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+        identifier
+    )
+    signs = x509.KeyUsage(
+        False, False, False, False, False, True, True, False, False
+    )
     root = certificate(
         "study",
         authority,
-        [(x509.BasicConstraints(True, None), True), (signs, True), (identifier, False)],
+        [
+            (x509.BasicConstraints(True, None), True),
+            (signs, True),
+            (identifier, False),
+        ],
     )
     serves = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     leaf = certificate(
         host,
         server,
-        [(x509.SubjectAlternativeName([who]), False), (serves, False), (issued, False)],
+        [
+            (x509.SubjectAlternativeName([who]), False),
+            (serves, False),
+            (issued, False),
+        ],
     )
     for name, begun in (("ca.crt", root), ("server.crt", leaf)):
         signed = begun.sign(authority, hashes.SHA256())
@@ -77,15 +92,21 @@ def main(folder: Path, host: str) -> None:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    file = os.open(folder / "server.key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = os.open(
+        folder / "server.key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+    )
     with os.fdopen(file, "wb") as out:
         out.write(private)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where they are written")
     parser.add_argument(
-        "host", metavar="HOST", help="the server's name or address, as the others will give it"
+        "folder", metavar="FOLDER", type=Path, help="where they are written"
+    )
+    parser.add_argument(
+        "host",
+        metavar="HOST",
+        help="the server's name or address, as the others will give it",
     )
     call(main, parser)

@@ -29,7 +29,9 @@ FACTORS = [
 HOSPITALS = {"north": (4000, -0.3), "south": (2500, 0.0), "west": (6000, 0.2)}
 
 
-def patients(generator: np.random.Generator, count: int, older: float) -> np.ndarray:
+def patients(
+    generator: np.random.Generator, count: int, older: float
+) -> np.ndarray:
     """Draw patients; in some hospitals they are older than in others."""
     factors = generator.normal([older, 0, 0], 1, (count, 3))
     rest = generator.normal(0, 0.4, (count, len(MEANS)))
@@ -43,10 +45,14 @@ def main(folder: Path) -> None:
     for name, (count, older) in HOSPITALS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         with open(folder / name / "patients.csv", "w", newline="") as file:
-            csv.writer(file).writerows([list(MEANS), *patients(generator, count, older).tolist()])
+            csv.writer(file).writerows(
+                [list(MEANS), *patients(generator, count, older).tolist()]
+            )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="such as . for this folder")
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=Path, help="such as . for this folder"
+    )
     call(main, parser)

@@ -14,5 +14,7 @@ def main(file: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", metavar="FILE", help="for the private key, such as analyst.key")
+    parser.add_argument(
+        "file", metavar="FILE", help="for the private key, such as analyst.key"
+    )
     call(main, parser)

@@ -24,7 +24,9 @@ def named_key(text: str) -> tuple[str, str]:
     """The name and the public key of a hospital."""
     name, equals, key = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=KEY; write such as north=0a1b...")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no NAME=KEY; write such as north=0a1b..."
+        )
     return name, key
 
 

@@ -24,7 +24,10 @@ HOSPITALS = ["north", "south", "west"]
 def environment(folder: Path) -> dict[str, str]:
     """Where commands are found; and nothing but this machine's own address is used."""
     commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    flower = {"FLWR_HOME": str(folder / "server" / "flwr"), "FLWR_TELEMETRY_ENABLED": "0"}
+    flower = {
+        "FLWR_HOME": str(folder / "server" / "flwr"),
+        "FLWR_TELEMETRY_ENABLED": "0",
+    }
     private = {"FLWR_DISABLE_UPDATE_CHECK": "1", "NO_PROXY": "127.0.0.1"}
     return {**os.environ, "PATH": commands, **flower, **private}
 
@@ -119,7 +122,9 @@ def main(folder: Path) -> None:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; choose a folder that is, or a new one")
+        raise FileExistsError(
+            f"{folder} is not empty; choose a folder that is, or a new one"
+        )
     python = f"{sys.executable} {HERE}"
     done(folder, f"{python}/make_data.py .")
     done(folder, f"{python}/make_certificates.py server 127.0.0.1")
@@ -130,7 +135,10 @@ def main(folder: Path) -> None:
         for name in HOSPITALS:
             said = done(folder, f"skdppca site key {name}/site")
             keys.append(f"{name}={re.search('[0-9a-f]{64}', said)[0]}")
-            done(folder, f"flwr supernode register {name}/site/supernode.pub study --name {name}")
+            done(
+                folder,
+                f"flwr supernode register {name}/site/supernode.pub study --name {name}",
+            )
         analyst = done(folder, f"{python}/make_key.py analyst.key").strip()
         done(folder, f"{python}/make_study.py {' '.join(keys)}")
         for name in HOSPITALS:
@@ -144,7 +152,10 @@ def main(folder: Path) -> None:
             stack.enter_context(running(folder, command, f"{name}.log"))
         waiting = done(folder, f"{python}/fit.py {server}", may_fail=True)
         for name in HOSPITALS:
-            plan = re.search("Plan ([0-9a-f]{64})", done(folder, f"skdppca site show {name}/site"))
+            plan = re.search(
+                "Plan ([0-9a-f]{64})",
+                done(folder, f"skdppca site show {name}/site"),
+            )
             done(folder, f"skdppca site approve {name}/site {plan[1]}")
         run = re.search("run ([0-9a-f]{32})", waiting)
         done(folder, f"{python}/fit.py {server} {run[1]}")
@@ -157,5 +168,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="it is made if there is none")
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=Path, help="it is made if there is none"
+    )
     call(main, parser)
