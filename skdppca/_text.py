@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["listed", "printable"]
+__all__ = ["listed", "names_a_label", "printable"]
+
+# Names of columns that identify rows or people: id, patient_id, patientID. And those of row
+# numbers that pandas and R wrote.
+LABEL = re.compile(r"(^|[\W_])id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
+CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
 # Most names that a message lists.
 MAX_LISTED = 8
@@ -21,6 +27,17 @@ def listed(names: Iterable[object]) -> str:
     quoted = [repr(str(name)) for name in names]
     more = f" and {len(quoted) - MAX_LISTED} more" if len(quoted) > MAX_LISTED else ""
     return ", ".join(quoted[:MAX_LISTED]) + more
+
+
+def names_a_label(name: str) -> bool:
+    """Whether a column is by its name a label of rows or people, and no feature.
+
+    Examples
+    --------
+    >>> [names_a_label(name) for name in ("patient_id", "patientID", "humid")]
+    [True, True, False]
+    """
+    return bool(LABEL.search(name) or CAPITAL_LABEL.search(name))
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 __all__ = [
     "BudgetExceeded",
+    "LabelColumnWarning",
     "LedgerError",
     "MovingFoldsWarning",
     "NotReleasedError",
@@ -53,6 +54,10 @@ class UnaccountedScoreWarning(UserWarning):
 
 class WeakPrivacyWarning(UserWarning):
     """The budget is valid, and so large that it hardly protects anyone."""
+
+
+class LabelColumnWarning(UserWarning):
+    """A column that is by its name a label of rows or people is among the features."""
 
 
 class MovingFoldsWarning(UserWarning):

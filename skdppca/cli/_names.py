@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
-from .._text import listed
+from .._text import listed, names_a_label
 from ._text import has_controls
 from ._unusable import Unusable
 
 __all__ = ["check_labels", "check_names", "features_of", "is_name", "numbered"]
-
-# Names of columns that identify rows or people: id, patient_id, patientID. And those of row
-# numbers that pandas and R wrote.
-LABEL = re.compile(r"(^|[\W_])id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
-CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
 
 def features_of(
@@ -63,7 +57,7 @@ def check_labels(path: Path, names: list[str]) -> None:
 
     Without groups, every row of a person would be protected alone.
     """
-    labels = [name for name in names if LABEL.search(name) or CAPITAL_LABEL.search(name)]
+    labels = [name for name in names if names_a_label(name)]
     if labels:
         name = labels[0]
         raise Unusable(

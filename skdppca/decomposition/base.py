@@ -44,7 +44,13 @@ from .publication import (
 )
 from .randomness import check_chargeable, noise_source, why_not_private
 from .tables import Table, opened
-from .validation import check_domain, check_reach, check_unclipped, check_vector
+from .validation import (
+    check_domain,
+    check_reach,
+    check_unclipped,
+    check_vector,
+    warn_of_labels,
+)
 
 __all__ = ["LEAST_SHARE", "BasePrivatePCA"]
 
@@ -269,6 +275,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _fit_table(self, seen: Self, table: Table) -> Self:
         # 1. validate
+        warn_of_labels(vars(seen).get("feature_names_in_", ()))
         d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)

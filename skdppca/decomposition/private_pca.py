@@ -152,7 +152,8 @@ class PrivatePCA(BasePrivatePCA):
     -----
     The choice costs nothing as long as neighbouring data sets agree in all that it looks at. Give
     sparse rows, or dense ones, always: a `ColumnTransformer` decides it by the density of the data
-    (``sparse_threshold=0`` does not). The cost, the source and the proof are those of the method.
+    (with ``sparse_threshold=0`` it does not). The cost, the source and the proof are those of the
+    method.
 
     Examples
     --------

@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +17,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from .._text import listed
+from .._text import listed, names_a_label
+from ..exceptions import LabelColumnWarning
+from ..privacy.callers import level_of_user
 from ..records import MAX_ROWS, Pieces, Records
 from .dataset_input import check_no_dataset
 from .missing_input import is_missing, nan_for_missing
@@ -37,6 +40,7 @@ __all__ = [
     "public_classes",
     "quoting_nothing",
     "read_labels",
+    "warn_of_labels",
 ]
 
 T = TypeVar("T")
@@ -135,6 +139,19 @@ def _read_rows(estimator: Any, X: Any, reset: bool) -> np.ndarray | sparse.csr_a
     if not (np.isfinite(entries) | (may_miss & np.isnan(entries))).all():
         raise ValueError("Input X contains infinity")
     return rows
+
+
+def warn_of_labels(names: Iterable[object]) -> None:
+    """Warn of columns that are by their names labels; without groups a row is protected alone."""
+    labels = [str(name) for name in names if names_a_label(str(name))]
+    if labels:
+        warnings.warn(
+            f"by their names these columns are labels and no features: {listed(labels)}. Leave "
+            "them out. If one says whose row it is, set unit= to what it names, and pass it to fit "
+            "as groups=: otherwise each row is protected alone",
+            LabelColumnWarning,
+            stacklevel=level_of_user(),
+        )
 
 
 def is_typed(X: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,7 +14,7 @@ from ..privacy.accountant import BaseAccountant
 from ._context import Context
 from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
-from ._subject import Subject
+from ._subject import Step, Subject
 
 __all__ = ["SCHEMA", "assemble", "check_schema", "reports_of", "self_checks"]
 
@@ -29,6 +30,7 @@ def assemble(
     context: Context,
     statement: Statement | None,
     checks: Sequence[Finding],
+    steps: Sequence[Step] = (),
     pictures: Sequence[Picture] = (),
 ) -> dict[str, Any]:
     """Return the document of these releases."""
@@ -42,6 +44,7 @@ def assemble(
         ],
         "ledger": None if statement is None else account(statement, reports),
         "context": context.to_dict(),
+        "steps": [asdict(step) for step in steps],
         "pictures": [{"name": picture.name, "alt": picture.alt} for picture in pictures],
         "checks": [
             {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}

@@ -189,6 +189,7 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
     chain, budget = statement.chain, statement.budget
     ours = {report.receipt.row for report in reports if report.receipt is not None}
     before = Statement(chain.until(min(ours) - 1)) if ours else statement
+    after = Statement(chain.until(max(ours))) if ours else statement
     return jsonable(
         {
             "accountant": chain.terms.accountant,
@@ -202,6 +203,7 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
             "n_external": sum(entry.external for entry in statement.entries),
             "n_unrecorded": len(chain.unrecorded),
             "spent_before": before.spent.epsilon,
+            "spent_after": after.spent.epsilon,
             "spent": statement.spent.epsilon,
             "remaining": statement.remaining.epsilon,
             "shares": _shares(statement, ours),

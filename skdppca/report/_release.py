@@ -21,7 +21,7 @@ from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._page import markdown, page, snippet, templates
 from ._pictures import Picture, draw
 from ._registry import registry, writer
-from ._subject import Subject, subjects_of
+from ._subject import Subject, other_steps, subjects_of
 
 __all__ = ["ReleaseReport", "check_libraries"]
 
@@ -39,7 +39,8 @@ class ReleaseReport:
     Parameters
     ----------
     releases : fitted estimator, Pipeline, ProjectionMap, or list of these
-        What is to be published together. Their costs are added up.
+        What is to be published together. Their costs are added up. A step of a Pipeline that was
+        fitted before the private one makes the figures wrong, and the box says so.
     title : str, optional
         Of the page. By default what was fitted.
     context : Context, optional
@@ -106,6 +107,7 @@ class ReleaseReport:
         if context is not None and not isinstance(context, Context):
             raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")
         self._subjects = subjects_of(releases, feature_names)
+        self._steps = other_steps(releases)
         if len(self._subjects) > MOST:
             raise ValueError(
                 f"{len(self._subjects)} releases do not fit on one page; give at most {MOST}"
@@ -220,7 +222,7 @@ class ReleaseReport:
             Without jinja2 or PyYAML (the extra ``report``); nothing is written then.
         """
         check_libraries()
-        with claimed(Path(directory), FILES, force) as place:
+        with claimed(Path(directory), FILES, force, "force=True") as place:
             for name, write in self._files().items():
                 place.add(name, write)
             return place.publish()
@@ -269,6 +271,7 @@ class ReleaseReport:
             context=self._context,
             statement=self._statement,
             checks=self.check(),
+            steps=self._steps,
             pictures=self._drawn,
         )
 

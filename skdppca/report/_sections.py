@@ -75,6 +75,7 @@ def box(document: Document) -> Box:
             ),
             *_several(document),
             Fact("How strongly", _strength(facts)),
+            *_large_delta(document),
             Fact("In the worst case", _worst_case(facts)),
             Fact("Budget", _budget(document), "missing" if status == "uncharged" else ""),
             checks,
@@ -136,12 +137,16 @@ def _charged(fit: Document) -> str:
 
 
 def _voided(document: Document) -> list[str]:
-    """What is declared that makes the figures wrong."""
+    """What is declared, or known of a Pipeline, that makes the figures wrong."""
     answers = {name: document["context"].get(name) for name in VOIDING}
     return [
         say.voided(HAZARDS[name], printable(answer))
         for name, answer in answers.items()
         if answer and not denied(answer)
+    ] + [
+        say.fitted_step(printable(step["name"]), printable(step["kind"]))
+        for step in document["steps"]
+        if step["place"] == "before" and step["fitted"]
     ]
 
 
@@ -153,6 +158,19 @@ def _several(document: Document) -> list[Fact]:
     if not answer and unit == "row":
         return [Fact("Rows of a person", say.SEVERAL_NOT_STATED, "missing")]
     return []
+
+
+def _large_delta(document: Document) -> list[Fact]:
+    """Whether delta is so large that it would allow to publish a record."""
+    delta = document["guarantee"]["delta"]
+    counts = [_number(fit["results"]["n_records"]) for fit in document["fits"] if _counted(fit)]
+    if not counts or delta * max(counts) < 1:
+        return []
+    return [Fact("Delta", say.large_delta(up(delta)), "missing")]
+
+
+def _counted(fit: Document) -> bool:
+    return fit["results"] is not None and fit["results"]["n_records"] is not None
 
 
 def _why_not(reasons: list[str]) -> list[str]:
@@ -200,6 +218,7 @@ def _budget(document: Document) -> str:
         return say.budget_shares(percent_up(shares["this_release"]), percent_up(shares["all"]))
     return say.budget_epsilons(
         up(_number(account["spent_before"])),
+        up(_number(account["spent_after"])),
         up(_number(account["spent"])),
         down(account["epsilon"]),
         up(account["delta"]),
@@ -440,9 +459,9 @@ def _components(document: Document, results: Document) -> Iterator[Block]:
     yield from _figure(document, "loadings")
     yield from _figure(document, "components")
     bound = results["norm_bound"]
-    yield Text(
-        f"{say.only_noise(None if bound is None else f'{_number(bound):.3g}')} {say.SIGNS}", "note"
-    )
+    marked = any(entry["noise"] is not None for one in told for entry in one["largest"])
+    clipped = None if bound is None else f"{_number(bound):.3g}"
+    yield Text(f"{say.only_noise(clipped, marked)} {say.SIGNS}", "note")
 
 
 def _line(i: int, one: Document) -> tuple[str, ...]:
@@ -499,6 +518,11 @@ def _made(document: Document) -> Iterator[Block]:
                     )
                 ]
             )
+    for place, meaning in say.OTHER_STEPS.items():
+        steps = [step for step in document["steps"] if step["place"] == place]
+        named = ", ".join(printable(f"{step['name']} ({step['kind']})") for step in steps)
+        if steps:
+            yield Facts([Fact(meaning, named)])
     yield Facts([_declared(document, "fitted_before", "Preprocessing of these data before")])
 
 

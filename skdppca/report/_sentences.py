@@ -35,7 +35,7 @@ STATUS = {
     "private": "Private, and charged to a ledger",
     "sites": "Private, and charged to each site's own ledger",
     "uncharged": "Not charged to a ledger",
-    "void": "NOT AS STATED: the curator's own words make these figures wrong",
+    "void": "NOT AS STATED: these figures are wrong",
     "broken": "NOT PRIVATE",
     "failed": "CHECKS FAILED",
 }
@@ -53,6 +53,28 @@ def voided(question: str, answer: str) -> str:
         "report wrong. Do not publish on their strength."
     )
 
+
+def fitted_step(name: str, kind: str) -> str:
+    """What a step of a Pipeline does to the figures."""
+    return (
+        f"Step '{name}' of the Pipeline, a {kind}, was fitted on these data before the private "
+        "step. That makes the figures of this report wrong. Do not publish on their strength."
+    )
+
+
+def large_delta(delta: str) -> str:
+    """Why a delta is too large for so many records."""
+    return (
+        f"{delta} is not below 1 / (number of records). With it, to publish a record chosen at "
+        "random could count as private."
+    )
+
+
+# Steps of a Pipeline that released nothing, by their place.
+OTHER_STEPS = {
+    "before": "Steps of the Pipeline before it",
+    "behind": "Steps behind it: no part of this release, and not private",
+}
 
 SEVERAL_NOT_STATED = (
     "The curator does not say whether a person can have several. A person with several is "
@@ -127,11 +149,12 @@ def budget_shares(ours: str, all_of_it: str) -> str:
     )
 
 
-def budget_epsilons(before: str, after: str, budget: str, delta: str) -> str:
+def budget_epsilons(before: str, after: str, now: str, budget: str, delta: str) -> str:
     """How much of a ledger is used, where its charges add up otherwise."""
+    later = "" if now == after else f"; {now} is spent now"
     return (
         f"Before this release the ledger had spent epsilon {before} of {budget} at delta {delta}; "
-        f"after it, {after}."
+        f"after it, {after}{later}."
     )
 
 
@@ -253,12 +276,13 @@ def lost(number: int, of: int) -> str:
     return f"{number} of {of} {which} be told from noise. Do not interpret them."
 
 
-def only_noise(norm_bound: str | None) -> str:
-    """What bars and brackets leave out."""
+def only_noise(norm_bound: str | None, brackets: bool) -> str:
+    """What ranges, and brackets if there are any, leave out."""
+    what = "Ranges and brackets hold" if brackets else "Ranges hold"
     clipping = "" if norm_bound is None else f", nor the shrinking by clipping at norm {norm_bound}"
     return (
-        "Ranges and brackets hold the noise that was added for privacy. They do not hold the "
-        f"sampling of people{clipping}."
+        f"{what} the noise that was added for privacy. They do not hold the sampling of "
+        f"people{clipping}."
     )
 
 

@@ -461,7 +461,7 @@ def _vouched(
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
         yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
     alone = [name for name in listed if name not in compared]
-    alone += ["the title and what was declared"]
+    alone += ["the title", "the steps of a Pipeline", "what was declared"]
     if any(report.feature_names is None for report in reports):
         alone.append("the features' names")
     yield f"Only {MANIFEST} vouches for {', '.join(alone)}."

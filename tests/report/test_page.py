@@ -10,10 +10,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 import yaml
+from sklearn.cluster import KMeans
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.cli import main
 from skdppca.maps import projection_map
+from skdppca.model_selection import PrivateSearchCV
 from skdppca.report import Context, ReleaseReport, verify
 from skdppca.report._context import HAZARDS, LABELS, VOIDING
 
@@ -174,6 +178,49 @@ def test_a_declaration_against_the_figures_stands_in_the_box(frame, tmp_path, ca
     assert main(["report", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "NOT AS STATED" in said and "private as stated" not in said
+
+
+@pytest.mark.parametrize("first", [StandardScaler(), Normalizer()], ids=["fitted", "by row"])
+def test_a_step_fitted_before_stands_in_the_box(frame, tmp_path, first):
+    pca = DPGauss(2, accountant=PrivacyAccountant(3.0, 1e-6))
+    pipeline = make_pipeline(first, pca, KMeans(2)).fit(frame)
+    report = ReleaseReport(pipeline, context=Context(fitted_before="no"), pictures=False)
+    page = report.html()
+    fitted = isinstance(first, StandardScaler)
+    assert ('<section class="box void"' in page) == fitted
+    assert (
+        "Step 'standardscaler' of the Pipeline, a StandardScaler, was fitted"
+        in page.replace("&#39;", "'")
+    ) == fitted
+    assert "kmeans (KMeans)" in page and "no part of this release, and not private" in page
+    report.write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed and ("NOT AS STATED" in str(found)) == fitted
+
+
+def test_a_delta_above_one_over_the_records_stands_in_the_box(frame):
+    for delta, told in ((1e-2, True), (1e-6, False)):
+        pca = DPGauss(2, epsilon=1.0, delta=delta).fit(frame)
+        box = ReleaseReport(pca, pictures=False).html().partition("</section>")[0]
+        assert ("is not below 1 / (number of records)" in box) == told
+
+
+def test_the_box_tells_what_was_spent_after_it_and_what_is_spent_now(frame):
+    accountant = PrivacyAccountant(4.0, 1e-6)
+    pca = DPGauss(2, epsilon=1.0, accountant=accountant).fit(frame)
+    accountant.charge_external("counts", epsilon=0.5, delta=0.0, adjacency="add-remove")
+    document = ReleaseReport(pca, pictures=False).dict()
+    ledger = document["ledger"]
+    assert ledger["spent_before"] == 0 and ledger["spent_after"] == pytest.approx(1, rel=1e-6)
+    assert ledger["spent"] == accountant.spent.epsilon > 1.4
+    box = ReleaseReport(pca, pictures=False).html().partition("</section>")[0]
+    assert re.search(r"after it, 1; 1\.\d+ is spent now", box)
+
+
+def test_the_winner_of_a_search_is_no_release_of_its_own(frame):
+    search = PrivateSearchCV(DPGauss(), {"n_components": [1, 2]}, epsilon=1.0).fit(frame)
+    with pytest.raises(ValueError, match=r"give the search itself: ReleaseReport\(search\)"):
+        ReleaseReport(search.best_estimator_)
 
 
 @pytest.mark.parametrize("question", VOIDING)
