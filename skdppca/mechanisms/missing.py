@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
@@ -19,8 +20,17 @@ __all__ = ["Filled", "left_along", "more_noise", "share_present", "undone", "wit
 # Shares of mu^2 of the number of records, and of how many values every feature has.
 COUNT_SHARE, PRESENT_SHARE = 0.01, 0.02
 
-# No feature is taken for emptier than that: the noise would grow by the inverse square.
+# No feature is taken for emptier than that: the noise would grow by the inverse square. One that is
+# seen to be is left out.
 LEAST = 0.1
+
+# How often, in all, a feature that is as full as the mean one is taken for empty; and so often one
+# that is empty is not seen to be, where records are not few.
+ERROR = 0.01
+
+# Values of a feature that is taken for empty are divided by that, so hardly anything of them is
+# left; float32 holds what has been divided by it and by a private scale.
+HIDING = 2.0**64
 
 
 @dataclass(frozen=True)
@@ -46,10 +56,16 @@ class Filled:
         return cls(method) if type(event) in (GaussianEvent, NonPrivateEvent) else method
 
     def run(self, data: PrivateData) -> Release:
-        """Release what the method releases, and the shares of the entries that are there."""
-        known = with_present(data)
+        """Release what the method releases, and the shares of the entries that are there.
+
+        Features that are taken for empty are hidden from the method, and do not load.
+        """
+        known, shares = with_present(data)
         release = self.method.run(known.portion(known.left))
-        return replace(release, details={**release.details, "present": known.present})
+        empty = shares == 0
+        if empty.any():
+            release = _without(empty, release, data.centre)
+        return replace(release, details={**release.details, "present": shares})
 
 
 def undone(moments: np.ndarray, present: np.ndarray) -> np.ndarray:
@@ -97,16 +113,85 @@ def share_present(present: np.ndarray | None) -> float:
     return 1.0 if present is None else float(np.mean(present))
 
 
-def with_present(data: PrivateData) -> PrivateData:
-    """The same, the share of every feature's entries that are there known, at a cost.
+def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
+    """The same, the share of every feature's entries that are there known, at a cost; and that.
 
     The noisy shares are pulled to their mean by what is noise in how they differ: entries are often
-    as rare in one feature as in the next, and an error would be one of all its moments.
+    as rare in one feature as in the next, and an error would be one of all its moments. Features
+    that are taken for empty have the share 0 and no part in that mean, and their values are hidden.
     """
     d, data = data.n_features, data.counted(data.share(COUNT_SHARE))
     whole = np.zeros(d), np.ones(d), np.array([-np.inf, np.inf])
     counts, sd = ask_cells(data, np.arange(d), *whole, PRESENT_SHARE, "present values")
-    shares, variance = counts[:, 0] / data.n, (sd / data.n) ** 2
+    noisy, error = counts[:, 0] / data.n, sd / data.n
+    empty = _empty(noisy, error)
+    shares = noisy[~empty]
     mean, spread = float(shares.mean()), float(shares.var())
-    kept = max(spread - variance, 0.0) / spread if spread else 0.0
-    return replace(data, present=np.clip(mean + kept * (shares - mean), LEAST, 1.0))
+    kept = max(spread - error**2, 0.0) / spread if spread else 0.0
+    shares = np.clip(mean + kept * (noisy - mean), LEAST, 1.0)
+    if not empty.any():
+        return replace(data, present=shares), shares
+    # as constant as a feature of zeros, and as full as the others
+    shares[empty] = shares[~empty].mean()
+    hidden = data.scaled(np.where(empty, HIDING, 1.0))
+    return replace(hidden, present=shares), np.where(empty, 0.0, shares)
+
+
+def _empty(shares: np.ndarray, error: float) -> np.ndarray:
+    """Which features have hardly any values: none that can be told from noise, or fewer than LEAST.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (d,)
+        Noisy.
+    error : float
+        Sd of their noise.
+
+    Notes
+    -----
+    With z the one-sided quantile of normal noise at ``ERROR / d``, a share is at most z sds, or
+    less than LEAST (half the mean, where that is less); and it is more than z sds below the mean.
+    By the union bound, some empty feature fails the first with probability ERROR at most, and some
+    feature that is as full as the mean meets the second with no more. Where records are so few that
+    the mean is less than 2 z sds, an empty feature may fail the second.
+    """
+    far, mean = -float(ndtri(ERROR / len(shares))) * error, float(shares.mean())
+    return (shares <= max(far, min(LEAST, mean / 2))) & (shares < mean - far)
+
+
+def _without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
+    """What was released, for the features that are not empty: the others stay where they are.
+
+    Parameters
+    ----------
+    empty : ndarray of bool of shape (d,)
+    release : Release
+        Of records of which these features were hidden.
+    centre : ndarray of shape (d,)
+        Public.
+    """
+    scale = None if release.scale is None else np.where(empty, 1.0, release.scale)
+    return replace(
+        release,
+        components=_directions_without(empty, release.components),
+        centre=np.where(empty, centre, release.centre),
+        scale=scale,
+    )
+
+
+def _directions_without(empty: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """The nearest directions that do not load on these features: noise alone made them load.
+
+    Those that are mostly noise come last. More directions than there are other features end with
+    the axes of these.
+    """
+    kept = directions[:, ~empty]
+    last = np.argsort(np.sum(kept**2, axis=1) < 0.5, kind="stable")
+    k, d = directions.shape
+    within = min(k, kept.shape[1])
+    found = np.zeros((k, d))
+    basis, signed = np.linalg.qr(kept[last].T)
+    signs = np.where(np.diag(signed) < 0, -1.0, 1.0)
+    found[:within, ~empty] = (basis * signs).T
+    found[np.arange(within, k), np.flatnonzero(empty)[: k - within]] = 1.0
+    return found

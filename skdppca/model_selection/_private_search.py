@@ -357,14 +357,15 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         found: dict[str, Any],
         receipt: Receipt | None,
     ) -> PrivacyReport:
+        fitted = [own.privacy_ for own in winner.steps]
         search: dict[str, Any] = {
             "mean_candidates": float(self.mean_candidates),
             "mu_preliminary": plan.mu_preliminary,
             "mu_fit": plan.mu_fit,
             "mu_score": plan.mu_score,
+            "noise_sds": {query.name: query.noise_sd for query in reversed(fitted[0].spendings)},
             **scorer.details,
         }
-        fitted = [own.privacy_ for own in winner.steps]
         names = ", ".join(type(own).__name__ for own in winner.steps)
         return replace(
             fitted[0],

@@ -40,7 +40,10 @@ def is_elliptical(pca: Any) -> bool:
 
 
 def standard_errors(pca: Any) -> np.ndarray:
-    """Return the sd of every variance, as the notes of `ScreeDisplay` derive it; or zeros."""
+    """Return the sd of every variance, as the notes of `ScreeDisplay` derive it; or zeros.
+
+    NaN where the report does not say how noisy an answer was.
+    """
     aligned, shares, details = alignments(pca), _shares(pca), pca.privacy_.details
     if "variance_errors" in details:
         return np.asarray(details["variance_errors"], dtype=float)
@@ -50,11 +53,13 @@ def standard_errors(pca: Any) -> np.ndarray:
     if shares is not None:
         slope = (1 - 2 * shares[: len(errors)]) ** 2 + 2 * (shares @ shares)
         return _seen(pca).sum() * errors / slope
-    asked = {query.name: query.noise_sd for query in reversed(pca.privacy_.spendings)}
+    asked = _asked(pca)
     relative = asked.get("number of records", 0.0) / pca.n_samples_
-    present = pca.privacy_.details.get("present")
-    if present is not None:  # products of two features are divided by the square of their share
-        shares_sd = asked["present values"] / (np.sqrt(len(present)) * pca.n_samples_)
+    if "present" in details:  # products of two features are divided by the square of their share
+        present = np.asarray(details["present"], dtype=float)
+        present = present[present > 0]  # features without values load on nothing
+        shares_sd = asked.get("present values", math.nan)
+        shares_sd /= math.sqrt(len(present)) * pca.n_samples_
         relative = np.hypot(relative, 2 * shares_sd / np.mean(present))
     relative = np.where(aligned > 0, relative, 0.0)
     return np.hypot(errors, relative * pca.explained_variance_)
@@ -107,6 +112,13 @@ def entry_errors(pca: Any) -> np.ndarray | None:
     turned = np.minimum(tau / np.maximum(gaps, tau), 1.0) ** 2 if tau else np.zeros_like(gaps)
     turned[np.arange(k), np.arange(k)] = 0.0
     return np.sqrt(turned[:, :k] @ components**2 + np.outer(turned[:, k:].sum(axis=1), outside))
+
+
+def _asked(pca: Any) -> dict[str, float]:
+    """Return the noise sds of what was asked first by each name; a search keeps its winner's."""
+    spendings = pca.privacy_.spendings
+    kept = pca.privacy_.details.get("search", {}).get("noise_sds", {})
+    return kept | {query.name: query.noise_sd for query in reversed(spendings)}
 
 
 def _dimensions(pca: Any) -> int:

@@ -31,6 +31,7 @@ from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
+from skdppca.mechanisms import missing
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
@@ -281,6 +282,22 @@ def test_whether_any_entry_is_absent_tells_nothing(name: str, container: str, ad
     odds = with_holes([other.odd for other in neighbours if other.odd is not None])
     fitting = variant.fitting(adjacency, data.grouped, variant.epsilons[0])
     audited(fitting, data, [replace(data, odd=odd) for odd in odds])
+
+
+@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(HOLED, 13))
+def test_fits_with_an_empty_column(name: str, container: str, adjacency: str, monkeypatch: Any):
+    variant, hidden = ABSENT[name], []
+    without = missing._without
+    monkeypatch.setattr(missing, "_without", lambda *a: hidden.append(1) or without(*a))
+    data, neighbours = pairs(container, adjacency)[0]
+    last = np.arange(D) == D - 1
+    holed = [np.where(last, np.nan, record) for record in with_holes(data.records)]
+    fitting = variant.fitting(adjacency, data.grouped, variant.epsilons[0])
+    odds = [other.odd for other in neighbours]  # the only ones with values in that column
+    audited(
+        fitting, replace(data, records=holed), [replace(data, records=holed, odd=o) for o in odds]
+    )
+    assert hidden or name.endswith("student")  # of which no counts are asked
 
 
 # Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.

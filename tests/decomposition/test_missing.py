@@ -194,6 +194,67 @@ def test_pure_modes_fill_with_the_public_mean(pca):
     assert "nothing corrects for that" in str(pca.privacy_)
 
 
+SHARES = np.array([0.0, 0.01, 0.05])  # of the values of columns that have hardly any
+HARDLY = np.where(RNG.random((N, 3)) < SHARES, RNG.normal(0.5, 1, (N, 3)), np.nan)
+
+
+@on_all_estimators
+@pytest.mark.parametrize("scale", [None, "private"])
+def test_columns_with_hardly_any_values_are_left_out(factory, scale):
+    # Before, DPGauss and GDPPCA had loadings of .1 to 1 on one of them.
+    X = np.hstack([HOLED, HARDLY[:, :2]])[:10_000]
+    pca = factory(2, scale=scale, missing="mean", epsilon=4.0, random_state=0).fit(X)
+    np.testing.assert_array_equal(pca.components_[:, D:], 0.0)
+    np.testing.assert_array_equal(pca.mean_[D:], 0.0)
+    np.testing.assert_array_equal(pca.privacy_.details["present"][D:], 0.0)
+    if scale is not None:
+        np.testing.assert_array_equal(pca.scale_[D:], 1.0)
+    assert np.isfinite(pca.transform(X)).all()
+
+
+@pytest.mark.parametrize("scale", [None, np.full(D + 1, 2.0), "private"], ids=str)
+@pytest.mark.parametrize("share", range(3), ids=["none", "one in 100", "one in 20"])
+def test_components_and_variances_are_those_without_such_a_column(scale, share):
+    # One seed. Before, the third variance was 1.3 to 1.5 times as large, of that column's noise.
+    X, told = HOLED[:3000], {"missing": "mean", "epsilon": 2.0, "random_state": 0}
+    alone = DPGauss(3, scale=scale[:D] if isinstance(scale, np.ndarray) else scale, **told).fit(X)
+    pca = DPGauss(3, scale=scale, **told).fit(np.hstack([X, HARDLY[:3000, [share]]]))
+    cosines = np.linalg.svd(pca.components_[:2, :D] @ alone.components_[:2].T)[1]
+    assert cosines.min() > 0.999
+    assert pca.explained_variance_ == pytest.approx(alone.explained_variance_, rel=0.2)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, math.inf])
+def test_an_empty_column_stays_at_its_public_mean(epsilon):
+    X = np.hstack([HOLED, HARDLY[:, :1]])
+    told = {"mean": np.r_[MEAN, 7.0], "scale": np.r_[np.ones(D), 4.0]}
+    pca = DPGauss(missing="mean", epsilon=epsilon, random_state=0, **told).fit(X)
+    assert pca.mean_[D] == 7.0
+    np.testing.assert_array_equal(pca.components_[:D, D], 0.0)  # all that there is beside it
+    np.testing.assert_allclose(np.abs(pca.components_[D]), np.eye(D + 1)[D])
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, np.asfortranarray])
+def test_however_the_table_of_an_empty_column_is_stored(form):
+    # the grid that noise is rounded to is coarser for sparse rows
+    X = np.hstack([HOLED, HARDLY[:, :1]])[:5000]
+    fit = DPGauss(2, scale="private", missing="mean", epsilon=4.0, random_state=0).fit
+    np.testing.assert_allclose(fit(form(X)).components_, fit(X).components_, atol=1e-3)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_report_says_which_columns_have_hardly_any_values(named):
+    names = [*"abcdefgh", "dead"]
+    X = np.hstack([HOLED, HARDLY[:, :1]])
+    X = pd.DataFrame(X, columns=names) if named else X
+    report = DPGauss(2, missing="mean", epsilon=4.0, random_state=0).fit(X).privacy_
+    which = "'dead'" if named else "'X[:, 8]'"
+    said = f"columns with hardly any values, whose loadings are set to 0: {which}"
+    assert report.remarks()[-1] == said
+    assert said in str(report)
+    assert "hardly" not in str(DPGauss(2, missing="mean", random_state=0).fit(HOLED).privacy_)
+
+
 def test_interactions_are_refused():
     with pytest.raises(ValueError, match="set missing='error'"):
         DPPowerMethod(2, protect="interaction", center=False, missing="mean").fit(FEW)

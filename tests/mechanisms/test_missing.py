@@ -11,8 +11,11 @@ import pytest
 from skdppca.mechanisms.base import Release
 from skdppca.mechanisms.gram import NoisyGram
 from skdppca.mechanisms.missing import (
+    ERROR,
     LEAST,
     Filled,
+    _directions_without,
+    _empty,
     left_along,
     more_noise,
     undone,
@@ -79,7 +82,7 @@ def test_the_same_is_asked_whatever_is_absent(adjacency, absent):
 
 
 def test_the_number_of_records_is_asked_for_once():
-    data = with_present(private_data(np.ones((400, 2)), 1.0, may_miss=True))
+    data, _ = with_present(private_data(np.ones((400, 2)), 1.0, may_miss=True))
     assert data.counted(0.5) is data
 
 
@@ -87,20 +90,20 @@ def test_shares_are_exact_without_noise():
     X = np.ones((10, 3))
     X[:5, 1] = np.nan
     np.testing.assert_array_equal(
-        with_present(private_data(X, math.inf, n=10.0, may_miss=True)).present, [1.0, 0.5, 1.0]
+        with_present(private_data(X, math.inf, n=10.0, may_miss=True))[1], [1.0, 0.5, 1.0]
     )
 
 
 def test_shares_that_noise_alone_parts_are_one():
     # 8 features, noise of .02 of the records: their mean is kept, what they differ by is not
-    found = [with_present(left_out(np.full(8, 0.8), seed)).present for seed in range(20)]
+    found = [with_present(left_out(np.full(8, 0.8), seed))[1] for seed in range(20)]
     assert np.mean([np.std(present) for present in found]) < 0.01
     assert np.mean(found) == pytest.approx(0.8, abs=0.02)
 
 
 def test_shares_that_differ_stay_apart():
     shares = np.linspace(0.3, 1.0, 8)
-    np.testing.assert_allclose(with_present(left_out(shares, 0)).present, shares, atol=0.08)
+    np.testing.assert_allclose(with_present(left_out(shares, 0))[1], shares, atol=0.08)
 
 
 def left_out(shares, seed, n=5000, mu=0.2):
@@ -111,9 +114,58 @@ def left_out(shares, seed, n=5000, mu=0.2):
 @pytest.mark.parametrize("mu", [0.01, math.inf])
 def test_no_share_is_below_the_least_or_above_one(mu):
     data = private_data(np.full((50, 3), np.nan), mu, n=50.0, may_miss=True)
-    present = with_present(data).present
+    present = with_present(data)[0].present
     assert (present >= LEAST).all()
     assert (present <= 1).all()
+
+
+def drawn(shares, error, times=20_000):
+    """Noisy shares, and which of them are taken for empty ones."""
+    noisy = np.random.default_rng(3).normal(shares, error, (times, len(shares)))
+    return np.array([_empty(row, error) for row in noisy])
+
+
+@pytest.mark.parametrize("error", [0.03, 0.1, 0.3])
+def test_features_like_the_others_are_hardly_ever_taken_for_empty(error):
+    # 20000 tables at a rate of at most .01 have it in 200 +- 14; 5 sds are exceeded once in 10^6
+    wrong = drawn(np.full(10, 0.8), error).any(axis=1)
+    assert wrong.mean() < ERROR + 5 * np.sqrt(ERROR / len(wrong))
+
+
+@pytest.mark.parametrize(("share", "error"), [(0.0, 0.08), (0.01, 0.02), (0.05, 0.001)])
+def test_hardly_any_values_are_seen_to_be_that(share, error):
+    # likewise: nearly all of the noise's z sds, or of LEAST, are left
+    seen = drawn(np.r_[np.full(8, 0.9), share, share], error)[:, 8:].all(axis=1)
+    assert (~seen).mean() < ERROR + 5 * np.sqrt(ERROR / len(seen))
+
+
+@pytest.mark.parametrize("shares", [[0.02, 0.05, 0.08], [0.0, 0.0, 0.0], [0.15, 0.5, 0.9]])
+def test_few_values_in_all_features_are_kept(shares):
+    assert not _empty(np.array(shares), 1e-3)[1:].any()
+
+
+def test_empty_features_are_hidden_and_have_no_part_in_the_mean_share():
+    data, shares = with_present(left_out(np.array([0.0, 0.8, 0.8, 0.8]), 0, n=50_000, mu=2.0))
+    np.testing.assert_allclose(shares, [0.0, 0.8, 0.8, 0.8], atol=0.01)
+    np.testing.assert_allclose(data.present, 0.8, atol=0.01)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_directions_stay_orthonormal_without_empty_features(k):
+    empty = np.array([False, True, False, False, True])
+    directions = np.linalg.qr(np.random.default_rng(k).normal(size=(5, 5)))[0][:k]
+    directions[:, empty] *= 0.1
+    directions = np.linalg.qr(directions.T)[0].T
+    found = _directions_without(empty, directions)
+    np.testing.assert_allclose(found @ found.T, np.eye(k), atol=1e-12)
+    np.testing.assert_array_equal(found[:3, empty], 0.0)
+    assert directions[0] @ found[0] > 0.9
+
+
+def test_a_direction_of_an_empty_feature_makes_way():
+    axes = np.eye(4)[[2, 0, 1]]  # the third feature is empty
+    found = _directions_without(np.arange(4) == 2, axes)
+    np.testing.assert_allclose(found[:2], axes[1:], atol=1e-12)
 
 
 class Nothing:

@@ -28,7 +28,7 @@ def scales(X, mu=1.0, around=None, **more):
     """The result and the spender. By default kappa is 6000, and the noise of a cell 24 records."""
     told = more if around is None else more | {"centre": around}
     data = private_data(X, mu, **told)
-    data = with_present(data) if data.source.layout.may_miss else data
+    data = with_present(data)[0] if data.source.layout.may_miss else data
     return private_scales(data, located=around is None), data.spender
 
 

@@ -137,6 +137,7 @@ def test_nothing_but_the_winner_survives():
         "mu_preliminary",
         "mu_fit",
         "mu_score",
+        "noise_sds",
         "score_norm_bound",
         "score_noise_sd",
     }
