@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from ..records.quotes import well_quoted
 from ._names import check_names, is_name, numbered
 from ._unusable import Unusable, replacing_errors, unlike
 
@@ -82,8 +83,18 @@ class CsvFiles:
     types: dict[str, pa.DataType | None]
 
     @classmethod
-    def open(cls, files: list[Path], form: Form, groups: str | None) -> CsvFiles:
+    def open(
+        cls,
+        files: list[Path],
+        form: Form,
+        groups: str | None,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+    ) -> CsvFiles:
         """Read the names of the columns, and find out what the columns hold.
+
+        A column without a name is refused, unless it is among those to drop or not among those that
+        are asked for.
 
         Raises
         ------
@@ -95,6 +106,8 @@ class CsvFiles:
             replacing_errors(file, cls([file], form, 0, {}).fault, partial(_first_line, file, form))
             for file in files
         ]
+        for file in files:
+            _check_quotes(file, form)
         first, lines = heads[0]
         unnamed = form.header is False
         names = numbered(len(first)) if unnamed else first
@@ -112,7 +125,8 @@ class CsvFiles:
                 f"decimals, or {WITH_COMMAS}"
             )
         if not unnamed:
-            _check_header(files[0], first, form.header)
+            wanted = [name for name in first if name in (columns or first) and name not in drop]
+            _check_header(files[0], first, form.header, wanted)
         # Groups are text. If they were read as numbers where possible, one record could decide
         # which groups of other records are equal ("1" and "01").
         types = {name: pa.string() if name == groups else kinds[name] for name in names}
@@ -231,6 +245,27 @@ def _first_line(path: Path, form: Form) -> tuple[list[str], int]:
     raise Unusable(f"{path.name} is empty; give at least one row and one feature")
 
 
+def _check_quotes(file: Path, form: Form) -> None:
+    """Refuse a mark that one record has left open: others would be read as a part of its cell."""
+
+    def refuse() -> None:
+        with file.open("rb") as content:
+            if not any(b'"' in block for block in iter(partial(content.read, BLOCK_BYTES), b"")):
+                return
+        with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+            if not well_quoted(lines, form.delimiter):
+                raise Unusable(_misquoted(file))
+
+    replacing_errors(file, partial(unlike, file, WHAT), refuse)
+
+
+def _misquoted(file: Path) -> str:
+    return (
+        f"{file.name} has a quotation mark within a cell, or one that ends no cell; put the cell "
+        'in quotation marks and write the mark twice in it ("5"" tube"), or remove it'
+    )
+
+
 def _check_delimiter(path: Path, first: list[str], form: Form) -> None:
     """Refuse a line of one cell that has another delimiter in it."""
     others = [mark for mark in DELIMITERS if mark != form.delimiter and mark in first[0]]
@@ -255,7 +290,7 @@ def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[
     )
 
 
-def _check_header(path: Path, first: list[str], header: bool | None) -> None:
+def _check_header(path: Path, first: list[str], header: bool | None, wanted: list[str]) -> None:
     """Refuse a first line that may be a record, without quoting it."""
     unnamed = [i for i, text in enumerate(first) if text.strip().lower() in PLACEHOLDERS]
     if header is None and not all(
@@ -265,11 +300,12 @@ def _check_header(path: Path, first: list[str], header: bool | None) -> None:
             f"{path.name} has numbers, or what is no name, in its first line, which may be a "
             "record and not the columns' names; pass --header if they are names, or --no-header"
         )
-    if unnamed:
+    refused = [i for i in unnamed if first[i] in wanted]
+    if refused:
         raise Unusable(
-            f"{path.name} has no name for column {unnamed[0] + 1}; name it. If it holds row "
-            "numbers, write the table without them: in R write.csv(x, row.names = FALSE), in "
-            "pandas to_csv(index=False)"
+            f"{path.name} has no name for column {refused[0] + 1}; leave it out: --drop "
+            f"{quote(first[refused[0]])}. If it holds row numbers, you can also write the table "
+            "without them: in R write.csv(x, row.names = FALSE), in pandas to_csv(index=False)"
         )
     check_names(path, first)
 
@@ -290,10 +326,7 @@ def _fault(file: Path, form: Form) -> str | None:
     except UnicodeError:
         return _not_utf8(file)
     except csv.Error:
-        return (
-            f"{file.name} has a quotation mark that ends no cell; write it twice within a cell "
-            'that is in quotation marks ("5"" tube"), or remove it'
-        )
+        return _misquoted(file)
     except OSError as error:
         return f"{file}: {error.strerror}; check the path and its permissions"
     return None

@@ -17,7 +17,7 @@ from .._text import listed
 from ..decomposition import BasePrivatePCA
 from ..privacy.charging import check_accounted
 from ._csv import USUAL, WITH_COMMAS, CsvFiles, Form
-from ._names import check_labels, features_of, numbered
+from ._names import check_alone, check_labels, features_of, numbered
 from ._typed import KINDS, TypedFiles
 from ._unusable import Unusable, replacing_errors, unlike
 
@@ -102,6 +102,7 @@ def opened(
     may_miss: bool = False,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    alone: bool = False,
 ) -> ArrayRows | TableRows:
     """Open the rows to fit on. Those of tables are not read yet, but for types in a ``.csv``.
 
@@ -121,6 +122,8 @@ def opened(
         The features, in this order. By default all columns but `drop`.
     drop : sequence of str
         Columns that are no features.
+    alone : bool
+        Whether the user said that every row is a record of its own.
 
     Raises
     ------
@@ -135,7 +138,7 @@ def opened(
         return replacing_errors(
             files[0],
             partial(unlike, files[0], "a table that can be read"),
-            lambda: _table(files, groups, form, columns, drop),
+            lambda: _table(files, groups, form, columns, drop, alone),
         )
     path = files[0]
     if kinds[0] not in (".npy", ".npz"):
@@ -169,7 +172,7 @@ def read(
     Unusable, ImportError
         As `opened`.
     """
-    rows = opened([path], groups, USUAL, may_miss, columns)
+    rows = opened([path], groups, USUAL, may_miss, columns, alone=True)
     if isinstance(rows, ArrayRows):
         return rows.X, None
     from ._files import loaded
@@ -196,15 +199,23 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         if not inside:
             raise Unusable(f"{path} is a directory without files; give one with files of a table")
         files += inside
+    seen: set[tuple[int, int]] = set()
     for file in files:
         check_regular(file)
-        replacing_errors(file, partial(unlike, file, "a file"), partial(_touch, file))
+        place = replacing_errors(file, partial(unlike, file, "a file"), partial(_place, file))
+        if place in seen:
+            raise Unusable(
+                f"{file} is given twice, and each of its rows would count twice; give it once"
+            )
+        seen.add(place)
     return files
 
 
-def _touch(file: Path) -> None:
-    """Raise what reading would."""
-    file.open("rb").close()
+def _place(file: Path) -> tuple[int, int]:
+    """Where a file lies, whatever links lead there; raise what reading would."""
+    with file.open("rb") as content:
+        found = os.fstat(content.fileno())
+    return found.st_dev, found.st_ino
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -220,6 +231,7 @@ def _table(
     form: Form,
     columns: Sequence[str] | None,
     drop: Sequence[str],
+    alone: bool,
 ) -> TableRows:
     _check_installed(files[0])
     import pyarrow as pa
@@ -227,9 +239,15 @@ def _table(
     from ..records.files import is_label
 
     is_csv = files[0].suffix.lower() == ".csv"
-    found = CsvFiles.open(files, form, groups) if is_csv else TypedFiles.open(files)
-    features = features_of(files[0], list(found.types), groups, columns, drop)
+    if is_csv:
+        found: CsvFiles | TypedFiles = CsvFiles.open(files, form, groups, columns, drop)
+    else:
+        found = TypedFiles.open(files)
+    names = list(found.types)
+    features = features_of(files[0], names, groups, columns, drop)
     check_labels(files[0], features)
+    if groups is None and columns and not alone:
+        check_alone(files[0], names, features)
     wrong = [name for name in features if not found.is_number(name)]
     if wrong:
         raise Unusable(

@@ -46,6 +46,10 @@ class FileTable(Table):
         "ds.dataset(path, format='csv', schema=pa.schema([('age', pa.float64())]))",
         "memory": "X does not fit into memory piece by piece: all rows of a group must. Give fewer "
         "columns, or a machine with more memory",
+        "twice": "X names a file twice, and its rows would count twice. Give each file once",
+        "misquoted": "X has a quotation mark within a cell of a .csv, or one that ends no cell: it "
+        "would swallow other rows. Put the cell in quotation marks and write the mark twice in it; "
+        "for line breaks in cells pass newlines_in_values=True to pyarrow.csv.ParseOptions",
         "empty": "X has no rows; give at least one",
         "missing": "X has missing entries (null or NaN) in {columns}. " + CONSTANTS + ABSENT,
         "infinite": "X has infinite entries in {columns}. " + CONSTANTS,
@@ -83,6 +87,10 @@ class FileTable(Table):
         return self._attempt(lambda: self._files.load(valid))
 
     def _check(self) -> Valid:
+        if self._attempt(self._files.names_twice):
+            self._refuse("twice")
+        if self._attempt(self._files.misquoted):
+            self._refuse("misquoted")
         valid = self._attempt(self._files.check)
         if not valid.n_rows:
             self._refuse("empty")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +20,7 @@ from ..exceptions import TableChangedError
 from ._compensated import CompensatedSum
 from ._records import Records
 from .pieces import Pieces, Question
+from .quotes import MARK, well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number"]
 
@@ -137,6 +139,31 @@ class Files:
         rows = np.empty((0, self.n_features), self.dtype)
         return Piece(rows, np.empty(0, np.intp) if self._grouped else None)
 
+    def names_twice(self) -> bool:
+        """Whether a file, or a part of one, is in the dataset twice: its rows would count twice."""
+        return self._asked(_has_twice)
+
+    def misquoted(self) -> bool:
+        """Whether a quotation mark in a .csv is out of place: it would swallow other rows."""
+        return self._asked(
+            lambda datasets: (
+                not all(
+                    _is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
+                    for dataset in datasets
+                    if isinstance(dataset.format, ds.CsvFileFormat)
+                    for file in dataset.files
+                )
+            )
+        )
+
+    def _asked(self, question: Callable[[list[Any]], bool]) -> bool:
+        """What a question about the datasets of files says; an error of it quotes nothing."""
+        try:
+            return question(list(_parts(self._dataset)))
+        except Exception as error:
+            failed = error
+        raise Unreadable(memory=isinstance(failed, MemoryError))
+
     def check(self) -> Valid:
         """Read all rows, and find out whether they are valid.
 
@@ -168,7 +195,7 @@ class Files:
         rows = np.empty((valid.n_rows, self.n_features), self.dtype)
         groups = np.empty(valid.n_rows, np.intp) if self._grouped else None
         n_rows = n_records = 0
-        for piece in self.pieces() if valid.kept is None else valid.kept:
+        for piece in self.pieces() if valid.kept is None else self.again(valid.kept):
             where = slice(n_rows, n_rows + len(piece.rows))
             if where.stop > valid.n_rows:
                 raise Unreadable(memory=False)
@@ -187,13 +214,21 @@ class Files:
         ------
         Unreadable
         """
-        if self._tell is not None:
-            self._tell(self._passes)
-        self._passes += 1
+        self._announce()
         blocks = self._blocks(self._labels() if labels is None else labels)
         if self._grouped:
             return _ahead(_joined(blocks))
         return _ahead(Piece(rows, None) for rows, _ in blocks)
+
+    def again(self, kept: list[Piece]) -> list[Piece]:
+        """The pieces that were kept, told as a pass: that they were kept says how many they are."""
+        self._announce()
+        return kept
+
+    def _announce(self) -> None:
+        if self._tell is not None:
+            self._tell(self._passes)
+        self._passes += 1
 
     def is_unchanged(self) -> bool:
         """Whether all files look as they did at first."""
@@ -355,7 +390,7 @@ class FileRecords(Pieces):
         kept, rows, records = self._valid.kept, 0, 0
         failed: Unreadable | None = None
         try:
-            for piece in self._files.pieces() if kept is None else kept:
+            for piece in self._files.pieces() if kept is None else self._files.again(kept):
                 yield self._records(piece, records)
                 rows, records = rows + len(piece.rows), records + piece.n_records
         except Unreadable as error:
@@ -503,6 +538,31 @@ def _parts(dataset: ds.Dataset) -> Iterator[Any]:
             yield from _parts(child)
     elif isinstance(dataset, ds.FileSystemDataset):
         yield dataset
+
+
+def _has_twice(datasets: Sequence[Any]) -> bool:
+    files = [file for dataset in datasets for file in dataset.files]
+    if len(set(files)) == len(files):
+        return False
+    fragments = [fragment for dataset in datasets for fragment in dataset.get_fragments()]
+    parts = [
+        (fragment.path, tuple(group.id for group in getattr(fragment, "row_groups", ())))
+        for fragment in fragments
+    ]
+    return len(set(parts)) < len(parts)
+
+
+def _is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
+    if form.quote_char is not False and form.quote_char != MARK:
+        return False  # another mark, which nobody has looked for
+    if form.quote_char is False:
+        return True
+    with filesystem.open_input_stream(file) as content:
+        if not any(MARK.encode() in block for block in iter(lambda: content.read(2**20), b"")):
+            return True
+    with filesystem.open_input_stream(file) as content:
+        lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
+        return well_quoted(lines, form.delimiter, form.newlines_in_values)
 
 
 def _array(truths: pa.Array) -> np.ndarray:

@@ -32,8 +32,8 @@ def read(path, groups=None, **form):
         (f'a,b\n2,"1,5"\n{SECRET},1\n'.encode(), "pass --decimal ','"),
         (f"a,b\n1,2\n{SECRET}\n".encode(), "a line with more or fewer cells"),
         (f"a,b\n1,2\n3,4,{SECRET}\n".encode(), "a line with more or fewer cells"),
-        (f'a,b\n1,2\n"{SECRET},3\n4,5\n'.encode(), "a quotation mark that ends no cell"),
-        (f'a,b\n1,2\n3,"{SECRET}"4,5\n'.encode(), "a quotation mark that ends no cell"),
+        (f'a,b\n1,2\n"{SECRET},3\n4,5\n'.encode(), "one that ends no cell"),
+        (f'a,b\n1,2\n3,"{SECRET}"4,5\n'.encode(), "one that ends no cell"),
         (b"", "is empty"),
     ],
 )
@@ -115,3 +115,26 @@ def test_other_texts_are_no_empty_cells(tmp_path, cell):
     (tmp_path / "t.csv").write_text(f"a,b\n{cell},2\n3,4\n")
     with pytest.raises(ValueError, match="not numeric: 'a'"):
         read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("note", ['" note', 'no "te', '"note" 5'])
+def test_a_mark_that_one_record_leaves_open_swallows_no_other(run, tmp_path, ledger, budget, note):
+    rows = "".join(f"{i},{-i},note\n" for i in range(50))
+    (tmp_path / "t.csv").write_text(f"a,b,notes\n{rows}1,2,{note}\n{rows}1,2,{note}\n{rows}")
+    for columns in (["--drop", "notes"], ["--columns", "a,b"]):
+        result = run(
+            *("fit", tmp_path / "t.csv", *columns, *budget),
+            *("--ledger", ledger, "--out", tmp_path / "out"),
+        )
+        assert is_one_line_error(result) and "quotation mark" in result.err
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_that_is_given_twice_is_refused(run, table, tmp_path, ledger, budget, link):
+    other = tmp_path / "again.csv" if link else table
+    if link:
+        other.symlink_to(table)
+    result = run("fit", table, other, *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    assert is_one_line_error(result) and "is given twice" in result.err
+    assert charges(ledger) == 0

@@ -15,7 +15,7 @@ from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS
 from skdppca.exceptions import TableChangedError
 from skdppca.records import files as reader
-from skdppca.records.files import Files
+from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import ClippedGram, Count, Shifted
 
 from ..benchmarks import load
@@ -86,6 +86,11 @@ CASES = {
     "private scales": (parquet, TABLE, {"scale": "private"}),
     "missing": (parquet, pd.DataFrame(HOLED, columns=NAMES), {"missing": "mean"}),
     "missing in csv": (csv_files, pd.DataFrame(HOLED, columns=NAMES), {"missing": "mean"}),
+    "an empty column": (
+        parquet,
+        pd.DataFrame(HOLED, columns=NAMES).assign(**{NAMES[-1]: np.nan}),
+        {"missing": "mean", "scale": "private"},
+    ),
     "single precision": (parquet, TABLE.astype(np.float32), {}),
     "integers and truths": (parquet, TABLE.round().astype({"a": int, "b": "Int16", "c": bool}), {}),
     "no noise": (parquet, TABLE, {"epsilon": np.inf}),
@@ -214,13 +219,19 @@ def test_a_table_that_cannot_be_used_is_refused_before_the_charge(case, tmp_path
 
 
 @pytest.mark.parametrize(
-    "content", [f"a,b\n1,2\n3,{SECRET}\n", f"a,b\n1,2\n3,4,{SECRET}\n", f'a,b\n1,2\n3,"{SECRET}\n']
+    ("content", "says"),
+    [
+        (f"a,b\n1,2\n3,{SECRET}\n", "cannot be read"),
+        (f"a,b\n1,2\n3,4,{SECRET}\n", "cannot be read"),
+        (f'a,b\n1,2\n3,"{SECRET}\n', "quotation mark"),
+        (f'a,b\n1,2\n"3\n{SECRET}",4\n', "newlines_in_values=True"),
+    ],
 )
-def test_a_cell_that_does_not_fit_its_column_is_never_quoted(content, tmp_path):
+def test_a_cell_that_does_not_fit_its_column_is_never_quoted(content, says, tmp_path):
     (tmp_path / "t.csv").write_text(content)
     schema = pa.schema([("a", pa.float64()), ("b", pa.float64())])
     X = ds.dataset(tmp_path / "t.csv", format="csv", schema=schema)
-    with pytest.raises(ValueError, match="cannot be read") as caught:
+    with pytest.raises(ValueError, match=says) as caught:
         DPGauss().fit(X)
     assert SECRET not in str(caught.value)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
@@ -378,3 +389,37 @@ def test_a_fit_to_a_million_rows_stays_within_600_mb(case, tmp_path):
     bench_files = load("bench_files")
     bench_files.write(tmp_path / "X.parquet", 1_000_000)
     assert bench_files.run(tmp_path / "X.parquet", case)["peak"] < bench_files.TARGET_BYTES
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "union"])
+def test_a_file_that_is_there_twice_is_refused(kind, tmp_path):
+    path = tmp_path / f"t.{'csv' if kind == 'csv' else 'parquet'}"
+    (TABLE.to_csv if kind == "csv" else TABLE.to_parquet)(path, index=False)
+    if kind == "union":
+        twice = ds.dataset([ds.dataset(path), ds.dataset(path)])
+    else:
+        twice = ds.dataset([path, path], format=kind)
+    accountant = PrivacyAccountant(10.0, 1e-3)
+    with pytest.raises(ValueError, match="names a file twice"):
+        DPGauss(2, accountant=accountant).fit(twice)
+    assert accountant.receipts == ()
+
+
+def test_row_groups_of_one_file_are_no_file_twice(tmp_path):
+    TABLE.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=N // 2)
+    whole = next(ds.dataset(tmp_path / "t.parquet").get_fragments())
+    parts = [part for part in whole.split_by_row_group()]
+    X = ds.FileSystemDataset(parts, whole.physical_schema, whole.format, whole.filesystem)
+    assert len(X.files) == 2 and not Files(X, NAMES).names_twice()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_how_many_passes_are_told_does_not_depend_on_how_many_rows_there_are(
+    kept, tmp_path, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(reader, "KEPT_ENTRIES", 10**9 if kept else 1)
+    files = Files(parquet(tmp_path, TABLE), NAMES, None, told.append)
+    records = FileRecords(files, files.check(), None, None, False)
+    _ = records.largest_norm
+    assert told == [0, 1]
