@@ -26,6 +26,8 @@ INTERACTION = "interaction"
 
 MAX_QUOTED = 300
 
+IN_THE_LEDGER = "it has this release"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -113,7 +115,7 @@ def verify_report(
     if arrays is not None:
         findings += _findings(2, "arrays", "all have their hashes", _wrong_arrays(found, arrays))
     if ledger is not None:
-        findings += _findings(3, "ledger", "it has this release", _wrong_rows(found, ledger))
+        findings += _findings(3, "ledger", IN_THE_LEDGER, _wrong_rows(found, ledger))
     return findings
 
 

@@ -122,7 +122,9 @@ class Directory:
 
 
 @contextmanager
-def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Directory]:
+def claimed(
+    out: Path, results: Sequence[str], force: bool, forcing: str = "--force"
+) -> Iterator[Directory]:
     """Make the directory, lock it against other runs, and check that a release can be written.
 
     Parameters
@@ -131,7 +133,9 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
     results : sequence of str
         Names of the files to come, beside the manifest.
     force : bool
-        Whether files of these names may be replaced.
+        Whether files of these names may be replaced. Only an earlier release is, or a part of one.
+    forcing : str
+        How a user asks for that.
 
     Raises
     ------
@@ -156,7 +160,7 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
     if refused is not None:
         raise refused
     try:
-        _check_free(out, (MANIFEST, *results), force)
+        _check_free(out, (MANIFEST, *results), force, forcing)
         try:
             directory = Directory(out, results)
         except OSError as error:
@@ -176,17 +180,24 @@ def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Director
         lock.release()
 
 
-def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
+def _check_free(out: Path, results: Sequence[str], force: bool, forcing: str) -> None:
     for path in out.glob(f"{UNFINISHED}*"):
         with suppress(OSError):
             path.rmdir()  # what a run that was killed has left, if it is empty
     found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
-    if found and not force:
+    ours = MANIFEST in found or all(
+        name in results or name.startswith(UNFINISHED) for name in found
+    )
+    if found and not (force and ours):
         cut_short = [name for name in found if name.startswith(UNFINISHED)]
         hint = f"; {cut_short[0]}/ is from a run that was cut short" if cut_short else ""
         raise ValueError(
-            f"{out} is not empty{hint}; choose another directory, or replace earlier results in it "
-            "with --force (in Python: force=True)"
+            f"{out} is not empty{hint}; choose another directory, "
+            + (
+                f"or replace earlier results in it with {forcing}"
+                if ours
+                else "because it holds no earlier release that could be replaced"
+            )
         )
     for name in results:
         path = out / name

@@ -60,6 +60,8 @@ def wrong_signature(signed: Path, signature: Path, signer: Path) -> str | None:
 
 def _public_key(path: Path) -> str:
     """The one line of a public key, without its comment."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file; give an SSH public key")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeError:

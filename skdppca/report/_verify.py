@@ -6,8 +6,8 @@ import csv
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from .. import __version__
 from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.report import MAX_LENGTH, parse
-from ..privacy.verification import verify_report
+from ..privacy.verification import IN_THE_LEDGER, verify_report
 from ._directory import LOCK, MANIFEST, MANIFEST_SCHEMA
 from ._document import SCHEMA, check_schema, reports_of
 from ._facts import account, findings_of, guarantee
@@ -36,6 +36,12 @@ LEVELS = (1, 2, 3, 4)
 
 # Two machines may differ in the last digits of what they compute again.
 TOLERANCE = 1e-6
+
+INCOMPLETE = "not complete, for a level before differs."
+ODD = "is a link, a pipe or a folder, and no file that skdppca wrote: remove it"
+
+# How a signature begins, and what none is longer than.
+ARMOUR, MOST_SIGNED = b"-----BEGIN SSH SIGNATURE-----", 2**16
 
 # Differences of one level in the text.
 MOST_SHOWN = 8
@@ -88,7 +94,7 @@ class Verification:
         if level not in self.levels:
             return note
         if not agree:
-            return "something differs." if differs else "not complete, for a level before differs."
+            return "something differs." if differs else INCOMPLETE
         files = ", these files" if 2 in self.levels else ""
         said = {
             1: "this report agrees with itself.",
@@ -167,6 +173,9 @@ def verify(
         raise ValueError(f"head={head!r} is none; give its 64 digits (0-9, a-f), and no words")
     if signer is not None and not whole:
         raise ValueError(f"{path} is no directory, so it has no manifest that could be signed")
+    odd = [Finding(1, "files", False, f"{name} {ODD}") for name in _odd(path)] if whole else []
+    if odd:
+        return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
     if ledger is not None and not isinstance(ledger, BaseAccountant):
         ledger = PrivacyLedger(ledger)
     text = _text(path / REPORT if whole else path)
@@ -180,7 +189,7 @@ def verify(
     if whole:
         levels.append(2)
         findings += _second(path, document, reports, listed)
-        notes[2] = " ".join(_vouched(document, reports, listed))
+        notes[2] = " ".join(_vouched(document, reports, listed, ledger is not None))
     if ledger is not None:
         levels.append(3)
         if reports:
@@ -218,8 +227,20 @@ def _findings(level: int, what: str, agreeing: str, differences: Iterator[str]) 
 # Reading.
 
 
+def _odd(path: Path) -> list[str]:
+    """Names of a release that no plain file has: to read it may never end, or lead elsewhere."""
+    places = (path / name for name in (MANIFEST, LOCK, *FILES))
+    return [
+        place.name
+        for place in places
+        if place.is_symlink() or (place.exists() and not place.is_file())
+    ]
+
+
 def _text(path: Path) -> str:
     """The text of a report, or as much of it as tells that it is too long."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file; give a directory that `skdppca fit --out` wrote")
     try:
         with path.open("rb") as file:
             return file.read(MAX_LENGTH + 1).decode(errors="replace")
@@ -327,9 +348,12 @@ def _second(
     listed: Mapping[str, str] | None,
 ) -> Iterator[Finding]:
     subjects: list[Subject] = []
+    checks: list[Finding] = []
     for place, report in enumerate(reports):
         arrays = _arrays(path / arrays_file(place))
-        yield from (one for one in verify_report(report, arrays=arrays) if one.level == 2)
+        found = verify_report(report, arrays=arrays)
+        checks += found
+        yield from (one for one in found if one.level == 2)
         if arrays is not None:
             names = np.asarray(arrays.get("feature_names", ())).tolist()
             subjects.append(rebuilt(report, arrays, names))
@@ -339,10 +363,14 @@ def _second(
             2, "results", "they follow from the arrays", _wrong_results(document, subjects)
         )
     if reports:
+        yield from _failing(2, "checks", _wrong_checks(document, checks))
         yield from _findings(2, "page", "its words are the report's", _wrong_page(path, document))
-    yield from _findings(
-        2, "files", "all have their hashes", _wrong_files(path, listed, len(reports) or 1)
-    )
+    if reports:
+        expected = _names(document, reports)
+    else:  # as far as can be told without a report
+        there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
+        expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
+    yield from _findings(2, "files", "all have their hashes", _wrong_files(path, listed, expected))
 
 
 def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Finding]:
@@ -416,25 +444,57 @@ def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} does not say what {REPORT} says"
 
 
-def _wrong_files(path: Path, listed: Mapping[str, str] | None, count: int) -> Iterator[str]:
-    """Which files are missing, changed or of another release, by the manifest."""
+def _wrong_checks(document: Mapping[str, Any], found: Sequence[Finding]) -> Iterator[str]:
+    """Whether the checks that the report states are those that were made, and came out so."""
+    if not _is_ours(document) or not all(one.passed for one in found):
+        return  # other words, or what differs is said already
+    ledger = {"level": 3, "what": "ledger", "passed": True, "says": IN_THE_LEDGER}
+    stated = [check for check in document["checks"] if check != ledger]
+    if stated != [asdict(one) for one in found] or len(document["checks"]) > len(found) + MOST:
+        yield "the checks that it states are not those that follow from it"
+
+
+def _names(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> set[str]:
+    """All files of this release."""
+    tables = {
+        table_file(place)
+        for place, report in enumerate(reports)
+        if any(one.name == "components" for one in report.released)
+    }
+    pictures = {f"{picture['name']}.svg" for picture in document["pictures"]}
+    arrays = {arrays_file(place) for place in range(len(reports))}
+    return {*arrays, *tables, *pictures, REPORT, REGISTRY, PAGE}
+
+
+def _wrong_files(
+    path: Path, listed: Mapping[str, str] | None, expected: Collection[str]
+) -> Iterator[str]:
+    """Which files are missing, changed, or no part of the release, by report and manifest."""
     if listed is None:
         yield f"{MANIFEST} is missing, or not as skdppca writes it"
         return
-    needed = {*(arrays_file(place) for place in range(count)), REPORT, REGISTRY, PAGE}
-    for name in sorted({*needed, *listed}):
-        if not (path / name).is_file():
+    for name in sorted({*listed, *expected}):
+        if name not in expected:
+            yield f"{name} is listed in {MANIFEST}, and is no part of this release"
+        elif not (path / name).is_file():
             yield f"{name} is missing"
         elif name not in listed:
             yield f"{name} is not in {MANIFEST}"
         elif _sha256(path / name) != listed[name]:
             yield f"{name} was changed"
-    for name in sorted({*FILES} - {*needed, *listed, SIGNATURE}):
-        if (path / name).exists():
-            yield f"{name} is not in {MANIFEST}: it is of another release"
-    known = {*FILES, *needed, *listed, MANIFEST, LOCK}
+    known = {*listed, *expected, MANIFEST}
     for name in sorted(one.name for one in path.iterdir() if one.name not in known):
-        yield f"{name} is no part of the release: remove it before you publish this folder"
+        if not _is_harmless(path / name):
+            yield f"{name} is no part of the release: remove it before you publish this folder"
+
+
+def _is_harmless(path: Path) -> bool:
+    """Whether it is a signature, or the empty lock of a run that was killed."""
+    if path.name == LOCK:
+        return path.stat().st_size == 0
+    if path.name != SIGNATURE or path.stat().st_size > MOST_SIGNED:
+        return False
+    return path.read_bytes().startswith(ARMOUR)
 
 
 def _sha256(path: Path) -> str:
@@ -446,14 +506,15 @@ def _vouched(
     document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
+    has_ledger: bool,
 ) -> Iterator[str]:
     """What of the files nothing is compared with but the manifest's hashes."""
     if not reports or listed is None:
         return
     compared = {
         REPORT,
-        *(arrays_file(i) for i in range(MOST)),
-        *(table_file(i) for i in range(MOST)),
+        *(arrays_file(i) for i in range(len(reports))),
+        *(table_file(i) for i in range(len(reports))),
     }
     if _is_ours(document):
         compared |= {PAGE, REGISTRY}
@@ -462,6 +523,8 @@ def _vouched(
         yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
     alone = [name for name in listed if name not in compared]
     alone += ["the title", "the steps of a Pipeline", "what was declared"]
+    if document["ledger"] is not None and not has_ledger:
+        alone.append("the ledger's totals")
     if any(report.feature_names is None for report in reports):
         alone.append("the features' names")
     yield f"Only {MANIFEST} vouches for {', '.join(alone)}."

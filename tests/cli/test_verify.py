@@ -202,7 +202,9 @@ def test_a_forger_who_makes_all_hashes_right_is_found_by_the_ledger(run, out, pa
     result = run("verify", "out", "--ledger", "ledger")
     assert result.status == 1
     assert "schema:" in result.out or "\n  ledger: " in result.out
-    assert "release id" not in result.out and "files:" not in result.out
+    assert "release id" not in result.out
+    # a report of arrays without components has no table of them
+    assert ("files:" in result.out) == (path[-1] == "name")
 
 
 def test_what_a_forger_can_make_right_takes_a_ledger_to_find(run, out):
@@ -356,7 +358,7 @@ def test_a_manifest_that_leaves_a_file_out_is_named(run, out, name):
     (out / "MANIFEST.json").write_text(json.dumps(manifest))
     result = run("verify", "out")
     assert result.status == 1
-    assert "scree.svg is not in MANIFEST.json: it is of another release" in result.out
+    assert "files: scree.svg is not in MANIFEST.json\n" in result.out
     assert (f"  files: {name} is not in MANIFEST.json" in result.out) == (name != "MANIFEST.json")
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 from dataclasses import replace
 
@@ -202,6 +203,60 @@ def test_the_words_of_a_page_of_another_version_are_vouched_for_by_the_manifest_
     found = verify(out)
     assert failed(found) == [1] and named(found) == {"release id", "release row"}
     assert "report.html" in found.notes[2] and "not 0.0.9" in found.notes[2]
+
+
+@pytest.mark.parametrize("name", ["report.html", "components.npz", "MANIFEST.json", "scree.svg"])
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_what_is_no_plain_file_is_never_read(out, name, kind):
+    (out / name).rename(out.parent / name)
+    make = {"pipe": os.mkfifo, "link": lambda to: to.symlink_to(out.parent / name)}
+    make.get(kind, os.mkdir)(out / name)
+    found = verify(out)
+    assert failed(found) == [1] and f"{name} is a link, a pipe or a folder" in str(found)
+
+
+@pytest.mark.parametrize("name", ["report.json", "curator.pub"])
+def test_a_pipe_in_place_of_a_report_or_a_key_is_refused(out, name):
+    os.mkfifo(out.parent / name)
+    options = {"signer": out.parent / name} if name.endswith("pub") else {}
+    with pytest.raises(OSError, match="is no file"):
+        verify(out if options else out.parent / name, **options)
+
+
+LISTED = {"another release": "components2.csv", "data": "data.csv"}
+
+
+@pytest.mark.parametrize("name", LISTED.values(), ids=LISTED)
+def test_files_that_only_the_manifest_knows_are_found_at_level_2(out, name):
+    (out / name).write_text("1,2")
+    manifest = json.loads((out / "MANIFEST.json").read_text())
+    manifest["files"][name] = hashlib.sha256(b"1,2").hexdigest()
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    found = verify(out)
+    assert failed(found) == [2]
+    assert f"{name} is listed in MANIFEST.json, and is no part of this release" in str(found)
+
+
+@pytest.mark.parametrize("name", ["skdppca.lock", "MANIFEST.json.sig"])
+def test_data_under_a_name_of_ours_are_found_at_level_2(out, name):
+    (out / name).write_text("1,2")
+    found = verify(out)
+    assert failed(found) == [2] and f"{name} is no part of the release" in str(found)
+    (out / name).unlink()
+    (out / "skdppca.lock").touch()  # what a run that was killed leaves
+    assert verify(out).passed
+
+
+@pytest.mark.parametrize("checks", [[], "praised"])
+def test_other_checks_than_those_that_were_made_are_found_at_level_2(out, checks):
+    document = document_of(out)
+    praise = {"level": 1, "what": "ethics", "passed": True, "says": "the board approves"}
+    forged = [*document["checks"], praise] if checks else []
+    assert len(document["checks"]) == 10
+    change(out, ("checks",), forged)
+    forge(out)
+    found = verify(out, ledger=out.parent / "ledger")
+    assert failed(found) == [2] and named(found) == {"checks"}
 
 
 @pytest.mark.parametrize("name", ["scores.csv", ".hidden", "more/page.html"])

@@ -289,6 +289,7 @@ def test_pictures_do_not_depend_on_the_users_settings(made):
 
 
 def test_a_directory_in_use_is_refused_without_force(made, tmp_path):
+    made.report.write(tmp_path)
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(ValueError, match="force=True"):
         made.report.write(tmp_path)
