@@ -97,7 +97,7 @@ class Trials:
             import pandas
         except ImportError as error:
             raise ImportError(
-                "to_frame needs pandas, which is not installed; pip install 'skdppca[cli]', or "
+                "to_frame needs pandas, which is not installed; pip install pandas, or "
                 "take the columns, as trials.value"
             ) from error
         return pandas.DataFrame(asdict(self))

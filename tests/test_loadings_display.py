@@ -35,7 +35,7 @@ def test_the_largest_features_are_drawn_under_their_names(pca):
     largest = np.argsort(-sizes)[:5]
     assert display.feature_names == [str(name) for name in TABLE.columns[largest]]
     np.testing.assert_allclose(np.abs(display.loadings), np.abs(pca.components_[:, largest]))
-    assert "25 more features" in display.ax_.get_xlabel()
+    assert "25 more features, with smaller entries" in display.ax_.get_xlabel()
 
 
 def test_without_names_features_are_numbered():

@@ -1,6 +1,7 @@
 """What a projection map refuses costs nothing, and the error tells nothing of the rows."""
 
 import math
+import re
 import traceback
 import warnings
 
@@ -10,6 +11,8 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import SeededNoiseWarning
@@ -146,8 +149,20 @@ def test_bad_parameters_are_named_with_a_remedy(more, message):
 
 
 def test_axes_of_another_package_are_refused():
-    with pytest.raises(TypeError, match=r"pca is a PCA.*fit DPGauss"):
+    with pytest.raises(TypeError, match=r"pca is a PCA.*pca = PrivatePCA\(n_components=2\)"):
         projection_map(PCA(2).fit(X), X, **COST)
+
+
+@pytest.mark.parametrize(
+    "steps", [[Normalizer()], [], [Normalizer(), FunctionTransformer()]], ids=len
+)
+def test_of_a_pipeline_the_error_names_the_step_and_its_rows(steps):
+    pipeline = make_pipeline(*steps, DPGauss(2, **COST)).fit(X)
+    with pytest.raises(TypeError, match="pca is a Pipeline") as refusal:
+        projection_map(pipeline, X, **COST)
+    (call,) = re.findall(r"projection_map\(.*\.\.\.\)", str(refusal.value))
+    found = eval(call.replace("...", "**COST"), globals() | locals())
+    assert found.privacy_.details["axes"] == "DPGauss"
 
 
 def test_axes_that_were_never_fitted_are_refused():

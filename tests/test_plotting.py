@@ -264,8 +264,14 @@ def test_a_map_of_classes_has_a_panel_each_on_one_scale(n_classes):
     found = mapped(y=TARGETS, classes=range(n_classes))
     display = draw(found)
     panels = [ax for ax in display.axes_.ravel() if ax is not None]
-    assert [ax.get_title() for ax in panels] == [str(i) for i in range(n_classes)]
+    assert len(panels) == n_classes
     assert len({mesh.get_clim() for mesh in display.meshes_}) == 1
+
+
+@pytest.mark.parametrize("classes", [[0, 1], ["benign", "malignant"]])
+def test_a_panel_is_named_after_its_class(classes):
+    titles = [ax.get_title() for ax in draw(mapped(y=TARGETS, classes=classes)).axes_.ravel()]
+    assert titles == [f"class {name}" for name in classes]
 
 
 def test_classes_may_have_scales_of_their_own():

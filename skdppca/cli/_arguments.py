@@ -13,6 +13,7 @@ __all__ = [
     "components",
     "delimiter",
     "delta",
+    "dropped",
     "epsilon",
     "method",
     "names",
@@ -134,9 +135,17 @@ def method(text: str) -> str:
     return classes.get(text.lower(), text)
 
 
+def dropped(text: str) -> list[str]:
+    """Names with commas between them; one that has a comma itself is in double quotes.
+
+    An empty one is that of a column without a name.
+    """
+    return next(csv.reader([text], skipinitialspace=True), []) or [""]
+
+
 def names(text: str) -> list[str]:
-    """Names with commas between them; one that has a comma itself is in double quotes."""
-    found = next(csv.reader([text], skipinitialspace=True), [])
+    """Names as `dropped` reads them, none of them empty."""
+    found = dropped(text)
     if not all(found):
         raise ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
     return found

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
+from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 from ..exceptions import BudgetExceeded, LedgerError, TableChangedError
-from ..privacy import PrivacyEvent, PrivacyLedger, Receipt, epsilon_of_event
+from ..privacy import (
+    GaussianEvent,
+    PrivacyEvent,
+    PrivacyLedger,
+    PrivacyReport,
+    Receipt,
+    epsilon_of_event,
+)
 from ..report._directory import Directory
 from ..report._rounding import down, up
 from ._ended import Ended, status_of
+from ._text import SHOWN
 
-__all__ = ["Charged", "over_budget", "told"]
+__all__ = [
+    "Charged",
+    "check_counts",
+    "check_there",
+    "command",
+    "exact_mu",
+    "over_budget",
+    "told",
+]
+
+# Digits of a mu that is to be charged elsewhere.
+DIGITS = 5
 
 T = TypeVar("T")
 
@@ -34,6 +57,57 @@ class Charged(PrivacyLedger):
             self.begun = False  # refused; an interrupt is no refusal, and may come after the commit
             raise
         raise over_budget(self, event, "ask for at most --epsilon {epsilon} --delta {delta}")
+
+
+def check_there(path: Path) -> None:
+    """Refuse a ledger that does not exist: it is made on purpose, and once."""
+    if not os.path.isfile(path):
+        raise LedgerError(
+            f"{path}: there is no such file; check the path. If the ledger was moved or deleted, "
+            "put the ledger itself back (an older copy would not know the latest charges); a new "
+            f"budget is made once, by skdppca ledger create {quote(str(path))}"
+        )
+
+
+def check_counts(ledger: PrivacyLedger, adjacency: str, unit: str) -> None:
+    """Refuse a ledger whose charges are for other neighbours or another unit than a fit."""
+    path, protected = ledger.path, quote(ledger.unit)
+    if ledger.adjacency != adjacency:
+        refused = f"is for --adjacency {ledger.adjacency}, and this fit for {adjacency}"
+        remedy = f"pass --adjacency {ledger.adjacency}"
+    elif ledger.unit == unit:
+        return
+    elif ledger.unit == "row":
+        refused = f"protects every row alone, and this fit all rows of every {unit}"
+        remedy = f"charge a ledger that was made with --unit {quote(unit)}"
+    elif unit == "row":
+        refused = f"protects all rows of every {ledger.unit}, and this fit every row alone"
+        remedy = (
+            f"pass --groups {protected} (if the column has another name: --groups COLUMN --unit "
+            f"{protected})"
+        )
+    else:
+        refused = f"protects all rows of every {ledger.unit}, and this fit those of every {unit}"
+        remedy = f"pass --unit {protected} if every {unit} is one {ledger.unit}"
+    raise ValueError(
+        f"{path} {refused}: such costs do not add up, and nothing was charged; {remedy}"
+    )
+
+
+def command(report: PrivacyReport) -> str:
+    """The command that charges a fit to a ledger afterwards."""
+    event, cost = report.event, f"--epsilon {report.epsilon!r} --delta {report.delta!r}"
+    if isinstance(event, GaussianEvent) and not event.failure:
+        cost = f"--mu {exact_mu(event.mu, DIGITS)}"
+    other = "" if report.adjacency == "add-remove" else f" --adjacency {report.adjacency}"
+    label = quote(f"{report.method}, release {report.release_id[:SHOWN]}")
+    return f"skdppca ledger charge FILE --label {label} {cost}{other}"
+
+
+def exact_mu(mu: float, digits: int) -> str:
+    """A mu with so many digits, rounded up from all of its own: it may be charged as it stands."""
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(mu)
+    return f"{float(rounded)!r}"
 
 
 def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> BudgetExceeded:

@@ -10,26 +10,27 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from .._config import VARIABLE, get_config
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
-from ..privacy import PrivacyReport
+from ..privacy import PrivacyReport, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
 from ..report import Context, ReleaseReport, verify
 from ..report._directory import LOCK, MANIFEST, Directory, claimed
 from ..report._files import FILES, REPORT
 from ..report._release import check_libraries
-from ..report._rounding import up
-from ._charge import Charged, told
+from ..report._rounding import down, up
+from ._charge import Charged, check_counts, check_there, command, told
 from ._csv import Form
 from ._memory import check_memory
 from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
 from ._rehearsal import rehearse
 from ._report import advice, lost
-from ._text import SHOWN, has_controls
+from ._text import SHOWN, has_controls, printable
 from ._write import write
 
 __all__ = ["METHODS", "demo", "fit"]
@@ -59,9 +60,11 @@ def fit(options: argparse.Namespace) -> None:
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
             "leave --ledger out for components that are not private"
         )
+    _check_accounted(options)
     files = files_of(options.data)
     if options.ledger is not None:
         check_regular(options.ledger)
+        check_there(options.ledger)
     _spare(options.out, *files, options.ledger)
     for folder in options.data:
         if folder.is_dir() and options.out.resolve().is_relative_to(folder.resolve()):
@@ -84,6 +87,8 @@ def _release(
     step: Callable[..., None],
 ) -> str:
     """Read, try all that could fail later, charge and fit, write, and say what was done."""
+    if ledger is not None:
+        check_counts(ledger, options.adjacency, unit)
     pca = METHODS[options.method](
         options.components,
         epsilon=options.epsilon,
@@ -104,6 +109,7 @@ def _release(
         options.missing == "mean",
         options.columns,
         options.drop,
+        alone=options.unit is not None,
     )
     step("trying with made-up data")
     _check_method(options, rows)
@@ -121,8 +127,14 @@ def _release(
     step("writing")
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
-    lines = [str(pca.privacy_), _summary(pca), *lost(pca.privacy_), *_units(pca, names)]
+    lines = [_report(pca.privacy_, options), _summary(pca)]
+    lines += [*lost(pca.privacy_), *_units(pca, names)]
     lines += [_where(options.out, written, report.no_pictures), advice(report.dict())]
+    if options.title is None and options.context is None:
+        lines.append(
+            "No --title and no --context: the page says 'Not stated', and neither can be added now."
+        )
+    lines += _uncounted(pca.privacy_) if ledger is None else _left(ledger, options)
     return "\n".join([*lines, *_head(pca.privacy_, options)])
 
 
@@ -193,8 +205,18 @@ def context_of(path: Path | None) -> Context | None:
     raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
 
 
+def _check_accounted(options: argparse.Namespace) -> None:
+    """Refuse a private fit without a ledger, if the environment says so."""
+    private = math.isfinite(options.epsilon)
+    if options.ledger is None and private and get_config()["require_accountant"]:
+        raise ValueError(
+            f"no --ledger was given, and {VARIABLE} is set in the environment: every private fit "
+            "must be charged to a ledger; pass --ledger FILE"
+        )
+
+
 def _unit(groups: str | None, name: str | None) -> str:
-    if name is not None and groups is None:
+    if name not in (None, "row") and groups is None:
         raise ValueError(f"--unit {name} needs --groups COLUMN, which says whose row it is")
     unit = name or groups or "row"
     if groups is not None and unit == "row":
@@ -257,7 +279,7 @@ def _check_pure(options: argparse.Namespace) -> None:
 
 def _size(names: list[str], count: Any) -> int:
     """About how many bytes the numbers and names of a release take in all files."""
-    count = count if isinstance(count, int) else 1
+    count = count if isinstance(count, int) else len(names)  # as many as may be found
     return len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
@@ -289,6 +311,37 @@ def _count(pca: BasePrivatePCA) -> str:
     if not scales:
         return f"{pca.n_samples_:.0f}"
     return f"about {pca.n_samples_:.0f}, give or take {up(WITHIN * max(scales), 2)} (95 %)"
+
+
+def _report(report: PrivacyReport, options: argparse.Namespace) -> str:
+    """The report in words; in a shell, an accountant is a ledger."""
+    if report.receipt is None:
+        return str(report)
+    account = f"accountant {report.receipt.accountant[:SHOWN]}"
+    return str(report).replace(account, f"the ledger {printable(str(options.ledger))}")
+
+
+def _left(ledger: Charged, options: argparse.Namespace) -> list[str]:
+    """What a fit has cost, if its delta is another than the ledger's, and what is left."""
+    lines, delta = [], f"the ledger's delta {ledger.delta:g}"
+    if ledger.paid is not None and options.delta != ledger.delta:
+        cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
+        lines.append(f"This fit costs epsilon {cost} at {delta}.")
+    try:
+        left = down(ledger.statement().remaining.epsilon, 4)
+    except ImportError:  # an account of unlike charges needs a library
+        return lines
+    return [*lines, f"Epsilon {left} of {ledger.epsilon:g} is left, at {delta}."]
+
+
+def _uncounted(report: PrivacyReport) -> list[str]:
+    """How to charge a fit that no ledger knows of."""
+    if not report.private:
+        return []
+    return [
+        "No ledger counts this fit. To count it, charge it to the ledger of the same people:\n"
+        f"  {command(report)}"
+    ]
 
 
 def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:

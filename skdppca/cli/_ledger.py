@@ -8,16 +8,30 @@ from collections.abc import Callable
 
 from ..exceptions import BudgetExceeded
 from ..planner.text import aligned
-from ..privacy import Entry, ExternalReceipt, PrivacyLedger, Statement, epsilon_of_event
+from ..privacy import (
+    ApproximateEvent,
+    Entry,
+    ExternalReceipt,
+    PrivacyLedger,
+    PureEvent,
+    Statement,
+    epsilon_of_event,
+)
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify as verify_release
-from ._charge import over_budget
+from ..report._rounding import down
+from ._charge import check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
 from ._text import SHOWN, printable
 
 __all__ = ["charge", "create", "show", "verify"]
 
 TINY = 1e-9
+
+# A charge whose delta leaves less than this share of what its epsilon leaves is refused.
+LEAST_LEFT = 0.01
+
+MU_DIGITS = 9
 
 
 def create(options: argparse.Namespace) -> None:
@@ -35,14 +49,22 @@ def create(options: argparse.Namespace) -> None:
         unit=options.unit,
     )
     print(_head(options, ledger.statement()))
+    if options.unit == "row":
+        print(
+            "It protects every row alone. If a person can have several rows, delete it before any "
+            "charge, and create it with --unit COLUMN, the column that says whose row it is."
+        )
 
 
 def charge(options: argparse.Namespace) -> None:
     """Charge what another tool releases; print the receipt and what is left."""
     _check_stated(options)
     event = stated_event(options.epsilon, options.delta, options.mu)
+    check_there(options.file)
     ledger, receipt = PrivacyLedger(options.file), None
     _check_can_be_added_up(ledger, event)
+    if options.adjacency == ledger.adjacency:
+        _check_leaves_delta(ledger, event, options.force)
     try:
         receipt = ledger.charge_external(
             options.label,
@@ -80,9 +102,34 @@ def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
         raise ImportError(f"nothing was charged: {missing}")
 
 
+def _check_leaves_delta(ledger: PrivacyLedger, event: PrivacyEvent, force: bool) -> None:
+    """Refuse a charge that takes the ledger's delta, and with it the epsilon that is left."""
+    if not isinstance(event, ApproximateEvent):
+        return
+    chain = ledger.statement().chain
+    pure = PureEvent(event.epsilon)
+    left, otherwise = (
+        Statement(chain.charged(one, "planned", False, ExternalReceipt)).remaining.epsilon
+        for one in (event, pure)
+    )
+    fits = chain.charged(event, "planned", False, ExternalReceipt).total.fits(
+        ledger.epsilon, ledger.delta
+    )
+    if left >= LEAST_LEFT * otherwise or (fits and force):
+        return
+    how = "a smaller --delta, or by --mu" if ledger.delta else "--delta 0"
+    raise BudgetExceeded(
+        f"--delta {event.delta:g} uses up the delta {ledger.delta:g} of {ledger.path}: epsilon "
+        f"{down(left, 4)} would be left, and {down(otherwise, 4)} after the same charge at delta "
+        f"0. Nothing was charged; state the release's guarantee at {how}"
+        + ("; or pass --force, to charge it all the same" if fits else "")
+    )
+
+
 def show(options: argparse.Namespace) -> None:
     """Print the charges, what they released and add up to, and what is left."""
     draw = None if options.plot is None else _drawing(options)
+    check_there(options.file)
     statement = PrivacyLedger(options.file).statement()
     print(_head(options, statement))
     rows = [_row(entry, statement.budget.delta) for entry in statement.entries]
@@ -99,6 +146,7 @@ def show(options: argparse.Namespace) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Check the chain, and the given reports with it; return the exit status."""
+    check_there(options.file)
     ledger = PrivacyLedger(options.file)
     ledger.verify()
     chain = ledger.statement().chain
@@ -153,7 +201,7 @@ def _head(options: argparse.Namespace, statement: Statement) -> str:
 def _totals(statement: Statement) -> str:
     spent, remaining = statement.spent, statement.remaining
     text = (
-        f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}\n"
+        f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}{_mu(statement)}\n"
         f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
     )
     if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + TINY):
@@ -162,6 +210,13 @@ def _totals(statement: Statement) -> str:
             "(mu^2), and not epsilon by epsilon."
         )
     return text
+
+
+def _mu(statement: Statement) -> str:
+    """The mu of all charges, if all of them are Gaussian: then it says everything."""
+    total = statement.chain.total
+    gaussian = total.squares and not (total.failing or total.steps or total.selections)
+    return f" (all charges together: mu {exact_mu(total.mu, MU_DIGITS)})" if gaussian else ""
 
 
 def _row(entry: Entry, delta: float) -> tuple[str, ...]:

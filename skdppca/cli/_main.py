@@ -182,7 +182,11 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         "--columns", type=take.names, metavar="A,B", help="the features (default: all columns)"
     )
     chosen.add_argument(
-        "--drop", type=take.names, default=[], metavar="A,B", help="columns that are no features"
+        "--drop",
+        type=take.dropped,
+        default=[],
+        metavar="A,B",
+        help="columns that are no features ('': the one without a name)",
     )
     command.add_argument(
         "--method",
@@ -224,7 +228,11 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="whose row it is, as text: protects all rows of one; the table is sorted by it",
     )
-    command.add_argument("--unit", metavar="NAME", help="what a group is (default: COLUMN)")
+    command.add_argument(
+        "--unit",
+        metavar="NAME",
+        help="what a group is (default: COLUMN); without --groups, row: every record has one row",
+    )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
     command.add_argument(
         "--header",
@@ -244,12 +252,17 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         default=".",
         help="what stands before decimals in a .csv (default: a point)",
     )
-    command.add_argument("--title", metavar="TEXT", help="public title of the report")
+    command.add_argument(
+        "--title",
+        metavar="TEXT",
+        help="public title of the report; it cannot be added after the fit",
+    )
     command.add_argument(
         "--context",
         type=Path,
         metavar="FILE",
-        help="what you declare about the release: YAML or JSON, as skdppca.report.Context takes it",
+        help="what you declare about the release, which cannot be added after the fit: YAML or "
+        "JSON, as skdppca.report.Context takes it",
     )
     _add_output(command)
     command.set_defaults(run=fit)
@@ -277,6 +290,13 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--epsilon", type=take.epsilon, default=1.0)
     command.add_argument("--delta", type=take.delta, default=1e-6)
+    command.add_argument(
+        "--releases",
+        type=take.at_least(1, "releases"),
+        default=1,
+        metavar="N",
+        help="fits of equal cost that share epsilon; the plan is for one of them (default: 1)",
+    )
     command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
     command.add_argument(
         "--groups",
@@ -341,7 +361,7 @@ def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -
         required=default is None,
         help="where the results go" + (f" (default: {default})" if default else ""),
     )
-    command.add_argument("--force", action="store_true", help="replace earlier results in DIR")
+    command.add_argument("--force", action="store_true", help="replace an earlier release in DIR")
     command.add_argument(
         "--no-pictures", dest="pictures", action="store_false", help="draw nothing"
     )
@@ -355,7 +375,9 @@ def _add_ledger(command: argparse.ArgumentParser) -> None:
     creation.add_argument("--epsilon", type=take.epsilon, required=True)
     creation.add_argument("--delta", type=take.delta, required=True)
     creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
-    creation.add_argument("--unit", default="row", help="what is protected (default: row)")
+    creation.add_argument(
+        "--unit", default="row", help="what is protected: a column of labels (default: row)"
+    )
     creation.set_defaults(run=create)
     external = actions.add_parser("charge", help="charge what another tool releases")
     external.add_argument("--label", required=True, help="public text: the tool and its release")
@@ -369,6 +391,9 @@ def _add_ledger(command: argparse.ArgumentParser) -> None:
         choices=ADJACENCIES,
         default="add-remove",
         help="what the release's guarantee is stated for (default: add-remove)",
+    )
+    external.add_argument(
+        "--force", action="store_true", help="charge it even if its delta takes all that is left"
     )
     external.set_defaults(run=charge)
     listing = actions.add_parser("show", help="list charges, and what is left")

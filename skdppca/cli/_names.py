@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,17 @@ from .._text import listed, names_a_label
 from ._text import has_controls
 from ._unusable import Unusable
 
-__all__ = ["check_labels", "check_names", "features_of", "is_name", "numbered"]
+__all__ = [
+    "check_alone",
+    "check_labels",
+    "check_names",
+    "features_of",
+    "is_name",
+    "numbered",
+]
+
+# Labels that number the rows, and do not say whose they are.
+NUMBERS_ROWS = re.compile(r"unnamed|row", re.IGNORECASE)
 
 
 def features_of(
@@ -27,7 +38,8 @@ def features_of(
         for name in asked:
             if name not in names:
                 raise Unusable(
-                    f"{option} {name}: {path.name} has no such column; it has {listed(names)}"
+                    f"{option} {quote(name)}: {path.name} has no such column; it has "
+                    f"{listed(names)}"
                 )
     features = [
         name for name in (columns or names) if name != groups and (columns or name not in drop)
@@ -64,6 +76,22 @@ def check_labels(path: Path, names: list[str]) -> None:
             f"{path.name}: by its name {name!r} is a label and no feature; if it says whose row "
             f"it is, pass --groups {quote(name)}; else pass --drop {quote(name)}, or give it "
             "another name"
+        )
+
+
+def check_alone(path: Path, names: list[str], features: list[str]) -> None:
+    """Refuse rows that are protected one by one, if a column may say whose row it is."""
+    labels = [
+        name
+        for name in names
+        if name not in features and names_a_label(name) and not NUMBERS_ROWS.match(name)
+    ]
+    if labels:
+        name = labels[0]
+        raise Unusable(
+            f"{path.name}: without --groups every row is protected alone, and by its name {name!r} "
+            f"may say whose row it is; pass --groups {quote(name)}, or --unit row if every record "
+            "has one row only"
         )
 
 

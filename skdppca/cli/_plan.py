@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
+from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 
 from ..decomposition import METHODS
@@ -11,6 +13,7 @@ from ..planner import Plan, plan
 from ..planner.text import aligned, percent
 from ..plotting import PlanDisplay
 from ..plotting._common import figure
+from ..privacy import epsilon_of, mu_of
 from ._pictures import check_picture, save, settings
 from ._progress import moving
 
@@ -32,13 +35,14 @@ def plan_fits(options: argparse.Namespace) -> None:
             f"-k {options.components} is more than --d {options.d}; choose at most {options.d}"
         )
     methods = None if options.method is None else [PLANNED[name] for name in options.method]
+    epsilon = options.epsilon if options.releases == 1 else _each(options)
     with moving() as tell:
         tell("simulating", 0.0)
         found = plan(
             options.n,
             options.d,
             options.components,
-            options.epsilon,
+            epsilon,
             options.delta,
             adjacency=options.adjacency,
             group_size=options.groups,
@@ -53,12 +57,25 @@ def plan_fits(options: argparse.Namespace) -> None:
             progress=lambda method, share: tell(f"simulating {method}", share),
         )
         plans = _along(found, options, tell)
+    if options.releases > 1:
+        print(
+            f"Epsilon {options.epsilon:g} at delta {options.delta:g} covers {options.releases} "
+            f"fits of --epsilon {epsilon:g} --delta {options.delta:g} each. The plan is for one of "
+            "them.\n"
+        )
     print(found)
     if options.over is not None:
         print(f"\n{_table(plans, options.over)}")
     if options.plot is not None:
         _draw(found, AXES[options.over or "epsilon"], plans, options.plot)
         print(f"\nWritten: {options.plot}")
+
+
+def _each(options: argparse.Namespace) -> float:
+    """Epsilon of each of several fits of equal cost, rounded down."""
+    epsilon, delta, n = options.epsilon, options.delta, options.releases
+    part = epsilon_of(mu_of(epsilon, delta) / math.sqrt(n), delta) if delta else epsilon / n
+    return float(Context(prec=4, rounding=ROUND_FLOOR).create_decimal_from_float(part))
 
 
 def _spectrum(text: str) -> str | list[float]:

@@ -51,8 +51,9 @@ def lost(report: PrivacyReport) -> list[str]:
         which = f"Components {first} to {last}"
     else:
         which = f"Component{'s' * (last > first)} {', '.join(map(str, numbers))}"
-    fewer = f"-k {first - 1}, " if first > 1 else ""
+    unscaled = report.parameters.get("scale") is None
+    scales = "--scale private (if the columns have different units), " * unscaled
     return [
         f"{which} of {len(alignments)}: lost in the noise, so do not interpret them. To see more, "
-        f"fit again with {fewer}a larger --epsilon or more records; that is charged separately."
+        f"fit again with {scales}a larger --epsilon or more records; that is charged separately."
     ]

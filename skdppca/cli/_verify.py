@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..report import verify
 from ..report._verify import check_directory
+from ._charge import check_there
 
 __all__ = ["verify_release"]
 
@@ -18,6 +19,8 @@ def verify_release(options: argparse.Namespace) -> int:
     if options.head is not None:
         options.head = options.head.strip().lower()
         _check_head(options.head, options.ledger)
+    if options.ledger is not None:
+        check_there(options.ledger)
     found = verify(
         options.directory, ledger=options.ledger, head=options.head, signer=options.signer
     )

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import validate_parameter_constraints
@@ -41,10 +42,26 @@ def check_pca(pca: Any) -> None:
     """Refuse a PCA that is not fitted, or not of this package: its axes need not be private."""
     if not isinstance(pca, BasePrivatePCA):
         raise TypeError(
-            f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its axes "
-            "would tell of the rows; fit DPGauss, for example"
+            _of_pipeline(pca)
+            or f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its "
+            "axes would tell of the rows. Fit one first, for example "
+            "pca = PrivatePCA(n_components=2).fit(X)"
         )
     check_is_fitted(pca)
+
+
+def _of_pipeline(pca: Any) -> str:
+    """What to write in place of a Pipeline with a private PCA; nothing for anything else."""
+    steps = [step for _, step in pca.steps] if isinstance(pca, Pipeline) else []
+    places = [i for i, step in enumerate(steps) if isinstance(step, BasePrivatePCA)]
+    if not places:
+        return ""
+    (place, *_) = places
+    rows = f"pipeline[:{place}].transform(X)" if place else "X"
+    return (
+        "pca is a Pipeline, and a map takes the fitted PCA alone. Give that step and the rows that "
+        f"reach it: projection_map(pipeline[{place}], {rows}, ...)"
+    )
 
 
 def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -> None:

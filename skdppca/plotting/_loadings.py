@@ -58,6 +58,8 @@ class LoadingsDisplay:
     r"""Entries of the components, by feature, with brackets on what noise alone can explain.
 
     Use `from_estimator`. It reads released numbers only, so the picture is as private as the fit.
+    It draws the 20 features with the largest absolute entries, the largest first. Give
+    ``max_features=None`` for all features, and ``sort=None`` for the order of the columns.
 
     Parameters
     ----------
@@ -173,7 +175,8 @@ class LoadingsDisplay:
         components : int or sequence of int, optional
             The first so many, or which ones, counted from 0. By default the first 10.
         max_features : int or None, default=20
-            The features with the largest absolute entries are drawn; None for all.
+            How many features are drawn: those with the largest absolute entries in the drawn
+            components. None for all.
         feature_names : sequence of str, optional
             By default the names of the columns that were fitted, or x0, x1 and so on.
         scaling : {"direction", "correlation"}, default="direction"
@@ -181,8 +184,8 @@ class LoadingsDisplay:
             - "correlation": of every feature with the component, under the model of
               `get_covariance`.
         sort : {"largest", "component"} or None, default="largest"
-            - "largest": by largest absolute entry;
-            - "component": by the component that has it, then by its size;
+            - "largest": by the largest absolute entry in the drawn components, the largest first;
+            - "component": by the component that has this entry, then by its size;
             - None: as the columns were fitted.
         align_with : fitted private PCA or ndarray of shape (n_components, n_features), optional
             Signs are chosen to agree with it. By default the largest entry of each component is
@@ -320,7 +323,8 @@ class LoadingsDisplay:
         """Label the horizontal axis; below it, what is not drawn and what the brackets are."""
         lines, noisy = [text], self.noise_sd is not None and bool(np.any(self.noise_sd))
         if self.n_left_out:
-            lines.append(f"{self.n_left_out} more feature" + "s" * (self.n_left_out > 1))
+            features = "feature" + "s" * (self.n_left_out > 1)
+            lines.append(f"{self.n_left_out} more {features}, with smaller entries")
         if self.noise_sd is None:
             lines.append("noise of single entries not known")
         elif bars and noisy:

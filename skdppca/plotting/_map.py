@@ -211,7 +211,7 @@ class ProjectionMapDisplay:
             if drawn.bounding is not None:
                 panel.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= n)
             if self.classes is not None:
-                panel.set_title(as_written(self.classes[i]), fontsize="medium")
+                panel.set_title(as_written(f"class {self.classes[i]}"), fontsize="medium")
         self.colorbar_: Colorbar | list[Colorbar] | None = None
         if colorbar and shared_scale:
             self.colorbar_ = self._bar(self.meshes_[0], drawn.used)

@@ -8,6 +8,7 @@ import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from decimal import ROUND_FLOOR, Context
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -15,7 +16,7 @@ from .._text import printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
 from .composition import Composition
-from .events import NonPrivateEvent, PrivacyEvent, add_event, stated_event
+from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, add_event, stated_event
 from .export import to_dp_event
 from .pricing import compose, epsilon_of_event
 from .statement import PrivacyCost, Statement
@@ -413,12 +414,13 @@ class BaseAccountant(ABC):
         now = Statement(chain)
         spent, room = now.spent, now.remaining.epsilon
         charges = len(chain.receipts)
-        remedy = f"ask for at most epsilon={room!r}, or" if room else "nothing is left;"
+        most = f"epsilon={_rounded_down(room)} at delta={self.delta!r}"
+        remedy = f"ask for at most {most}, or" if room else "nothing is left;"
         return (
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
             f"in {charges} charge{'' if charges == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
-            f"at delta={self.delta:g} ({event!r})\n"
+            f"at delta={self.delta:g} ({_in_short(event)})\n"
             f"budget: epsilon={self.epsilon:g}, delta={self.delta:g}\n"
             f"remedy: {remedy} agree on a larger budget"
         )
@@ -521,6 +523,20 @@ def _live_or_sealed(terms: Terms) -> PrivacyAccountant:
         accountant = PrivacyAccountant.__new__(PrivacyAccountant)
         accountant._settle(terms, home=None)
     return accountant
+
+
+def _rounded_down(epsilon: float) -> str:
+    """Four digits that are still granted: the last bit of what is left would be one too many."""
+    floor = Context(prec=4, rounding=ROUND_FLOOR).create_decimal_from_float(epsilon)
+    return f"{float(floor):g}"
+
+
+def _in_short(event: PrivacyEvent) -> str:
+    """What an event costs, in few digits."""
+    if isinstance(event, ComposedEvent):
+        return f"{len(event.events)} releases together"
+    costs = {name: value for name, value in event.to_dict().items() if name != "type"}
+    return ", ".join(f"{name} {value:.3g}" for name, value in costs.items() if value) or "no cost"
 
 
 def _other_neighbours(ours: str, theirs: str) -> str:

@@ -413,7 +413,10 @@ class Chain:
                 charged, this = row.accountant[:12], self.terms.accountant[:12]
                 return f"the {name} is of another account: {charged}, and this one is {this}"
             if row.row > len(self.rows):
-                return f"row {row.row} of the {name} is missing: rows were removed"
+                return (
+                    f"row {row.row} of the {name} is missing: rows were removed, or this is an "
+                    "older copy, which must not be charged"
+                )
             if row != self.rows[row.row - 1]:
                 return f"row {row.row} differs from the {name}"
         return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._text import printable
+from .._text import listed, printable
 from .chain import Receipt, ReleaseRow, canonical
 from .events import NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
@@ -334,7 +334,7 @@ class PrivacyReport:
         lines += [f"  {remark}" for remark in self.remarks()]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
-            lines.append(f"  {name:<28}{share:>7.1%} of the budget  ({asked})")
+            lines.append(f"  {name:<28}{share:>7.1%} of this fit's budget  ({asked})")
         if any(spending.part for spending in self.spendings):
             lines.append("  records were split: each is in one part only, and pays for that alone")
         alignments = self.details.get("alignments", ())
@@ -374,6 +374,12 @@ class PrivacyReport:
                 f"missing entries were filled with the mean, and corrected for as if they were "
                 f"missing at random; about {present:.0%} of the entries are there"
             )
+            names = self.feature_names or [f"X[:, {j}]" for j in range(len(details["present"]))]
+            pairs = zip(names, details["present"], strict=False)
+            if empty := [name for name, share in pairs if share == 0]:
+                remarks.append(
+                    f"columns with hardly any values, whose loadings are set to 0: {listed(empty)}"
+                )
         elif self.parameters.get("missing") == "mean" and self.spendings:
             remarks.append(
                 "missing entries were filled with the public mean; nothing corrects for that, so "

@@ -234,13 +234,28 @@ def test_a_directory_in_use_is_refused_before_the_charge(fit, ledger, tmp_path):
     (tmp_path / "out" / "thesis.tex").touch()
     result = fit("--ledger", ledger)
     assert is_one_line_error(result)
-    assert "--force" in result.err
+    assert "choose another directory" in result.err and "force" not in result.err
     assert charges(ledger) == 0
+
+
+def test_an_earlier_release_is_replaced_by_an_option_of_the_shell(fit):
+    assert fit("-k", 2).status == 0
+    assert fit("-k", 2).err.endswith("or replace earlier results in it with --force\n")
+
+
+def test_force_writes_nothing_where_there_is_no_release(fit, ledger, tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("raw.csv", "components.csv"):
+        (tmp_path / "out" / name).touch()
+    result = fit("--ledger", ledger, "--force")
+    assert is_one_line_error(result)
+    assert "holds no earlier release" in result.err
+    assert charges(ledger) == 0 and len([*(tmp_path / "out").iterdir()]) == 2
 
 
 def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
     (tmp_path / "out").mkdir()
-    for name in ("thesis.tex", "components.csv", "components.svg"):
+    for name in ("thesis.tex", "components.csv", "components.svg", "MANIFEST.json"):
         (tmp_path / "out" / name).touch()
     assert fit("--force").status == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -340,8 +355,10 @@ def test_a_public_number_of_records_has_no_range(fit):
         ([0.9, 0.0], "Component 2 of 2: lost in the noise"),
         ([0.9, 0, 0, 0], "Components 2 to 4 of 4: lost"),
         ([0, 0.5, 0], "Components 1, 3 of 3: lost"),
-        ([0.9, 0], "fit again with -k 1, a larger"),
-        ([0.0], "fit again with a larger --epsilon"),
+        (
+            [0.9, 0],
+            "fit again with --scale private (if the columns have different units), a larger",
+        ),
         ([0.9, 0.1], ""),
     ],
 )
@@ -352,14 +369,129 @@ def test_components_that_are_noise_are_named(alignments, says):
     assert says in text and bool(says) == bool(text)
 
 
-def test_a_ledger_of_other_neighbours_is_refused(fit, ledger):
-    result = fit("--ledger", ledger, "--adjacency", "replace-one")
+def test_scaled_columns_are_not_to_be_scaled_again():
+    event, details = GaussianEvent(0.2), {"alignments": [0.0]}
+    report = PrivacyReport(
+        *("DPGauss", 1.0, 1e-6, "add-remove", "row", event),
+        details=details,
+        parameters={"scale": "private"},
+    )
+    (line,) = lost(report)
+    assert "fit again with a larger --epsilon" in line
+
+
+@pytest.mark.parametrize(
+    ("unit", "options", "remedy"),
+    [
+        ("row", ("--adjacency", "replace-one"), "pass --adjacency add-remove"),
+        ("row", ("--groups", "age"), "a ledger that was made with --unit age"),
+        ("patient id", (), "pass --groups 'patient id'"),
+        ("patient", ("--groups", "age"), "pass --unit patient if every age is one patient"),
+    ],
+)
+def test_a_ledger_of_another_unit_is_refused_in_words_of_the_shell(
+    fit, run, tmp_path, unit, options, remedy
+):
+    path = tmp_path / "other.ledger"
+    run("ledger", "create", path, "--epsilon", 2, "--delta", 1e-6, "--unit", unit)
+    result = fit("--ledger", path, *options)
     assert is_one_line_error(result)
-    assert "adjacency" in result.err
+    assert remedy in result.err and "unit=" not in result.err
+    assert charges(path) == 0
+
+
+def test_a_fit_says_what_is_left_of_its_ledger(fit, ledger):
+    said = fit("--ledger", ledger).out
+    left = float(re.search(r"Epsilon ([\d.]+) of 2 is left, at the ledger's delta 1e-06", said)[1])
+    remaining = PrivacyLedger(ledger).remaining.epsilon
+    assert remaining - 1e-3 <= left <= remaining < 2
+    assert "This fit costs" not in said
+
+
+def test_a_fit_at_another_delta_says_what_it_costs_its_ledger(fit, ledger):
+    said = fit("--ledger", ledger, "--delta", 1e-7).out
+    spent = PrivacyLedger(ledger).spent.epsilon
+    cost = float(re.search(r"costs epsilon ([\d.]+) at the ledger's delta 1e-06", said)[1])
+    assert spent <= cost <= spent + 1e-4
+
+
+def test_a_fit_without_a_ledger_prints_the_command_that_charges_it(fit, run, ledger, tmp_path):
+    (line,) = [line for line in fit().out.splitlines() if "ledger charge" in line]
+    command = line.replace("FILE", shlex.quote(str(ledger)))
+    assert run(*shlex.split(command)[1:]).status == 0
+    (receipt,) = PrivacyLedger(ledger).receipts
+    mu = core_in(tmp_path / "out")["event"]["mu"]
+    assert mu <= receipt.event.mu <= mu * 1.001
+
+
+def test_the_command_that_charges_a_fit_names_its_neighbours(fit):
+    assert "--adjacency replace-one" in fit("-k", 2, "--adjacency", "replace-one").out
+
+
+@pytest.mark.parametrize("charged", [True, False])
+def test_no_command_charges_what_a_ledger_knows_or_nobody_can(fit, ledger, charged):
+    result = fit("--ledger", ledger) if charged else fit("-k", 2, "--epsilon", "inf")
+    assert result.status == 0 and "ledger charge" not in result.out
+
+
+def test_where_a_ledger_is_required_the_refusal_names_the_option(fit, tmp_path, monkeypatch):
+    monkeypatch.setenv("SKDPPCA_REQUIRE_ACCOUNTANT", "1")
+    result = fit()
+    assert is_one_line_error(result)
+    assert "pass --ledger FILE" in result.err and "accountant=" not in result.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options", [("--title", "Lab values"), ()])
+def test_what_is_not_stated_is_said_where_nothing_was(fit, options):
+    assert ("the page says 'Not stated'" in fit(*options).out) == (not options)
+
+
+def test_the_report_in_a_shell_names_the_ledger_and_no_accountant(fit, ledger):
+    said = fit("--ledger", ledger).out
+    assert f"charged as row 1 of the ledger {ledger}" in said and "accountant" not in said
+
+
+@pytest.fixture
+def visits(tmp_path, rows):
+    path = tmp_path / "visits.csv"
+    frame = pd.DataFrame(rows, columns=NAMES).assign(patient_id=np.arange(len(rows)) // 2)
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_label_that_is_left_out_in_silence_is_refused(run, visits, budget, ledger, tmp_path):
+    data = ("fit", visits, *budget, "--columns", "age,pulse", "-k", 1, "--ledger", ledger)
+    result = run(*data, "--out", tmp_path / "o")
+    assert is_one_line_error(result)
+    assert "pass --groups patient_id, or --unit row" in result.err
+    assert charges(ledger) == 0
+    assert run(*data, "--unit", "row", "--out", tmp_path / "o").status == 0
+    assert unit_in(tmp_path / "o") == "row"
+
+
+def test_a_label_that_is_dropped_by_name_is_no_slip(run, visits, budget, tmp_path):
+    assert run("fit", visits, *budget, "--drop", "patient_id", "--out", tmp_path / "o").status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [("", ("--drop", "")), ("", ("--columns", "age,pulse")), ("rownames", ("--columns", "age"))],
+)
+def test_row_numbers_are_left_out(run, rows, budget, tmp_path, name, choice):
+    frame = pd.DataFrame(rows, columns=NAMES)
+    frame.to_csv(tmp_path / "t.csv", index_label=name, index=True)
+    out = ("--out", tmp_path / "o", "--no-pictures")
+    result = run("fit", tmp_path / "t.csv", *budget, "-k", 1, *choice, *out)
+    assert (result.status, result.err) == (0, "")
+    with np.load(tmp_path / "o" / "components.npz") as arrays:
+        assert set(arrays["feature_names"]) <= {*NAMES}
 
 
 def test_a_missing_ledger_is_never_made_anew(fit, tmp_path):
-    assert is_one_line_error(fit("--ledger", tmp_path / "gone.ledger"))
+    result = fit("--ledger", tmp_path / "gone.ledger")
+    assert is_one_line_error(result)
+    assert "skdppca ledger create" in result.err and "PrivacyLedger" not in result.err
     assert not (tmp_path / "gone.ledger").exists()
 
 

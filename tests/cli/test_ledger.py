@@ -27,6 +27,12 @@ def test_a_new_ledger_says_what_it_is_for(run, tmp_path):
     assert "epsilon 1, delta 1e-06 for all rows of every patient, under replace-one" in result.out
 
 
+@pytest.mark.parametrize("unit", [(), ("--unit", "patient")])
+def test_a_new_ledger_of_rows_says_that_it_protects_each_alone(run, tmp_path, unit):
+    said = run("ledger", "create", tmp_path / "l", "--epsilon", 1, "--delta", 1e-6, *unit).out
+    assert ("It protects every row alone" in said) == (not unit)
+
+
 def test_a_ledger_is_never_made_over_a_file(run, ledger):
     before = ledger.read_bytes()
     result = run("ledger", "create", ledger, "--epsilon", 9, "--delta", 1e-6)
@@ -108,6 +114,52 @@ def test_an_external_release_is_charged(run, ledger, cost, event):
     assert f"receipt: row 1, head {receipt.head}\n" in result.out
     remaining = PrivacyLedger(ledger).remaining.epsilon
     assert f"remaining: epsilon {remaining:.6g} at delta 1e-06\n" in result.out
+
+
+def used_up(delta, epsilon=0.1):
+    return ("--label", "x", "--epsilon", epsilon, "--delta", delta)
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(None, 1e-6), (0.2, 1e-6), (0.2, 1e-5)])
+def test_a_charge_whose_delta_takes_all_that_is_left_is_refused(run, ledger, mu, delta):
+    if mu is not None:
+        run("ledger", "charge", ledger, "--label", "sums", "--mu", mu)
+    result = run("ledger", "charge", ledger, *used_up(delta))
+    assert is_one_line_error(result)
+    assert f"--delta {delta:g} uses up the delta 1e-06 of {ledger}" in result.err
+    assert "a smaller --delta, or by --mu" in result.err
+    assert ("--force" in result.err) == (mu is None)
+    assert charges(ledger) == (mu is not None)
+
+
+@pytest.mark.parametrize("mu", [None, 0.2])
+def test_force_charges_it_only_if_the_budget_covers_it(run, ledger, mu):
+    if mu is not None:
+        run("ledger", "charge", ledger, "--label", "sums", "--mu", mu)
+    result = run("ledger", "charge", ledger, *used_up(1e-6), "--force")
+    assert result.status == (0 if mu is None else 2)
+    assert charges(ledger) == 1
+
+
+def test_a_charge_of_all_epsilon_may_take_all_delta(run, ledger):
+    assert run("ledger", "charge", ledger, *used_up(1e-6, epsilon=2)).status == 0
+
+
+def test_the_mu_of_a_gaussian_ledger_moves_its_total_to_another(run, ledger, tmp_path):
+    for mu in (0.1, 0.123456789123):
+        run("ledger", "charge", ledger, "--label", "sums", "--mu", mu)
+    said = run("ledger", "show", ledger).out
+    (mu,) = [line.split()[-1].rstrip(")") for line in said.splitlines() if "together: mu" in line]
+    run("ledger", "create", larger := tmp_path / "l", "--epsilon", 4, "--delta", 1e-6)
+    run("ledger", "charge", larger, "--label", "all of study.ledger", "--mu", mu)
+    old, new = (PrivacyLedger(path).statement().chain.total.square for path in (ledger, larger))
+    assert old <= new <= old * (1 + 1e-7)
+
+
+def test_a_ledger_of_unlike_charges_has_no_mu(run, ledger):
+    run("ledger", "charge", ledger, "--label", "sums", "--mu", 0.1)
+    run("ledger", "charge", ledger, *COUNTS)
+    assert "together: mu" not in run("ledger", "show", ledger).out
 
 
 @pytest.mark.parametrize(
@@ -224,7 +276,7 @@ def test_verify_finds_that_an_older_copy_was_restored(run, ledger, table, budget
     assert run("ledger", "verify", ledger).status == 0
     result = run("ledger", "verify", ledger, "--report", out / "report.json")
     assert result.status == 1
-    assert "row 1 of the receipt is missing: rows were removed" in result.out
+    assert "missing: rows were removed, or this is an older copy" in result.out
 
 
 def test_verify_names_the_report_that_differs(run, charged, table, budget, tmp_path):

@@ -138,7 +138,7 @@ def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_p
 
 
 def test_an_interrupt_is_one_line_and_status_130(run, table, budget, tmp_path, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("skdppca.cli._fit.opened", interrupted)
@@ -148,7 +148,7 @@ def test_an_interrupt_is_one_line_and_status_130(run, table, budget, tmp_path, m
 
 
 def test_unforeseen_errors_are_not_hidden(run, table, budget, tmp_path, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise AssertionError("a bug")
 
     monkeypatch.setattr("skdppca.cli._fit.opened", broken)

@@ -3,10 +3,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from skdppca import planner
+from skdppca import PrivacyAccountant, planner
 from skdppca.cli import _fit, _plan
 from skdppca.cli._plan import PLANNED
 from skdppca.decomposition import METHODS
+from skdppca.privacy import GaussianEvent, PureEvent, mu_of
 
 from .conftest import is_one_line_error
 
@@ -73,6 +74,23 @@ def test_a_bar_moves_with_every_simulated_fit(run, monkeypatch):
     assert set(names) == {"simulating", "simulating DPGauss"}
     assert len(shares) > 12 and list(shares) == sorted(shares)
     assert shares[0] == 0 and shares[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n"), [(2, 1e-6, 2), (0.3, 1e-6, 7), (0.3, 0, 3), (1, 0, 7)]
+)
+def test_releases_that_share_a_budget_use_it_up(run, monkeypatch, epsilon, delta, n):
+    asked = []
+    monkeypatch.setattr(_plan, "plan", lambda *question, **_: asked.append(question[3]))
+    terms = ("--epsilon", epsilon, "--delta", delta, "--releases", n)
+    said = run("plan", "--n", 50, "--d", 3, "-k", 2, *terms).out
+    (each,) = asked
+    assert f"covers {n} fits of --epsilon {each:g} " in said
+    event = GaussianEvent(mu_of(each, delta)) if delta else PureEvent(each)
+    accountant = PrivacyAccountant(epsilon, delta)
+    for _ in range(n):
+        accountant.charge(event, adjacency="add-remove", unit="row")
+    assert accountant.spent.epsilon >= 0.99 * epsilon
 
 
 def test_methods_have_short_names():

@@ -85,6 +85,11 @@ DATA = {
     "groups": (X, GROUPS, {"unit": "patient"}),
     "sparse": (SPARSE, None, {}),
     "missing": (np.where(RNG.random(X.shape) < 0.1, np.nan, X), None, {"missing": "mean"}),
+    "empty": (
+        np.where(np.arange(6) == 5, np.nan, X),
+        None,
+        {"missing": "mean", "scale": "private"},
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 import copy
 import math
 import pickle
+import re
 import threading
 
 import pytest
@@ -195,9 +196,43 @@ def test_over_budget_says_what_happened(make):
     first, spent, request, budget, remedy = str(refusal.value).splitlines()
     assert "refused" in first and 'error_score="raise"' in first
     assert spent == "spent before: epsilon=0.5 at delta=1e-06 in 1 charge"
-    assert request.startswith("this request: epsilon=0.9 at delta=1e-06")
+    assert request == "this request: epsilon=0.9 at delta=1e-06 (mu 0.215)"
     assert budget == "budget: epsilon=1, delta=1e-06"
-    assert remedy.startswith(f"remedy: ask for at most epsilon={accountant.remaining.epsilon!r}")
+    assert remedy == (
+        "remedy: ask for at most epsilon=0.8411 at delta=1e-06, or agree on a larger budget"
+    )
+
+
+@pytest.mark.parametrize("spent", [0.25, 0.5, 0.9999])
+def test_what_a_refusal_asks_for_is_granted(make, spent):
+    accountant = make()
+    accountant.charge(GaussianEvent(mu_of(spent, 1e-6)), **NOTION)
+    with pytest.raises(BudgetExceeded) as refusal:
+        accountant.charge(WHOLE, **NOTION)
+    (epsilon,) = re.findall(r"remedy: .* epsilon=(\S+) at", str(refusal.value))
+    assert len(epsilon.lstrip("0.")) <= 4
+    accountant.charge(GaussianEvent(mu_of(float(epsilon), 1e-6)), **NOTION)
+
+
+def test_a_remedy_is_rounded_down_to_the_last_bit(make):
+    accountant = make(1.0, 0.0)
+    accountant.charge(PureEvent(math.nextafter(0.5, 1)), **NOTION)
+    with pytest.raises(BudgetExceeded, match=r"at most epsilon=0\.4999 at delta=0\.0,"):
+        accountant.charge(PureEvent(0.5), **NOTION)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (PureEvent(9.0), "epsilon 9"),
+        (ApproximateEvent(9.0, 1e-7), "epsilon 9, delta 1e-07"),
+        (GaussianEvent(9.0, 1e-7), "mu 9, failure 1e-07"),
+        (ComposedEvent((WHOLE, PureEvent(0.5))), "2 releases together"),
+    ],
+)
+def test_a_refusal_says_in_short_what_was_asked(make, event, said):
+    with pytest.raises(BudgetExceeded, match=rf"this request: .* \({said}\)\n"):
+        make().charge(event, **NOTION)
 
 
 def test_over_budget_is_a_runtime_error_that_pickles_with_its_message(make):

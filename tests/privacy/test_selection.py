@@ -160,7 +160,7 @@ def test_accountants_charge_and_refuse_totals_of_several_selections(make):
     )
     left = accountant.remaining.epsilon
     assert 0 < left < 1.5
-    with pytest.raises(BudgetExceeded, match="SelectionEvent"):
+    with pytest.raises(BudgetExceeded, match=r"\(mu 0\.3, mean_runs 10\)"):
         accountant.charge(SelectionEvent(0.3, 10.0), **NOTION)
     accountant.charge(GaussianEvent(mu_of(left, 1e-6)), **NOTION)
     assert len(accountant.receipts) == 4
