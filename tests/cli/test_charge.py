@@ -64,6 +64,15 @@ def test_what_ends_a_fit_after_its_charge_says_so(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture
+def heard():
+    """Python's own handler of an interrupt: a shell in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_to_end_after_the_charge_says_so(fit, ledger, after_the_charge, name):
     number = getattr(signal, name, None)
