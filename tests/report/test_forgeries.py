@@ -1,5 +1,6 @@
 """Forged reports fail at the level that can see it, in Python and on the command line."""
 
+import copy
 import hashlib
 import json
 import os
@@ -442,3 +443,18 @@ def test_a_made_up_report_ends_no_check(out, details):
     document["fits"][0]["core"]["details"] |= details
     (out / "report.json").write_text(as_json(document))
     assert status(out) == 1
+
+
+def test_a_release_without_its_charge_is_found_at_level_1(out):
+    change(out, (*FIT, "receipt"), None)
+    assert "there is a row that records the release, but no receipt" in str(verify(out))
+
+
+def test_releases_of_different_units_are_no_report(out):
+    document = document_of(out)
+    other = copy.deepcopy(document["fits"][0])
+    other["core"]["guarantee"]["unit"] = "patient"
+    document["fits"].append(other)
+    (out / "report.json").write_text(as_json(document))
+    found = verify(out)
+    assert "its releases protect different things" in str(found) and 1 in failed(found)
