@@ -18,8 +18,9 @@ from ..privacy import (
     Receipt,
     epsilon_of_event,
 )
+from ..privacy.accountant import rounded_down
 from ..report._directory import Directory
-from ..report._rounding import down, up
+from ..report._rounding import up
 from ._ended import Ended, status_of
 from ._text import SHOWN
 
@@ -123,7 +124,7 @@ def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> Budg
     """
     now = ledger.statement()
     asked, delta = up(epsilon_of_event(event, ledger.delta), 4), f"{ledger.delta:g}"
-    charges, left = len(now.chain.receipts), down(now.remaining.epsilon, 4)
+    charges, left = len(now.chain.receipts), rounded_down(now.remaining.epsilon)
     spent = f"epsilon {now.spent.epsilon:.4g} of {ledger.epsilon:g} is spent"
     spent += f" by {charges} charge{'' if charges == 1 else 's'}" if charges else ""
     remedy = remedy.format(epsilon=left, delta=delta) + ", or" if float(left) else "to go on,"

@@ -49,7 +49,8 @@ class FileTable(Table):
         "twice": "X names a file twice, and its rows would count twice. Give each file once",
         "misquoted": "X has a quotation mark within a cell of a .csv, or one that ends no cell: it "
         "would swallow other rows. Put the cell in quotation marks and write the mark twice in it; "
-        "for line breaks in cells pass newlines_in_values=True to pyarrow.csv.ParseOptions",
+        "for line breaks in cells pass newlines_in_values=True to pyarrow.csv.ParseOptions, and "
+        "leave escape_char and double_quote there as they are",
         "empty": "X has no rows; give at least one",
         "missing": "X has missing entries (null or NaN) in {columns}. " + CONSTANTS + ABSENT,
         "infinite": "X has infinite entries in {columns}. " + CONSTANTS,

@@ -414,7 +414,7 @@ class BaseAccountant(ABC):
         now = Statement(chain)
         spent, room = now.spent, now.remaining.epsilon
         charges = len(chain.receipts)
-        most = f"epsilon={_rounded_down(room)} at delta={self.delta!r}"
+        most = f"epsilon={rounded_down(room)} at delta={self.delta!r}"
         remedy = f"ask for at most {most}, or" if room else "nothing is left;"
         return (
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
@@ -525,7 +525,7 @@ def _live_or_sealed(terms: Terms) -> PrivacyAccountant:
     return accountant
 
 
-def _rounded_down(epsilon: float) -> str:
+def rounded_down(epsilon: float) -> str:
     """Four digits that are still granted: the last bit of what is left would be one too many."""
     floor = Context(prec=4, rounding=ROUND_FLOOR).create_decimal_from_float(epsilon)
     return f"{float(floor):g}"

@@ -20,7 +20,7 @@ from ..exceptions import TableChangedError
 from ._compensated import CompensatedSum
 from ._records import Records
 from .pieces import Pieces, Question
-from .quotes import MARK, well_quoted
+from .quotes import well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number"]
 
@@ -553,16 +553,17 @@ def _has_twice(datasets: Sequence[Any]) -> bool:
 
 
 def _is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
-    if form.quote_char is not False and form.quote_char != MARK:
-        return False  # another mark, which nobody has looked for
+    if form.escape_char is not False or not form.double_quote:
+        return False  # another grammar, in which one record may swallow the next
     if form.quote_char is False:
         return True
+    mark = form.quote_char.encode()
     with filesystem.open_input_stream(file) as content:
-        if not any(MARK.encode() in block for block in iter(lambda: content.read(2**20), b"")):
+        if not any(mark in block for block in iter(lambda: content.read(2**20), b"")):
             return True
     with filesystem.open_input_stream(file) as content:
         lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
-        return well_quoted(lines, form.delimiter, form.newlines_in_values)
+        return well_quoted(lines, form.delimiter, form.newlines_in_values, form.quote_char)
 
 
 def _array(truths: pa.Array) -> np.ndarray:

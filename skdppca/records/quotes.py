@@ -13,7 +13,9 @@ __all__ = ["MARK", "well_quoted"]
 MARK = '"'
 
 
-def well_quoted(lines: Iterable[str], delimiter: str, line_breaks: bool = True) -> bool:
+def well_quoted(
+    lines: Iterable[str], delimiter: str, line_breaks: bool = True, mark: str = MARK
+) -> bool:
     r"""Whether quotation marks open and end whole cells only, or are doubled within one.
 
     So says RFC 4180: then the cells are the same for every reader, and no record decides how
@@ -27,6 +29,8 @@ def well_quoted(lines: Iterable[str], delimiter: str, line_breaks: bool = True) 
         What stands between cells.
     line_breaks : bool, default=True
         Whether a cell may have some.
+    mark : str, default='"'
+        The quotation mark.
 
     Examples
     --------
@@ -37,33 +41,33 @@ def well_quoted(lines: Iterable[str], delimiter: str, line_breaks: bool = True) 
     """
     quoted: bool | None = False
     for line in lines:
-        if quoted or MARK in line:
-            quoted = _end_of(line, delimiter, bool(quoted))
+        if quoted or mark in line:
+            quoted = _end_of(line, delimiter, mark, bool(quoted))
             if quoted is None or (quoted and not line_breaks):
                 return False
     return not quoted
 
 
-def _end_of(line: str, delimiter: str, quoted: bool) -> bool | None:
+def _end_of(line: str, delimiter: str, mark: str, quoted: bool) -> bool | None:
     """Whether a quoted cell is open at the end of the line; None if a mark is out of place."""
     at = 0
     while True:
         if quoted:
-            mark = line.find(MARK, at)
-            if mark < 0:
+            place = line.find(mark, at)
+            if place < 0:
                 return True
-            behind = line[mark + 1 : mark + 2]
-            if behind == MARK:
-                at = mark + 2
+            behind = line[place + 1 : place + 2]
+            if behind == mark:
+                at = place + 2
             elif behind == delimiter:
-                at, quoted = mark + 2, False
+                at, quoted = place + 2, False
             else:
                 return False if behind in ("", "\r", "\n") else None
-        elif line.startswith(MARK, at):
+        elif line.startswith(mark, at):
             at, quoted = at + 1, True
         else:
             end = line.find(delimiter, at)
-            if MARK in line[at : len(line) if end < 0 else end]:
+            if mark in line[at : len(line) if end < 0 else end]:
                 return None
             if end < 0:
                 return False

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -423,3 +424,13 @@ def test_how_many_passes_are_told_does_not_depend_on_how_many_rows_there_are(
     records = FileRecords(files, files.check(), None, None, False)
     _ = records.largest_norm
     assert told == [0, 1]
+
+
+@pytest.mark.parametrize("form", [{"escape_char": "\\"}, {"double_quote": False}])
+def test_a_csv_of_another_grammar_is_refused(form, tmp_path):
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    options = ds.CsvFileFormat(parse_options=pa.csv.ParseOptions(**form))
+    accountant = PrivacyAccountant(10.0, 1e-3)
+    with pytest.raises(ValueError, match="escape_char and double_quote"):
+        DPGauss(2, accountant=accountant).fit(ds.dataset(tmp_path / "t.csv", format=options))
+    assert accountant.receipts == ()
