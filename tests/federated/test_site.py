@@ -622,13 +622,13 @@ def test_parts_are_disjoint_and_complete_and_last_a_run(made, talk):
 
 def test_whatever_is_raised_within_only_its_code_leaves(made, talk, monkeypatch):
     def fails(*_):
-        raise RuntimeError("a value of a patient: 4711")
+        raise RuntimeError("a value of a patient: swordfish")
 
     monkeypatch.setattr(site_module.SharedQuery, "share", fails)
     assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.INTERNAL
     folder = made.sites["east"].folder
-    assert "4711" in (folder / "errors.log").read_text()  # which stays at the site
-    assert "4711" not in (folder / "refused.log").read_text()
+    assert "swordfish" in (folder / "errors.log").read_text()  # which stays at the site
+    assert "swordfish" not in (folder / "refused.log").read_text()
     for name in ("errors.log", "refused.log", "identity.key"):
         assert (folder / name).stat().st_mode & 0o077 == 0
 
