@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import re
 import sys
 import warnings
 from functools import partial
@@ -13,7 +14,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdppca import DPGauss, PrivacyAccountant, maps, plotting
 from skdppca.planner import plan
@@ -291,6 +292,27 @@ def test_of_a_pipeline_the_private_step_is_drawn(piped, ax, case):
     if draw is images:
         draw = partial(ComponentsImageDisplay.from_estimator, image_shape=(4, 3))
     assert draw(piped, ax=ax).reports == (piped[1].privacy_,)
+
+
+@on_all(without=["fits", "pipeline"])
+def test_a_step_that_learned_from_the_records_before_stands_in_red(ax, case):
+    draw, _ = case
+    if draw is images:
+        draw = partial(ComponentsImageDisplay.from_estimator, image_shape=(4, 3))
+    steps = StandardScaler(), DPGauss(3, epsilon=20.0), StandardScaler()
+    display = draw(make_pipeline(*steps).fit(table(12)), ax=ax)
+    assert display.learned_before == ("standardscaler-1 (StandardScaler)",)
+    says = "NOT AS STATED: standardscaler-1 (StandardScaler) learned from the records"
+    (title,) = (t for t in display.figure_.findobj(Text) if says in t.get_text())
+    assert title.get_color() == "#b3261e"
+    assert "DPGauss" in title.get_text()
+
+
+def test_of_one_image_in_axes_of_its_own_the_warning_is_short(ax):
+    whole = make_pipeline(StandardScaler(), DPGauss(1)).fit(table(12))
+    for titles, says in ((True, r"1: \d+ % NOT AS STATED"), (False, "NOT AS STATED")):
+        ComponentsImageDisplay.from_estimator(whole, (4, 3), ax=[ax], titles=titles)
+        assert re.fullmatch(says, ax.get_title())
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ __all__ = [
     "DIVERGING",
     "NOISE",
     "ORANGE",
+    "UNSTATED",
     "VERMILION",
     "WARNING",
     "Panels",
@@ -46,6 +47,9 @@ __all__ = [
 ]
 
 NOISE, WARNING = "#7a7a7a", "#b3261e"
+
+# What a guarantee is that does not hold as its figures state it.
+UNSTATED = "NOT AS STATED"
 
 # Safe for colour-blind readers (Okabe & Ito 2008).
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = (
@@ -247,10 +251,19 @@ def guarantee(name: str, report: PrivacyReport) -> str:
     )
 
 
-def write_guarantee(ax: Axes, title: str | None, reports: Sequence[PrivacyReport]) -> None:
-    """Write the title: the guarantees of all reports, one a line, or the user's own."""
+def write_guarantee(
+    ax: Axes,
+    title: str | None,
+    reports: Sequence[PrivacyReport],
+    learned_before: Sequence[str] = (),
+) -> None:
+    """Write the title: the guarantees of all reports, one a line, or the user's own.
+
+    Steps that learned from the records before make the guarantees wrong: a line says so.
+    """
     lines = [guarantee(report.method, report) for report in reports]
-    write_title(ax, title, "\n".join(lines), is_private(reports))
+    lines += [as_written(f"{UNSTATED}: {step} learned from the records") for step in learned_before]
+    write_title(ax, title, "\n".join(lines), is_private(reports) and not learned_before)
 
 
 def write_title(ax: Axes, title: str | None, text: str, private: bool = True) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ..decomposition.pipelines import learned_before
 from ..privacy import (
     ApproximateEvent,
     BaseAccountant,
@@ -71,6 +72,9 @@ class PrivacyCurveDisplay:
         For the legend.
     reports : sequence of PrivacyReport, default=()
         Of the fits that the event came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so.
     note : str, default=""
         The title, where there are no reports.
 
@@ -108,6 +112,7 @@ class PrivacyCurveDisplay:
         detection_rate: np.ndarray,
         name: str | None = None,
         reports: Sequence[PrivacyReport] = (),
+        learned_before: Sequence[str] = (),
         note: str = "",
     ) -> None:
         self.event = event
@@ -115,6 +120,7 @@ class PrivacyCurveDisplay:
         self.detection_rate = detection_rate
         self.name = name
         self.reports = reports
+        self.learned_before = learned_before
         self.note = note
 
     @classmethod
@@ -143,7 +149,8 @@ class PrivacyCurveDisplay:
         if not isinstance(estimator, Pipeline):
             return cls.from_report(last.privacy_, ax=ax, name=name, **options)
         steps = [step for _, step in estimator.steps if hasattr(step, "privacy_")]
-        return cls._from_reports([step.privacy_ for step in steps], ax, name, options)
+        learned = learned_before(estimator, steps[-1])
+        return cls._from_reports([step.privacy_ for step in steps], ax, name, options, learned)
 
     @classmethod
     def from_report(
@@ -275,7 +282,12 @@ class PrivacyCurveDisplay:
 
     @classmethod
     def _from_reports(
-        cls, reports: Sequence[PrivacyReport], ax: Axes | None, name: str | None, options: Any
+        cls,
+        reports: Sequence[PrivacyReport],
+        ax: Axes | None,
+        name: str | None,
+        options: Any,
+        learned: Sequence[str] = (),
     ) -> PrivacyCurveDisplay:
         if len({(report.unit, report.adjacency) for report in reports}) > 1:
             raise ValueError(
@@ -284,7 +296,8 @@ class PrivacyCurveDisplay:
             )
         private = all(report.private for report in reports)
         event = compose(report.event for report in reports) if private else NonPrivateEvent()
-        return cls._of(event, name=name, reports=tuple(reports)).plot(ax, **options)
+        display = cls._of(event, name=name, reports=tuple(reports), learned_before=learned)
+        return display.plot(ax, **options)
 
     @classmethod
     def _of(cls, event: PrivacyEvent, **more: Any) -> PrivacyCurveDisplay:
@@ -377,7 +390,7 @@ class PrivacyCurveDisplay:
             )
         self._dress(scale)
         if self.reports:
-            write_guarantee(ax, title, self.reports)
+            write_guarantee(ax, title, self.reports, self.learned_before)
         else:
             write_title(ax, title, as_written(self.note), private=self._private)
         return self

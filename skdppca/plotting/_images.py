@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..decomposition.pipelines import learned_before
 from ..privacy import PrivacyReport
 from ._common import (
     DIVERGING,
     NOISE,
+    UNSTATED,
     WARNING,
     fitted,
     is_private,
@@ -46,6 +48,9 @@ class ComponentsImageDisplay:
         Which components the noise drowns.
     reports : sequence of PrivacyReport, default=()
         Of the fit that the numbers came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so.
 
     Attributes
     ----------
@@ -77,12 +82,14 @@ class ComponentsImageDisplay:
         explained_variance_ratio: np.ndarray | None = None,
         lost: np.ndarray | None = None,
         reports: Sequence[PrivacyReport] = (),
+        learned_before: Sequence[str] = (),
     ) -> None:
         self.components = components
         self.image_shape = image_shape
         self.explained_variance_ratio = explained_variance_ratio
         self.lost = lost
         self.reports = reports
+        self.learned_before = learned_before
 
     @classmethod
     def from_estimator(
@@ -135,6 +142,7 @@ class ComponentsImageDisplay:
             explained_variance_ratio=None if ratio is None else np.asarray(ratio[:max_components]),
             lost=(alignments(pca) <= 0)[:max_components],
             reports=(pca.privacy_,),
+            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -195,9 +203,10 @@ class ComponentsImageDisplay:
             if titles:
                 panel.set_title(self._name(i), fontsize=9, color=self._colour(i))
         if drawn.bounding is not None:
-            write_guarantee(drawn.heading, title, self.reports)
-        elif title is not None and not is_private(self.reports):
-            warning = f"{self._name(0)} NOT PRIVATE" if titles else "NOT PRIVATE"
+            write_guarantee(drawn.heading, title, self.reports, self.learned_before)
+        elif title is not None and (self.learned_before or not is_private(self.reports)):
+            warning = UNSTATED if is_private(self.reports) else "NOT PRIVATE"
+            warning = f"{self._name(0)} {warning}" if titles else warning
             drawn.used[0].set_title(warning, fontsize=9, color=WARNING)
         return self
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..decomposition.pipelines import learned_before
 from ..privacy import PrivacyReport
 from ._common import (
     BLUE,
@@ -77,6 +78,9 @@ class LoadingsDisplay:
         What an entry is.
     reports : sequence of PrivacyReport, default=()
         Of the fit that the numbers came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so.
 
     Attributes
     ----------
@@ -142,6 +146,7 @@ class LoadingsDisplay:
         n_left_out: int = 0,
         scaling: Scaling = "direction",
         reports: Sequence[PrivacyReport] = (),
+        learned_before: Sequence[str] = (),
     ) -> None:
         self.loadings = loadings
         self.feature_names = feature_names
@@ -151,6 +156,7 @@ class LoadingsDisplay:
         self.n_left_out = n_left_out
         self.scaling = scaling
         self.reports = reports
+        self.learned_before = learned_before
 
     @classmethod
     def from_estimator(
@@ -223,6 +229,7 @@ class LoadingsDisplay:
             n_left_out=len(names) - len(shown),
             scaling=scaling,
             reports=(pca.privacy_,),
+            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -278,7 +285,7 @@ class LoadingsDisplay:
             self._circle(ax, text_kw)
         else:
             raise ValueError(f"kind={kind!r} is unknown; choose 'heatmap', 'bar' or 'circle'")
-        write_guarantee(self._heading, title, self.reports)
+        write_guarantee(self._heading, title, self.reports, self.learned_before)
         return self
 
     @property

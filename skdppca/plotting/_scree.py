@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
+from ..decomposition.pipelines import learned_before
 from ..privacy import PrivacyReport
 from ._common import (
     BLUE,
@@ -72,6 +73,9 @@ class ScreeDisplay:
         For the legend, where several fits are in one picture.
     reports : sequence of PrivacyReport, default=()
         Of the fit that the numbers came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so.
 
     Attributes
     ----------
@@ -157,6 +161,7 @@ class ScreeDisplay:
         units: str = "squared units of the features",
         name: str | None = None,
         reports: Sequence[PrivacyReport] = (),
+        learned_before: Sequence[str] = (),
     ) -> None:
         self.variances = variances
         self.interval = interval
@@ -170,6 +175,7 @@ class ScreeDisplay:
         self.units = units
         self.name = name
         self.reports = reports
+        self.learned_before = learned_before
 
     @classmethod
     def from_estimator(
@@ -232,6 +238,7 @@ class ScreeDisplay:
             units=f"{model}squared units of the {scaled}features",
             name=name,
             reports=(pca.privacy_,),
+            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -411,4 +418,4 @@ class ScreeDisplay:
             entries.sort(key=lambda entry: not isinstance(entry[0], Container))
             style = {"fontsize": "small", "loc": "best", "edgecolor": "none", "framealpha": 0.75}
             ax.legend(*zip(*entries, strict=True), **style)
-        write_guarantee(ax, title, self.reports)
+        write_guarantee(ax, title, self.reports, self.learned_before)

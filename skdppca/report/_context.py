@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-__all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "denied"]
+__all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "check_words", "denied"]
 
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
@@ -183,3 +183,16 @@ class Context:
                     f"{name!r} is no part of a context; give any of {', '.join(names)}"
                 )
         return cls(**answers)
+
+
+def check_words(title: object, context: object) -> None:
+    """Refuse what is no title and no context; None is either.
+
+    Raises
+    ------
+    TypeError
+    """
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title={title!r} is no text")
+    if context is not None and not isinstance(context, Context):
+        raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")

@@ -9,12 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..decomposition.pipelines import Step
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ._context import Context
 from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
-from ._subject import Step, Subject
+from ._subject import Subject
 
 __all__ = ["SCHEMA", "assemble", "check_schema", "reports_of", "self_checks"]
 

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from .._text import printable
+from ..decomposition.pipelines import other_steps
 from ..exceptions import LedgerError, SealedAccountantError
 from ..privacy import BaseAccountant, Finding, Statement
-from ._context import Context
+from ._context import Context, check_words
 from ._directory import Write, claimed
 from ._document import assemble, self_checks
 from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._page import markdown, page, snippet, templates
 from ._pictures import Picture, draw
 from ._registry import registry, writer
-from ._subject import Subject, other_steps, subjects_of
+from ._subject import Subject, subjects_of
 
 __all__ = ["ReleaseReport", "check_libraries"]
 
@@ -102,10 +103,7 @@ class ReleaseReport:
         image_shape: tuple[int, ...] | None = None,
         pictures: bool = True,
     ) -> None:
-        if title is not None and not isinstance(title, str):
-            raise TypeError(f"title={title!r} is no text")
-        if context is not None and not isinstance(context, Context):
-            raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")
+        check_words(title, context)
         self._subjects = subjects_of(releases, feature_names)
         self._steps = other_steps(releases)
         if len(self._subjects) > MOST:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
@@ -16,7 +15,7 @@ from ..decomposition.publication import store
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
 
-__all__ = ["Step", "Subject", "other_steps", "rebuilt", "subjects_of"]
+__all__ = ["Subject", "rebuilt", "subjects_of"]
 
 
 @dataclass(frozen=True)
@@ -38,42 +37,6 @@ class Subject:
     arrays: dict[str, Any]
     names: tuple[str, ...]
     fitted: Any
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a Pipeline that released nothing.
-
-    Parameters
-    ----------
-    name, kind : str
-        In the Pipeline, and of its class.
-    place : {"before", "behind"}
-        Of the last private step.
-    fitted : bool
-        Whether it learns from the records that it is given.
-    """
-
-    name: str
-    kind: str
-    place: str
-    fitted: bool
-
-
-def other_steps(releases: Any) -> list[Step]:
-    """The steps of the Pipelines among these that released nothing, in their order."""
-    given = releases if isinstance(releases, list | tuple) else [releases]
-    found = []
-    for pipeline in (one for one in given if isinstance(one, Pipeline)):
-        private = [hasattr(step, "privacy_") for _, step in pipeline.steps]
-        last = len(private) - 1 - private[::-1].index(True) if any(private) else -1
-        for place, (name, step) in enumerate(pipeline.steps):
-            if not private[place] and step is not None and step != "passthrough":
-                where = "before" if place < last else "behind"
-                found.append(
-                    Step(name, type(step).__name__, where, bool(get_tags(step).requires_fit))
-                )
-    return found
 
 
 def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subject]:
