@@ -18,13 +18,14 @@ from ..metrics import captured_variance
 from ..privacy import PrivacyReport, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
-from ..report import Context, ReleaseReport, verify
+from ..report import ReleaseReport, verify
 from ..report._directory import LOCK, MANIFEST, Directory, claimed
 from ..report._files import FILES, REPORT
 from ..report._release import check_libraries
 from ..report._rounding import down, up
 from ._charge import Charged, check_counts, check_there, command, told
 from ._csv import Form
+from ._declare import context_of
 from ._memory import check_memory
 from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
@@ -132,7 +133,8 @@ def _release(
     lines += [_where(options.out, written, report.no_pictures), advice(report.dict())]
     if options.title is None and options.context is None:
         lines.append(
-            "No --title and no --context: the page says 'Not stated', and neither can be added now."
+            "No --title and no --context: the page says 'Not stated'. To state them, in a copy:\n"
+            f"  skdppca declare {quote(str(options.out))} --title TEXT --context FILE --out DIR"
         )
     lines += _uncounted(pca.privacy_) if ledger is None else _left(ledger, options)
     return "\n".join([*lines, *_head(pca.privacy_, options)])
@@ -176,33 +178,6 @@ def _demo_files(report: ReleaseReport, options: argparse.Namespace) -> str:
         return f"No files were written to {options.out}/. {error}"
     with claimed(options.out, FILES, options.force) as directory:
         return _where(options.out, write(report, directory), report.no_pictures)
-
-
-def context_of(path: Path | None) -> Context | None:
-    """What a file declares about a release.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError, ImportError
-    """
-    if path is None:
-        return None
-    try:
-        import yaml
-    except ImportError:
-        raise ImportError("--context needs PyYAML; pip install 'skdppca[report]'") from None
-    wrong: str | None = None
-    try:
-        return Context.from_dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except yaml.YAMLError:
-        wrong = "is no YAML"
-    except OSError as error:
-        wrong = f"cannot be read ({error.strerror}); check the path"
-    except UnicodeError:
-        wrong = "is not in UTF-8"
-    except (TypeError, ValueError) as error:
-        wrong = f"declares what a report has no place for: {error}"
-    raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
 
 
 def _check_accounted(options: argparse.Namespace) -> None:

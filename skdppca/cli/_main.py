@@ -163,6 +163,7 @@ def _add_demo(command: argparse.ArgumentParser) -> None:
     command.add_argument("--epsilon", type=take.any_epsilon, default=1.0)
     command.add_argument("--delta", type=take.delta, default=1e-6)
     _add_output(command, default=Path("demo"))
+    _add_pictures(command)
     command.set_defaults(run=demo)
 
 
@@ -252,19 +253,9 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         default=".",
         help="what stands before decimals in a .csv (default: a point)",
     )
-    command.add_argument(
-        "--title",
-        metavar="TEXT",
-        help="public title of the report; it cannot be added after the fit",
-    )
-    command.add_argument(
-        "--context",
-        type=Path,
-        metavar="FILE",
-        help="what you declare about the release, which cannot be added after the fit: YAML or "
-        "JSON, as skdppca.report.Context takes it",
-    )
+    _add_words(command)
     _add_output(command)
+    _add_pictures(command)
     command.set_defaults(run=fit)
 
 
@@ -361,9 +352,22 @@ def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -
         required=default is None,
         help="where the results go" + (f" (default: {default})" if default else ""),
     )
-    command.add_argument("--force", action="store_true", help="replace an earlier release in DIR")
+    command.add_argument("--force", action="store_true", help="replace an earlier release there")
+
+
+def _add_pictures(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-pictures", dest="pictures", action="store_false", help="draw nothing"
+    )
+
+
+def _add_words(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--title", metavar="TEXT", help="public title of the report")
+    command.add_argument(
+        "--context",
+        type=Path,
+        metavar="FILE",
+        help="what you declare about the release: YAML or JSON, as skdppca.report.Context takes it",
     )
 
 
@@ -421,6 +425,15 @@ def _add_report(command: argparse.ArgumentParser) -> None:
 
     _add_release(command)
     command.set_defaults(run=report)
+
+
+def _add_declare(command: argparse.ArgumentParser) -> None:
+    from ._declare import declare
+
+    _add_release(command)
+    _add_words(command)
+    _add_output(command)
+    command.set_defaults(run=declare)
 
 
 def _add_sample(command: argparse.ArgumentParser) -> None:
@@ -525,6 +538,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "fit": ("release private components of a table", _add_fit),
     "plan": ("what to expect of each method; reads no data", _add_plan),
     "sample": ("draw synthetic rows from a release, at no privacy cost", _add_sample),
+    "declare": ("state a title, or what a report calls not stated, afterwards", _add_declare),
     "ledger": ("a file that holds a budget and its charges", _add_ledger),
     "report": ("say in words what a fit released", _add_report),
     "site": ("one site of a study of several that share no row", _add_site),

@@ -1,7 +1,8 @@
 """The report of a release: a page to decide on, files to publish, and checks for both."""
 
 from ._context import Context
+from ._declare import declare
 from ._release import ReleaseReport
 from ._verify import Verification, verify
 
-__all__ = ["Context", "ReleaseReport", "Verification", "verify"]
+__all__ = ["Context", "ReleaseReport", "Verification", "declare", "verify"]

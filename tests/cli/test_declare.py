@@ -1,0 +1,55 @@
+"""A copy of a release that states more, from a shell."""
+
+import json
+
+import pytest
+
+from .conftest import is_one_line_error
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.yaml"
+    path.write_text("region: Anytown\n")
+    return path
+
+
+@pytest.fixture
+def release(fit, tmp_path):
+    assert fit().status == 0
+    return tmp_path / "out"
+
+
+def test_a_fit_without_words_tells_how_to_state_them(fit, tmp_path):
+    says = f"  skdppca declare {tmp_path / 'out'} --title TEXT --context FILE --out DIR"
+    assert says in fit().out.splitlines()
+
+
+def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_path):
+    words = ("--title", "Vital signs", "--context", answers)
+    result = run("declare", release, *words, "--out", tmp_path / "stated")
+    assert result.status == 0
+    assert f"{release}/ is as it was; publish one of the two." in result.out.splitlines()
+    document = json.loads((tmp_path / "stated" / "report.json").read_text())
+    assert document["title"] == "Vital signs" and document["context"]["region"] == "Anytown"
+    assert run("verify", tmp_path / "stated").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "there is nothing to state; give --title TEXT, or --context FILE"),
+        (("--context", "missing.yaml"), "--context missing.yaml cannot be read"),
+    ],
+)
+def test_want_of_words_is_an_error_of_one_line(arguments, says, run, release, tmp_path):
+    result = run("declare", release, *arguments, "--out", tmp_path / "stated")
+    assert is_one_line_error(result) and says in result.err
+
+
+def test_an_earlier_release_is_replaced_only_if_asked(run, release, answers, tmp_path):
+    command = ("declare", release, "--context", answers, "--out", tmp_path / "stated")
+    assert run(*command).status == 0
+    result = run(*command)
+    assert is_one_line_error(result) and "--force" in result.err
+    assert run(*command, "--force").status == 0
