@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
@@ -18,15 +17,16 @@ from ..metrics import captured_variance
 from ..privacy import PrivacyReport, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
-from ..report import ReleaseReport, verify
-from ..report._directory import LOCK, MANIFEST, Directory, claimed
-from ..report._files import FILES, REPORT
+from ..report import ReleaseReport
+from ..report._directory import Directory, claimed
+from ..report._files import FILES
 from ..report._release import check_libraries
 from ..report._rounding import down, up
 from ._charge import Charged, check_counts, check_there, command, told
+from ._context import context_of
 from ._csv import Form
-from ._declare import context_of
 from ._memory import check_memory
+from ._out import replaced, spare
 from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
 from ._rehearsal import rehearse
@@ -66,18 +66,18 @@ def fit(options: argparse.Namespace) -> None:
     if options.ledger is not None:
         check_regular(options.ledger)
         check_there(options.ledger)
-    _spare(options.out, *files, options.ledger)
+    spare(options.out, *files, options.ledger)
     for folder in options.data:
         if folder.is_dir() and options.out.resolve().is_relative_to(folder.resolve()):
             raise ValueError(
                 f"--out {options.out} lies in {folder}, whose files are the data; choose another "
                 "directory"
             )
-    replaced = _replaced(options.out) if options.force else []
+    earlier = replaced(options.out) if options.force else []
     with claimed(options.out, FILES, options.force) as directory, progress(4) as step:
         ledger = None if options.ledger is None else Charged(options.ledger)
         said = told(lambda: _release(options, unit, ledger, directory, step), ledger, directory)
-    print("\n".join([said, *replaced]))
+    print("\n".join([said, *earlier]))
 
 
 def _release(
@@ -258,19 +258,6 @@ def _size(names: list[str], count: Any) -> int:
     return len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
-def _spare(out: Path, *read: Path | None) -> None:
-    """Refuse to replace the data or the ledger by a result."""
-    for path in read:
-        if path is None:
-            continue
-        for name in (LOCK, MANIFEST, *FILES):
-            if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
-                raise ValueError(
-                    f"{path} would be replaced by the file of that name in --out {out}; choose "
-                    "another directory"
-                )
-
-
 def _summary(pca: BasePrivatePCA) -> str:
     unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
     several = "s" if pca.n_components_ > 1 else ""
@@ -327,20 +314,6 @@ def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:
     check = f"skdppca verify {out} --ledger {ledger} --head {report.release.head}"
     return [
         f"Keep this line elsewhere; it shows later that the ledger was not rewritten:\n  {check}"
-    ]
-
-
-def _replaced(out: Path) -> list[str]:
-    """What an earlier release in the directory was charged; that stays."""
-    try:
-        reports = verify(out / REPORT).reports
-    except OSError:  # there is none
-        return []
-    return [
-        f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
-        f"delta {one.delta:g}, row {one.receipt.row} of the ledger {one.receipt.accountant[:SHOWN]}"
-        for one in reports
-        if one.receipt is not None
     ]
 
 

@@ -538,7 +538,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "fit": ("release private components of a table", _add_fit),
     "plan": ("what to expect of each method; reads no data", _add_plan),
     "sample": ("draw synthetic rows from a release, at no privacy cost", _add_sample),
-    "declare": ("state a title, or what a report calls not stated, afterwards", _add_declare),
+    "declare": (
+        "copy a release with another title, or answers to what it did not state",
+        _add_declare,
+    ),
     "ledger": ("a file that holds a budget and its charges", _add_ledger),
     "report": ("say in words what a fit released", _add_report),
     "site": ("one site of a study of several that share no row", _add_site),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 from sklearn.utils import get_tags
 
 __all__ = ["Step", "learned_before", "other_steps"]
@@ -30,6 +33,11 @@ class Step:
     place: str
     fitted: bool
 
+    @property
+    def voids(self) -> bool:
+        """Whether what it learned is in the private release, although nothing was charged."""
+        return self.place == "before" and self.fitted
+
 
 def other_steps(releases: Any) -> list[Step]:
     """The steps of the Pipelines among these that released nothing, in their order."""
@@ -39,11 +47,9 @@ def other_steps(releases: Any) -> list[Step]:
         private = [hasattr(step, "privacy_") for _, step in pipeline.steps]
         last = len(private) - 1 - private[::-1].index(True) if any(private) else -1
         for place, (name, step) in enumerate(pipeline.steps):
-            if not private[place] and step is not None and step != "passthrough":
+            if not private[place] and not _does_nothing(step):
                 where = "before" if place < last else "behind"
-                found.append(
-                    Step(name, type(step).__name__, where, bool(get_tags(step).requires_fit))
-                )
+                found.append(Step(name, type(step).__name__, where, _learns(step)))
     return found
 
 
@@ -56,8 +62,28 @@ def learned_before(estimator: Any, private: Any) -> tuple[str, ...]:
         return ()
     steps = [step for _, step in estimator.steps]
     until = Pipeline(estimator.steps[: steps.index(private) + 1])
-    return tuple(
-        f"{step.name} ({step.kind})"
-        for step in other_steps(until)
-        if step.place == "before" and step.fitted
-    )
+    return tuple(f"{step.name} ({step.kind})" for step in other_steps(until) if step.voids)
+
+
+def _does_nothing(step: Any) -> bool:
+    return step is None or isinstance(step, str)  # "passthrough" or "drop"
+
+
+def _learns(step: Any) -> bool:
+    """Whether what a step makes of a row may depend on other rows."""
+    if _does_nothing(step) or isinstance(step, FrozenEstimator):
+        return False
+    if isinstance(step, Pipeline):
+        return any(_learns(inner) for _, inner in step.steps)
+    if isinstance(step, FeatureUnion):
+        return any(_learns(inner) for _, inner in step.transformer_list)
+    if isinstance(step, ColumnTransformer):
+        return any(_learns(inner) for _, inner, _ in step.transformers) or _learns(step.remainder)
+    if isinstance(step, PolynomialFeatures):  # it learns how many columns there are
+        return False
+    if isinstance(step, OneHotEncoder | OrdinalEncoder) and not isinstance(step.categories, str):
+        return step.min_frequency is not None or step.max_categories is not None
+    try:
+        return bool(get_tags(step).requires_fit)
+    except AttributeError:  # it is no estimator of scikit-learn's kind, so nothing is known
+        return True

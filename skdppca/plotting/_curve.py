@@ -74,7 +74,7 @@ class PrivacyCurveDisplay:
         Of the fits that the event came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
-        hold as stated. The title says so.
+        hold as stated. The title says so, and is red if it is your own.
     note : str, default=""
         The title, where there are no reports.
 
@@ -112,8 +112,8 @@ class PrivacyCurveDisplay:
         detection_rate: np.ndarray,
         name: str | None = None,
         reports: Sequence[PrivacyReport] = (),
-        learned_before: Sequence[str] = (),
         note: str = "",
+        learned_before: Sequence[str] = (),
     ) -> None:
         self.event = event
         self.false_positive_rate = false_positive_rate

@@ -50,7 +50,7 @@ class ComponentsImageDisplay:
         Of the fit that the numbers came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
-        hold as stated. The title says so.
+        hold as stated. The title says so, and is red if it is your own.
 
     Attributes
     ----------

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 __all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "check_words", "denied"]
 
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
+
+# Of a title, which has room for three lines.
+LONGEST_TITLE = 300
 
 # How an answer is called on the page.
 LABELS = {
@@ -50,12 +53,14 @@ HAZARDS = {
 # Hazards that make the figures wrong, unless the answer is no.
 VOIDING = ("fitted_before", "chosen_by_looking")
 
-NO = re.compile(r"(no|none|not|nothing|never)\b", re.IGNORECASE)
+# A no that stands for itself, and what takes some of it back: "No idea", "None, except a scaler".
+NO = re.compile(r"(no|none|nothing|never)\s*([.,;:!]|$)", re.IGNORECASE)
+YET = re.compile(r"\b(except|but|apart|besides|beside|unless|other than)\b", re.IGNORECASE)
 
 
 def denied(answer: str) -> bool:
-    """Whether an answer in words begins with a no."""
-    return NO.match(answer.strip()) is not None
+    """Whether an answer in words is a no without reserve."""
+    return NO.match(answer.strip()) is not None and YET.search(answer) is None
 
 
 @dataclass(frozen=True)
@@ -86,13 +91,14 @@ class Context:
     approvals : str, optional
         Of an ethics committee, a privacy officer, a data owner.
     fitted_before : str, optional
-        Whether a scaler, an imputer or a selection was fitted on these data before. Begin with
-        "no" if nothing was: every other answer makes the figures wrong, and stands in the box.
+        Whether a scaler, an imputer or a selection was fitted on these data before. If nothing
+        was, begin with "no" and a stop or a comma, and make no exception: every other answer makes
+        the figures wrong, and stands in the box.
     several_units : str, optional
         Whether one person can have more than one protected unit.
     chosen_by_looking : str, optional
         Whether epsilon, the number of components or bounds were chosen by looking at these data.
-        Begin with "no" if they were not, as above.
+        If they were not, begin with "no" as above.
     facts_are_public : str, optional
         The source of what the parameters declare to be public.
     raw_data_access : str, optional
@@ -139,13 +145,13 @@ class Context:
     collection_needed: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
+        for name, value in vars(self).items():
             if value is None:
                 continue
             if not isinstance(value, str):
                 raise TypeError(
-                    f"{name}={value!r} is no text; write a sentence (in YAML, quote a plain yes or "
-                    "no), or leave it out if there is nothing to state"
+                    f"{name} is of type {type(value).__name__}, and no text; write a sentence (in "
+                    "YAML, quote a plain yes or no), or leave it out if there is nothing to state"
                 )
             if len(value) > LONGEST:
                 raise ValueError(
@@ -155,7 +161,7 @@ class Context:
 
     def to_dict(self) -> dict[str, str | None]:
         """Return all answers as JSON-able values; None where there is none."""
-        return {name: (value and value.strip()) or None for name, value in asdict(self).items()}
+        return {name: (value and value.strip()) or None for name, value in vars(self).items()}
 
     @classmethod
     def from_dict(cls, answers: Mapping[str, Any]) -> Context:
@@ -176,7 +182,7 @@ class Context:
         """
         names = [entry.name for entry in fields(cls)]
         if not isinstance(answers, Mapping):
-            raise TypeError(f"a context is a mapping of {', '.join(names)} to text")
+            raise TypeError(f"a context maps names to text; the names are {', '.join(names)}")
         for name in answers:
             if name not in names:
                 raise ValueError(
@@ -190,9 +196,14 @@ def check_words(title: object, context: object) -> None:
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
     """
     if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} is no text")
+        raise TypeError(f"title={title!r} is no text; write one line")
+    if title is not None and not 0 < len(title.strip()) <= LONGEST_TITLE:
+        raise ValueError(
+            f"title has {len(title.strip())} characters; write at least one, and at most "
+            f"{LONGEST_TITLE}"
+        )
     if context is not None and not isinstance(context, Context):
         raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")

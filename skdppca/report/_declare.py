@@ -1,26 +1,22 @@
-"""State afterwards what was left unsaid when a release was written."""
+"""Another title, and answers to what a release left unsaid, in a copy of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from hashlib import sha256
+from operator import methodcaller
 from os import PathLike
 from pathlib import Path
 from shlex import quote
-from typing import Any, BinaryIO
 
+from .. import __version__
 from ._context import Context, check_words
-from ._directory import Write, claimed
-from ._files import FILES, PAGE, REGISTRY, REPORT, SIGNATURE, as_json
-from ._page import page
-from ._registry import registry
+from ._directory import MANIFEST, claimed
+from ._files import FILES, PAGE, REGISTRY, REPORT, as_json
 from ._release import check_libraries
-from ._verify import verify
+from ._verify import check_directory, hashes_in, is_ours, pages, verify
 
-__all__ = ["declare", "restated"]
-
-# What holds the words; every other file is copied as it is.
-WORDS = (REPORT, REGISTRY, PAGE)
+__all__ = ["copied", "declare"]
 
 
 def declare(
@@ -31,7 +27,7 @@ def declare(
     context: Context | None = None,
     force: bool = False,
 ) -> list[str]:
-    """Write a copy of a release that states more: a title, or what was "Not stated".
+    """Write a copy of a release with another title, or with answers to what was "Not stated".
 
     It reads no data, costs nothing, and changes no number. An answer that the release has stays: it
     was given to somebody. A signature of the first release is not of this one: sign it again.
@@ -57,8 +53,8 @@ def declare(
     Raises
     ------
     ValueError
-        If the files of the release do not agree, if an answer contradicts one that the release has,
-        or if `out` is not empty.
+        If the files of the release do not agree or are by another version, if an answer contradicts
+        one that the release has or none is new, or if `out` is not empty.
     OSError
         If there is no release, or `out` cannot be written to.
     ImportError
@@ -80,19 +76,39 @@ def declare(
     (True, 'Clinic of Anytown')
     """
     check_libraries()
-    contents = restated(Path(directory), Path(out), title, context)
-    with claimed(Path(out), FILES, force, "force=True") as place:
-        for name, write in contents.items():
-            place.add(name, write)
-        return place.publish()
+    return copied(Path(directory), Path(out), title, context, force, "force=True")
 
 
-def restated(
+def copied(
+    source: Path,
+    target: Path,
+    title: str | None,
+    context: Context | None,
+    force: bool,
+    forcing: str,
+) -> list[str]:
+    """Write the copy, as `declare` tells; `forcing` is how a user asks for `force`."""
+    check_libraries()
+    contents = _restated(source, target, title, context)
+    with claimed(target, FILES, force, forcing) as place:
+        place.reserve(sum(map(len, contents.values())))
+        try:
+            for name, content in contents.items():
+                place.add(name, methodcaller("write", content))
+            return place.publish()
+        except OSError as error:
+            place.discard()
+            failed = error
+        raise OSError(f"{target} cannot be written to ({failed.strerror}); choose another place")
+
+
+def _restated(
     source: Path, target: Path, title: str | None, context: Context | None
-) -> dict[str, Write]:
-    """What writes each file of a release that states more, by its name, as `declare` does."""
+) -> dict[str, bytes]:
+    """All files of the copy, by name."""
     check_words(title, context)
-    if target.resolve().is_relative_to(source.resolve()):
+    check_directory(source)
+    if _lies_in(target, source):
         raise ValueError(f"{target} lies in {source}, which stays as it is; choose another place")
     found = verify(source)
     if not found.passed:
@@ -100,40 +116,50 @@ def restated(
             f"the files of {source} do not agree, so no more is stated of them; to see what "
             f"differs: skdppca verify {quote(str(source))}"
         )
-    document: dict[str, Any] = {
-        **found.document,
-        "title": found.document["title"] if title is None else title,
-        "context": _joined(found.document["context"], (context or Context()).to_dict()),
+    earlier = dict(found.document)
+    if not is_ours(earlier):
+        raise ValueError(
+            f"{source} was written by another version of skdppca than {__version__}, which writes "
+            "pages in other words; state more with that version"
+        )
+    stated = {
+        "title": earlier["title"] if title is None else title,
+        "context": _joined(earlier["context"], (context or Context()).to_dict()),
     }
+    if all(earlier[name] == stated[name] for name in stated):
+        raise ValueError(
+            f"{source} states all of this already; give another title, or answers to what it does "
+            "not state"
+        )
+    hashes = hashes_in(source / MANIFEST) or {}
     kept = {
-        path.name: path.read_bytes()
-        for path in map(source.joinpath, FILES)
-        if path.name not in (*WORDS, SIGNATURE) and path.exists()
+        name: (source / name).read_bytes()
+        for name in hashes
+        if name not in (REPORT, PAGE, REGISTRY)
     }
-    pictures = {
-        name: kept[f"{name}.svg"].decode() for name in (one["name"] for one in document["pictures"])
-    }
-    words = {
-        REPORT: as_json(document),
-        REGISTRY: registry(document),
-        PAGE: page(document, pictures),
-    }
-    contents = kept | {name: text.encode() for name, text in words.items()}
-    return {name: partial(_write, content) for name, content in contents.items()}
+    if any(sha256(content).hexdigest() != hashes[name] for name, content in kept.items()):
+        raise ValueError(f"{source} was changed while it was read; try again")
+    document = earlier | stated
+    words = {REPORT: as_json(document), **pages(document, kept)}
+    return kept | {name: text.encode() for name, text in words.items()}
+
+
+def _lies_in(inner: Path, outer: Path) -> bool:
+    try:
+        return inner.resolve().is_relative_to(outer.resolve())
+    except RuntimeError:  # links that lead to each other
+        raise OSError(f"{inner} is a link to itself; choose another place") from None
 
 
 def _joined(
     earlier: Mapping[str, str | None], later: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """All answers; refuse one that contradicts an earlier one."""
+    known = Context.from_dict(earlier).to_dict()
     for name, answer in later.items():
-        if answer is not None and earlier.get(name) not in (None, answer):
+        if answer is not None and known[name] not in (None, answer):
             raise ValueError(
                 f"the release states {name} already, and what was stated stays; leave {name} out, "
                 "or tell those who have the release what was wrong"
             )
-    return {name: earlier.get(name) or answer for name, answer in later.items()}
-
-
-def _write(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
+    return {name: known[name] or answer for name, answer in later.items()}

@@ -104,6 +104,11 @@ class Directory:
         self._published = True
         return list(self._hashes)
 
+    def discard(self) -> None:
+        """Remove the files that were added and not published: they can be had again for nothing."""
+        for name in self._hashes:
+            (self._apart / name).unlink(missing_ok=True)
+
     def contents(self) -> str:
         """Say what this run has left on the disk so far."""
         if self._published:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import plotting
 from .._text import printable
-from ..plotting._common import as_written, figure
+from ..plotting._common import UNSTATED, as_written, figure
 from ..privacy import PrivacyReport, Statement, compose
 from ._drawing import settings, svg
 from ._subject import Subject
@@ -35,6 +35,7 @@ def draw(
     subjects: Sequence[Subject],
     statement: Statement | None = None,
     image_shape: tuple[int, ...] | None = None,
+    as_stated: bool = True,
 ) -> list[Picture]:
     """Draw what was released, what that protects, and the account.
 
@@ -45,6 +46,8 @@ def draw(
         Of the ledger.
     image_shape : tuple of int, optional
         Of a row, if a row is an image.
+    as_stated : bool, default=True
+        Whether the guarantee holds as the releases state it; if not, every title says so.
 
     Raises
     ------
@@ -54,9 +57,10 @@ def draw(
     pictures = []
     with settings():
         if all(subject.report.private for subject in subjects):
-            pictures.append(_privacy(subjects, statement))
+            pictures.append(_privacy(subjects, statement, as_stated))
         for number, subject in enumerate(subjects):
-            pictures.extend(_fit(subject, "" if number == 0 else str(number + 1), image_shape))
+            suffix, title = str(number + 1) if number else "", _title([subject.report], as_stated)
+            pictures.extend(_fit(subject, suffix, title, image_shape))
         if statement is not None and len(statement.chain.receipts) > 1:
             canvas = figure(6.4, 3.4)
             title = as_written(f"Budget: {statement.chain.terms}")
@@ -67,17 +71,17 @@ def draw(
     return pictures
 
 
-def _privacy(subjects: Sequence[Subject], statement: Statement | None) -> Picture:
+def _privacy(subjects: Sequence[Subject], statement: Statement | None, as_stated: bool) -> Picture:
     """What tests detect at most; of the whole ledger as a second, dashed curve."""
     canvas = figure(5.2, 4.0)
     ax = canvas.subplots()
     reports = [subject.report for subject in subjects]
-    curve, name = plotting.PrivacyCurveDisplay, "this release"
+    curve, name, title = plotting.PrivacyCurveDisplay, "this release", _title(reports, as_stated)
     if len(reports) == 1:
-        first = curve.from_report(reports[0], ax=ax, name=name, title=_title(reports))
+        first = curve.from_report(reports[0], ax=ax, name=name, title=title)
     else:
         event = compose(one.event for one in reports)
-        first = curve.from_event(event, ax=ax, name=name, title=_title(reports))
+        first = curve.from_event(event, ax=ax, name=name, title=title)
     if statement is not None and len(statement.chain.receipts) > len(reports):
         curve.from_accountant(
             statement, ax=ax, name="all of the ledger", line_kw={"linestyle": "--"}
@@ -85,9 +89,11 @@ def _privacy(subjects: Sequence[Subject], statement: Statement | None) -> Pictur
     return _picture("privacy", canvas, first)
 
 
-def _fit(subject: Subject, suffix: str, image_shape: tuple[int, ...] | None) -> Iterator[Picture]:
+def _fit(
+    subject: Subject, suffix: str, title: str, image_shape: tuple[int, ...] | None
+) -> Iterator[Picture]:
     """What a fit found."""
-    fitted, title = subject.fitted, _title([subject.report])
+    fitted = subject.fitted
     if "explained_variance" in subject.arrays:
         canvas = figure(6.4, 3.6)
         scree = plotting.ScreeDisplay.from_estimator(fitted, ax=canvas.subplots(), title=title)
@@ -115,11 +121,13 @@ def _fit(subject: Subject, suffix: str, image_shape: tuple[int, ...] | None) -> 
         yield _picture(f"components{suffix}", canvas, images)
 
 
-def _title(reports: Sequence[PrivacyReport]) -> str:
+def _title(reports: Sequence[PrivacyReport], as_stated: bool) -> str:
     """What the pictures are of and what protects it, in plain letters, which are drawn fast."""
     names = ", ".join(report.method for report in reports)
     if not all(report.private for report in reports):
         return as_written(f"{names}: NOT PRIVATE")
+    if not as_stated:
+        return as_written(f"{names}: {UNSTATED}")
     first = reports[0]
     cost = "" if len(reports) > 1 else f"epsilon {first.epsilon:g}, delta {first.delta:g} "
     return as_written(f"{names}: {cost}for every {first.unit} ({first.adjacency})")

@@ -242,8 +242,9 @@ class ReleaseReport:
     def _drawn(self) -> list[Picture]:
         if self.no_pictures:
             return []
+        as_stated = not any(step.voids for step in self._steps)
         try:
-            return draw(self._subjects, self._statement, self._image_shape)
+            return draw(self._subjects, self._statement, self._image_shape, as_stated)
         except ImportError:
             self.no_pictures = "they need matplotlib; pip install 'skdppca[report]'"
         except Exception as error:  # the words are worth more than a picture

@@ -30,7 +30,7 @@ from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
 from ._signature import wrong_signature
 from ._subject import Subject, rebuilt
 
-__all__ = ["Verification", "check_directory", "verify"]
+__all__ = ["Verification", "check_directory", "hashes_in", "is_ours", "pages", "verify"]
 
 LEVELS = (1, 2, 3, 4)
 
@@ -183,7 +183,7 @@ def verify(
     levels, notes = [1], {2: "not checked; give the directory, to check the files in it."}
     found = [Finding(1, "schema", True, "it is a report as skdppca writes it")] if reports else []
     findings = [*found, *findings]
-    listed = _listed(path / MANIFEST) if whole else None
+    listed = hashes_in(path / MANIFEST) if whole else None
     if reports:
         findings += _first(document, reports)
     if whole:
@@ -279,7 +279,7 @@ def _arrays(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _listed(path: Path) -> dict[str, str] | None:
+def hashes_in(path: Path) -> dict[str, str] | None:
     """The files' hashes in a manifest, by name; None if it is missing or none."""
     try:
         content = parse(_text(path))
@@ -418,21 +418,18 @@ def _wrong_results(document: Mapping[str, Any], subjects: Sequence[Subject]) -> 
     yield from _differences("results", stated, computed)
 
 
-def _is_ours(document: Mapping[str, Any]) -> bool:
+def is_ours(document: Mapping[str, Any]) -> bool:
     """Whether this version of skdppca wrote it, so that it can write the page again."""
     return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
 
 
 def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
-    if not _is_ours(document):
+    if not is_ours(document):
         return
     try:
-        names = [picture["name"] for picture in document["pictures"]]
-        pictures = {
-            name: (path / f"{name}.svg").read_bytes().decode(errors="replace") for name in names
-        }
-        written = {PAGE: page(document, pictures), REGISTRY: registry(document)}
+        names = [f"{picture['name']}.svg" for picture in document["pictures"]]
+        written = pages(document, {name: (path / name).read_bytes() for name in names})
         differ = [name for name in written if (path / name).read_bytes() != written[name].encode()]
     except OSError:
         return  # a file is missing, which another check says
@@ -444,9 +441,18 @@ def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} does not say what {REPORT} says"
 
 
+def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
+    """The page and the draft of a report, by their names; `files` has its pictures."""
+    pictures = {
+        one["name"]: files[f"{one['name']}.svg"].decode(errors="replace")
+        for one in document["pictures"]
+    }
+    return {PAGE: page(document, pictures), REGISTRY: registry(document)}
+
+
 def _wrong_checks(document: Mapping[str, Any], found: Sequence[Finding]) -> Iterator[str]:
     """Whether the checks that the report states are those that were made, and came out so."""
-    if not _is_ours(document) or not all(one.passed for one in found):
+    if not is_ours(document) or not all(one.passed for one in found):
         return  # other words, or what differs is said already
     ledger = {"level": 3, "what": "ledger", "passed": True, "says": IN_THE_LEDGER}
     stated = [check for check in document["checks"] if check != ledger]
@@ -516,7 +522,7 @@ def _vouched(
         *(arrays_file(i) for i in range(len(reports))),
         *(table_file(i) for i in range(len(reports))),
     }
-    if _is_ours(document):
+    if is_ours(document):
         compared |= {PAGE, REGISTRY}
     else:
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})

@@ -53,3 +53,27 @@ def test_an_earlier_release_is_replaced_only_if_asked(run, release, answers, tmp
     result = run(*command)
     assert is_one_line_error(result) and "--force" in result.err
     assert run(*command, "--force").status == 0
+
+
+def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers, tmp_path):
+    assert fit("--ledger", ledger).status == 0
+    command = ("declare", tmp_path / "out", "--context", answers, "--out", tmp_path / "stated")
+    assert run(*command).status == 0
+    result = run(*command, "--force")
+    assert result.status == 0 and "Replaced: release" in result.out
+    assert "Its charge stays" in result.out
+
+
+def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
+    command = ("declare", release, "--context", answers, "--out", tmp_path / "stated")
+    assert run(*command).status == 0
+    inside = tmp_path / "stated" / "registry.yaml"
+    inside.write_text("curator: Clinic\n")
+    result = run(*command[:3], inside, *command[4:], "--force")
+    assert is_one_line_error(result) and "would be replaced" in result.err
+
+
+def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp_path):
+    (release / "MANIFEST.json.sig").write_text("-----BEGIN SSH SIGNATURE-----\n")
+    result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
+    assert "is not of the copy; sign that, too." in result.out

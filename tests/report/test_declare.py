@@ -1,10 +1,12 @@
 """A copy of a release that states more."""
 
+import errno
 import json
 
 import pytest
 
-from skdppca.report import Context, ReleaseReport, declare, verify
+from skdppca.report import Context, ReleaseReport, _declare, declare, verify
+from skdppca.report._directory import Directory
 
 from .conftest import TITLE
 
@@ -88,3 +90,68 @@ def test_a_folder_with_an_earlier_release_is_replaced_only_if_asked(made, out):
 def test_what_is_no_title_and_no_context_is_refused(words, made, tmp_path):
     with pytest.raises(TypeError, match=next(iter(words))):
         declare(made.folder / "out", tmp_path / "second", **words)
+
+
+@pytest.mark.parametrize("title", ["", " \n", "x" * 301])
+def test_a_title_is_neither_blank_nor_a_page(title, made, tmp_path):
+    with pytest.raises(ValueError, match="title has"):
+        declare(made.folder / "out", tmp_path / "second", title=title)
+    with pytest.raises(ValueError, match="title has"):
+        ReleaseReport(made.pca, title=title)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"title": TITLE},
+        {"context": Context(curator=" Clinic ")},
+        {"context": Context(region=" ")},
+    ],
+)
+def test_a_copy_that_states_nothing_new_is_refused(words, made, tmp_path):
+    with pytest.raises(ValueError, match="states all of this already; give another title"):
+        declare(made.folder / "out", tmp_path / "second", **words)
+
+
+def test_a_report_without_its_files_is_not_copied(out, tmp_path):
+    with pytest.raises(OSError, match="is no directory"):
+        declare(out / "report.json", tmp_path / "second", context=MORE)
+
+
+def test_another_version_would_write_other_words(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("skdppca.report._verify.__version__", "99")
+    with pytest.raises(ValueError, match="written by another version"):
+        declare(made.folder / "out", tmp_path / "second", context=MORE)
+
+
+def test_a_release_that_changes_while_it_is_read_is_not_copied(out, tmp_path, monkeypatch):
+    def then_changed(folder):
+        found = verify(folder)
+        (out / "scree.svg").write_text("<svg/>")
+        return found
+
+    monkeypatch.setattr(_declare, "verify", then_changed)
+    with pytest.raises(ValueError, match="was changed while it was read"):
+        declare(out, tmp_path / "second", context=MORE)
+
+
+def test_a_full_disk_leaves_nothing_behind(made, out, monkeypatch):
+    add, before = Directory.add, {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def full(self, name, write):
+        if name == "report.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        add(self, name, write)
+
+    monkeypatch.setattr(Directory, "add", full)
+    with pytest.raises(OSError, match=r"out cannot be written to \(No space left on device\)"):
+        declare(made.folder / "out", out, context=MORE, force=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_links_that_lead_to_each_other_are_refused(made, tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OSError, match="link"):
+        declare(made.folder / "out", tmp_path / "a", context=MORE)

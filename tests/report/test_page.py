@@ -180,6 +180,14 @@ def test_a_declaration_against_the_figures_stands_in_the_box(frame, tmp_path, ca
     assert "NOT AS STATED" in said and "private as stated" not in said
 
 
+def test_the_pictures_of_what_is_not_as_stated_say_so(frame):
+    report = ReleaseReport(make_pipeline(StandardScaler(), DPGauss(2)).fit(frame))
+    pictures = report._pictures
+    assert {"privacy", "scree", "loadings"} <= {*pictures}
+    for name in ("privacy", "scree", "loadings"):
+        assert "NOT AS STATED" in pictures[name] and "epsilon" not in pictures[name]
+
+
 @pytest.mark.parametrize("first", [StandardScaler(), Normalizer()], ids=["fitted", "by row"])
 def test_a_step_fitted_before_stands_in_the_box(frame, tmp_path, first):
     pca = DPGauss(2, accountant=PrivacyAccountant(3.0, 1e-6))

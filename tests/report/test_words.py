@@ -105,13 +105,19 @@ def test_a_context_reads_back():
         (" No: rows were scaled one by one", True),
         ("Nothing", True),
         ("none", True),
-        ("not by us", True),
+        ("none.", True),
+        ("No , nothing", True),
+        ("not by us", False),
+        ("Not known", False),
+        ("No idea, perhaps a scaler", False),
+        ("None, except a StandardScaler", False),
+        ("No. But columns were chosen", False),
         ("yes", False),
         ("normalised columns", False),
         ("I do not know", False),
     ],
 )
-def test_an_answer_denies_if_it_begins_with_a_no(answer, no):
+def test_an_answer_denies_if_it_is_a_no_without_reserve(answer, no):
     assert denied(answer) is no
 
 

@@ -1,0 +1,40 @@
+"""The directory that results go to: what must not be replaced in it, and what is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..report import verify
+from ..report._directory import LOCK, MANIFEST
+from ..report._files import FILES, REPORT
+from ._text import SHOWN
+
+__all__ = ["replaced", "spare"]
+
+
+def spare(out: Path, *read: Path | None) -> None:
+    """Refuse to replace what a command reads by a result."""
+    for path in read:
+        if path is None:
+            continue
+        for name in (LOCK, MANIFEST, *FILES):
+            if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
+                raise ValueError(
+                    f"{path} would be replaced by the file of that name in --out {out}; choose "
+                    "another directory"
+                )
+
+
+def replaced(out: Path) -> list[str]:
+    """What an earlier release in the directory was charged; that stays."""
+    try:
+        reports = verify(out / REPORT).reports
+    except OSError:  # there is none
+        return []
+    return [
+        f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
+        f"delta {one.delta:g}, row {one.receipt.row} of the ledger {one.receipt.accountant[:SHOWN]}"
+        for one in reports
+        if one.receipt is not None
+    ]
