@@ -74,7 +74,7 @@ def test_every_candidate_pays_for_its_own_scales(monkeypatch):
 
 
 def test_the_scores_units_are_in_the_report():
-    # one search of 1000 finds other scales; the seed is fixed
+    # one search of 300 finds other scales; the seed is fixed
     search = PrivateSearchCV(DPGauss(2, scale="private"), GRID, random_state=0).fit(X)
     details = search.privacy_.details
     assert np.all(np.abs(np.log2(details["search"]["score_scale"] / X.std(axis=0))) < 2)

@@ -40,7 +40,7 @@ def refused(step, match, X=X, behind=None, n_components=2):
 
 def silent(error):
     """Neither the error nor what it came from quotes a number."""
-    return error.__context__ is None and not re.search(r"\\d", str(error))
+    return error.__context__ is None and not re.search(r"\d", str(error))
 
 
 TOGETHER = {

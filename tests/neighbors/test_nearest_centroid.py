@@ -147,8 +147,8 @@ def test_rows_that_overflow_are_no_error():
 
 def test_in_a_pipeline_both_steps_charge_one_ledger():
     accountant = PrivacyAccountant(2.0, 1e-5)
-    pca = DPGauss(3, epsilon=0.9, accountant=accountant)
-    last = nearest(epsilon=0.9, center=False, accountant=accountant)
+    both = {"epsilon": 0.9, "accountant": accountant, "random_state": 0}
+    pca, last = DPGauss(3, **both), nearest(center=False, **both)
     model = make_pipeline(pca, last).fit(X, Y)
     assert [receipt.label for receipt in accountant.receipts] == [
         "DPGauss",
