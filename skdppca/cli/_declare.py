@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from ..report import verify
 from ..report._declare import copied
 from ..report._files import SIGNATURE
+from ..report._sections import claim
 from ._context import context_of
 from ._out import replaced, spare
 
@@ -23,6 +25,7 @@ def declare(options: argparse.Namespace) -> None:
     written = copied(source, out, options.title, context, options.force, "--force")
     print(f"Written to {out}/: {', '.join(written)}")
     print(f"{source}/ is as it was; publish one of the two.")
+    print("\n".join(claim(verify(out).document)))
     if (source / SIGNATURE).exists():
         print(f"The signature in {source}/ is not of the copy; sign that, too.")
     print(*lines, sep="\n", end="\n" * bool(lines))

@@ -55,7 +55,7 @@ VOIDING = ("fitted_before", "chosen_by_looking")
 
 # A no that stands for itself, and what takes some of it back: "No idea", "None, except a scaler".
 NO = re.compile(r"(no|none|nothing|never)\s*([.,;:!]|$)", re.IGNORECASE)
-YET = re.compile(r"\b(except|but|apart|besides|beside|unless|other than)\b", re.IGNORECASE)
+YET = re.compile(r"\b(except|but|apart|besides|beside|unless|other than|only)\b", re.IGNORECASE)
 
 
 def denied(answer: str) -> bool:

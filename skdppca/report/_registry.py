@@ -14,6 +14,7 @@ from typing import Any
 from .._text import printable
 from . import _sentences as say
 from ._rounding import up
+from ._sections import status_of
 
 __all__ = ["registry", "writer"]
 
@@ -131,6 +132,8 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
     }
     if not facts["private"]:
         entry["deployment"]["administrative"]["notes"] = "TODO: this release is NOT PRIVATE."
+    elif status_of(document) == "void":
+        entry["deployment"]["administrative"]["notes"] = f"TODO: {say.STATUS['void']}."
     return entry
 
 

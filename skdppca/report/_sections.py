@@ -74,10 +74,12 @@ def box(document: Document) -> Box:
                 say.protected(facts["unit"], facts["adjacency"], _strong(status, facts)),
             ),
             *_several(document),
+            _answered(document),
             Fact("How strongly", _strength(facts)),
             *_large_delta(document),
             Fact("In the worst case", _worst_case(facts)),
             Fact("Budget", _budget(document), "missing" if status == "uncharged" else ""),
+            *_seeded_charges(document),
             checks,
         ],
         reasons,
@@ -93,7 +95,10 @@ def claim(document: Document) -> list[str]:
         if facts["private"]
         else ""
     )
-    return [f"This report says: {say.STATUS[status]}{guarantee}.", *_voided(document)]
+    lines = [f"This report says: {say.STATUS[status]}{guarantee}.", *_voided(document)]
+    if not facts["private"]:
+        return [*lines, *_why_not(facts["not_private"]), say.TREAT_AS_DATA]
+    return [*lines, _answered(document).text]
 
 
 def sections(document: Document) -> list[Section]:
@@ -154,10 +159,27 @@ def _several(document: Document) -> list[Fact]:
     """Whether the unit is less than a person."""
     answer, unit = document["context"].get("several_units"), document["guarantee"]["unit"]
     if answer and not denied(answer):
-        return [Fact("Units of a person", say.SEVERAL, "missing")]
+        return [Fact("Units of a person", say.several(printable(answer)), "missing")]
     if not answer and unit == "row":
         return [Fact("Rows of a person", say.SEVERAL_NOT_STATED, "missing")]
     return []
+
+
+def _answered(document: Document) -> Fact:
+    """How many of the questions are answered: silence must not look better than an answer."""
+    context = document["context"]
+    numbers = {name: number for number, name in enumerate(HAZARDS, start=1)}
+    open_ones = [numbers[name] for name in VOIDING if not context.get(name)]
+    count = sum(bool(context.get(name)) for name in HAZARDS)
+    text = say.answered(count, len(HAZARDS), open_ones)
+    return Fact("Curator's answers", text, "missing" if open_ones else "")
+
+
+def _seeded_charges(document: Document) -> list[Fact]:
+    """Whether other charges of the ledger are of releases that are not private."""
+    charges = document["ledger"]["charges"] if document["ledger"] else []
+    rows = [one["row"] for one in charges if one["seeded"] and not one["this_release"]]
+    return [Fact("Ledger", say.seeded_charges(rows), "missing")] if rows else []
 
 
 def _large_delta(document: Document) -> list[Fact]:
@@ -250,6 +272,12 @@ def _time(text: str) -> str:
     return f"{printable(text)[:19].replace('T', ' ')} UTC"
 
 
+def _said(document: Document, name: str, label: str | None = None) -> Fact:
+    """An answer among what the software says, marked as the curator's."""
+    fact = _declared(document, name, label)
+    return Fact(f"{fact.label} (the curator says)", fact.text, fact.tone)
+
+
 def _declared(document: Document, name: str, label: str | None = None) -> Fact:
     answer = document["context"].get(name)
     label = label or LABELS.get(name, name)
@@ -260,14 +288,14 @@ def _declared(document: Document, name: str, label: str | None = None) -> Fact:
 
 def _released(document: Document) -> Iterator[Block]:
     rows = []
-    for fit in document["fits"]:
-        core = fit["core"]
+    for number, fit in enumerate(document["fits"], start=1):
+        core, which = fit["core"], f"{number}: " if len(document["fits"]) > 1 else ""
         noisy = core["guarantee"]["private"] and core["guarantee"]["adjacency"] == "add-remove"
         for one in core["released"]:
             shape = " x ".join(map(str, one["shape"])) or "number"
             what = ARRAYS.get(one["name"], "")
             what += ", with noise" if noisy and one["name"] == "n_samples" else ""
-            rows.append((printable(one["name"]), shape, what))
+            rows.append((which + printable(one["name"]), shape, what))
     yield Table(("array", "shape", "what it is"), rows, (0, 1, 2))
     yield Text("Not released: the records, and what becomes of them (scores, transformed rows).")
 
@@ -282,6 +310,8 @@ def _guarantee(document: Document) -> Iterator[Block]:
         for reason in _why_not(facts["not_private"]):
             yield Text(reason)
         return
+    if status_of(document) == "void":
+        yield Text(say.FIGURES_DO_NOT_HOLD, "warning")
     attack, unit = facts["attack"], facts["unit"]
     epsilon, delta = up(_number(facts["epsilon"])), up(facts["delta"])
     (_, five), (_, one) = attack["detection"]
@@ -310,7 +340,7 @@ def _guarantee(document: Document) -> Iterator[Block]:
         deltas = (1e-5, 1e-6, 1e-9)
         heads = ["at delta", *(f"{at:g}" for at in deltas)]
         yield Table(heads, [["epsilon", *(profile[at] for at in deltas)]])
-    yield Facts([_declared(document, "why_this_epsilon")])
+    yield Facts([_said(document, "why_this_epsilon")])
 
 
 def _whom(document: Document) -> Iterator[Block]:
@@ -318,7 +348,8 @@ def _whom(document: Document) -> Iterator[Block]:
     unit, details = printable(facts["unit"]), core["details"]
     exchanged = facts["adjacency"] == "replace-one"
     public = ["the number and names of the columns", "every parameter"]
-    public += ["the number of records"] if exchanged or not facts["private"] else []
+    noiseless = _number(facts["epsilon"]) == math.inf
+    public += ["the number of records"] if exchanged or noiseless else []
     told = [
         Fact("Unit", say.protected_together(unit)),
         Fact(
@@ -331,8 +362,8 @@ def _whom(document: Document) -> Iterator[Block]:
     ]
     if "sites" in details:
         told.append(Fact("Sites", _sites(details)))
-    several = _declared(document, "several_units", HAZARDS["several_units"])
-    yield Facts([*told, several, _declared(document, "why_this_unit")])
+    several = _said(document, "several_units", HAZARDS["several_units"])
+    yield Facts([*told, several, _said(document, "why_this_unit")])
 
 
 def _sites(details: Document) -> str:
@@ -360,9 +391,11 @@ def _account(document: Document) -> Iterator[Block]:
         yield Text(say.TOTALS_UNKNOWN, "warning")
     if account is not None:
         yield from _ledger(document, account)
-    for fit in document["fits"]:
+    for number, fit in enumerate(document["fits"], start=1):
         report = PrivacyReport.from_dict(_alone(fit))
         costs = report.costs()
+        if len(document["fits"]) > 1:
+            yield Text(_called(document, number))
         if costs and private:
             mu = getattr(report.event, "mu", None)
             cost = f"epsilon {up(report.epsilon)}" if mu is None else f"mu = {up(mu)}"
@@ -381,7 +414,7 @@ def _account(document: Document) -> Iterator[Block]:
                 for site, own in charged.items()
             ]
             yield Table(("charged at site", "questions", "mu", "epsilon"), rows)
-    yield Facts([_declared(document, "other_releases")])
+    yield Facts([_said(document, "other_releases")])
 
 
 def _figure_of(charged: Document, name: str) -> str:
@@ -404,7 +437,9 @@ def _ledger(document: Document, account: Document) -> Iterator[Block]:
     rows = [
         (
             str(charge["row"]),
-            printable(charge["label"]) + (" (this release)" if charge["this_release"] else ""),
+            printable(charge["label"])
+            + " (this release)" * charge["this_release"]
+            + " (seeded: not private)" * charge["seeded"],
             up(_number(charge["epsilon"])),
             "" if charge["total"] is None else up(_number(charge["total"])),
         )
@@ -425,14 +460,25 @@ def _alone(fit: Document) -> dict[str, Any]:
 
 
 def _results(document: Document) -> Iterator[Block]:
-    found = [fit["results"] for fit in document["fits"] if fit["results"] is not None]
+    found = [
+        (number, fit["results"])
+        for number, fit in enumerate(document["fits"], start=1)
+        if fit["results"] is not None
+    ]
     if not found:
         yield Text(say.NO_RESULTS)
-    for results in found:
-        yield from _components(document, results)
+    for number, results in found:
+        if len(document["fits"]) > 1:
+            yield Text(_called(document, number))
+        yield from _components(document, results, "" if number == 1 else str(number))
 
 
-def _components(document: Document, results: Document) -> Iterator[Block]:
+def _called(document: Document, number: int) -> str:
+    """Which of several fits it is."""
+    return f"Release {number}: {printable(document['fits'][number - 1]['core']['method'])}."
+
+
+def _components(document: Document, results: Document, suffix: str) -> Iterator[Block]:
     told, n = results["components"], results["n_components"]
     records = results["n_records"]
     if records is not None:
@@ -446,7 +492,7 @@ def _components(document: Document, results: Document) -> Iterator[Block]:
     if first is not None:
         one = told[first]
         yield Text(say.component(first + 1, percent(one["share"]), percent_down(one["alignment"])))
-    yield from _figure(document, "scree")
+    yield from _figure(document, f"scree{suffix}")
     yield Table(
         ("", "variance", "95 % range", "share", "as without noise", "largest entries"),
         [_line(i, one) for i, one in enumerate(told[:MOST_LINES])],
@@ -456,8 +502,8 @@ def _components(document: Document, results: Document) -> Iterator[Block]:
         yield Text(f"{n - MOST_LINES} more are in components.csv.", "note")
     if results["lost"]:
         yield Text(say.lost(results["lost"], n), "warning")
-    yield from _figure(document, "loadings")
-    yield from _figure(document, "components")
+    yield from _figure(document, f"loadings{suffix}")
+    yield from _figure(document, f"components{suffix}")
     bound = results["norm_bound"]
     marked = any(entry["noise"] is not None for one in told for entry in one["largest"])
     clipped = None if bound is None else f"{_number(bound):.3g}"
@@ -492,10 +538,12 @@ def _entry(entry: Document) -> str:
 
 
 def _made(document: Document) -> Iterator[Block]:
-    for fit in document["fits"]:
+    for number, fit in enumerate(document["fits"], start=1):
         core = fit["core"]
         details, parameters = core["details"], core["parameters"]
-        yield Text(f"Method: {printable(core['method'])}.")
+        several = len(document["fits"]) > 1
+        method = f"Method: {printable(core['method'])}."
+        yield Text(_called(document, number) if several else method)
         remarks = [printable(one) for one in PrivacyReport.from_dict(_alone(fit)).remarks()]
         yield from (Text(f"{one[0].upper()}{one[1:]}.") for one in remarks)
         if "best_params" in details:
@@ -523,7 +571,7 @@ def _made(document: Document) -> Iterator[Block]:
         named = ", ".join(printable(f"{step['name']} ({step['kind']})") for step in steps)
         if steps:
             yield Facts([Fact(meaning, named)])
-    yield Facts([_declared(document, "fitted_before", "Preprocessing of these data before")])
+    yield Facts([_said(document, "fitted_before", "Preprocessing of these data before")])
 
 
 # Parameters that say nothing about the release.
@@ -559,7 +607,7 @@ def _rests_on(document: Document) -> Iterator[Block]:
             Fact("Randomness", random),
             Fact("Floating point", say.FLOATING_POINT),
             Fact("Software", software),
-            _declared(document, "raw_data_access", "Access to the raw data, and storage"),
+            _said(document, "raw_data_access", "Access to the raw data, and storage"),
         ]
     )
 
@@ -620,7 +668,7 @@ def _words(document: Document) -> Iterator[Block]:
 
 def _figure(document: Document, name: str) -> Iterator[Block]:
     for picture in document["pictures"]:
-        if picture["name"].rstrip("0123456789") == name:
+        if picture["name"] == name:
             yield Figure(picture["name"], picture["alt"])
 
 

@@ -49,8 +49,8 @@ NOT_PRIVATE = {
 def voided(question: str, answer: str) -> str:
     """What the curator declares against the figures."""
     return (
-        f'Asked "{question}", the curator declares: "{answer}". That makes the figures of this '
-        "report wrong. Do not publish on their strength."
+        f'Asked "{question}", the curator declares: "{answer}". The figures of this report hold '
+        'only if the answer is a clear "no". Do not publish on their strength.'
     )
 
 
@@ -80,10 +80,37 @@ SEVERAL_NOT_STATED = (
     "The curator does not say whether a person can have several. A person with several is "
     "protected less than the figures say."
 )
-SEVERAL = (
-    "The curator declares that a person can have several. Such a person is protected less than the "
-    "figures say."
-)
+
+
+def several(answer: str) -> str:
+    """What follows if the unit is less than a person."""
+    return (
+        f'Asked whether a person can have several, the curator declares: "{answer}". Who has '
+        "several is protected less than the figures say."
+    )
+
+
+def answered(number: int, of: int, open_ones: list[int]) -> str:
+    """How many questions the curator answered, and which of the open ones decide."""
+    text = f"{number} of {of} questions of section 10 are answered."
+    if not open_ones:
+        return text
+    which = " and ".join(map(str, open_ones))
+    several = len(open_ones) > 1
+    return (
+        f"{text} Question{'s' * several} {which} {'are' if several else 'is'} open: the figures "
+        f"hold only if {'both answers are' if several else 'the answer is'} no."
+    )
+
+
+def seeded_charges(rows: list[int]) -> str:
+    """What a charge without privacy does to a total."""
+    which = ", ".join(map(str, rows))
+    several = len(rows) > 1
+    return (
+        f"Row{'s' * several} {which} of the ledger {'are' if several else 'is'} not private: the "
+        "noise came from a seed. If that was published, the total is wrong."
+    )
 
 
 def records(unit: str) -> str:
@@ -159,6 +186,8 @@ def budget_epsilons(before: str, after: str, now: str, budget: str, delta: str) 
 
 
 # What the guarantee says.
+
+FIGURES_DO_NOT_HOLD = "As the box says, the figures below do not hold as they stand."
 
 
 def definition(unit: str, epsilon: str, delta: str) -> str:
@@ -265,8 +294,9 @@ def totals(spent: str, budget: str, delta: str, remaining: str, squares: bool) -
 def component(number: int, share: str, alignment: str) -> str:
     """How to read a line of the table."""
     return (
-        f"Component {number} holds {share} % of the variance. Its direction is {alignment} % that "
-        "which the same method finds without noise in the covariance matrix."
+        f"Component {number} holds {share} % of the variance. Its direction agrees to {alignment} "
+        "% with that which the same method finds without noise in the covariance matrix (100 %: "
+        "the same)."
     )
 
 
@@ -337,7 +367,11 @@ NEVER_CHECKED = (
     "public, what was fitted on the data before, or what was released without a charge."
 )
 
-NOT_TO_PUBLISH = "Do not publish these files. Keep them, and ask the curator for a fresh copy."
+NOT_TO_PUBLISH = (
+    "Do not publish these files as long as something differs. If you gave another ledger, head or "
+    "key than this release's, or put a file into the folder, mend that and verify again. Otherwise "
+    "keep the files, and ask the curator for a fresh copy."
+)
 
 WORDS = {
     "adjacency": "How two data sets differ that must look alike: one unit added or removed "

@@ -37,7 +37,7 @@ LEVELS = (1, 2, 3, 4)
 # Two machines may differ in the last digits of what they compute again.
 TOLERANCE = 1e-6
 
-INCOMPLETE = "not complete, for a level before differs."
+INCOMPLETE = "not reached, because a lower level differs."
 ODD = "is a link, a pipe or a folder, and no file that skdppca wrote: remove it"
 
 # How a signature begins, and what none is longer than.
@@ -195,7 +195,7 @@ def verify(
         if reports:
             found, notes[3] = _third(document, reports, ledger)
             if head is None and signer is None:
-                notes[3] += " To know, ask for its head or a signature by another way."
+                notes[3] += " To know, ask for its head or a signature through another channel."
             findings += found
     elif any("sites" in report.details for report in reports):
         notes[3] = "not checked; `skdppca ledger show FILE` at each site names this release."
@@ -438,7 +438,8 @@ def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
     except Exception:  # made up, so that the page's words have no place for it
         differ = [PAGE]
     for name in differ:
-        yield f"{name} does not say what {REPORT} says"
+        pictures = ", or shows other pictures than this folder has" if name == PAGE else ""
+        yield f"{name} does not say what {REPORT} says{pictures}"
 
 
 def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:

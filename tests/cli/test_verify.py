@@ -91,10 +91,11 @@ def rehash(out):
 def test_a_true_release_agrees_on_three_levels(run, out):
     result = run("verify", "out", "--ledger", "ledger")
     assert (result.status, result.err) == (0, "")
-    claim, one, two, three, four, beyond = result.out.splitlines()
+    claim, answers, one, two, three, four, beyond = result.out.splitlines()
     assert claim == (
         "This report says: Private, and charged to a ledger; every row, epsilon 1 at delta 1e-06."
     )
+    assert answers.startswith("0 of 10 questions of section 10 are answered. Questions 1 and 3")
     assert four == (
         "Level 4 of 4: not checked; give --head HEX or --signer KEY, which come from someone "
         "outside."
@@ -104,8 +105,8 @@ def test_a_true_release_agrees_on_three_levels(run, out):
     assert "scree.svg" in two and "components" not in two and "html" not in two
     assert three == (
         "Level 3 of 4: this report, these files and this ledger agree. "
-        "Not checked: who wrote the ledger. To know, ask for its head or a signature by another "
-        "way."
+        "Not checked: who wrote the ledger. To know, ask for its head or a signature through "
+        "another channel."
     )
     assert "No check can tell" in beyond
     assert "valid" not in result.out

@@ -127,8 +127,51 @@ def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
     twice = [name for name in missing if name in ("other_releases", "several_units")]
     twice += [name for name in missing if name in ("raw_data_access",)]
     assert text.count("Not stated") == len(missing) + len(twice)
-    # the box asks for the rows of a person, too
-    assert page.count('<div class="missing">') == len(missing) + len(twice) + 1
+    # the box asks for the rows of a person, and for the answer that decides, too
+    assert page.count('<div class="missing">') == len(missing) + len(twice) + 2
+    assert text.count("(the curator says)") == 6
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({}, "0 of 10 questions of section 10 are answered. Questions 1 and 3 are open"),
+        (
+            {"fitted_before": "no"},
+            "1 of 10 questions of section 10 are answered. Question 3 is open",
+        ),
+        (dict.fromkeys(VOIDING, "no"), "2 of 10 questions of section 10 are answered.<"),
+    ],
+)
+def test_the_box_says_that_the_curator_is_silent(frame, answers, says):
+    page = declared(frame, **answers).html()
+    assert says in page[page.index('<section class="box') : page.index("</section>")]
+
+
+def test_a_charge_of_others_that_is_not_private_makes_the_total_doubtful(frame):
+    ledger = PrivacyAccountant(5.0, 1e-6)
+    seeded = DPGauss(2, accountant=ledger, random_state=0).fit(frame)
+    page = ReleaseReport(DPGauss(2, accountant=ledger).fit(frame), pictures=False).html()
+    box = page[page.index('<section class="box') : page.index("</section>")]
+    assert "Row 1 of the ledger is not private" in box
+    assert "DPGauss (seeded: not private)" in page
+    own = ReleaseReport(seeded, pictures=False).html()
+    assert "Row 1 of the ledger is not private" not in own
+
+
+def test_each_of_several_fits_has_its_own_pictures(frame):
+    ledger = PrivacyAccountant(5.0, 1e-6)
+    fits = [DPGauss(2, accountant=ledger).fit(frame) for _ in range(2)]
+    page = ReleaseReport(fits).html()
+    for name in ("scree", "scree2", "loadings", "loadings2"):
+        assert page.count(f'id="picture-{name}"') == 1
+    assert page.count("Release 2: DPGauss.") == 3
+
+
+def test_figures_that_do_not_hold_are_called_so_where_they_stand(frame):
+    report = declared(frame, fitted_before="yes")
+    assert "the figures below do not hold" in report.html()
+    assert "NOT AS STATED" in report.registry_yaml()
 
 
 BOXES = {
@@ -243,7 +286,7 @@ def test_what_is_not_private_stays_so_whatever_is_declared(frame):
 
 @pytest.mark.parametrize(
     ("answer", "says"),
-    [(None, "does not say whether"), ("yes, readmitted", "can have several. Such"), ("no", None)],
+    [(None, "does not say whether"), ("yes, readmitted", "yes, readmitted"), ("no", None)],
 )
 def test_the_box_says_that_a_row_may_be_less_than_a_person(frame, answer, says):
     page = declared(frame, several_units=answer).html()

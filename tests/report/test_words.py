@@ -39,8 +39,9 @@ SENTENCES = {
     "and 1.32 at 1e-9.",
     say.failure("1e-07"): "With probability at most 1e-07 a check inside the method fails, and no "
     "bound holds then.",
-    say.component(2, "13", "97"): "Component 2 holds 13 % of the variance. Its direction is 97 % "
-    "that which the same method finds without noise in the covariance matrix.",
+    say.component(2, "13", "97"): "Component 2 holds 13 % of the variance. Its direction agrees to "
+    "97 % with that which the same method finds without noise in the covariance matrix (100 %: the "
+    "same).",
     say.lost(3, 10): "3 of 10 components cannot be told from noise. Do not interpret them.",
     say.SIGNS: "Components' signs are arbitrary.",
     say.NOT_COVERED[0]: "Rows sent through these components are not protected.",
