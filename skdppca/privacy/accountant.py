@@ -16,7 +16,15 @@ from .._text import printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
 from .composition import Composition
-from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, add_event, stated_event
+from .events import (
+    ComposedEvent,
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyEvent,
+    PureEvent,
+    add_event,
+    stated_event,
+)
 from .export import to_dp_event
 from .pricing import compose, epsilon_of_event
 from .statement import PrivacyCost, Statement
@@ -415,7 +423,9 @@ class BaseAccountant(ABC):
         spent, room = now.spent, now.remaining.epsilon
         charges = len(chain.receipts)
         most = f"epsilon={rounded_down(room)} at delta={self.delta!r}"
-        remedy = f"ask for at most {most}, or" if room else "nothing is left;"
+        plain = isinstance(event, GaussianEvent if self.delta else PureEvent)
+        ask = "at most" if plain else "less, for a single fit may have no more than"
+        remedy = f"ask for {ask} {most}, or" if room else "nothing is left;"
         return (
             f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
             f"in {charges} charge{'' if charges == 1 else 's'}\n"

@@ -19,6 +19,7 @@ from .composition import Composition
 from .events import PrivacyEvent, add_event, event_from_dict, known_event
 from .floats import number
 from .log import Log
+from .units import is_one
 
 __all__ = [
     "ADJACENCIES",
@@ -74,7 +75,7 @@ class Terms:
         object.__setattr__(self, "delta", delta)
 
     def __str__(self) -> str:
-        who = "every row" if self.unit == "row" else f"all rows of every {self.unit}"
+        who = f"every {self.unit}" if is_one(self.unit) else f"all rows of every {self.unit}"
         return f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
 
     @property

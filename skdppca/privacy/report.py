@@ -18,6 +18,7 @@ from .._text import listed, printable
 from .chain import Receipt, ReleaseRow, canonical
 from .events import NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
+from .units import is_one, protected_together
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -286,7 +287,7 @@ class PrivacyReport:
         """The guarantee in one sentence."""
         if not self.private:
             return "NOT PRIVATE: " + "; ".join(self.not_private) + "."
-        who = "one row is" if self.unit == "row" else f"all rows of one {self.unit} are"
+        who = f"{protected_together(self.unit)} {'is' if is_one(self.unit) else 'are'}"
         change = "added or removed" if self.adjacency == "add-remove" else "exchanged"
         return (
             f"({self.epsilon:g}, {self.delta:g})-differentially private: whether {who} {change} "

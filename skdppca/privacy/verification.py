@@ -18,11 +18,9 @@ from .accountant import BaseAccountant, alone
 from .events import GaussianEvent
 from .pricing import epsilon_of_event
 from .report import PrivacyReport, Released, dearest, hash_of, parse
+from .units import INTERACTION
 
 __all__ = ["Finding", "verify_report"]
-
-# What an estimator may be accounted as, whatever its parameter `unit` is.
-INTERACTION = "interaction"
 
 MAX_QUOTED = 300
 
@@ -177,6 +175,7 @@ def _wrong_parameters(report: PrivacyReport) -> Iterator[str]:
         ("unit", report.unit),
         ("accountant", charged),
     ):
+        # whatever its parameter `unit` is
         accounted_otherwise = name == "unit" and value == INTERACTION
         if name in told and told[name] != value and not accounted_otherwise:
             yield f"{name} is {value!r}, and {told[name]!r} among the parameters"

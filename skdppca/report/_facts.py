@@ -25,6 +25,7 @@ from ..privacy import (
     mu_of,
 )
 from ..privacy.report import jsonable
+from ..privacy.units import INTERACTION
 from ._subject import Subject
 
 __all__ = ["HOUSEHOLD", "account", "findings_of", "guarantee"]
@@ -135,7 +136,11 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
                 ],
             }
         )
-    exact = report.adjacency == "replace-one" or math.isinf(report.epsilon)
+    exact = (
+        report.adjacency == "replace-one"
+        or math.isinf(report.epsilon)
+        or report.unit == INTERACTION
+    )
     return dict(
         jsonable(
             {

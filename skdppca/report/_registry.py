@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._text import printable
+from ..privacy.units import protected_together
 from . import _sentences as say
 from ._rounding import up
 from ._sections import status_of
@@ -66,7 +67,9 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
     slug = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-") or "release"
     methods = ", ".join(printable(fit["core"]["method"]) for fit in fits)
     arrays = ", ".join(one["name"] for fit in fits for one in fit["core"]["released"])
-    details = [say.worst_case(facts["adjacency"], "...")] if not facts["attack"] else []
+    details = (
+        [say.worst_case(facts["adjacency"], "...", facts["unit"])] if not facts["attack"] else []
+    )
     if facts["mu"] is not None:
         details.append(f"Gaussian differential privacy with mu = {up(float(facts['mu']))}.")
     sites = core["details"].get("sites")
@@ -138,7 +141,7 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _neighbours(facts: Mapping[str, Any]) -> str:
-    what = printable(say.records(facts["unit"]))
+    what = printable(protected_together(facts["unit"]))
     if facts["adjacency"] == "replace-one":
         return f"Neighbouring data sets differ in {what}, exchanged for any other."
     return f"Neighbouring data sets differ in {what}, added or removed."

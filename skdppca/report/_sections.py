@@ -9,6 +9,7 @@ from typing import Any
 
 from .._text import printable
 from ..privacy import PrivacyReport
+from ..privacy.units import INTERACTION, ROW
 from . import _sentences as say
 from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
 from ._context import HAZARDS, LABELS, VOIDING, denied
@@ -160,7 +161,9 @@ def _several(document: Document) -> list[Fact]:
     answer, unit = document["context"].get("several_units"), document["guarantee"]["unit"]
     if answer and not denied(answer):
         return [Fact("Units of a person", say.several(printable(answer)), "missing")]
-    if not answer and unit == "row":
+    if unit == INTERACTION:
+        return [Fact("Users", say.INTERACTIONS, "missing")]
+    if not answer and unit == ROW:
         return [Fact("Rows of a person", say.SEVERAL_NOT_STATED, "missing")]
     return []
 
@@ -223,7 +226,7 @@ def _strength(facts: Document) -> str:
 
 
 def _worst_case(facts: Document) -> str:
-    return say.worst_case(facts["adjacency"], percent_up(facts["attack"]["coin"]))
+    return say.worst_case(facts["adjacency"], percent_up(facts["attack"]["coin"]), facts["unit"])
 
 
 def _budget(document: Document) -> str:
@@ -290,14 +293,22 @@ def _released(document: Document) -> Iterator[Block]:
     rows = []
     for number, fit in enumerate(document["fits"], start=1):
         core, which = fit["core"], f"{number}: " if len(document["fits"]) > 1 else ""
-        noisy = core["guarantee"]["private"] and core["guarantee"]["adjacency"] == "add-remove"
+        noisy = _noisy_count(core)
         for one in core["released"]:
             shape = " x ".join(map(str, one["shape"])) or "number"
             what = ARRAYS.get(one["name"], "")
+            if one["name"] == "mean" and core["parameters"].get("center") is False:
+                what = "zeros, because center=False"
             what += ", with noise" if noisy and one["name"] == "n_samples" else ""
             rows.append((which + printable(one["name"]), shape, what))
     yield Table(("array", "shape", "what it is"), rows, (0, 1, 2))
     yield Text("Not released: the records, and what becomes of them (scores, transformed rows).")
+
+
+def _noisy_count(core: Document) -> bool:
+    """Whether the number of records was released with noise."""
+    facts = core["guarantee"]
+    return facts["private"] and facts["adjacency"] == "add-remove" and facts["unit"] != INTERACTION
 
 
 # 4 and 5: what it promises, and to whom.
@@ -349,9 +360,12 @@ def _whom(document: Document) -> Iterator[Block]:
     exchanged = facts["adjacency"] == "replace-one"
     public = ["the number and names of the columns", "every parameter"]
     noiseless = _number(facts["epsilon"]) == math.inf
-    public += ["the number of records"] if exchanged or noiseless else []
+    if unit == INTERACTION:
+        public.append("the number of rows")
+    elif exchanged or noiseless:
+        public.append("the number of records")
     told = [
-        Fact("Unit", say.protected_together(unit)),
+        Fact("Unit", say.unit_in_words(unit)),
         Fact(
             "Neighbours",
             "one unit exchanged for another (replace-one)"

@@ -6,6 +6,8 @@ anonymous or safe.
 
 from __future__ import annotations
 
+from ..privacy.units import INTERACTION, ROW, is_one, protected_together
+
 __all__ = ["WORDS"]
 
 NOT_STATED = "Not stated"
@@ -113,35 +115,36 @@ def seeded_charges(rows: list[int]) -> str:
     )
 
 
-def records(unit: str) -> str:
-    """What is protected together."""
-    return "one row" if unit == "row" else f"all rows of one {unit}"
+INTERACTIONS = (
+    "A user with m interactions is protected less: mu is m times as large. Whether a user took "
+    "part is not protected."
+)
 
 
-def protected_together(unit: str) -> str:
+def unit_in_words(unit: str) -> str:
     """What a unit is."""
-    if unit == "row":
-        return "row: every row is protected by itself"
+    if is_one(unit):
+        return f"{unit}: every {unit} is protected by itself"
     return f"{unit}: all rows of one {unit} are protected together"
 
 
 def plural(unit: str, number: int) -> str:
     """So many protected units."""
-    return f"{number} rows" if unit == "row" else f"{number} units ({unit})"
+    return f"{number} {unit}s" if is_one(unit) else f"{number} units ({unit})"
 
 
 def protected(unit: str, adjacency: str, strongly: bool) -> str:
     """Who is protected, and from what."""
-    verb = "is" if unit == "row" else "are"
+    verb = "is" if is_one(unit) else "are"
     change = "in the data or not" if adjacency == "add-remove" else "these or any other"
-    if unit == "row" and adjacency == "replace-one":
+    if is_one(unit) and adjacency == "replace-one":
         change = "this one or any other"
     effect = (
         "hardly changes what is released"
         if strongly
         else "changes what is released within the bounds below"
     )
-    return f"Every {unit}: whether {records(unit)} {verb} {change} {effect}."
+    return f"Every {unit}: whether {protected_together(unit)} {verb} {change} {effect}."
 
 
 def strength(epsilon: str, delta: str, variant: str, mu: str) -> str:
@@ -154,8 +157,14 @@ def strength(epsilon: str, delta: str, variant: str, mu: str) -> str:
     return f"epsilon {epsilon} at delta {delta} (approximate differential privacy)."
 
 
-def worst_case(adjacency: str, coin: str) -> str:
+def worst_case(adjacency: str, coin: str, unit: str = ROW) -> str:
     """What the guarantee leaves to someone who knows everybody else's data."""
+    if unit == INTERACTION:
+        return (
+            "Suppose someone knows all interactions but one, and a coin decided whether that one "
+            "was used. After seeing this release they can tell the coin's side in at most "
+            f"{coin} % of cases. Without it: 50 %."
+        )
     what = (
         "whether yours were used"
         if adjacency == "add-remove"
@@ -193,8 +202,9 @@ FIGURES_DO_NOT_HOLD = "As the box says, the figures below do not hold as they st
 def definition(unit: str, epsilon: str, delta: str) -> str:
     """The guarantee, formally."""
     return (
-        f"For any two data sets that differ in {records(unit)}, and any set S of possible "
-        f"releases: P(release in S | one) <= e^{epsilon} P(release in S | other) + {delta}."
+        f"For any two data sets that differ in {protected_together(unit)}, and any set S of "
+        f"possible releases: P(release in S | one) <= e^{epsilon} P(release in S | other) + "
+        f"{delta}."
     )
 
 
@@ -219,8 +229,11 @@ ANY_ATTACK = (
 
 def household(unit: str, number: int, coin: str, alone: str) -> str:
     """What several units have of it."""
+    who = f"A household of {plural(unit, number)} is"
+    if unit == INTERACTION:
+        who = f"A user with {plural(unit, number)} is"
     return (
-        f"A household of {plural(unit, number)} is protected less: the coin's side can then be "
+        f"{who} protected less: the coin's side can then be "
         f"told in at most {coin} % of cases, instead of {alone} %."
     )
 

@@ -14,6 +14,7 @@ from skdppca.privacy import (
     GaussianEvent,
     NonPrivateEvent,
     PureEvent,
+    SelectionEvent,
     composition,
     mu_of,
 )
@@ -212,6 +213,13 @@ def test_what_a_refusal_asks_for_is_granted(make, spent):
     (epsilon,) = re.findall(r"remedy: .* epsilon=(\S+) at", str(refusal.value))
     assert len(epsilon.lstrip("0.")) <= 4
     accountant.charge(GaussianEvent(mu_of(float(epsilon), 1e-6)), **NOTION)
+
+
+def test_what_adds_up_otherwise_is_not_told_that_a_single_fit_would_fit(make):
+    accountant = make()
+    accountant.charge(GaussianEvent(0.2), **NOTION)
+    with pytest.raises(BudgetExceeded, match=r"ask for less, for a single fit may have no more"):
+        accountant.charge(SelectionEvent(1.0, 10.0), **NOTION)
 
 
 def test_a_remedy_is_rounded_down_to_the_last_bit(make):

@@ -10,11 +10,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 import yaml
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
+from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant, PrivatePCA
 from skdppca.cli import main
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
@@ -478,3 +479,19 @@ def test_no_page_is_called_different_where_it_cannot_be_made_again(made, monkeyp
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"skdppca\[report\]"):
         verify(made.folder / "out")
+
+
+def test_a_report_of_single_interactions_speaks_of_entries(tmp_path):
+    rows = sparse.random_array((300, 12), density=0.2, rng=0, format="csr") != 0
+    ledger = PrivacyAccountant(5.0, 1e-6, unit="interaction")
+    pca = DPPowerMethod(2, protect="interaction", center=False, accountant=ledger)
+    pca.fit(rows.astype(float))
+    report = ReleaseReport(pca, pictures=False)
+    text = Page(report.html()).text
+    assert "one interaction (one user with one item) is in the data or not" in text
+    assert "A user with m interactions is protected less" in text
+    assert "all rows of one interaction" not in f"{text} {pca.privacy_} {ledger.statement()}"
+    assert "the number of rows" in text and "from 300 records" in text
+    assert "the number of records, with noise" not in text
+    assert "zeros, because center=False" in text
+    assert all(finding.passed for finding in report.check())

@@ -1,0 +1,20 @@
+"""What a guarantee protects together, in words."""
+
+from __future__ import annotations
+
+__all__ = ["INTERACTION", "ROW", "is_one", "protected_together"]
+
+# A row, and one non-zero entry of a table of users and items; every other name is one of groups.
+ROW, INTERACTION = "row", "interaction"
+
+
+def is_one(unit: str) -> bool:
+    """Whether a unit is one row or one entry, and no group of rows."""
+    return unit in (ROW, INTERACTION)
+
+
+def protected_together(unit: str) -> str:
+    """What is in the data or not, as a whole."""
+    if unit == INTERACTION:
+        return "one interaction (one user with one item)"
+    return "one row" if unit == ROW else f"all rows of one {unit}"
