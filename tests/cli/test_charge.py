@@ -65,19 +65,20 @@ def test_what_ends_a_fit_after_its_charge_says_so(
 
 
 @pytest.fixture
-def heard():
-    """Python's own handler of an interrupt: a shell in the background has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_signal_to_end_after_the_charge_says_so(fit, ledger, after_the_charge, name):
+def heard(name):
+    """The usual handler of a signal: in the background, and under nohup, it may be ignored."""
     number = getattr(signal, name, None)
     if number is None:
         pytest.skip("a signal that this system does not have")
+    usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+    before = signal.signal(number, usual)
+    yield number
+    signal.signal(number, before)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_to_end_after_the_charge_says_so(fit, ledger, after_the_charge, heard):
+    number = heard
     after_the_charge(lambda: os.kill(os.getpid(), number))
     before = signal.getsignal(number)
     result = fit("--ledger", ledger)
