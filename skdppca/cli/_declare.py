@@ -21,11 +21,14 @@ def declare(options: argparse.Namespace) -> None:
         raise ValueError("there is nothing to state; give --title TEXT, or --context FILE")
     context = context_of(options.context)
     spare(out, options.context)
-    lines = replaced(out) if options.force else []
+    gone = replaced(out) if options.force else []
     written = copied(source, out, options.title, context, options.force, "--force")
-    print(f"Written to {out}/: {', '.join(written)}")
-    print(f"{source}/ is as it was; publish one of the two.")
-    print("\n".join(claim(verify(out).document)))
-    if (source / SIGNATURE).exists():
-        print(f"The signature in {source}/ is not of the copy; sign that, too.")
-    print(*lines, sep="\n", end="\n" * bool(lines))
+    signed = (source / SIGNATURE).exists()
+    lines = [
+        f"Written to {out}/: {', '.join(written)}",
+        f"{source}/ is as it was; publish one of the two.",
+        *claim(verify(out).document),
+        *[f"The signature in {source}/ is not of the copy; sign that, too."] * signed,
+        *gone,
+    ]
+    print("\n".join(lines))
