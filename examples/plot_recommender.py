@@ -123,6 +123,5 @@ plt.show()
 # .. admonition:: Takeaway
 #
 #    The filter is shared and private, and each user applies it at home.
-#    Hiding single items costs less accuracy than hiding users here, and promises less.
-#    With real visitors it did not always (see DPPowerMethod): start by hiding users.
+#    Hiding single items promises less, and costs less accuracy here, but not with all real visitors.
 #    At a small epsilon, recommend what is popular instead.
