@@ -123,5 +123,5 @@ plt.show()
 # .. admonition:: Takeaway
 #
 #    The filter is shared and private, and each user applies it at home.
-#    Hiding single items promises less, and costs less accuracy here, but not with all real visitors.
+#    Hiding single items promises less. It costs less accuracy here, but not on all real data.
 #    At a small epsilon, recommend what is popular instead.
