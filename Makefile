@@ -58,7 +58,8 @@ test-oldest: $(OLDEST)/.installed
 
 test-all: test test-extras test-slow
 
-lint: $(VENV)/.installed-test
+# mypy follows the imports of all extras.
+lint: $(VENV)/.installed-test,dask,federated
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy skdppca
