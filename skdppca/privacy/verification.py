@@ -175,7 +175,7 @@ def _wrong_parameters(report: PrivacyReport) -> Iterator[str]:
         ("unit", report.unit),
         ("accountant", charged),
     ):
-        # whatever its parameter `unit` is
+        # an estimator may be accounted so, whatever its parameter `unit` is
         accounted_otherwise = name == "unit" and value == INTERACTION
         if name in told and told[name] != value and not accounted_otherwise:
             yield f"{name} is {value!r}, and {told[name]!r} among the parameters"

@@ -92,8 +92,8 @@ class Context:
         Of an ethics committee, a privacy officer, a data owner.
     fitted_before : str, optional
         Whether a scaler, an imputer or a selection was fitted on these data before. If nothing
-        was, begin with "no" and a stop or a comma, and make no exception: every other answer makes
-        the figures wrong, and stands in the box.
+        was, begin with "no" and a stop or a comma, and make no exception: every other answer voids
+        the figures, and stands in the box.
     several_units : str, optional
         Whether one person can have more than one protected unit.
     chosen_by_looking : str, optional

@@ -296,13 +296,19 @@ def _released(document: Document) -> Iterator[Block]:
         noisy = _noisy_count(core)
         for one in core["released"]:
             shape = " x ".join(map(str, one["shape"])) or "number"
-            what = ARRAYS.get(one["name"], "")
-            if one["name"] == "mean" and core["parameters"].get("center") is False:
-                what = "zeros, because center=False"
+            what = _mean(core) if one["name"] == "mean" else ARRAYS.get(one["name"], "")
             what += ", with noise" if noisy and one["name"] == "n_samples" else ""
             rows.append((which + printable(one["name"]), shape, what))
     yield Table(("array", "shape", "what it is"), rows, (0, 1, 2))
     yield Text("Not released: the records, and what becomes of them (scores, transformed rows).")
+
+
+def _mean(core: Document) -> str:
+    """What the released mean is: it need not come from the records."""
+    parameters = core["parameters"]
+    if parameters.get("mean") is not None:
+        return "the mean that was declared public"
+    return "zeros, because center=False" if parameters.get("center") is False else ARRAYS["mean"]
 
 
 def _noisy_count(core: Document) -> bool:

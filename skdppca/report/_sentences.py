@@ -37,7 +37,7 @@ STATUS = {
     "private": "Private, and charged to a ledger",
     "sites": "Private, and charged to each site's own ledger",
     "uncharged": "Not charged to a ledger",
-    "void": "NOT AS STATED: these figures are wrong",
+    "void": "NOT AS STATED: do not rely on these figures",
     "broken": "NOT PRIVATE",
     "failed": "CHECKS FAILED",
 }
@@ -368,7 +368,7 @@ NO_NOISE = "No noise was drawn."
 NOT_COVERED = (
     "Rows sent through these components are not protected.",
     "A scaler, imputer or selection fitted on the same data before makes the figures on this page "
-    "wrong, and the software cannot notice.",
+    "wrong, and a fit cannot notice.",
     "Running time and memory depend on the data.",
     "Errors about invalid data were visible to whoever ran it.",
 )

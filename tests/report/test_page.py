@@ -481,6 +481,20 @@ def test_no_page_is_called_different_where_it_cannot_be_made_again(made, monkeyp
         verify(made.folder / "out")
 
 
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({}, "the mean of every column"),
+        ({"center": False}, "zeros, because center=False"),
+        ({"mean": np.zeros(len(NAMES))}, "the mean that was declared public"),
+        ({"mean": np.zeros(len(NAMES)), "center": False}, "the mean that was declared public"),
+    ],
+)
+def test_the_report_says_where_the_mean_is_from(frame, parameters, says):
+    report = ReleaseReport(DPGauss(2, **parameters).fit(frame), pictures=False)
+    assert f"mean | {len(NAMES)} | {says} |" in report.markdown()
+
+
 def test_a_report_of_single_interactions_speaks_of_entries(tmp_path):
     rows = sparse.random_array((300, 12), density=0.2, rng=0, format="csr") != 0
     ledger = PrivacyAccountant(5.0, 1e-6, unit="interaction")
