@@ -11,7 +11,7 @@ import numpy as np
 from ..records import Layout, Records, SquaredDeviations, summation_error
 from .base import Rounding, Statistic, check_grouped
 from .cells import NO_ERROR
-from .lemmas import psd_sum
+from .lemmas import box_sum, psd_sum
 from .measures import Distances
 from .sums import clip_weights
 
@@ -29,10 +29,13 @@ class ColumnCells(Statistic):
     Proof. Of each feature a record has weights p of at least 0, which add up to at most 1: its rows
     are shared out, and rounding down makes shares no larger. So ``||p||_2 <= ||p||_1 <= 1``, and
     all its weights are the diagonal of a positive semi-definite matrix of norm at most
-    ``sqrt(size)``, of so many features (`lemmas.psd_sum`). *Adding* the record moves the weights by
-    at most ``sqrt(size)``; *replacing* it by one of weights q by ``||p - q||^2 = ||p||^2 + ||q||^2
-    - 2 p.q <= 2 size``. Attained by a record that lies in one cell of every feature, and by another
-    that lies in other ones. The number of cells does not matter.
+    ``sqrt(size)``, size being the number of features (`lemmas.psd_sum`). *Adding* the record moves
+    the weights by at most ``sqrt(size)``; *replacing* it by one of weights q by ``||p - q||^2 =
+    ||p||^2 + ||q||^2 - 2 p.q <= 2 size``. Attained by a record that lies in one cell of every
+    feature, and by another that lies in other ones. If a feature has a single cell, p and q are
+    numbers between 0 and 1 there and differ by at most 1, so replacing moves the weights by at most
+    ``sqrt(size)`` too (`lemmas.box_sum`): attained by a record that lies in every cell, and by
+    another that lies in none. Beyond that, the number of cells does not matter.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ class ColumnCells(Statistic):
         return len(self.which), len(self.edges) - 1
 
     def sensitivity(self, adjacency: str) -> float:
+        if len(self.edges) == 2:
+            return box_sum(0.0, 1.0, len(self.which), adjacency)
         return psd_sum(math.sqrt(len(self.which)), adjacency)
 
     def check(self, layout: Layout) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from ..privacy.floats import root_up
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, around
 from .counts import ONE_BY_ONE
-from .lemmas import ball_sum, bounded_sum
+from .lemmas import bounded_sum
 from .measures import Spreads
 from .products import slack
 from .sums import clip_weights, sparse_terms
@@ -25,12 +27,20 @@ class ScoreGram(Statistic):
     ``S = Y V^T`` their scores, V of k orthonormal rows. An absent entry is read as c's: it adds 0
     to a score and to a norm, so that the bounds below hold for the filled record.
 
-    Proof, in the l1 norm. ``||S|| <= ||Y|| <= 1``. For a row s of S, the upper triangle of
-    ``s s^T`` has the norm ``((sum |s_i|)^2 + ||s||^2) / 2 <= (k + 1) / 2 ||s||^2``, so that of
-    ``S^T S`` is at most ``(k + 1) / 2``. Adding a record moves the triangle by at most that, and
-    exchanging one by at most twice that (`lemmas.ball_sum`, which holds in any norm). ``||Y||^2``
-    moves by at most 1 either way (`lemmas.bounded_sum`). Adding a row of norm R with k equal scores
-    attains the sum of both.
+    Proof, in the l1 norm. For a record let A be ``S^T S`` and ``a = ||Y||^2 <= 1``; then
+    ``||A|| <= tr A = ||S||^2 <= a`` in the Frobenius norm.
+
+    *Adding* it moves the last number by a. For a row s of S, the upper triangle of ``s s^T`` has
+    the norm ``((sum |s_i|)^2 + ||s||^2) / 2 <= (k + 1) / 2 ||s||^2``, so that of A is at most
+    ``(k + 1) / 2``. A row of norm R with k equal scores attains the sum of both.
+
+    *Replacing* it by one of B and ``b <= a`` moves the triangle by that of ``D = A - B``. Its l1
+    norm is ``sum_i |D_ii| + sum_{i<j} sqrt(2) |D_ij| / sqrt(2) <= c ||D||`` with ``c^2 = k +
+    k (k - 1) / 4 = k (k + 3) / 4``, by Cauchy and Schwarz: ``||D||^2`` counts an off-diagonal
+    number twice. As A and B are positive semi-definite, ``||D||^2 <= a^2 + b^2`` (`lemmas.psd_sum`
+    has the same step). So all numbers move by at most ``c sqrt(a^2 + b^2) + a - b``. That is convex
+    in b and grows with a, so it is largest at a = 1 and b = 0 or 1: ``c + 1`` or ``sqrt(2) c``. A
+    row of norm R along the only direction, replaced by the centre, attains ``c + 1 = 2`` at k = 1.
 
     Parameters
     ----------
@@ -54,8 +64,11 @@ class ScoreGram(Statistic):
         return (k * (k + 1) // 2 + 1,)
 
     def sensitivity(self, adjacency: str) -> float:
-        triangle = ball_sum((len(self.directions) + 1) / 2, adjacency)
-        return triangle + bounded_sum(1.0, adjacency)
+        k = len(self.directions)
+        if adjacency == "add-remove":
+            return (k + 1) / 2 + bounded_sum(1.0, adjacency)
+        square = Fraction(k * (k + 3), 4)
+        return max(root_up(square) + 1, root_up(2 * square))
 
     def rounding(self, layout: Layout) -> Rounding:
         longer = 1 + Spreads(self.centre).error(layout)  # than 1, that is what a clipped row may be
