@@ -15,7 +15,6 @@ from sklearn.utils import assert_all_finite
 
 from .._text import listed
 from ..decomposition import BasePrivatePCA
-from ..privacy.charging import check_accounted
 from ._csv import USUAL, WITH_COMMAS, CsvFiles, Form
 from ._names import check_alone, check_labels, features_of, numbered
 from ._typed import KINDS, TypedFiles
@@ -91,7 +90,6 @@ class TableRows:
         """Fit in passes over the files, or on rows that are loaded as a whole."""
         from ._files import TableOfFiles
 
-        check_accounted(pca.accountant, pca.epsilon, pca.delta, pca.random_state)
         pca._fit(lambda seen: TableOfFiles(seen, self, tell, whole))
 
 

@@ -35,12 +35,11 @@ from ..records import MAX_ROWS, Pieces, Records
 from .fitted import FittedPCA
 from .parameters import estimator, parameter, plain
 from .publication import (
-    announce,
+    fit_promised,
     public_parameters,
     published,
     released_of,
     spendings_of,
-    store,
 )
 from .randomness import check_chargeable, noise_source, why_not_private
 from .tables import Table, opened
@@ -229,7 +228,6 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             return NonPrivateEvent()
         return GaussianEvent(mu_of(float(self.epsilon), float(self.delta)))
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:
         """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
 
@@ -264,24 +262,29 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
         """
-        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        return self._fit(lambda seen: opened(seen, X, groups))
+        return self._fit(lambda promised: opened(promised, X, groups))
 
     def _fit(self, open_table: Callable[[Self], Table]) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
-        seen = plain(self)  # a fit that is refused leaves this one as it was
-        with closing(open_table(seen)) as table:
-            return self._fit_table(seen, table)
+        return fit_promised(self, lambda promised: promised._released(open_table))
 
-    def _fit_table(self, seen: Self, table: Table) -> Self:
+    @fit_context(prefer_skip_nested_validation=True)
+    def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
+        """What a fit stores; nobody else holds this estimator."""
+        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
+        promised = plain(self)
+        with closing(open_table(promised)) as table:
+            return promised._released_of(table)
+
+    def _released_of(self, table: Table) -> dict[str, Any]:
         # 1. validate
-        warn_of_labels(vars(seen).get("feature_names_in_", ()))
+        warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
-        check_reach(mean, scale, seen.norm_bound)
-        seen._check_parameters(d)
+        check_reach(mean, scale, self.norm_bound)
+        self._check_parameters(d)
         records = table.source(scale, self.n_jobs)
         check_domain(self, records.private_n)
         if math.isinf(self.epsilon):
@@ -294,14 +297,14 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             is_sparse=table.is_sparse,
             n_records=self._public_count(records),
         )
-        event, mechanism = seen._event(public), seen._mechanism(public)
+        event, mechanism = self._event(public), self._mechanism(public)
         if not isinstance(records, Records):
-            seen._check_sums_only(public, table.gathering)
+            self._check_sums_only(public, table.gathering)
         if self._scales_privately:
             mechanism = Standardised.checked(mechanism, event, self._finds_centre)
         if self._may_miss:
             mechanism = Filled.around(mechanism, event)
-        seen._check_noise(event, d)
+        self._check_noise(event, d)
         parameters = public_parameters(self.get_params())
         noise = self._noise()
         # 3. charge
@@ -317,8 +320,8 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         )
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = mechanism.run(data)
-        # 5. report and record all of it, and store it at once
-        validated = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        # 5. report and record all of it; it is stored at once
+        validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
         found = _cast(self._attributes(release, d), np.float32 if table.is_single else np.float64)
         report = PrivacyReport(
             method=type(self).__name__,
@@ -335,10 +338,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             released=released_of(found),
             feature_names=_names(validated),
         )
-        report = published(report, self.accountant)
-        store(self, {**validated, **found, "privacy_": report})
-        announce(report, self.verbose)
-        return self
+        return {**validated, **found, "privacy_": published(report, self.accountant)}
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -17,7 +18,41 @@ from ..privacy.charging import charged_elsewhere
 from ..privacy.report import jsonable
 from ..privacy.spender import Query
 
-__all__ = ["announce", "public_parameters", "published", "released_of", "spendings_of", "store"]
+__all__ = [
+    "announce",
+    "fit_promised",
+    "public_parameters",
+    "published",
+    "released_of",
+    "spendings_of",
+    "store",
+]
+
+E = TypeVar("E", bound=BaseEstimator)
+
+
+def fit_promised(estimator: E, release: Callable[[E], dict[str, Any]]) -> E:
+    """Fit an estimator as it is now, whatever becomes of its parameters meanwhile.
+
+    A copy is validated, charged, computed and reported, and nobody else can set its parameters. A
+    fit that is refused leaves the estimator as it was.
+
+    Parameters
+    ----------
+    estimator : estimator
+    release : callable
+        What the copy releases: all that is to be stored, the report as ``privacy_``.
+
+    Returns
+    -------
+    estimator
+        The given one, fitted.
+    """
+    promised = copy.copy(estimator)
+    found = release(promised)
+    store(estimator, found)
+    announce(found["privacy_"], promised.verbose)
+    return estimator
 
 
 def public_parameters(given: Mapping[str, Any]) -> dict[str, Any]:

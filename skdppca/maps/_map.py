@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -193,6 +194,7 @@ def projection_map(
     """
     # 1. validate
     check_pca(pca)
+    pca = copy.copy(pca)  # another fit of it meanwhile changes no axis
     accountant = pca.accountant if accountant is None else accountant
     check_budget(epsilon, delta, accountant, random_state)
     check_accounted(accountant, epsilon, delta, random_state)

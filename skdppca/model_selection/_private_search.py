@@ -17,11 +17,10 @@ from .._sklearn import Documented, Interval, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.publication import (
-    announce,
+    fit_promised,
     public_parameters,
     published,
     released_of,
-    store,
 )
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..neighbors import PrivateNearestCentroid
@@ -180,7 +179,6 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> PrivateSearchCV:
         """Release the best candidate, at a cost of `epsilon` and `delta` for the whole search.
 
@@ -213,13 +211,18 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         RuntimeError
             Every candidate failed; the search was charged.
         """
+        return fit_promised(self, lambda promised: promised._released(X, y, groups))
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
+        """What a fit stores; nobody else holds this search, its estimator or its grid."""
+        self.estimator, self.param_grid = copy.deepcopy((self.estimator, self.param_grid))
         # 1. validate, and let the steps before the private ones map each row by itself
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         candidates = Candidates.of(self.estimator, self.param_grid)
         step = clone(candidates.step)
-        seen = copy.copy(self)  # a search that is refused leaves this one as it was
-        seen.missing = step.missing
-        before, rows = transform_rows(candidates.before, X, check_rows(seen, X))
+        self.missing = step.missing
+        before, rows = transform_rows(candidates.before, X, check_rows(self, X))
         checked = check_rows(step, rows)
         labels = check_groups(groups, checked.shape[0], step.unit)
         if candidates.classifier is not None:
@@ -279,7 +282,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             for index in drawn
         ]
         score, run, winner = best_run(fits, fit, partial(_score, scorer), fit_all)
-        # 5. report and record the winner, and store it at once
+        # 5. report and record the winner; it is stored at once
         for own in winner.candidate.steps:
             own.set_params(
                 epsilon=self.epsilon,
@@ -287,7 +290,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
                 accountant=self.accountant,
                 random_state=None,
             )
-        found = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        found = {name: value for name, value in vars(self).items() if name in VALIDATED}
         found |= {
             "best_estimator_": assemble(candidates, before, winner.candidate),
             "best_index_": drawn[run],
@@ -298,9 +301,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         report = published(replace(report, parameters=parameters), self.accountant)
         for own in winner.candidate.steps:
             own.privacy_ = report
-        store(self, {**found, "privacy_": report})
-        announce(report, self.verbose)
-        return self
+        return {**found, "privacy_": report}
 
     def _event(self) -> PrivacyEvent:
         """Cost of the search."""

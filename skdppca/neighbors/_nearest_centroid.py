@@ -16,12 +16,11 @@ from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.parameters import estimator, parameter, plain
 from ..decomposition.publication import (
-    announce,
+    fit_promised,
     public_parameters,
     published,
     released_of,
     spendings_of,
-    store,
 )
 from ..decomposition.randomness import check_chargeable, noise_source, why_not_private
 from ..decomposition.validation import (
@@ -147,7 +146,6 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
     _max_records: ClassVar[int] = MAX_ROWS
     _more_records: ClassVar[str] = "take fewer"
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Release the means of the classes, at a cost of `epsilon` and `delta`.
 
@@ -175,6 +173,14 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
+        return fit_promised(self, lambda promised: promised._released(X, y, groups))
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
+        """What a fit stores; nobody else holds this estimator."""
+        return plain(self)._released_of(X, y, groups)
+
+    def _released_of(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         # 1. validate
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         names = self._public_classes()
@@ -183,16 +189,15 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
                 "PrivateNearestCentroid requires y to be passed, but the target y is None; give "
                 "the label of every row, as fit(X, y)"
             )
-        seen = plain(self)  # a fit that is refused leaves this one as it was
-        X = check_rows(seen, X)
+        X = check_rows(self, X)
         if sparse.issparse(X):
             raise ValueError("X is sparse; give an array, for example that of pca.transform(X)")
         d = X.shape[1]
         labels = check_groups(groups, X.shape[0], self.unit)
         numbers = class_numbers(y, names, X.shape[0])
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
-        check_reach(mean, None, seen.norm_bound)
-        seen._check_parameters(d)
+        check_reach(mean, None, self.norm_bound)
+        self._check_parameters(d)
         records = Records(X, labels)
         check_domain(self, records.private_n)
         is_exact = math.isinf(self.epsilon)
@@ -203,7 +208,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         public = Public(
             d, self.adjacency, self.unit, n_records=records.private_n if knows_n else None
         )
-        event = seen._event()
+        event = self._event()
         parameters = public_parameters(self.get_params())
         noise = noise_source(self.epsilon, self.random_state)
         # 3. charge
@@ -227,8 +232,8 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         labelled = LabelledRows(X, labels, numbers, len(names))
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             release = ClassMeans.of(data, labelled, bool(self.center) and mean is None)
-        # 5. report and record all of it, and store it at once
-        validated = {name: value for name, value in vars(seen).items() if name in VALIDATED}
+        # 5. report and record all of it; it is stored at once
+        validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
         found = {"centroids_": release.means, "class_counts_": release.counts}
         report = PrivacyReport(
             method=type(self).__name__,
@@ -244,10 +249,8 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
             parameters=parameters,
             released=released_of(found),
         )
-        report = published(report, self.accountant)
-        store(self, {**validated, **found, "classes_": _as_array(names), "privacy_": report})
-        announce(report, self.verbose)
-        return self
+        stored = {**validated, **found, "classes_": _as_array(names)}
+        return {**stored, "privacy_": published(report, self.accountant)}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class of every row; the map is private, **the predictions are not**.

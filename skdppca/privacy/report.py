@@ -7,7 +7,7 @@ import html
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import InitVar, asdict, dataclass, field, fields
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from .._text import listed, printable
 from .chain import Receipt, ReleaseRow, canonical
 from .events import NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
+from .pricing import is_affordable
 from .units import is_one, protected_together
 
 if TYPE_CHECKING:
@@ -175,6 +176,13 @@ class PrivacyReport:
         Versions of what computed it.
     release : ReleaseRow or None
         The accountant's row that names this release by its `release_id`, if there was one.
+    read : bool, default=False
+        Whether it was read from a file: `verify_report` then says what is wrong with it.
+
+    Raises
+    ------
+    ValueError
+        If the event costs more than `epsilon` and `delta` state.
 
     Examples
     --------
@@ -204,6 +212,15 @@ class PrivacyReport:
     feature_names: tuple[str, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
     release: ReleaseRow | None = None
+    read: InitVar[bool] = False
+
+    def __post_init__(self, read: bool) -> None:
+        exact = math.isinf(self.epsilon)
+        if not (read or exact or is_affordable(self.event, self.epsilon, self.delta)):
+            raise ValueError(
+                f"epsilon={self.epsilon} and delta={self.delta} are less than {self.event} costs; "
+                "state what was paid for"
+            )
 
     @property
     def private(self) -> bool:
@@ -532,6 +549,7 @@ def _read(content: Any) -> PrivacyReport:
         feature_names=None if names is None else _entries("feature_names", names, str),
         software=_mapping("software", core["software"]),
         release=None if row is None else ReleaseRow.from_dict(row),
+        read=True,
     )
     if guarantee["private"] is not report.private:
         raise ValueError("private contradicts not_private")

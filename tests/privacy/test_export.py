@@ -121,7 +121,7 @@ def test_a_seeded_charge_makes_the_account_not_private():
 
 @pytest.mark.parametrize(("reasons", "private"), [((), True), (("random_state is set",), False)])
 def test_a_report_is_exported_as_private_as_it_is(reasons, private):
-    report = PrivacyReport("PCA", 1.0, DELTA, "add-remove", "row", GAUSSIAN, not_private=reasons)
+    report = PrivacyReport("PCA", 9.0, DELTA, "add-remove", "row", GAUSSIAN, not_private=reasons)
     assert math.isfinite(pld_price(report.to_dp_event())) == private
 
 

@@ -52,7 +52,7 @@ def charged():
 
 
 def bare(**more):
-    given = {"epsilon": 1.0, "delta": 1e-6, "adjacency": "add-remove", "unit": "row"}
+    given = {"epsilon": 2.5, "delta": 1e-6, "adjacency": "add-remove", "unit": "row"}
     return PrivacyReport(**{"method": "PCA", "event": EVENT, **given, **more})
 
 
@@ -296,6 +296,6 @@ def test_a_repr_is_one_short_line_without_arrays(make):
 
 def test_a_repr_says_whether_the_release_is_private():
     assert repr(bare()) == (
-        "<PrivacyReport of PCA: epsilon=1, delta=1e-06, add-remove, unit row, no ledger>"
+        "<PrivacyReport of PCA: epsilon=2.5, delta=1e-06, add-remove, unit row, no ledger>"
     )
     assert "PCA: NOT PRIVATE, " in repr(charged()) and "charged as row 1" in repr(charged())
