@@ -13,6 +13,8 @@ from skdppca import (
     SmoothSensitivityPCA,
 )
 from skdppca.decomposition import METHODS
+from skdppca.records import Part, Question
+from skdppca.statistics import Count
 
 from .chunks import fit_chunked
 
@@ -89,3 +91,10 @@ def test_interactions_are_protected_in_pieces_too():
     estimator = DPPowerMethod(2, epsilon=5.0, random_state=0, protect="interaction", center=False)
     whole, cut = both(estimator, ones)
     np.testing.assert_allclose(cut.components_, whole.components_, rtol=0, atol=1e-7)
+
+
+def test_the_key_of_random_parts_is_in_no_representation():
+    key = bytes(range(200, 232))
+    part = Part(key, (1, 1), 0)
+    for shown in (part, Question((part,), Count())):
+        assert str(key)[2:-1] not in repr(shown) and key.hex() not in repr(shown)

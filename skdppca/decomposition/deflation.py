@@ -38,13 +38,15 @@ class Deflation:
 
     Notes
     -----
-    **Proof of "split".** Every record draws its round by itself, without a look at the data. Given
-    all draws, data sets that differ in one record differ in the records of one round. The other
-    rounds ask the same questions of the same records, given the answers so far; so all answers
-    together are as private as those of that round: mu-GDP. The draws have the same law for both
-    data sets, and a mixture of mu-GDP pairs with common weights is mu-GDP. By positions instead
-    ("record i to round ``i k / n``") one record less moves others to other rounds, and the proof
-    and the guarantee break.
+    **Proof of "split".** Every record draws its round by itself, without a look at the data. Its
+    label follows from a secret key and its number. As long as the key stays secret, labels are
+    independent and of one law at every number, so neighbouring data sets can be coupled so that
+    each record in both draws the same round (`Spender.split`). Given these labels, the data sets
+    differ in the records of one round. The other rounds ask the same questions of the same records,
+    given the answers so far; so all answers together are as private as those of that round: mu-GDP.
+    A mixture of mu-GDP pairs with common weights is mu-GDP. By positions instead ("record i to
+    round ``i k / n``"), or to whoever knows the key, one record less moves others to other rounds,
+    and the proof and the guarantee break.
     """
 
     oracle: Oracle

@@ -118,12 +118,17 @@ class Spender:
     def split(self, n_parts: int) -> list[Spender]:
         """A spender for each of so many disjoint parts of the records, with all that is left.
 
-        Proof of parallel composition. The parts are drawn record by record, without looking at
-        the data (`Records.assign`). Fix the draws: neighbouring data sets then differ in one part
-        only, so all that is asked of the other parts has the same law given the answers before,
-        and the whole is as private as what is asked of that part, at most `left`-GDP. The law
-        over the draws is the same for both data sets, and a mixture of pairs that are mu-GDP with
-        common weights is mu-GDP, for the draws could be released too.
+        Proof of parallel composition. Every record draws its part without a look at the data: the
+        label follows from a secret key and the record's number (`Records.assign`). One record more
+        in front gives all others another number. To whoever does not know the key, labels are
+        independent and of one law at every number, so they are exchangeable, and two neighbouring
+        data sets can be coupled so that each record in both has one label. Fix these labels: the
+        data sets then differ in one part only, so all that is asked of the other parts has the same
+        law given the answers before, and the whole is as private as what is asked of that part, at
+        most `left`-GDP. A mixture of pairs that are mu-GDP with common weights is mu-GDP.
+
+        The labels that records drew could be released with the answers, but the key never: with the
+        key, labels are a function of the numbers, and one record more moves others to other parts.
         """
         left = self._spend("parts", self.left)
         inside = f"{self.part}, " if self.part else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
@@ -31,12 +31,13 @@ class Part:
     ----------
     key : bytes
         What the labels follow from, besides the records' numbers; see `skdppca.noise.keyed_labels`.
+        It is secret, so no representation shows it: those of tasks are logged.
     shares : tuple of int
     index : int
         Which of the parts it is.
     """
 
-    key: bytes
+    key: bytes = field(repr=False)
     shares: tuple[int, ...]
     index: int
 
