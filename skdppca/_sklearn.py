@@ -16,6 +16,8 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import _check_feature_names as check_feature_names
+from sklearn.utils.validation import _check_n_features as check_n_features
 
 __all__ = [
     "Documented",
@@ -23,6 +25,8 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "assess_dimension",
+    "check_feature_names",
+    "check_n_features",
     "fit_context",
     "validate_parameter_constraints",
 ]

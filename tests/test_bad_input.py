@@ -72,7 +72,7 @@ BAD_X = {
     "only text": (lambda: np.full((N_ROWS, D), TEXT), "strings"),
     "bytes": (lambda: np.full((N_ROWS, D), TEXT.encode()), "strings"),
     "text in a list": (lambda: [[TEXT, VALUE]] * N_ROWS, "strings|text"),
-    "text in pandas": (lambda: pd.DataFrame({"a": [TEXT] * N_ROWS}), "text"),
+    "text in pandas": (lambda: pd.DataFrame({"a": [TEXT] * N_ROWS}), "hold no numbers: 'a'"),
     "text in polars": (lambda: pl.DataFrame({"a": [TEXT] * N_ROWS}), "real numbers"),
     "categories": (lambda: pd.DataFrame({"a": pd.Categorical([TEXT] * 9)}), "real numbers"),
     "dictionaries": (lambda: objects({TEXT: VALUE}), "must be a string or a real number"),

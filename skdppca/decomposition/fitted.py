@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Documented, Interval
 from ..exceptions import UnaccountedScoreWarning
@@ -23,8 +23,7 @@ from ..privacy.charging import charged_elsewhere
 from ..records import Records
 from .dask_input import apply_lazily, is_dask
 from .dataset_input import check_no_dataset
-from .missing_input import nan_for_missing
-from .sparse_input import as_compressed
+from .validation import read_rows
 
 __all__ = ["FittedPCA"]
 
@@ -58,7 +57,7 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if is_dask(X):
             return apply_lazily(self, "transform", X)
-        X = self._validated(X, "csr")
+        X = self._validated(X)
         return self._scores(X).astype(X.dtype, copy=False)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -222,7 +221,7 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if is_dask(X):
             return apply_lazily(self, "score_samples", X)
-        X = self._validated(X, "csr")
+        X = self._validated(X)
         precision = self.get_precision()
         constant = X.shape[1] * math.log(2 * math.pi) - np.linalg.slogdet(precision)[1]
         is_sparse = bool(sparse.issparse(X))
@@ -253,19 +252,10 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         _warn_of_scores(self)
         return float(np.mean(self.score_samples(X)))
 
-    def _validated(self, X: Any, formats: Any) -> Any:
+    def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
         check_no_dataset(X)
-        X = as_compressed(X) if sparse.issparse(X) else X
-        X = nan_for_missing(X) if self._may_miss else X
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=formats,
-            dtype=[np.float64, np.float32],
-            reset=False,
-            ensure_all_finite="allow-nan" if self._may_miss else True,
-        )
+        X = read_rows(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._filled(X) if self._may_miss else X
 
     @property

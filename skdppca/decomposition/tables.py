@@ -12,7 +12,7 @@ from ..private_data import PrivateData
 from ..records import Pieces, Records
 from .dask_input import is_dask
 from .dataset_input import is_dataset
-from .validation import check_groups, check_rows, is_typed
+from .validation import check_groups, check_rows
 
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
@@ -31,7 +31,7 @@ class Table(ABC):
     n_features : int
     is_sparse : bool
     is_single : bool
-        Numbers are of single precision, and so is what is released.
+        All numbers are declared to be of single precision, and so is what is released.
     door : type
         Through which the records are asked.
     gathering : str
@@ -77,13 +77,12 @@ class ArrayTable(Table):
     """
 
     def __init__(self, estimator: BasePrivatePCA, X: Any, groups: Any) -> None:
-        typed = is_typed(X)
         self._X = check_rows(estimator, X)
         self._labels = check_groups(groups, self._X.shape[0], estimator.unit)
         self._may_miss = estimator._may_miss
         self.n_features = self._X.shape[1]
         self.is_sparse = bool(sparse.issparse(self._X))
-        self.is_single = typed and self._X.dtype == np.float32
+        self.is_single = self._X.dtype == np.float32
 
     def source(self, scale: np.ndarray | None, n_jobs: int | None) -> Records:
         """The records; they were read as the table was opened."""

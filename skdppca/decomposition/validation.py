@@ -5,9 +5,7 @@ An error message, or a warning, that quotes a value, a shape or a row would rele
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
@@ -15,14 +13,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array
 
+from .._sklearn import check_feature_names, check_n_features
 from .._text import listed, names_a_label
 from ..exceptions import LabelColumnWarning
 from ..privacy.callers import level_of_user
 from ..records import MAX_ROWS, Pieces, Records
 from .dataset_input import check_no_dataset
-from .missing_input import is_missing, nan_for_missing
+from .declared import as_declared, declared
+from .missing_input import is_missing
 from .sparse_input import MALFORMED, as_compressed
 
 __all__ = [
@@ -35,11 +35,11 @@ __all__ = [
     "check_unit",
     "check_vector",
     "class_numbers",
-    "is_typed",
     "number_groups",
     "public_classes",
     "quoting_nothing",
     "read_labels",
+    "read_rows",
     "warn_of_labels",
 ]
 
@@ -50,7 +50,7 @@ CONSTANTS = (
     "data voids the guarantee."
 )
 ABSENT = " If NaN stands for an entry that is not there, set missing='mean'."
-MASKED = " If the mask hides entries that are not there, give X.filled(nan) and missing='mean'."
+MASKED = " If the mask hides entries that are not there, set missing='mean'."
 
 TEXTUAL = "X holds text or strings; encode them as numbers."
 UNREADABLE = "X cannot be read as a table of real numbers; give an array of them."
@@ -96,7 +96,7 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
         With scikit-learn's text where that quotes nothing of the data.
     """
     check_no_dataset(X)
-    rows = quoting_nothing("X", lambda: _read_rows(estimator, X, reset), partial(_about_rows, X))
+    rows = quoting_nothing("X", lambda: read_rows(estimator, X, reset), partial(_about_rows, X))
     if rows.dtype.kind not in "fiub":
         found = f"X has dtype {rows.dtype.type.__name__}; give real numbers."
         raise ValueError(found + _no_numbers(X))
@@ -112,25 +112,39 @@ def check_row_count(n_rows: int) -> None:
         raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
 
 
-def _read_rows(estimator: Any, X: Any, reset: bool) -> np.ndarray | sparse.csr_array:
-    if getattr(X, "ndim", 0) == 2 and X.shape[1] == 0:
+def read_rows(
+    estimator: Any, X: Any, reset: bool, dtype: Any = "numeric"
+) -> np.ndarray | sparse.csr_array:
+    """Rows of a dtype that follows from what X declares. Errors are as they come, and quote.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse matrix
+    reset : bool
+    dtype : str or list of dtype
+        As in scikit-learn's `check_array`.
+    """
+    facts, may_miss = declared(X), getattr(estimator, "missing", "error") == "mean"
+    if facts.n_features == 0:
         raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-    if _is_masked(X):
+    if facts.names is not None and any(dtype is None for dtype in facts.numbers):
+        raise ValueError(UNREADABLE)
+    if _is_masked(X) and not may_miss:
         raise ValueError("Input X contains masked entries")
-    if sparse.issparse(X):
-        X = as_compressed(X)
-    may_miss = getattr(estimator, "missing", "error") == "mean"
-    X = nan_for_missing(X) if may_miss else X
+    check_feature_names(estimator, X, reset=reset)
     with np.errstate(over="ignore", invalid="ignore"):
-        rows = validate_data(
-            estimator,
-            X,
-            reset=reset,
+        X = as_declared(X, facts)
+        rows = check_array(
+            as_compressed(X) if sparse.issparse(X) else X,
+            estimator=estimator,
+            input_name="X",
             accept_sparse="csr",
-            dtype="numeric",
+            dtype=dtype,
             copy=False,
             ensure_all_finite="allow-nan" if may_miss else True,
         )
+        check_n_features(estimator, rows, reset=reset)
         if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
             return rows
         rows = rows.astype(np.float64)
@@ -152,14 +166,6 @@ def warn_of_labels(names: Iterable[object]) -> None:
             LabelColumnWarning,
             stacklevel=level_of_user(),
         )
-
-
-def is_typed(X: Any) -> bool:
-    """Whether X is an array or a frame, so that its dtype is no row's own; runs none of its code.
-
-    In a list every row has a type of its own, as private as the row.
-    """
-    return inspect.getattr_static(X, "shape", None) is not None
 
 
 def check_domain(estimator: Any, n_records: int) -> None:
@@ -352,17 +358,14 @@ def _about_rows(X: Any, theirs: Exception) -> Exception:
     kind = TypeError if isinstance(theirs, TypeError) else ValueError
     try:
         message = _without_data(str(theirs))
+        return kind(message + _no_numbers(X) if message in (TEXTUAL, UNREADABLE) else message)
     except Exception:
-        message = UNREADABLE
-    return kind(message + _no_numbers(X) if message in (TEXTUAL, UNREADABLE) else message)
+        return kind(UNREADABLE)
 
 
 def _no_numbers(X: Any) -> str:
-    """Which columns of a frame hold no numbers, by their names and dtypes, which are public."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or type(X) is not pandas.DataFrame:  # a subclass may run code of its own
-        return ""
-    names = [name for name, dtype in X.dtypes.items() if dtype.kind not in "fiub"]
+    """Which columns of a table hold no numbers, by their names and types, which are public."""
+    names = declared(X).without_numbers
     if not names:
         return ""
     return (

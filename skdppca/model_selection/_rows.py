@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from ..decomposition.declared import declared
+
 __all__ = ["count_rows", "transform_rows"]
 
 # What the public rows hold: not sorted, one of them twice. As floats they lie between 0 and 1.
@@ -47,7 +49,9 @@ def transform_rows(
         If a step maps public rows together otherwise than one by one, if it changes the number of
         rows, or if it fails. Nothing of X is quoted.
     """
-    fitted, rows = [], X
+    fitted: list[tuple[str, Any]] = []
+    # A step converts what it is given by rules of its own, which may look at entries.
+    rows = X if declared(X).is_plain else _like(X, checked)
     together = _public_rows(X, checked, LEVELS)
     alone = [_public_rows(X, checked, [level]) for level in LEVELS]
     for name, step in steps:
@@ -92,8 +96,13 @@ def _public_rows(X: Any, checked: np.ndarray | sparse.csr_array, levels: Sequenc
     values = np.array(levels)[:, None]
     values = values.astype(checked.dtype) if checked.dtype.kind in "iub" else values / 4
     rows = np.repeat(values, checked.shape[1], axis=1)
-    if bool(sparse.issparse(X)):
-        return type(X)(rows)
+    return type(X)(rows) if bool(sparse.issparse(X)) else _like(X, rows)
+
+
+def _like(X: Any, rows: Any) -> Any:
+    """Rows in a table like X, with its columns; as they are if X is none."""
+    if hasattr(X, "iloc"):  # names need not differ
+        return type(X)(rows, columns=X.columns)
     try:
         return type(X)(dict(zip(X.columns, rows.T, strict=True)))
     except (AttributeError, TypeError):  # no data frame

@@ -22,7 +22,7 @@ from ._records import Records
 from .pieces import Pieces, Question
 from .quotes import well_quoted
 
-__all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number"]
+__all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
 
 T = TypeVar("T")
 
@@ -263,7 +263,7 @@ class Files:
                 part = batch.slice(start, size - filled)
                 where = slice(filled, filled + len(part))
                 for j, column in enumerate(part.columns[:d]):
-                    rows[where, j] = _numbers(column)
+                    rows[where, j] = numbers_of(column)
                 if self._grouped:
                     begins[where] = labels.begin(part.columns[d])
                 start, filled = start + len(part), where.stop
@@ -470,7 +470,7 @@ def is_label(kind: pa.DataType) -> bool:
     return any(test(kind) for test in texts)
 
 
-def _numbers(column: pa.Array) -> np.ndarray:
+def numbers_of(column: pa.Array) -> np.ndarray:
     """The numbers of a column, NaN where there is none."""
     kind, types = column.type, pa.types
     if types.is_boolean(kind) or types.is_decimal(kind) or types.is_null(kind):

@@ -44,17 +44,10 @@ class SparseProducts:
         self._squares = squares
         self._radius = radius
         self._parts: list[tuple[sparse.csr_array, np.ndarray]] = []
-        self._fold(lambda _, block, w: self._keep(block.rows, w), ())
+        self._fold(lambda _, block, w: self._parts.append(_kept(block.rows, w)), ())
 
     def _fold(self, f: Callable[..., None], shape: tuple[int, ...]) -> np.ndarray:
         return self._records.fold(f, shape, self._squares, fill=self._fill)
-
-    def _keep(self, rows: sparse.csr_array, squares: np.ndarray) -> None:
-        rows, squares = _kept(rows, squares)
-        if max(*rows.shape, rows.nnz) < 2**31:
-            pointers = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
-            rows = sparse.csr_array((rows.data, *pointers), rows.shape)
-        self._parts.append((rows, squares))
 
     @property
     def error(self) -> float:
