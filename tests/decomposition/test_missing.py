@@ -96,7 +96,7 @@ WAYS_TO_GIVE = {
     "array of objects": lambda X: np.where(np.isnan(X), None, X.astype(object)),
     "extended precision": lambda X: X.astype(np.longdouble),
     "masked": np.ma.masked_invalid,
-    "masked integers": lambda X: np.ma.masked_invalid(X).astype(np.int64),
+    "masked integers": lambda X: np.ma.array(np.nan_to_num(X).astype(int), mask=np.isnan(X)),
     "columns first": np.asfortranarray,
 }
 
