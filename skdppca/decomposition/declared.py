@@ -170,7 +170,7 @@ def _width(X: Any) -> int | None:
 
 def _read_table(X: Any, facts: Declared, package: str) -> np.ndarray:
     """The columns, each by its own type: no other column, and no null, decides how it is read."""
-    rows = np.empty(X.shape, facts.dtype)
+    rows = np.empty(X.shape, facts.dtype, order="F")
     for j, dtype in enumerate(facts.numbers):
         if package == "pyarrow":
             rows[:, j] = _from_arrow(X.column(j))

@@ -101,9 +101,9 @@ def _public_rows(X: Any, checked: np.ndarray | sparse.csr_array, levels: Sequenc
 
 def _like(X: Any, rows: Any) -> Any:
     """Rows in a table like X, with its columns; as they are if X is none."""
-    if hasattr(X, "iloc"):  # names need not differ
-        return type(X)(rows, columns=X.columns)
     try:
+        if hasattr(X, "iloc"):  # of pandas, where names need not differ
+            return type(X)(rows, columns=X.columns)
         return type(X)(dict(zip(X.columns, rows.T, strict=True)))
     except (AttributeError, TypeError):  # no data frame
         return rows

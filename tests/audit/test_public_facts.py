@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,9 @@ from skdppca import DPGauss, PrivatePCA, SmoothSensitivityPCA
 from skdppca.decomposition import METHODS
 from skdppca.decomposition.declared import Declared, declared
 from skdppca.decomposition.smooth_sensitivity import eigensolver
+from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
+from skdppca.neighbors import PrivateNearestCentroid
 
 from .replay import audit
 
@@ -184,9 +187,14 @@ class Swept:
     changed: tuple[np.ndarray, ...] = (NULL, NONZERO)
     otherwise: tuple[Callable[[np.ndarray], Any], ...] = ()
 
+    def with_rows(self) -> list[tuple[Any, np.ndarray]]:
+        """X that differ from `make(ROWS)` in one entry, or in how they are held; and their rows."""
+        held = [(make(ROWS), ROWS) for make in self.otherwise]
+        return [*((self.make(rows), rows) for rows in self.changed), *held]
+
     def neighbours(self) -> list[Any]:
-        """X that differ from `make(ROWS)` in one entry, or in how they are held."""
-        return [*map(self.make, self.changed), *(make(ROWS) for make in self.otherwise)]
+        """The same without the rows."""
+        return [X for X, _ in self.with_rows()]
 
     def refused(self) -> list[Any]:
         """X that all have a null in one column."""
@@ -277,10 +285,16 @@ SWEEP = {
         lambda rows: ds.dataset(arrow(F32, pa.int8())(rows)),
         otherwise=(lambda rows: ds.dataset(cut_table(arrow(F32, pa.int8())(rows))),),
     ),
-    "dask array": Swept(dask_array),
-    "dask frame": Swept(lambda rows: dask_frame(frame(rows))),
-    "dask frame, nullable": Swept(lambda rows: dask_frame(nullable("Int16", "Float32")(rows))),
 }
+if find_spec("dask") is not None:
+    SWEEP |= {
+        "dask array": Swept(dask_array),
+        "dask frame": Swept(lambda rows: dask_frame(frame(rows))),
+        "dask frame, nullable": Swept(
+            lambda rows: dask_frame(nullable("Int16", "Float32", "boolean")(rows))
+        ),
+    }
+IN_MEMORY = [name for name in SWEEP if not name.startswith("da")]
 NULLABLE = [name for name, swept in SWEEP.items() if any(map(has_null, swept.changed))]
 SUMS = ("DPGauss", "KDPPCA", "ResidualGauss", "DPPowerMethod")
 QUICK = ("polars, mixed", "pyarrow, float32 and bool", "csr")
@@ -355,8 +369,34 @@ def test_one_entry_changes_nothing_of_an_iterative_solver(name, monkeypatch):
     sweep(fitting(SmoothSensitivityPCA), name)
 
 
-@pytest.mark.parametrize("step", [None, "as it is", "an array"])
-@pytest.mark.parametrize("name", [name for name in SWEEP if not name.startswith(("da", "dataset"))])
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_one_entry_changes_nothing_that_is_seen_of_a_map(name):
+    told = {"epsilon": 20.0, "random_state": 0, "adjacency": "replace-one"}
+    pca = DPGauss(2, missing="mean", **told).fit(ROWS)
+    sweep(lambda X, groups: projection_map(pca, X, delta=1e-6, bins=2, **told), name)
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_one_entry_changes_nothing_that_is_seen_of_centroids(name):
+    """Rows without nulls: there is no way to say what one is. Sparse rows are refused."""
+
+    def method(X, groups):
+        means = PrivateNearestCentroid([0, 1], adjacency="replace-one", epsilon=20.0)
+        return means.set_params(random_state=0).fit(X, np.arange(N) % 2)
+
+    others = [X for X, rows in SWEEP[name].with_rows() if not has_null(rows)]
+    audit(method, Given(SWEEP[name].make(ROWS)), map(Given, others))
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        pytest.param(name, step, marks=() if name in QUICK or step else pytest.mark.slow)
+        for name in IN_MEMORY
+        for step in (None, "as it is", "an array")
+        if step != "as it is" or name in QUICK
+    ],
+)
 def test_one_entry_changes_nothing_that_is_seen_of_a_search(name, step):
     def as_array(X):
         return X if bool(sparse.issparse(X)) else np.asarray(X)

@@ -304,7 +304,7 @@ def test_want_of_memory_tells_no_shape(tmp_path, monkeypatch):
     def full(*_):
         raise MemoryError("Unable to allocate 1 GiB for an array with shape (12345, 6)")
 
-    monkeypatch.setattr(reader, "_numbers", full)
+    monkeypatch.setattr(reader, "numbers_of", full)
     with pytest.raises(MemoryError) as caught:
         DPGauss().fit(parquet(tmp_path, TABLE))
     assert "12345" not in str(caught.value) and caught.value.__context__ is None
