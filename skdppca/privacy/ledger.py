@@ -58,6 +58,12 @@ _RESTORE = "put the ledger itself back (an older copy would not know the latest 
 _ROLLED_BACK = "it is gone, so rows were removed or an older copy was put back"
 _SWAPPED = "it is not what was seen before, so another file or an older copy was put here"
 _BUSY = f"another process held it for {_BUSY_SECONDS} s: end that process, fit again"
+# SQLite names its journal after the file, so a crash through one name is undone through that alone.
+_LINKED = (
+    "a hard link gives it another name, and a crash could undo what was charged through that name; "
+    "copy it, do not link it. Keep one name (that with a -journal beside it, if there is one), and "
+    "delete the others; find DIR -samefile FILE lists them"
+)
 _REMEDIES = {
     "SQLITE_NOTADB": f"it is no ledger, or damaged: check the path, or {_RESTORE}",
     "SQLITE_CORRUPT": f"it is damaged: {_RESTORE}",
@@ -88,6 +94,8 @@ class PrivacyLedger(BaseAccountant):
     Every use locks the folder of the file for some milliseconds, so the ledgers of one folder wait
     for each other. A use fails after waiting for 60 seconds. The folder must be readable, and to
     charge, it and the file must be writable.
+
+    A ledger with a second name, a hard link, is refused. A symbolic link to it is fine.
 
     Examples
     --------
@@ -159,6 +167,7 @@ class PrivacyLedger(BaseAccountant):
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
         def append(db: sqlite3.Connection) -> Chain:
             chain = grant(self._remember(self._read(db, self._verified, self._seen)))
+            _check_one_name(self._path)  # SQLite commits in the next call: as late as it can be
             _insert(db, chain)
             return chain
 
@@ -375,6 +384,7 @@ def _lock(path: str, folder: int, kind: int) -> None:
 
 def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
     try:
+        _check_one_name(path)
         before = _identity(path)
         uri = Path(path).as_uri() + "?mode=rw"
         db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -399,6 +409,16 @@ def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
 def _identity(path: str) -> tuple[int, int]:
     status = os.stat(path)
     return status.st_dev, status.st_ino
+
+
+def _check_one_name(path: str) -> None:
+    """Refuse a ledger, or what SQLite writes beside it, with a hard link."""
+    path = os.path.realpath(path)  # as SQLite does, before it names the journal
+    for name in (path, f"{path}-journal", f"{path}-wal"):
+        # some file systems do not count links, and say 0 or 1
+        with suppress(FileNotFoundError):
+            if os.stat(name).st_nlink > 1:
+                raise LedgerError(f"{name}: {_LINKED}")
 
 
 def _explained(path: str, error: Exception) -> LedgerError:

@@ -306,6 +306,13 @@ def test_a_file_that_is_no_ledger_is_one_line(run, table, action):
     assert is_one_line_error(run("ledger", *action, table))
 
 
+@pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
+def test_a_ledger_with_a_hard_link_is_one_line(run, ledger, tmp_path, action):
+    (tmp_path / "linked.ledger").hardlink_to(ledger)
+    result = run("ledger", *action, ledger)
+    assert is_one_line_error(result) and "copy it, do not link it" in result.err
+
+
 def test_a_report_that_is_not_private_says_so_first(run, table, tmp_path):
     run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
     result = run("report", tmp_path / "out")

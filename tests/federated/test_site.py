@@ -369,6 +369,15 @@ def test_a_ledger_that_another_run_has_emptied_is_charged_no_further(tmp_path):
     assert len(made.receipts("east")) == 1
 
 
+def test_a_ledger_with_a_hard_link_is_refused_by_a_code(made, talk, tmp_path):
+    talk.hello()
+    (tmp_path / "linked.ledger").hardlink_to(made.sites["east"].ledger.path)
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.LEDGER
+    (tmp_path / "linked.ledger").unlink()
+    assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
+    assert len(made.receipts("east")) == 1
+
+
 # --- a site that is cut off
 
 
