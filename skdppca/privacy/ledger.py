@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..exceptions import LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
@@ -64,6 +64,11 @@ _LINKED = (
     "copy it, do not link it. Keep one name (that with a -journal beside it, if there is one), and "
     "delete the others; find DIR -samefile FILE lists them"
 )
+# Of more new rows, a charge lets go of the lock while it verifies them: about 0.1 seconds.
+_MOST_LOCKED = 4096
+# Longest pauses between two attempts to get the lock, in seconds. A charge asks more often than a
+# use that only reads.
+_PAUSES = {True: 0.005, False: 0.05}
 _REMEDIES = {
     "SQLITE_NOTADB": f"it is no ledger, or damaged: check the path, or {_RESTORE}",
     "SQLITE_CORRUPT": f"it is damaged: {_RESTORE}",
@@ -91,9 +96,10 @@ class PrivacyLedger(BaseAccountant):
 
     Notes
     -----
-    Every use locks the folder of the file for some milliseconds, so the ledgers of one folder wait
-    for each other. A use fails after waiting for 60 seconds. The folder must be readable, and to
-    charge, it and the file must be writable.
+    Every use locks the folder of the file while it reads the rows from the disk, for some
+    milliseconds, so the ledgers of one folder wait for each other. Opening the ledger and `verify`
+    read all rows, every other use only the new ones. A use fails after waiting for 60 seconds. The
+    folder must be readable, and to charge, it and the file must be writable.
 
     A ledger with a second name, a hard link, is refused. A symbolic link to it is fine.
 
@@ -114,7 +120,7 @@ class PrivacyLedger(BaseAccountant):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = _absolute(path)
-        alone(lambda: self._remember(_use(self._path, lambda db: self._read(db, None, None))))
+        alone(lambda: self._remember(self._followed(_use(self._path, self._fetch_all))))
 
     @classmethod
     def create(
@@ -159,21 +165,21 @@ class PrivacyLedger(BaseAccountant):
         return self._verified.terms
 
     def _current(self) -> Chain:
-        def read(db: sqlite3.Connection) -> Chain:
-            return self._read(db, self._verified, self._seen)
-
-        return self._remember(_use(self._path, read))
+        return self._remember(self._followed(_use(self._path, self._fetch), self._verified))
 
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
-        def append(db: sqlite3.Connection) -> Chain:
-            chain = grant(self._remember(self._read(db, self._verified, self._seen)))
+        def append(db: sqlite3.Connection) -> Chain | None:
+            fetched = self._fetch(db)
+            if len(fetched.rows) > _MOST_LOCKED:
+                return None
+            chain = grant(self._remember(self._followed(fetched, self._verified)))
             _check_one_name(self._path)  # SQLite commits in the next call: as late as it can be
             _insert(db, chain)
             return chain
 
-        if self._seen[0] > len(self._verified.rows):
-            self._current()  # reads all rows, which other processes may do at the same time
-        return self._remember(_use(self._path, append, exclusive=True))
+        while (chain := _use(self._path, append, exclusive=True)) is None:
+            self._current()
+        return self._remember(chain)
 
     def verify(self, *rows: ChainRow | Mapping[str, Any]) -> None:
         """Check the whole file anew, and that every given receipt or release row is in it.
@@ -187,38 +193,50 @@ class PrivacyLedger(BaseAccountant):
         LedgerError
             If the file is damaged, altered or rolled back, or lacks a row.
         """
-        wrong = alone(self._verify).lacks(rows)
+        wrong = alone(self._anew).lacks(rows)
         if wrong is not None:
             raise self._error(wrong)
 
-    def _verify(self) -> Chain:
-        def read(db: sqlite3.Connection) -> Chain:
-            for (finding,) in db.execute("PRAGMA quick_check"):
-                if finding != "ok":
-                    raise self._error(f"it is damaged ({finding})")
-            return self._read(db, Chain(self._terms), self._seen)
-
-        return self._remember(_use(self._path, read))
+    def _anew(self) -> Chain:
+        fetched = _use(self._path, self._fetch_all)
+        return self._remember(self._followed(fetched, Chain(self._terms)))
 
     def _remember(self, chain: Chain) -> Chain:
         self._verified = chain
         self._seen = (len(chain.rows), chain.head())
         return chain
 
-    def _read(
-        self, db: sqlite3.Connection, chain: Chain | None, seen: tuple[int, str] | None
-    ) -> Chain:
-        """Return `chain` with the rows that follow it in the file, all verified.
+    def _fetch_all(self, db: sqlite3.Connection) -> _Fetched:
+        return self._fetch(db, whole=True)
 
-        Without a `chain`, the file is read from its beginning. A row that was seen before, given
-        with its head, must still be there.
+    def _fetch(self, db: sqlite3.Connection, whole: bool = False) -> _Fetched:
+        """Return the last row that was verified and all that follow it in the file, unverified.
+
+        They are verified once the lock is released, because that takes longer than to fetch them.
         """
         db.execute("BEGIN")
         self._check_form(db)
-        row = len(chain.rows) if chain else 0
-        rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (row,))
+        if whole:
+            for (finding,) in db.execute("PRAGMA quick_check"):
+                if finding != "ok":
+                    raise self._error(f"it is damaged ({finding})")
+        first = 0 if whole else len(self._verified.rows)
+        rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (first,))
+        fetched = rows.fetchall()
+        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
+        db.execute("COMMIT")
+        return _Fetched(fetched, last)
+
+    def _followed(self, fetched: _Fetched, chain: Chain | None = None) -> Chain:
+        """Return `chain` with the rows that follow it, all verified.
+
+        Without a `chain`, the ledger is opened. Else the row that was seen last must still be
+        there.
+        """
+        seen = None if chain is None else self._seen
+        row, rows = len(chain.rows) if chain else 0, iter(fetched.rows)
         try:
-            first = rows.fetchone()
+            first = next(rows, None)
             if chain is None and first is not None:
                 chain = Chain(Terms.from_body(first[1]))
             if chain is None or first is None:
@@ -227,8 +245,7 @@ class PrivacyLedger(BaseAccountant):
                 raise ValueError(_SWAPPED)
             for row, body, head in rows:  # noqa: B007 (the error names the row)
                 chain = chain.followed(body, head)
-            last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
-            if last != (row,):
+            if fetched.last != (row,):
                 raise ValueError("it is not the last row, so rows were removed or are damaged")
             if seen is not None:
                 row, head = seen
@@ -238,7 +255,6 @@ class PrivacyLedger(BaseAccountant):
                     raise ValueError(_SWAPPED)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._error(f"row {row}: {error}") from error
-        db.execute("COMMIT")
         return chain
 
     def _check_form(self, db: sqlite3.Connection) -> None:
@@ -277,6 +293,13 @@ class PrivacyLedger(BaseAccountant):
 
     def __repr__(self) -> str:
         return f"PrivacyLedger({self._path!r}, {self._describe()})"
+
+
+class _Fetched(NamedTuple):
+    """Rows as they are in the file, and the number of its last row as SQLite keeps it."""
+
+    rows: list[tuple[int, str, str]]
+    last: tuple[int] | None
 
 
 def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
@@ -334,9 +357,9 @@ def _insert(db: sqlite3.Connection, chain: Chain) -> None:
 def _use(path: str, work: Callable[[sqlite3.Connection], T], exclusive: bool = False) -> T:
     """Return what `work` does with the file, while no other process writes to it.
 
-    With `exclusive`, no other process reads it either. The file is opened anew (never created) and
-    closed, so that no fork or pickle ever shares a connection. An interrupt at any point releases
-    all that is held here.
+    With `exclusive`, no other process reads it either. All others wait meanwhile, so `work` should
+    be short. The file is opened anew (never created) and closed, so that no fork or pickle ever
+    shares a connection. An interrupt at any point releases all that is held here.
     """
     if not os.path.isfile(path):
         raise LedgerError(
@@ -355,7 +378,7 @@ def _use(path: str, work: Callable[[sqlite3.Connection], T], exclusive: bool = F
     except OSError as error:
         raise _explained(path, error) from error
     try:
-        _lock(path, folder, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        _lock(path, folder, exclusive)
         return _work_on(path, work)
     finally:
         try:
@@ -366,20 +389,30 @@ def _use(path: str, work: Callable[[sqlite3.Connection], T], exclusive: bool = F
             os.close(folder)
 
 
-def _lock(path: str, folder: int, kind: int) -> None:
-    deadline, pause = time.monotonic() + _BUSY_SECONDS, 0.0005
+def _lock(path: str, folder: int, exclusive: bool) -> None:
+    """Lock the folder, with `exclusive` against all others, else against those that charge.
+
+    Several readers who come and go could keep a charge out for ever. So a reader waits for an
+    empty folder, too, for up to a quarter of the time, and only then comes in beside others.
+    """
+    start, pause = time.monotonic(), 0.0005
     while True:
+        empty = exclusive or time.monotonic() - start <= _BUSY_SECONDS / 4
         try:
-            return fcntl.flock(folder, kind | fcntl.LOCK_NB)
+            if empty:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not exclusive:  # a change of a lock may lose it to another process
+                fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return
         except BlockingIOError as error:
-            if time.monotonic() > deadline:
+            if time.monotonic() - start > _BUSY_SECONDS:
                 raise LedgerError(f"{path}: its folder is locked; {_BUSY}") from error
         except OSError as error:
             raise LedgerError(
                 f"{path}: its folder cannot be locked ({error}); keep the ledger on a local disk"
             ) from error
         time.sleep(pause)
-        pause = min(1.5 * pause, 0.05)
+        pause = min(1.5 * pause, _PAUSES[exclusive])
 
 
 def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:

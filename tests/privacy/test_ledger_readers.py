@@ -1,0 +1,134 @@
+"""Readers of a ledger hold its lock briefly, and leave room for a charge."""
+
+import fcntl
+import os
+import signal
+import time
+
+import pytest
+
+from skdppca.privacy import GaussianEvent, PrivacyLedger, chain
+from skdppca.privacy import ledger as ledger_module
+
+NOTION = {"adjacency": "add-remove", "unit": "row"}
+SMALL = GaussianEvent(1e-4)
+
+
+@pytest.fixture
+def taken(folder):
+    """Whether another process that asks for a lock of this kind has to wait."""
+    other = os.open(folder, os.O_RDONLY)
+
+    def taken(kind):
+        try:
+            fcntl.flock(other, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(other, fcntl.LOCK_UN)
+        return False
+
+    yield taken
+    os.close(other)
+
+
+@pytest.fixture
+def while_verified(monkeypatch, taken):
+    """Whether the lock was taken, for every row that was verified."""
+    found, parse = [], chain.row_from_dict
+    monkeypatch.setattr(
+        chain, "row_from_dict", lambda row: found.append(taken(fcntl.LOCK_EX)) or parse(row)
+    )
+    return found
+
+
+@pytest.mark.parametrize("use", ["open", "verify", "catch up"])
+def test_no_row_is_verified_under_the_lock_of_a_reader(ledger, while_verified, use):
+    if use == "open":
+        PrivacyLedger(ledger.path)
+    elif use == "verify":
+        ledger.verify()
+    else:
+        other = PrivacyLedger(ledger.path)
+        ledger.charge(SMALL, **NOTION)
+        assert len(other.receipts) == 4
+    assert while_verified == [False] * (4 if use == "catch up" else 3)
+
+
+def test_a_charge_that_lags_far_behind_verifies_the_rows_before_it_locks(
+    ledger, while_verified, monkeypatch
+):
+    monkeypatch.setattr(ledger_module, "_MOST_LOCKED", 3)
+    other = PrivacyLedger(ledger.path)
+    while_verified.clear()
+    for _ in range(5):
+        ledger.charge(SMALL, **NOTION)
+    assert other.charge(SMALL, **NOTION).row == 9
+    assert while_verified == [False] * 5
+    ledger.charge(SMALL, **NOTION)
+    assert while_verified == [False] * 5 + [True]  # one row takes no time
+
+
+def test_a_reader_lets_other_readers_in_and_no_charge(ledger, monkeypatch, taken):
+    fetch, found = ledger._fetch, []
+
+    def looking(db):
+        found.append((taken(fcntl.LOCK_SH), taken(fcntl.LOCK_EX)))
+        return fetch(db)
+
+    monkeypatch.setattr(ledger, "_fetch", looking)
+    assert len(ledger.receipts) == 3
+    assert found == [(False, True)]
+
+
+def test_a_reader_waits_for_the_one_before_it(ledger, folder, monkeypatch):
+    # Readers who overlap without an end would keep a charge out.
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_SH)
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            fcntl.flock(other, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    assert len(ledger.receipts) == 3
+    assert len(pauses) == 3
+    os.close(other)
+
+
+def test_readers_without_a_pause_leave_room_for_charges(ledger, monkeypatch):
+    monkeypatch.setattr(ledger_module, "_BUSY_SECONDS", 20)
+    work = ledger_module._work_on
+
+    def lingering(*args):
+        result = work(*args)
+        time.sleep(0.005)  # many times as long as it is away
+        return result
+
+    def start():
+        child = os.fork()
+        if child == 0:
+            try:
+                monkeypatch.setattr(ledger_module, "_work_on", lingering)
+                os.write(writer, b".")
+                while True:
+                    assert ledger.receipts
+            finally:
+                os._exit(1)
+        return child
+
+    reader, writer = os.pipe()
+    children = [start() for _ in range(4)]
+    try:
+        for _ in children:
+            os.read(reader, 1)
+        rows = [ledger.charge(SMALL, **NOTION).row for _ in range(5)]
+        assert all(os.waitpid(child, os.WNOHANG) == (0, 0) for child in children)
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.close(reader)
+        os.close(writer)
+    assert rows == [4, 5, 6, 7, 8]
