@@ -147,9 +147,8 @@ def show(options: argparse.Namespace) -> None:
 def verify(options: argparse.Namespace) -> int:
     """Check the chain, and the given reports with it; return the exit status."""
     check_there(options.file)
-    ledger = PrivacyLedger(options.file)
-    ledger.verify()
-    chain = ledger.statement().chain
+    statement = PrivacyLedger(options.file).statement()  # opening it verifies every row
+    chain = statement.chain
     external = sum(isinstance(receipt, ExternalReceipt) for receipt in chain.receipts)
     counts = [f"charges: {len(chain.receipts)}", f"releases: {len(chain.releases)}"]
     counts += [f"external: {external}"] if external else []
@@ -162,7 +161,7 @@ def verify(options: argparse.Namespace) -> int:
         )
     passed = True
     for path in options.report:
-        examined = verify_release(path, ledger=ledger)
+        examined = verify_release(path, ledger=statement)
         print(f"{path}:\n{examined}")
         passed = passed and examined.passed
     return 0 if passed else 1

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..privacy import BaseAccountant, Entry, PrivacyReport, Statement
+from ..privacy.statement import spread
 from ._common import (
     BLUE,
     DASHED,
@@ -41,6 +42,9 @@ LINE: dict[str, Any] = {
 }
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
 BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
+
+# Of a kind, so many charges are drawn: more would hide each other.
+MOST_DRAWN = 200
 
 # Of more charges, or longer labels, the names along the axis would not be legible.
 MOST_NAMED, LONGEST = 12, 24
@@ -126,6 +130,8 @@ class LedgerDisplay:
     ) -> LedgerDisplay:
         """Plot what an accountant charged.
 
+        Of more than 200 charges of one kind, 200 are drawn, evenly spread, the last one among them.
+
         Parameters
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
@@ -138,10 +144,12 @@ class LedgerDisplay:
         """
         statement = ledger if isinstance(ledger, Statement) else ledger.statement()
         terms, entries = statement.chain.terms, statement.entries
+        kinds = [_kind(entry) for entry in entries]
+        drawn = _drawn(entries, kinds)
         display = cls(
-            totals=[entry.total for entry in entries],
+            totals=[entry.total if i in drawn else None for i, entry in enumerate(entries)],
             labels=[entry.receipt.label for entry in entries],
-            kinds=[_kind(entry) for entry in entries],
+            kinds=kinds,
             times=[entry.receipt.time for entry in entries],
             epsilon=terms.epsilon,
             delta=terms.delta,
@@ -245,6 +253,16 @@ class LedgerDisplay:
         ax.legend(loc="best", fontsize="small", frameon=False)
         budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
         write_title(ax, title, f"{budget} {as_written(self.protects)}")
+
+
+def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:
+    """Places of the charges that are drawn: some of each kind, whose totals are known."""
+    known = [i for i, entry in enumerate(entries) if entry.after is not None]
+    drawn: set[int] = set()
+    for kind in KINDS:
+        own = [i for i in known if kinds[i] == kind]
+        drawn.update(own[place] for place in spread(len(own), MOST_DRAWN))
+    return drawn
 
 
 def _kind(entry: Entry) -> str:

@@ -178,6 +178,16 @@ class Composition:
             return False
         return len(self.steps) + (self.squares > 0) > 1
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether a price takes some tenths of a second, and the library dp-accounting."""
+        return bool(self.selections) or self.mixed
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of steps and selections there are, of which each takes its time."""
+        return len(set(self.steps)) + len(set(self.selections))
+
     def _sums(self) -> tuple[Fraction, Fraction]:
         """Return the sum of the steps' epsilons, and that of all deltas."""
         return Fraction(self.epsilons, 2**_FINEST), self.failing

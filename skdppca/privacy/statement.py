@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from typing import NamedTuple
@@ -14,10 +14,10 @@ from .chain import Chain, ExternalReceipt, Receipt, ReleaseRow
 from .composition import Composition
 from .events import add_event
 
-__all__ = ["Entry", "PrivacyCost", "Statement"]
+__all__ = ["Entry", "PrivacyCost", "Statement", "spread"]
 
-# A total of unlike events takes some tenths of a second: so many of them are priced.
-MOST_PRICED = 40
+# Slow totals: so many of them are priced, of few kinds of charges, and at least two of many kinds.
+MOST_PRICED, MOST_KINDS = 40, 400
 
 
 class PrivacyCost(NamedTuple):
@@ -27,7 +27,8 @@ class PrivacyCost(NamedTuple):
     delta: float
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True)
+class Entry:
     """One charge of a statement.
 
     Parameters
@@ -36,19 +37,26 @@ class Entry(NamedTuple):
         An `ExternalReceipt` if another tool released something.
     release : ReleaseRow or None
         What the charge released, if it was recorded.
-    total : float or None
-        Epsilon of all charges up to this one, at the accountant's delta; None where it was left
-        out.
+    after : Composition or None
+        All charges up to this one; None if their total is left out.
+    delta : float
+        The accountant's.
     """
 
     receipt: Receipt
     release: ReleaseRow | None
-    total: float | None
+    after: Composition | None = field(repr=False)
+    delta: float = field(repr=False)
 
     @property
     def external(self) -> bool:
         """Whether another tool released what was charged."""
         return isinstance(self.receipt, ExternalReceipt)
+
+    @cached_property
+    def total(self) -> float | None:
+        """Epsilon of all charges up to this one, at the accountant's delta; None if left out."""
+        return None if self.after is None else self.after.epsilon(self.delta)
 
 
 @dataclass(frozen=True)
@@ -96,26 +104,32 @@ class Statement:
     def entries(self) -> tuple[Entry, ...]:
         """The charges, oldest first, with their running totals.
 
-        Of totals that only a loss distribution can give, at most 40 are computed, the last one
-        among them. The others are None.
+        Of totals that only a loss distribution or Renyi divergences can give, at most 40 are
+        computed, fewer if the charges are of more than ten kinds; the last one is among them. The
+        others are None. All other totals are computed when they are asked for.
         """
         total, totals = Composition(), []
         receipts = self.chain.receipts
         for receipt in receipts:
             total = add_event(total, receipt.event)
             totals.append(total)
-        slow = [i for i, total in enumerate(totals) if total.mixed]
-        places = np.linspace(0, len(slow) - 1, min(len(slow), MOST_PRICED)).astype(int)
-        left_out = set(slow) - {slow[place] for place in places}
+        slow = [i for i, total in enumerate(totals) if total.is_slow]
+        most = min(MOST_PRICED, max(2, MOST_KINDS // total.kinds)) if slow else 0
+        priced = [slow[place] for place in spread(len(slow), most)]
+        left_out = set(slow) - set(priced)
         releases = {release.charge: release for release in self.chain.releases}
-        return tuple(
+        entries = tuple(
             Entry(
                 receipt,
                 releases.get(receipt.row),
-                None if i in left_out else totals[i].epsilon(self.budget.delta),
+                None if i in left_out else totals[i],
+                self.budget.delta,
             )
             for i, receipt in enumerate(receipts)
         )
+        for i in priced:
+            _ = entries[i].total  # it may need dp-accounting, whose lack is told here, not later
+        return entries
 
     def __repr__(self) -> str:
         return f"<Statement: {self.count()}; budget: {self.chain.terms}>"
@@ -141,3 +155,8 @@ class Statement:
             for name, text in rows.items()
         )
         return f"<table>{cells}</table>"
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most so many places of 0 to ``count - 1``, evenly spread, the last one among them."""
+    return [int(place) for place in np.linspace(0, count - 1, min(count, most))]

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from .accountant import BaseAccountant, alone
+from .chain import Chain
 from .events import GaussianEvent
 from .pricing import epsilon_of_event
 from .report import PrivacyReport, Released, dearest, hash_of, parse
+from .statement import Statement
 from .units import INTERACTION
 
-__all__ = ["Finding", "verify_report"]
+__all__ = ["Finding", "anew", "verify_report"]
 
 MAX_QUOTED = 300
 
@@ -52,7 +54,7 @@ def verify_report(
     report: PrivacyReport | Mapping[str, Any] | str,
     *,
     arrays: Mapping[str, Any] | None = None,
-    ledger: BaseAccountant | None = None,
+    ledger: BaseAccountant | Statement | None = None,
 ) -> list[Finding]:
     """Check a report, and whatever is given with it.
 
@@ -63,8 +65,9 @@ def verify_report(
     arrays : mapping of str to array or number, optional
         What was published with it, by the names of the fitted attributes without the underscore at
         their end. ``feature_names`` are compared with the report's, if it has any.
-    ledger : PrivacyLedger or PrivacyAccountant, optional
-        Which must have the report's charge and its release.
+    ledger : PrivacyLedger, PrivacyAccountant or Statement, optional
+        Which must have the report's charge and its release. Every row of a ledger is read and
+        verified anew. Those of a statement were verified when it was made.
 
     Returns
     -------
@@ -113,8 +116,22 @@ def verify_report(
     if arrays is not None:
         findings += _findings(2, "arrays", "all have their hashes", _wrong_arrays(found, arrays))
     if ledger is not None:
-        findings += _findings(3, "ledger", IN_THE_LEDGER, _wrong_rows(found, ledger))
+        findings += _findings(3, "ledger", IN_THE_LEDGER, _wrong_rows(found, anew(ledger).chain))
     return findings
+
+
+def anew(ledger: BaseAccountant | Statement) -> Statement:
+    """What a ledger holds after every row was read and verified anew; a statement is one already.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger, PrivacyAccountant or Statement
+
+    Returns
+    -------
+    Statement
+    """
+    return ledger if isinstance(ledger, Statement) else Statement(alone(ledger._anew))
 
 
 def _findings(level: int, what: str, agreeing: str, differences: Iterator[str]) -> list[Finding]:
@@ -242,8 +259,7 @@ def _wrong_arrays(report: PrivacyReport, arrays: Mapping[str, Any]) -> Iterator[
 # Level 3: the report and a ledger.
 
 
-def _wrong_rows(report: PrivacyReport, ledger: BaseAccountant) -> Iterator[str]:
-    ledger.verify()  # the whole of it: an error of its own
+def _wrong_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
     receipt, row = report.receipt, report.release
     if receipt is None and "sites" in report.details:
         yield (
@@ -254,7 +270,6 @@ def _wrong_rows(report: PrivacyReport, ledger: BaseAccountant) -> Iterator[str]:
     if receipt is None:
         yield "no ledger was charged for this release"
         return
-    chain = alone(ledger._current)
     missing = chain.lacks([receipt])
     if missing is not None:
         yield missing

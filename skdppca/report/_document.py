@@ -12,6 +12,7 @@ from typing import Any
 from ..decomposition.pipelines import Step
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
+from ..privacy.verification import anew
 from ._context import Context
 from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
@@ -55,14 +56,16 @@ def assemble(
 
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
-    """What the releases, their arrays and the ledger say of each other."""
+    """What the releases, their arrays and the ledger, which is read once, say of each other."""
+    charged = any(one.report.receipt is not None for one in subjects)
+    statement = None if ledger is None or not charged else anew(ledger)
     return [
         finding
         for one in subjects
         for finding in verify_report(
             one.report,
             arrays=one.arrays,
-            ledger=None if one.report.receipt is None else ledger,
+            ledger=None if one.report.receipt is None else statement,
         )
     ]
 

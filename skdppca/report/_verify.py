@@ -18,7 +18,7 @@ from .. import __version__
 from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.report import MAX_LENGTH, parse
-from ..privacy.verification import IN_THE_LEDGER, verify_report
+from ..privacy.verification import IN_THE_LEDGER, anew, verify_report
 from ._directory import LOCK, MANIFEST, MANIFEST_SCHEMA
 from ._document import SCHEMA, check_schema, reports_of
 from ._facts import account, findings_of, guarantee
@@ -108,7 +108,7 @@ class Verification:
 def verify(
     directory: str | PathLike[str],
     *,
-    ledger: BaseAccountant | str | PathLike[str] | None = None,
+    ledger: BaseAccountant | Statement | str | PathLike[str] | None = None,
     head: str | None = None,
     signer: str | PathLike[str] | None = None,
 ) -> Verification:
@@ -124,8 +124,8 @@ def verify(
     directory : str or path-like
         What `ReleaseReport.write` or ``skdppca fit --out`` wrote; or a ``report.json`` alone, whose
         files are not checked then.
-    ledger : PrivacyLedger, PrivacyAccountant, str or path-like, optional
-        Which must have the charges and the releases.
+    ledger : PrivacyLedger, PrivacyAccountant, Statement, str or path-like, optional
+        Which must have the charges and the releases. It is read once.
     head : str, optional
         A head of the ledger, 64 hexadecimal digits, that its owner could not change: from an
         earlier report, an e-mail, a notary.
@@ -176,8 +176,7 @@ def verify(
     odd = [Finding(1, "files", False, f"{name} {ODD}") for name in _odd(path)] if whole else []
     if odd:
         return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
-    if ledger is not None and not isinstance(ledger, BaseAccountant):
-        ledger = PrivacyLedger(ledger)
+    statement = _statement(ledger)
     text = _text(path / REPORT if whole else path)
     document, reports, findings = _read(text)
     levels, notes = [1], {2: "not checked; give the directory, to check the files in it."}
@@ -190,10 +189,10 @@ def verify(
         levels.append(2)
         findings += _second(path, document, reports, listed)
         notes[2] = " ".join(_vouched(document, reports, listed, ledger is not None))
-    if ledger is not None:
+    if statement is not None:
         levels.append(3)
         if reports:
-            found, notes[3] = _third(document, reports, ledger)
+            found, notes[3] = _third(document, reports, statement)
             if head is None and signer is None:
                 notes[3] += " To know, ask for its head or a signature through another channel."
             findings += found
@@ -207,9 +206,16 @@ def verify(
         notes[4] = "not checked; give --head HEX or --signer KEY, which come from someone outside."
     else:
         levels.append(4)
-        found, notes[4] = _fourth(path, reports, ledger, head, signer)
+        found, notes[4] = _fourth(path, reports, statement, head, signer)
         findings += found
     return Verification(reports, tuple(findings), tuple(levels), notes, document)
+
+
+def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) -> Statement | None:
+    """What a ledger holds, all of it verified at this moment."""
+    if ledger is None or isinstance(ledger, BaseAccountant | Statement):
+        return None if ledger is None else anew(ledger)
+    return PrivacyLedger(ledger).statement()  # which reads and verifies every row when it is opened
 
 
 def check_directory(path: Path) -> None:
@@ -541,12 +547,14 @@ def _vouched(
 
 
 def _third(
-    document: Mapping[str, Any], reports: Sequence[PrivacyReport], ledger: BaseAccountant
+    document: Mapping[str, Any], reports: Sequence[PrivacyReport], statement: Statement
 ) -> tuple[list[Finding], str]:
     found = [
-        one for report in reports for one in verify_report(report, ledger=ledger) if one.level == 3
+        one
+        for report in reports
+        for one in verify_report(report, ledger=statement)
+        if one.level == 3
     ]
-    statement = ledger.statement()
     if all(one.passed for one in found):
         found += _findings(
             3, "totals", "they are the ledger's", _wrong_totals(document, reports, statement)
@@ -586,14 +594,14 @@ def _wrong_totals(
 def _fourth(
     path: Path,
     reports: Sequence[PrivacyReport],
-    ledger: BaseAccountant | None,
+    statement: Statement | None,
     head: str | None,
     signer: str | PathLike[str] | None,
 ) -> tuple[list[Finding], str]:
     found, notes = [], []
-    if head is not None and ledger is not None:
+    if head is not None and statement is not None:
         says = "the ledger has the head that was kept elsewhere"
-        found += _findings(4, "head", says, _wrong_head(reports, ledger, head))
+        found += _findings(4, "head", says, _wrong_head(reports, statement, head))
         notes.append("This ledger has that head.")
         if signer is None:
             notes.append(
@@ -606,10 +614,8 @@ def _fourth(
     return found, " ".join([*notes, "Not checked: who gave you the head or the key."])
 
 
-def _wrong_head(
-    reports: Sequence[PrivacyReport], ledger: BaseAccountant, head: str
-) -> Iterator[str]:
-    chain = ledger.statement().chain
+def _wrong_head(reports: Sequence[PrivacyReport], statement: Statement, head: str) -> Iterator[str]:
+    chain = statement.chain
     row = next((row for row in range(len(chain.rows) + 1) if chain.head(row) == head), None)
     if row is None:
         yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
