@@ -41,8 +41,9 @@ class FileTable(Table):
 
     # What is wrong with rows, and what to do.
     REFUSALS: ClassVar[dict[str, str]] = {
-        "unreadable": "X cannot be read: a file is missing or damaged, or a cell does not fit the "
-        "type of its column. Read it with the types that it has, for example "
+        "unreadable": "X cannot be read: a file is missing or damaged, or a .csv is not in UTF-8, "
+        "or a cell does not fit the type of its column. Read it with the types that it has, for "
+        "example "
         "ds.dataset(path, format='csv', schema=pa.schema([('age', pa.float64())]))",
         "memory": "X does not fit into memory piece by piece: all rows of a group must. Give fewer "
         "columns, or a machine with more memory",

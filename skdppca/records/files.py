@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from ..exceptions import TableChangedError
 from ._compensated import CompensatedSum
 from ._records import Records
+from .batches import batches, value_type
 from .pieces import Pieces, Question
 from .quotes import well_quoted
 
@@ -32,9 +32,6 @@ PIECE_ENTRIES = 2**20
 # A table of no more entries is read once, and held in memory: 64 MiB in double precision. How many
 # rows there are decides that, and nothing else: to the bit, the pieces are the same.
 KEPT_ENTRIES = 2**23
-
-# Bytes that are read from a Parquet file at a time, of all columns; and of one at least.
-BUFFER_BYTES, LEAST_BUFFER = 2**24, 2**14
 
 # From so many features on, products are worth more than one thread of BLAS beside the reading.
 MANY_FEATURES = 512
@@ -237,7 +234,7 @@ class Files:
     def _labels(self) -> _Labels:
         if not self._grouped:
             return _Labels()
-        kind = self._type(self._columns[-1])
+        kind = value_type(self._dataset.schema, self._columns[-1])
         return _Labels(kind if pa.types.is_integer(kind) else pa.large_string())
 
     def _fingerprint(self) -> list[tuple[Any, ...]] | None:
@@ -274,49 +271,7 @@ class Files:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         size = max(1, PIECE_ENTRIES // self.n_features)
-        try:
-            fragments: Iterable[Any] = list(self._dataset.get_fragments())
-            more = {"schema": self._dataset.schema}
-        except ValueError:  # of a dataset that was filtered, which is read as a whole
-            fragments, more = [self._dataset], {}
-        for fragment in fragments:
-            if isinstance(fragment, ds.ParquetFileFragment):
-                yield from self._parquet_batches(fragment, size)
-                continue
-            yield from fragment.scanner(
-                columns=self._columns,
-                batch_size=size,
-                batch_readahead=2,
-                fragment_readahead=1,
-                **more,
-            ).to_batches()
-
-    def _parquet_batches(self, fragment: Any, size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of a Parquet file by a reader that holds pages; a scanner holds row groups."""
-        known = ds.get_partition_keys(fragment.partition_expression)
-        buffer = max(LEAST_BUFFER, BUFFER_BYTES // len(self._columns))
-        with fragment.open() as source:
-            file = pq.ParquetFile(source, pre_buffer=False, buffer_size=buffer)
-            here = {*file.schema_arrow.names}
-            batches = file.iter_batches(
-                batch_size=size,
-                row_groups=[group.id for group in fragment.row_groups],
-                columns=[name for name in self._columns if name in here],
-            )
-            for batch in batches:
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        batch.column(name)
-                        if name in here
-                        else pa.repeat(pa.scalar(known.get(name), self._type(name)), len(batch))
-                        for name in self._columns
-                    ],
-                    names=self._columns,
-                )
-
-    def _type(self, name: str) -> pa.DataType:
-        kind = self._dataset.schema.field(name).type
-        return kind.value_type if pa.types.is_dictionary(kind) else kind
+        return batches(self._dataset, self._columns, size)
 
 
 class FileRecords(Pieces):

@@ -15,6 +15,7 @@ import pytest
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS
 from skdppca.exceptions import TableChangedError
+from skdppca.records import batches as batches_of_files
 from skdppca.records import files as reader
 from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import ClippedGram, Count, Shifted
@@ -360,7 +361,7 @@ def test_a_small_table_is_read_once_and_gives_the_same_release(tmp_path, monkeyp
 def test_memory_does_not_grow_with_rows_or_row_groups(grouped, tmp_path, monkeypatch):
     """A million rows in one row group are 48 MB of numbers; a pass holds a few MB."""
     monkeypatch.setattr(reader, "PIECE_ENTRIES", 2**16)
-    monkeypatch.setattr(reader, "BUFFER_BYTES", 2**20)
+    monkeypatch.setattr(batches_of_files, "BUFFER_BYTES", 2**20)
     n, pool, held, batches = 1_000_000, pa.default_memory_pool(), [], Files._batches
     frame = pd.DataFrame(RNG.normal(size=(n, len(NAMES))), columns=NAMES)
     X = parquet(tmp_path, frame.assign(who=np.arange(n) // 7), row_group_size=n)
