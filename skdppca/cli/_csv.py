@@ -188,23 +188,22 @@ class CsvFiles:
         """
         import pyarrow as pa
 
-        schema = pa.schema(list(self.types.items()))
-        names = [name for name in self.types if name not in texts]
-        numbers, truths, n_rows = {*names}, {*names}, 0
+        from ..records.batches import batches
 
-        def look(fragment: ds.Fragment) -> None:
+        schema = pa.schema(list(self.types.items()))
+        names, n_rows = {*self.types} - texts, 0
+        numbers, truths = {*names}, {*names}
+
+        def look(file: CsvFiles) -> None:
             nonlocal numbers, truths, n_rows
-            batches = fragment.scanner(
-                schema=schema, columns=names, batch_readahead=2, fragment_readahead=1
-            ).to_batches()
-            for batch in batches:
+            for batch in batches(file.dataset(schema), schema.names):
                 n_rows += len(batch)
                 numbers = {name for name in numbers if self._are_numbers(batch.column(name))}
                 truths = {name for name in truths if _are_truths(batch.column(name))}
 
-        for file, fragment in zip(self.files, self.dataset(schema).get_fragments(), strict=True):
-            alone = replace(self, files=[file])
-            replacing_errors(file, alone.fault, partial(look, fragment))
+        for path in self.files:
+            file = replace(self, files=[path])
+            replacing_errors(path, file.fault, partial(look, file))
         if not n_rows:
             return None
         kinds = dict.fromkeys(self.types)

@@ -104,20 +104,18 @@ def _parquet(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordB
 
 def _csv(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
     """One batch a block. At most 32 blocks wait to be parsed, and none to be used."""
+    names, parse = fragment.physical_schema.names, fragment.format.parse_options
     options = fragment.format.default_fragment_scan_options
     read, convert = options.read_options, options.convert_options
     read.use_threads = False  # otherwise a block for every core waits, too
-    texts = dict.fromkeys(fragment.physical_schema.names, pa.binary())
-    convert.column_types = texts | {field.name: field.type for field in chosen}
+    if len(names) == 1:
+        parse.ignore_empty_lines = False  # each is a row whose cell is empty
+    types = dict.fromkeys(names, pa.binary())  # of what is not asked for
+    convert.column_types = types | {field.name: field.type for field in chosen}
     convert.include_columns = chosen.names
     convert.include_missing_columns = False
     source = fragment.filesystem.open_input_stream(fragment.path)
-    yield from pyarrow.csv.open_csv(
-        source,
-        read_options=read,
-        parse_options=fragment.format.parse_options,
-        convert_options=convert,
-    )
+    yield from pyarrow.csv.open_csv(source, read, parse, convert)
 
 
 def _arrow(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:

@@ -1,14 +1,18 @@
 """What is wrong with the form of a .csv, and which of its texts are numbers."""
 
 import codecs
+import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow.csv import ConvertOptions
 
+from skdppca.cli import _csv
 from skdppca.cli._csv import Form
 from skdppca.cli._files import loaded
 from skdppca.cli._read import opened
+from skdppca.records import files
 
 from .conftest import charges, is_one_line_error
 
@@ -138,3 +142,89 @@ def test_a_file_that_is_given_twice_is_refused(run, table, tmp_path, ledger, bud
     result = run("fit", table, other, *budget, "--ledger", ledger, "--out", tmp_path / "out")
     assert is_one_line_error(result) and "is given twice" in result.err
     assert charges(ledger) == 0
+
+
+ENDS = ["\n", "\r\n", "\r"]
+
+
+@pytest.fixture(params=[48, 2**20])
+def block(request, monkeypatch):
+    """Many blocks with few lines each, or one for all."""
+    monkeypatch.setattr(_csv, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(_csv, "CELL_BYTES", 1)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_blank_line_of_one_column_is_a_missing_value(tmp_path, end, header):
+    cells = ["1", "", "", "2.5", '""', *["3"] * 60, "", "4", ""]
+    (tmp_path / "t.csv").write_bytes(end.join([*["a"] * header, *cells, ""]).encode())
+    expected = [[float(cell) if cell.strip('"') else np.nan] for cell in cells]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv", header=header), expected)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_what_ends_the_last_line_of_one_column_is_no_row(tmp_path, last):
+    (tmp_path / "t.csv").write_text("a\n" + "1\n" * 60 + "2" + last)
+    assert len(read(tmp_path / "t.csv")) == 61
+
+
+def test_a_blank_line_of_one_column_is_refused_where_values_may_not_miss(
+    run, tmp_path, ledger, budget
+):
+    (tmp_path / "t.csv").write_text("a\n1\n2\n\n3\n")
+    result = run(
+        *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    )
+    assert is_one_line_error(result) and "missing values in 'a'" in result.err
+    assert charges(ledger) == 0
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("end", ENDS)
+def test_blank_lines_of_several_columns_are_no_rows(tmp_path, end):
+    lines = ["", "a,b", *["1,2"] * 30, "", *["3,"] * 30, "", ","]
+    (tmp_path / "t.csv").write_bytes(end.join([*lines, "", ""]).encode())
+    expected = [*[[1, 2]] * 30, *[[3, np.nan]] * 30, [np.nan, np.nan]]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv"), expected)
+
+
+@pytest.mark.usefixtures("block")
+def test_numbers_are_read_alike_whatever_the_first_ones_look_like(tmp_path):
+    """Whole numbers, empty cells and zeros come first, decimals last."""
+    rows = [*["1,,0"] * 60, "2.5,1e-3,.5"]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *rows, ""]))
+    expected = [*[[1, np.nan, 0]] * 60, [2.5, 1e-3, 0.5]]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv"), expected)
+
+
+@pytest.mark.usefixtures("block")
+def test_text_in_the_last_line_is_refused_before_the_charge(run, tmp_path, ledger, budget):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 100 + f"1,{SECRET}\n")
+    result = run(
+        *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    )
+    assert is_one_line_error(result)
+    assert "not numeric: 'b'" in result.err and SECRET not in result.err
+    assert charges(ledger) == 0
+
+
+def test_memory_does_not_grow_with_a_file_whose_user_is_slow(tmp_path, monkeypatch):
+    """32 blocks wait, and some are at work, while 150 times as many are read."""
+    block = 2**14
+    monkeypatch.setattr(_csv, "BLOCK_BYTES", block)
+    monkeypatch.setattr(_csv, "CELL_BYTES", 1)
+    monkeypatch.setattr(files, "PIECE_ENTRIES", 2**12)
+    line = ",".join(["0.12345678901234567"] * 4)
+    (tmp_path / "t.csv").write_text("a,b,c,d\n" + f"{line}\n" * 100_000)
+    pool, n_rows, most = pa.default_memory_pool(), 0, 0
+    before = pool.bytes_allocated()
+    rows = opened([tmp_path / "t.csv"])
+    for piece in files.Files(rows.dataset, rows.names).pieces():
+        n_rows += len(piece.rows)
+        time.sleep(0.02)
+        most = max(most, pool.bytes_allocated() - before)
+    assert n_rows == 100_000
+    assert most < 50 * block

@@ -30,7 +30,7 @@ def table(n, seed=0):
 
 
 def written(folder, kind, rows):
-    """A file of 8 MB of numbers; blocks, record batches and pages of it hold some 100 kB."""
+    """A file whose blocks, record batches and pages hold some 10 kB."""
     path = folder / f"t.{kind}"
     if kind == "csv":
         csv.write_csv(rows, path)
@@ -136,6 +136,19 @@ def test_kept_or_read_again_or_in_memory_a_seeded_fit_has_the_same_bits(
         found.add(DPGauss(2, random_state=0).fit(X).components_.tobytes())
     found.add(DPGauss(2, random_state=0).fit(rows.to_pandas()).components_.tobytes())
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("block", [40, 2**20])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_one_column_is_a_missing_value(block, end, tmp_path):
+    cells = ["1", "", "", *["2"] * 50, '""', ""]
+    (tmp_path / "t.csv").write_bytes(end.join(["a", *cells, ""]).encode())
+    form = ds.CsvFileFormat(read_options=csv.ReadOptions(block_size=block))
+    X = ds.dataset(tmp_path / "t.csv", format=form, schema=pa.schema([FLOATS.field("a")]))
+    found = pa.Table.from_batches(reader.batches(X, ["a"]))["a"].to_pylist()
+    assert found == [float(cell) if cell.strip('"') else None for cell in cells]
+    with pytest.raises(ValueError, match="missing entries"):
+        DPGauss(1).fit(X)
 
 
 def test_a_csv_that_is_compressed_is_read(tmp_path):
