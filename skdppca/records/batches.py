@@ -107,7 +107,7 @@ def _csv(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordBatch
     names, parse = fragment.physical_schema.names, fragment.format.parse_options
     options = fragment.format.default_fragment_scan_options
     read, convert = options.read_options, options.convert_options
-    read.use_threads = False  # otherwise a block for every core waits, too
+    read.use_threads = False  # cores do not decide how many are at work
     if len(names) == 1:
         parse.ignore_empty_lines = False  # each is a row whose cell is empty
     types = dict.fromkeys(names, pa.binary())  # of what is not asked for
