@@ -1,9 +1,9 @@
 """Randomness for private releases: where the words come from, and exact samplers over them."""
 
 from .discrete import MAX_SD, rounded_gaussian, uniform_labels
-from .discrete_gaussian import discrete_gaussian
+from .discrete_gaussian import SAMPLER, discrete_gaussian
 from .gaussian import GaussianQuery
-from .keyed import KEY_WORDS, keyed_labels
+from .keyed import KEY_WORDS, KeyedWords, keyed_labels
 from .laplace import LaplaceQuery
 from .shared import SharedQuery
 from .source import NoiseSource
@@ -11,7 +11,9 @@ from .source import NoiseSource
 __all__ = [
     "KEY_WORDS",
     "MAX_SD",
+    "SAMPLER",
     "GaussianQuery",
+    "KeyedWords",
     "LaplaceQuery",
     "NoiseSource",
     "SharedQuery",

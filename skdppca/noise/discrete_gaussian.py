@@ -13,7 +13,11 @@ from mpmath import libmp
 
 from .discrete import GUARD_BITS, Uniform, Words, in_chunks, settled
 
-__all__ = ["discrete_gaussian"]
+__all__ = ["SAMPLER", "discrete_gaussian"]
+
+# Names what is drawn from which words: to be changed with any change that draws other integers from
+# the same words, such as another number of draws at a time. A test knows some of them.
+SAMPLER = "discrete-gaussian/1"
 
 # Relative error of numpy's log on float64 numbers of (0, 1), and of the few operations around it,
 # in the exponent of an exponential: numpy states less than 4 units in the last place, each at most
@@ -63,6 +67,11 @@ def discrete_gaussian(
 
     *Assumed:* the relative error of `numpy.log` is at most 4 units in the last place, which numpy
     states. mpmath's exp, which computes 64 more bits than are used, errs in these only.
+
+    *Repeatable.* The same words give the same draws, on every machine and with every version of
+    NumPy. Which proposals are drawn again follows from exact decisions. Whether a word is appended
+    follows from a comparison in integers: float64 either leaves a decision to it, or makes the one
+    that it would make. `SAMPLER` names the order in which words are read.
 
     The running time depends on the noise alone; the function never sees data.
 

@@ -1,4 +1,4 @@
-"""Labels of records that a key decides: whoever holds the key can draw them again."""
+"""Words and labels that a key decides: whoever holds the key can draw them again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from .discrete import uniform_labels
 
-__all__ = ["KEY_WORDS", "keyed_labels"]
+__all__ = ["KEY_WORDS", "KeyedWords", "keyed_labels"]
 
 # 64-bit words of a key.
 KEY_WORDS = 4
 
-# Labels that are drawn from one stream of words; a stream can be drawn without those before it.
+# Words, and labels, that are drawn from one stream; a stream can be drawn without those before it.
 BLOCK = 4096
 
 
@@ -68,3 +68,45 @@ class _Words:
     def __call__(self, n: int) -> np.ndarray:
         first, self._taken = self._taken, self._taken + n
         return np.frombuffer(self._stream.digest(8 * self._taken), "<u8")[first:].astype(np.uint64)
+
+
+class KeyedWords:
+    """The uniform 64-bit words of a key, one after the other, without end.
+
+    Parameters
+    ----------
+    key : bytes
+        256 random bits that nothing else is drawn from.
+
+    Notes
+    -----
+    Word i is word ``i % 4096`` of SHAKE-256 of the key and of the number ``i // 4096``, both little
+    endian. So it depends on the key and on i alone: not on how many words are asked for at a time,
+    on the machine, or on a version of NumPy. To whoever does not know the key the words are as good
+    as independent and uniform, as in `keyed_labels`.
+
+    Examples
+    --------
+    >>> from skdppca.noise import KeyedWords
+    >>> words = KeyedWords(bytes(32))  # a real key is random
+    >>> words(2).tolist() + words(1).tolist() == KeyedWords(bytes(32))(3).tolist()
+    True
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 8 * KEY_WORDS:
+            raise ValueError(f"a key has {8 * KEY_WORDS} bytes, and this one {len(key)}")
+        self._key, self._block = key, 0
+        self._left = np.empty(0, dtype=np.uint64)
+
+    def __call__(self, n: int) -> np.ndarray:
+        """The next n words."""
+        words = [self._left]
+        held = len(self._left)
+        while held < n:
+            words.append(_Words(self._key, self._block)(BLOCK))
+            self._block += 1
+            held += BLOCK
+        joined = np.concatenate(words)
+        self._left = joined[n:]
+        return joined[:n]

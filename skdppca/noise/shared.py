@@ -242,20 +242,22 @@ class SharedQuery:
         site = max_rows * one * 2.0**-self.grid_log2 + FAR * self.site_sd
         return site <= MOST_STEPS and self.n_sites * site <= 2 * MOST_STEPS
 
-    def share(self, total: np.ndarray, noise: NoiseSource) -> np.ndarray:
-        """One site's part: ``round(total / grid)`` plus its noise, as integers to be summed.
+    def rounded(self, total: np.ndarray) -> np.ndarray:
+        """One site's part without noise: ``round(total / grid)``, as integers.
 
         A symmetric `total` is read from its upper triangle only.
         """
         total = np.asarray(total, dtype=np.float64)
+        total = total[np.triu_indices(self.size)] if self.symmetric else total.ravel()
+        return grid_steps(total, self.grid)
+
+    def share(self, total: np.ndarray, noise: NoiseSource) -> np.ndarray:
+        """One site's part: its rounded total plus its noise, as integers to be summed."""
+        sd: np.ndarray | float = self.site_sd
         if self.symmetric:
             row, column = np.triu_indices(self.size)
-            sd: np.ndarray | float = np.where(row == column, self.site_sd, self.off_diagonal_sd)
-            total = total[row, column]
-        else:
-            sd, total = self.site_sd, total.ravel()
-        steps = grid_steps(total, self.grid)
-        return steps + noise.discrete_gaussian(sd, total.shape)
+            sd = np.where(row == column, self.site_sd, self.off_diagonal_sd)
+        return self.rounded(total) + noise.discrete_gaussian(sd, (self.drawn,))
 
     def value(self, opened: np.ndarray) -> np.ndarray:
         """The sum of all sites' parts, in units of the sum."""

@@ -1,4 +1,4 @@
-"""Where random words come from: the operating system, or a seed."""
+"""Where random words come from: the operating system, a secret key, or a seed."""
 
 import os
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ import numpy as np
 
 from .discrete import rounded_gaussian, uniform_labels
 from .discrete_gaussian import discrete_gaussian
+from .keyed import KeyedWords
 
 __all__ = ["NoiseSource"]
 
@@ -22,15 +23,21 @@ class NoiseSource:
     private: anyone who knows the seed can subtract the noise. The global state of ``numpy.random``
     is neither read nor changed.
 
+    With a key the words are `KeyedWords`: whoever draws with the same key again draws the same
+    noise. That is private only if the key is secret, and if one key is for one noisy vector: the
+    same noise on two vectors shows their difference.
+
     Parameters
     ----------
     seed : int, array-like of int, numpy.random.SeedSequence or None, default=None
         None draws from ``os.urandom``; anything else seeds a PCG64 generator.
+    key : bytes, optional
+        256 secret random bits to draw from instead.
 
     Attributes
     ----------
     is_private : bool
-        True if the words come from the operating system.
+        True if the words do not come from a seed.
 
     Examples
     --------
@@ -41,12 +48,15 @@ class NoiseSource:
     array([-109,   61,  174,  213,  -49])
     """
 
-    def __init__(self, seed: Seed | None = None) -> None:
+    def __init__(self, seed: Seed | None = None, *, key: bytes | None = None) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("seed and key are both given; give one, or none for secure noise")
         self._generator = None if seed is None else _seeded(seed)
+        self._keyed = None if key is None else KeyedWords(key)
 
     @property
     def is_private(self) -> bool:
-        """Whether the words come from the operating system and not from a seed."""
+        """Whether the words come from the operating system or a key, and not from a seed."""
         return self._generator is None
 
     def words(self, n: int) -> np.ndarray:
@@ -62,6 +72,8 @@ class NoiseSource:
         words : ndarray of shape (n,), dtype uint64
             Possibly read-only.
         """
+        if self._keyed is not None:
+            return self._keyed(n)
         if self._generator is None:
             return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
         return self._generator.random_raw(n)

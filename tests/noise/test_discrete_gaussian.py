@@ -1,5 +1,6 @@
 """The discrete Gaussian: exactly its law, however a comparison is decided."""
 
+import hashlib
 import sys
 
 import mpmath
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skdppca.noise import MAX_SD, NoiseSource, discrete_gaussian
+from skdppca.noise import MAX_SD, SAMPLER, KeyedWords, NoiseSource, discrete_gaussian
 from skdppca.noise.discrete_gaussian import _accepted, _geometric
 
 MODULE = sys.modules[discrete_gaussian.__module__]
@@ -108,3 +109,36 @@ def test_a_word_of_zeros_is_no_end():
 def test_a_scale_out_of_range_is_refused(sd):
     with pytest.raises(ValueError, match="outside"):
         NoiseSource(0).discrete_gaussian(sd, 3)
+
+
+def drawn_of_a_key():
+    sds = np.tile([4.0, 100.3, 2.0**20, MAX_SD], 5000)
+    return discrete_gaussian(KeyedWords(bytes(range(32))), sds, sds.shape)
+
+
+def test_a_key_gives_the_draws_that_the_samplers_name_stands_for():
+    # Sites draw the same noise again after an update. If this fails, other integers are drawn of
+    # the same words: change SAMPLER, and then the digest.
+    digest = hashlib.sha256(drawn_of_a_key().astype("<i8").tobytes()).hexdigest()
+    assert (SAMPLER, digest) == (
+        "discrete-gaussian/1",
+        "fb36f43c763fa088b08a7568179c40a9bf06253e345bbe8e6e35bc70ee07001c",
+    )
+
+
+@pytest.mark.parametrize("ulps", [-4, 4])
+def test_draws_do_not_depend_on_the_last_bits_of_a_logarithm(ulps, monkeypatch):
+    expected, log = drawn_of_a_key(), np.log
+    monkeypatch.setattr(np, "log", lambda x: log(x) + ulps * np.spacing(log(x)))
+    np.testing.assert_array_equal(drawn_of_a_key(), expected)
+
+
+def test_draws_do_not_depend_on_what_float64_decides(monkeypatch):
+    words = KeyedWords(bytes(32))
+    fast = discrete_gaussian(words, 1000.7, 500)
+    taken = words(1)
+    monkeypatch.setattr(MODULE, "LOG_ERROR", 2.0)
+    monkeypatch.setattr(MODULE, "EXPONENT_ERROR", 2.0)
+    words = KeyedWords(bytes(32))
+    np.testing.assert_array_equal(discrete_gaussian(words, 1000.7, 500), fast)
+    assert words(1) == taken  # nor how many words are read

@@ -1,10 +1,12 @@
 """Labels that a key decides."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from skdppca.noise import KEY_WORDS, NoiseSource, keyed_labels
+from skdppca.noise import KEY_WORDS, KeyedWords, NoiseSource, keyed_labels
 from skdppca.noise.keyed import BLOCK
 
 KEY = NoiseSource(0).words(KEY_WORDS).tobytes()
@@ -37,3 +39,40 @@ def test_words_beyond_the_last_whole_cycle_are_drawn_again():
     labels = keyed_labels(KEY, 0, 4000, 3 * 2**61)
     assert labels.max() < 3 * 2**61
     assert (keyed_labels(KEY, 1000, 10, 3 * 2**61) == labels[1000:1010]).all()
+
+
+@pytest.mark.parametrize("sizes", [[10_000], [1] * 9 + [9991], [4096, 4095, 1809], [0, 5000, 5000]])
+def test_words_follow_from_the_key_and_their_places(sizes):
+    words = KeyedWords(KEY)
+    found = np.concatenate([words(n) for n in sizes])
+    assert found.dtype == np.uint64
+    np.testing.assert_array_equal(found, KeyedWords(KEY)(10_000))
+
+
+def test_words_of_another_key_are_others():
+    assert not (KeyedWords(KEY)(100) == KeyedWords(KEY[::-1])(100)).any()
+
+
+def test_words_are_those_of_the_version_that_sites_have():
+    # SHAKE-256 of the key and the number of the block, little endian
+    block = hashlib.shake_256(KEY + (1).to_bytes(8, "little")).digest(8)
+    assert KeyedWords(KEY)(4097)[-1] == int.from_bytes(block, "little")
+
+
+@pytest.mark.parametrize("key", [b"", bytes(31), bytes(33)])
+def test_a_key_of_another_length_is_refused(key):
+    with pytest.raises(ValueError, match="has 32 bytes"):
+        KeyedWords(key)
+
+
+def test_noise_of_a_key_is_repeated_and_private():
+    first, again = NoiseSource(key=KEY), NoiseSource(key=KEY)
+    assert first.is_private
+    drawn = first.discrete_gaussian(100.0, 1000)
+    np.testing.assert_array_equal(drawn, again.discrete_gaussian(100.0, 1000))
+    assert (drawn != first.discrete_gaussian(100.0, 1000)).any()  # further words of the key
+
+
+def test_a_seed_and_a_key_are_not_both_given():
+    with pytest.raises(ValueError, match="give one"):
+        NoiseSource(0, key=KEY)
