@@ -39,6 +39,7 @@ class Refusal(StrEnum):
     MEMORY = "too-little-memory"
     BEYOND_PLAN = "beyond-plan"
     TABLE = "table-unusable"
+    SUM = "other-sum"
     LEDGER = "ledger-unusable"
     BUSY = "busy"
     INTERNAL = "internal"
@@ -71,8 +72,8 @@ MEANINGS = {
     Refusal.BUDGET: "the site's ledger cannot afford this run; lower epsilon, or end the study",
     Refusal.RUN: "the site knows no such run; begin a new one",
     Refusal.RUN_USED: "the run's id was used before; begin a new run",
-    Refusal.RUN_OVER: "the run is over at the site (closed, or the site was restored from a "
-    "backup); begin a new run",
+    Refusal.RUN_OVER: "the run is over at the site (closed, or the site's folder was restored, "
+    "copied or moved); begin a new run",
     Refusal.PLAN: "this belongs to another plan than the site agreed to; begin a new run",
     Refusal.ROUND: "this is not the next question of the run; begin a new run",
     Refusal.CHANGED: "this round was asked differently before; begin a new run",
@@ -86,6 +87,8 @@ MEANINGS = {
     "ask about fewer directions",
     Refusal.BEYOND_PLAN: "this would cost more than the plan allows; begin a new run",
     Refusal.TABLE: "the site cannot read its table, or the table has changed during the run",
+    Refusal.SUM: "the site's sum is not the one that it charged for (it runs with another number "
+    "of threads, or on another machine); begin a new run",
     Refusal.LEDGER: "the site's ledger cannot be read or written; ask the site",
     Refusal.BUSY: "the site is still answering; ask again",
     Refusal.INTERNAL: "something failed at the site; its errors.log says what, and stays there",

@@ -58,8 +58,14 @@ class Run:
         For the masks; gone when the run is over.
     labels : str
         What random parts follow from, hexadecimal; likewise.
+    noise : str
+        What noise follows from (`keyed_noise`), hexadecimal; likewise.
     table : str
         The fingerprint of the table.
+    look : str
+        How the table's files looked (`table.look`).
+    marker : tuple of (int, int)
+        Where the run's marker lies: no copy of the file has this number and this time.
     ledger : tuple of (int, int, str)
         The ledger's file number, and the last row there was with its head.
     answered : tuple of Answered
@@ -76,6 +82,9 @@ class Run:
     labels: str
     table: str
     ledger: tuple[int, int, str]
+    noise: str = ""  # from here on, older runs lack what they are void without
+    look: str = ""
+    marker: tuple[int, int] = (0, 0)
     answered: tuple[Answered, ...] = ()
     begun: str = ""
     over: bool = False
@@ -86,13 +95,14 @@ class Run:
 
     def ended(self) -> Run:
         """The same when it is over: only that it was is kept."""
-        return replace(self, secret="", labels="", table="", over=True)
+        return replace(self, secret="", labels="", noise="", table="", look="", over=True)
 
     @classmethod
     def from_json(cls, text: str) -> Run:
         """What `to_json` wrote."""
         content = json.loads(text)
-        content["ledger"] = tuple(content["ledger"])
+        for name in ("ledger", "marker"):
+            content[name] = tuple(content.get(name, ()))
         content["answered"] = tuple(
             Answered(
                 digest,
@@ -143,7 +153,7 @@ class Runs:
 
     @contextmanager
     def locked(self, run: str) -> Iterator[None]:
-        """One message of a run at a time: two answers to one would be two noises for one charge."""
+        """One message of a run at a time: a question must not be charged twice."""
         lock = FileLock(self._runs / f"{run}.lock", timeout=PATIENCE)
         try:
             lock.acquire()
@@ -175,9 +185,27 @@ class Runs:
         for file in self._outbox.glob(f"{run.id}-*"):
             file.unlink()
         _sync(self._outbox)
+        self._marker(run.id).unlink(missing_ok=True)
+
+    def mark(self, run: str) -> tuple[int, int]:
+        """Make the marker of a new run, and return where it lies."""
+        written_safely(self._marker(run), b"")
+        return _place(self._marker(run))
+
+    def is_in_place(self, run: Run) -> bool:
+        """Whether nothing says that the run's files were put back, copied or moved.
+
+        A marker is written once. Whoever writes it again, or another file in its place, gives it
+        another number or another time of its last change, which no program can set. A letter in
+        the outbox to a question that the run has not answered is of a later state of it.
+        """
+        letters = self._outbox.glob(f"{run.id}-*[0-9]")
+        rounds = [int(letter.name.removeprefix(f"{run.id}-")) for letter in letters]
+        is_marked = run.noise != "" and run.marker == _place(self._marker(run.id))
+        return is_marked and max(rounds, default=0) <= len(run.answered)
 
     def send(self, run: str, round: int, reply: Reply) -> None:
-        """Put an answer into the outbox; it is never computed again."""
+        """Put an answer into the outbox; were it lost, it would be computed again, to the bit."""
         assert reply.vector is not None
         head = json.dumps(reply.fields).encode()
         content = len(head).to_bytes(8, "little") + head + reply.vector.astype("<u8").tobytes()
@@ -199,6 +227,9 @@ class Runs:
     def _letter(self, run: str, round: int) -> Path:
         return self._outbox / f"{run}-{round}"
 
+    def _marker(self, run: str) -> Path:
+        return self._runs / f"{run}.marker"
+
 
 def written_safely(file: Path, content: bytes) -> None:
     """Write a file that only this user can read, whole or not at all, and onto the disk."""
@@ -209,6 +240,15 @@ def written_safely(file: Path, content: bytes) -> None:
         os.fsync(out.fileno())
     os.replace(part, file)
     _sync(file.parent)
+
+
+def _place(file: Path) -> tuple[int, int]:
+    """A file's number and the time of its last change; zeros if there is none."""
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_ino, found.st_ctime_ns
 
 
 def _sync(folder: Path) -> None:

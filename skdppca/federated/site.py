@@ -3,6 +3,11 @@
 Nothing but signed replies and fixed codes leaves. What a reply says follows from the message, from
 public facts of the site and from noise that was charged before it was drawn. How long a reply takes
 does depend on the table.
+
+The sum is computed before the charge, and the noise after it. Everywhere else the charge comes
+first. Here it cannot: the noise follows from the sum (`keyed_noise`), and the charge's row holds
+what tells another sum from this one. Until the charge is on the disk nothing of the sum leaves, and
+whatever follows from public facts alone is refused before the sum is computed.
 """
 
 from __future__ import annotations
@@ -16,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +32,7 @@ from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
 from ..privacy.floats import root_up
 from ..records import Part, Records
 from .identity import Identity, verified
+from .keyed_noise import SECRET_BYTES, noise_key
 from .masks import Pad, RunKey, masked
 from .messages import (
     Close,
@@ -44,7 +49,7 @@ from .policy import Policy
 from .questions import Asked, Drawn, QuestionError, priced, read_question, standin
 from .refusals import Refusal, Refused
 from .runs import Answered, Run, Runs, cost, written_safely
-from .table import Reader, SiteTable, read_arrays
+from .table import Reader, SiteTable, look, read_arrays
 from .transport import Reply
 
 __all__ = ["Site"]
@@ -56,6 +61,9 @@ POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refus
 MAX_LOG, MAX_PENDING = 2**20, 100
 
 LABEL_BYTES = 32
+
+# Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, letter.
+HELD = 8
 
 M = TypeVar("M", Plan, Request, Close)
 
@@ -89,6 +97,7 @@ class Site:
         self.ledger = PrivacyLedger(self.folder / self.policy.ledger)
         self._read = read
         self._runs = Runs(self.folder)
+        self._held: tuple[str, SiteTable] | None = None
         study = self.policy.study
         if study.sites[self.name] != self.identity.public:
             raise ValueError(
@@ -125,21 +134,32 @@ class Site:
         """As the roster calls it."""
         return self.policy.name
 
-    @cached_property
+    @property
     def table(self) -> SiteTable:
-        """The rows; read once.
+        """The rows; read again if a file of them was written to.
 
         Raises
         ------
         ValueError, TypeError, OSError
             If they cannot be used: for the site's own people.
         """
-        policy = self.policy
-        groups = policy.groups
-        if groups is not None and (self.folder / groups).exists():  # a file, and no column
-            groups = str(self.folder / groups)
-        rows, labels = self._read(str(self.folder / policy.table), policy.study.columns, groups)
-        return SiteTable(policy.study, rows, labels)
+        policy, before = self.policy, self._look()
+        if self._held is None or self._held[0] != before:
+            groups = policy.groups
+            if groups is not None and (self.folder / groups).exists():  # a file, and no column
+                groups = str(self.folder / groups)
+            path = str(self.folder / policy.table)
+            rows, labels = self._read(path, policy.study.columns, groups)
+            table = SiteTable(policy.study, rows, labels)
+            if self._look() != before:
+                raise ValueError(f"{path}: it was written to while it was read; try again")
+            self._held = before, table
+        return self._held[1]
+
+    def _look(self) -> str:
+        """How the files of the table look now."""
+        names = (self.policy.table, self.policy.groups)
+        return look(self.folder / name for name in names if name is not None)
 
     # --- messages
 
@@ -201,8 +221,7 @@ class Site:
     def void_open_runs(self) -> list[str]:
         """End all open runs; to be called when a backup was put back.
 
-        A backup does not know what was answered after it was made. Asked again, the site would
-        answer with other noise.
+        A backup does not know what was answered and charged after it was made.
 
         Returns
         -------
@@ -252,7 +271,7 @@ class Site:
         total = statement.chain.total.gaussian(mu_of(plan.epsilon, plan.delta), 0.0)
         if not total.fits(self.ledger.epsilon, self.ledger.delta):
             raise Refused(Refusal.BUDGET)
-        table = self._usable_table()
+        look, table = self._usable_table()
         return Run(
             id=plan.run,
             plan=plan.body.decode(),
@@ -261,6 +280,9 @@ class Site:
             labels=os.urandom(LABEL_BYTES).hex(),
             table=table.fingerprint,
             ledger=(self._ledger_file, len(statement.chain.rows), statement.chain.head()),
+            noise=os.urandom(SECRET_BYTES).hex(),
+            look=look,
+            marker=self._runs.mark(plan.run),
         )
 
     def _check_approved(self, plan: Plan) -> None:
@@ -287,22 +309,29 @@ class Site:
                 reply = self._runs.sent(run.id, request.round)
                 if reply is not None:
                     return reply
-            if request.round not in (before, before + 1):
+            elif request.round > before + 1:
                 raise Refused(Refusal.ROUND)
             # what the price depends on is checked and computed here, and not believed
             plan = run.agreed()
             pads = self._pads(run, plan, request, digest)
             asked, query = self._question(plan, request, arrays)
-            self._check_room(asked)
-            with np.errstate(all="ignore"):  # rows that overflow weigh nothing
-                records = self._records(run, asked)
-                # charge; from here on nothing may be asked otherwise
-                if request.round == before + 1:
-                    answered = Answered(digest, query.mu, asked.drawn())
-                    run = self._charged(run, plan, request.round, answered, statement)
-                total = records.total(asked.statistic)
+            self._check_room(asked, query)
+            answered = Answered(digest, query.mu, asked.drawn())
+            due = self._due(run, plan, request.round, answered, statement)
+            # the sum, of which nothing leaves before the charge: its noise follows from it
+            try:
+                total = self._total(run, asked)
+            except Refused:
+                raise
+            except Exception:  # that a sum fails may tell of the table: it is charged as an answer
+                if not isinstance(due, Receipt):
+                    self._charged(run, plan, request.round, answered, due, seal="failed")
+                raise
+            drawn = noise_key(run.noise, self.name, plan, request, query, query.rounded(total))
+            # charge; from here on nothing may be asked otherwise
+            run = self._charged(run, plan, request.round, answered, due, drawn.seal)
             # then noise, then the outbox, then the reply
-            vector = masked(query.share(total, NoiseSource()), pads)
+            vector = masked(query.share(total, NoiseSource(key=drawn.key)), pads)
             reply = self._signed(digest, vector, mu=query.mu.hex())
             self._runs.send(run.id, request.round, reply)
         return reply
@@ -356,19 +385,33 @@ class Site:
             raise Refused(Refusal.MODULUS)
         return asked, query
 
-    def _check_room(self, asked: Asked) -> None:
+    def _check_room(self, asked: Asked, query: SharedQuery) -> None:
         """Refuse what this machine could not hold for as many rows as the study declares.
 
-        To fail for as many as there are would tell how many, without noise.
+        To fail for as many as there are would tell how many, without noise. The noise and the masks
+        of an answer are drawn after the charge, and must not fail then.
         """
         study = self.policy.study
-        numbers = study.max_rows * asked.held(study.n_features)
+        numbers = study.max_rows * asked.held(study.n_features) + HELD * query.drawn
         if _tried(lambda: np.empty(numbers)) is None:
             raise Refused(Refusal.MEMORY)
 
+    def _total(self, run: Run, asked: Asked) -> np.ndarray:
+        """The exact sum over the records, of which the table has not changed in this run."""
+        with np.errstate(all="ignore"):  # rows that overflow weigh nothing
+            total = self._records(run, asked).total(asked.statistic)
+        self._check_unchanged(run)
+        return total
+
+    def _check_unchanged(self, run: Run) -> None:
+        """Refuse if a file of the table was written to since the run began."""
+        if self._look() != run.look:
+            raise Refused(Refusal.TABLE)
+
     def _records(self, run: Run, asked: Asked) -> Records:
         """The site's records through the question's steps; the parts follow from the run's key."""
-        table = self._usable_table()
+        self._check_unchanged(run)
+        _, table = self._usable_table()
         if table.fingerprint != run.table:
             raise Refused(Refusal.TABLE)
         known = {part.draw: part.shares for one in run.answered for part in one.drawn}
@@ -383,28 +426,49 @@ class Site:
             records = step.of(records)
         return records
 
-    def _charged(
+    def _due(
         self, run: Run, plan: Plan, round: int, answered: Answered, statement: Statement
-    ) -> Run:
-        """The run with one more question, charged: once, whenever the site was cut off."""
-        paid, after = cost(run.answered), cost((*run.answered, answered))
-        begun = f"{run.id}/{round}/"
-        label = begun + answered.digest
-        receipt = next(iter(_charges(statement, begun)), None)
-        if receipt is not None and receipt.label != label:
-            raise Refused(Refusal.CHANGED)
-        if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
-            raise Refused(Refusal.BEYOND_PLAN)
-        if receipt is None:
-            run = replace(run, begun=answered.digest)
-            self._runs.keep(run)
-            receipt = self._charge(root_up(after - paid), plan, label)
-        elif run.begun != answered.digest:  # a backup: it may have been answered, with other noise
+    ) -> Receipt | float:
+        """The charge of a question, or the mu to be charged if there is none yet.
+
+        All that can be refused from public facts is refused here: before the sum, whose time may
+        tell of the table.
+        """
+        is_new = round > len(run.answered)
+        receipt = next(iter(_charges(statement, f"{run.id}/{round}/")), None)
+        if receipt is not None:
+            if not receipt.label.startswith(_label(run, round, answered)):
+                raise Refused(Refusal.CHANGED)
+            if is_new and run.begun != answered.digest:  # a backup: it was answered already
+                self._runs.end(run)
+                raise Refused(Refusal.RUN_OVER)
+            return receipt
+        if not is_new:  # of another ledger, or of none
             self._runs.end(run)
             raise Refused(Refusal.RUN_OVER)
-        mark = (self._ledger_file, receipt.row, receipt.head)
-        run = replace(run, answered=(*run.answered, answered), ledger=mark)
-        self._runs.keep(run)
+        paid, after = cost(run.answered), cost((*run.answered, answered))
+        if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
+            raise Refused(Refusal.BEYOND_PLAN)
+        mu = root_up(after - paid)
+        if not statement.chain.total.gaussian(mu, 0.0).fits(self.ledger.epsilon, self.ledger.delta):
+            raise Refused(Refusal.BUDGET)
+        return mu
+
+    def _charged(
+        self, run: Run, plan: Plan, round: int, answered: Answered, due: Receipt | float, seal: str
+    ) -> Run:
+        """The run with this question, charged: once, whenever the site was cut off."""
+        label = _label(run, round, answered) + seal
+        if not isinstance(due, Receipt):
+            run = replace(run, begun=answered.digest)
+            self._runs.keep(run)
+            due = self._charge(due, plan, label)
+        elif due.label != label:  # another vector: with other noise it would be a second answer
+            raise Refused(Refusal.SUM)
+        if round > len(run.answered):
+            mark = (self._ledger_file, due.row, due.head)
+            run = replace(run, answered=(*run.answered, answered), ledger=mark)
+            self._runs.keep(run)
         return run
 
     def _charge(self, mu: float, plan: Plan, label: str) -> Receipt:
@@ -451,14 +515,15 @@ class Site:
     def _check_open(self, run: Run) -> Statement:
         """Refuse a run that is over, or that a backup has brought back.
 
-        What was put back has another file, or lacks what the run has seen.
+        What was put back has other files, or lacks what the run has seen.
         """
-        if not run.over:
+        if not run.over and self._runs.is_in_place(run):
             file, row, head = run.ledger
             statement = self.ledger.statement()
             chain = statement.chain
             if file == self._ledger_file and row <= len(chain.rows) and chain.head(row) == head:
                 return statement
+        if not run.over:
             self._runs.end(run)
         raise Refused(Refusal.RUN_OVER)
 
@@ -467,9 +532,12 @@ class Site:
         """Its number, which a copy of it does not have."""
         return os.stat(self.ledger.path).st_ino
 
-    def _usable_table(self) -> SiteTable:
+    def _usable_table(self) -> tuple[str, SiteTable]:
+        """The table, and how its files looked when it was read."""
         try:
-            return self.table
+            self.table  # noqa: B018 (read, if it was not)
+            assert self._held is not None
+            return self._held
         except Exception:
             self._note_error("table")
         raise Refused(Refusal.TABLE)
@@ -550,6 +618,11 @@ def _tried(compute: Callable[[], Any]) -> Any:
 def _charges(statement: Statement, begun: str) -> list[Receipt]:
     """The charges whose label begins so."""
     return [one for one in statement.chain.receipts if one.label.startswith(begun)]
+
+
+def _label(run: Run, round: int, answered: Answered) -> str:
+    """How the label of a question's charge begins; its seal follows."""
+    return f"{run.id}/{round}/{answered.digest}/"
 
 
 def _digest(array: Any) -> str:

@@ -1,12 +1,15 @@
-"""A site's table: read once, checked, and never spoken of."""
+"""A site's table: read into memory, checked, and never spoken of."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -17,13 +20,15 @@ from ..decomposition.validation import check_groups, check_rows
 from ..records import Layout, Records
 from .study import Study
 
-__all__ = ["Reader", "SiteTable", "read_arrays"]
+__all__ = ["Reader", "SiteTable", "look", "read_arrays"]
 
 # Reads a table: its path, the names of its columns (or how many there are), and the column or file
 # that says whose row it is, to the rows and their labels.
 Reader = Callable[[str, "tuple[str, ...] | int", "str | None"], tuple[Any, Any]]
 
 CHUNK = 2**16
+
+T = TypeVar("T")
 
 
 def read_arrays(
@@ -41,8 +46,42 @@ def read_arrays(
     if path.endswith(".npz"):
         rows: Any = sparse.csr_array(sparse.load_npz(path))
     else:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows = np.load(path, allow_pickle=False)  # never mapped: see `in_memory`
     return rows, None if groups is None else np.load(groups, allow_pickle=False)
+
+
+def look(paths: Iterable[Path]) -> str:
+    """Files' sizes, numbers and times, as a digest: another one if a file was written to.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Of files, or of folders of them. What is not there is no file.
+    """
+    found = []
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                at = file.stat()
+                found.append([str(file), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino])
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+
+def in_memory(rows: T) -> T:
+    """The same numbers, in memory that is this process's own: no file is mapped there.
+
+    Whoever writes to a mapped file changes the records between two questions. A record can then be
+    in two parts that are disjoint for the price. A file that becomes shorter kills the process.
+    """
+    parts = vars(rows).values() if sparse.issparse(rows) else [rows]
+    return rows if all(map(_is_own, parts)) else deepcopy(rows)
+
+
+def _is_own(array: Any) -> bool:
+    """Whether the memory was allocated for this array, or for one that it is a view of."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return not isinstance(array, np.ndarray) or bool(array.flags.owndata)
 
 
 class SiteTable:
@@ -63,8 +102,10 @@ class SiteTable:
 
     def __init__(self, study: Study, rows: Any, labels: Any) -> None:
         like = DPGauss(missing=study.missing, unit=study.unit)
+        rows = in_memory(rows)
         X = _no_rows(like, rows) if _is_empty(rows) else check_rows(like, rows)
-        numbers = check_groups(labels, X.shape[0], study.unit)
+        X = in_memory(X)  # a reader's table may be converted without a copy
+        numbers = check_groups(in_memory(labels), X.shape[0], study.unit)
         names = getattr(like, "feature_names_in_", None)
         other = X.shape[1] != study.n_features
         if isinstance(study.columns, tuple) and names is not None:

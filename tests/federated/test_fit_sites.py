@@ -206,7 +206,7 @@ def within(noise, sd):
 
 def test_the_sum_has_the_noise_of_all_sites(tmp_path, monkeypatch):
     # error 1e-6; the noise is seeded
-    monkeypatch.setattr(site_module, "NoiseSource", lambda seed=[0]: seeded(seed))
+    monkeypatch.setattr(site_module, "NoiseSource", lambda key, seed=[0]: seeded(seed))
     made = make(tmp_path, [(rows + 1e3, None) for rows, _ in parts_of(X, 3)])
     noise, noise_sd = asked_once(made)
     assert noise_sd == pytest.approx(math.sqrt(3 / 2) / 0.5, rel=1e-6)
@@ -229,7 +229,7 @@ def test_a_colluder_who_subtracts_its_noise_is_paid_for(tmp_path, monkeypatch, m
     def left(query_at=None):
         with monkeypatch.context() as patch:
             sources = iter([*(NoiseSource(seed) for seed in range(m - 1)), Silent()])
-            patch.setattr(site_module, "NoiseSource", lambda: next(sources))
+            patch.setattr(site_module, "NoiseSource", lambda key: next(sources))
             if query_at:
                 patch.setattr(SharedQuery, "at", query_at)
             folder = tmp_path / str(bool(query_at))

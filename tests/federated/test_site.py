@@ -316,7 +316,8 @@ def test_every_question_is_charged_once_and_answered_with_the_same_bytes(made, t
     assert again.fields == first.fields
     np.testing.assert_array_equal(again.vector, first.vector)
     (receipt,) = made.receipts("east")
-    assert receipt.label == f"{talk.plan.run}/1/{request.digest}"
+    begun, seal = receipt.label.rsplit("/", 1)
+    assert begun == f"{talk.plan.run}/1/{request.digest}" and len(seal) == 32
     assert receipt.event.mu == float.fromhex(first.fields["mu"]) == pytest.approx(0.1)
 
 
@@ -395,7 +396,8 @@ CUTS = {
     "before it is kept": (site_module.Runs, "keep", dies, 0),
     "before its charge": (site_module.PrivacyLedger, "charge", dies, 0),
     "after its charge": (site_module.Runs, "keep", dies_charged, 1),
-    "before the sum": (site_module.SharedQuery, "share", dies, 1),
+    "before the sum": (site_module.SharedQuery, "rounded", dies, 0),
+    "before the noise": (site_module.SharedQuery, "share", dies, 1),
     "before the outbox": (site_module.Runs, "send", dies, 1),
     "after the outbox": (site_module.Runs, "send", "late", 1),
 }
@@ -504,7 +506,7 @@ def test_runs_that_were_put_back_alone_are_not_asked_again(made, talk, tmp_path)
     shutil.copytree(tmp_path / "runs", east / "runs")
     (east / "outbox").mkdir()
     made.restarted("east")
-    assert code(talk.send("east", "answer", *talk.request(SUM, mu=0.2))) is Refusal.CHANGED
+    assert code(talk.send("east", "answer", *talk.request(SUM, mu=0.2))) is Refusal.RUN_OVER
     assert len(made.receipts("east")) == 1
 
 

@@ -1,0 +1,121 @@
+"""Noise that a question and the answer it hides decide, so that no question is answered twice.
+
+A site that has lost its answer to a question must give the same bytes again. Fresh noise would be a
+second look at the same sum for one charge, and a folder that is put back forty times would average
+the noise away. So the noise is drawn from a key, as the nonce of a deterministic signature is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import NamedTuple
+
+import numpy as np
+
+from ..noise import SAMPLER, SharedQuery
+from ..privacy.chain import canonical
+from .messages import PROTOCOL, Plan, Request
+
+__all__ = ["SECRET_BYTES", "NoiseKey", "noise_key"]
+
+SECRET_BYTES = 32
+
+# Hexadecimal digits of a seal: 128 bits.
+SEAL_DIGITS = 32
+
+
+class NoiseKey(NamedTuple):
+    """What is drawn from, and what says in the ledger that it was this.
+
+    Parameters
+    ----------
+    key : bytes
+        For `NoiseSource`; never stored.
+    seal : str
+        The charge's row holds it. It tells nothing to whoever lacks the secret.
+    """
+
+    key: bytes
+    seal: str
+
+
+def noise_key(
+    secret: str, site: str, plan: Plan, request: Request, query: SharedQuery, steps: np.ndarray
+) -> NoiseKey:
+    """The key of a site's noise for one question, and the seal of the question's charge.
+
+    Parameters
+    ----------
+    secret : str
+        256 random bits of the run, hexadecimal, for this alone.
+    site : str
+    plan : Plan
+    request : Request
+        Of this plan; its digest covers every bit of it.
+    query : SharedQuery
+        What the request stands for at this site.
+    steps : ndarray of int64
+        The rounded sum to which the noise will be added (`SharedQuery.rounded`).
+
+    Notes
+    -----
+    **Claim.** Let an analyst, the server and other sites ask what they like, in view of all answers
+    so far. Let the site's files be put back, lost in part or copied at any time, and its process be
+    killed. Then what they see of its noisy vectors is what they would see if the site had drawn
+    fresh noise, independent of all else, for every pair of a request and a vector that occurs, and
+    had repeated that draw whenever the pair occurs again. (Up to the assumptions below.)
+
+    So to ask once more gives nothing that was not charged, and of the requests that were answered
+    each is a `SharedQuery` of its price.
+
+    *Proof.* 1. The text below is canonical JSON with the digests of the request and of the vector.
+    Two pairs have the same text only if two contents have the same SHA-256. 2. HMAC-SHA256 with a
+    secret that nothing else is computed from is a pseudo-random function: no efficient observer,
+    who may choose the texts in view of all values before, can tell its values from those of a
+    random function R. Texts depend on the records. That is no objection, since an observer could
+    know the records. 3. R gives an independent uniform key for every pair, whatever the pair is:
+    that the vector is in it makes no difference to the noise that is added to it. The seal is R at
+    another point, so it is uniform and independent of the key. 4. SHAKE-256 of a uniform key is as
+    good as independent uniform words (`KeyedWords`), and of such words the sampler draws exactly
+    the discrete Gaussian. So a vector v is answered by v plus fresh noise, once. 5. What is
+    repeated is a function of what was seen before.
+
+    *Both must be in the text.* Without the request, one stream serves two noises: r1 of the scale
+    s and r2 of 2 s give ``2 r1 - r2``, the sum but for rounding. Without the vector, a table that
+    was edited gives the exact difference of its two sums.
+
+    *The ledger's head is not in it.* It would give one question two noises: a charge's row holds a
+    time and a random nonce, so once an older copy of the ledger is charged again, the heads are
+    others from there on, and all later questions would be answered anew.
+
+    *What it rests on.* HMAC-SHA256, SHA-256 and SHAKE-256; that the secret stays at the site; and
+    that the same table gives the same vector. A sum in float64 may round otherwise with another
+    number of threads or on another machine, and would get other noise. Where the ledger has the
+    question's row, the seal tells, and the site refuses. It also rests on a table that stays the
+    same during a run: that a request is answered by other bytes would say that the vector is
+    another one. The site refuses if the table changes, whatever it is asked.
+    """
+    text = {
+        "protocol": PROTOCOL,
+        "sampler": SAMPLER,
+        "site": site,
+        "run": request.run,
+        "round": request.round,
+        "request": request.digest,
+        "plan": plan.digest,
+        "roster": sorted(plan.study.sites),
+        "honest": plan.honest,
+        "mu": query.mu,
+        "grid_log2": query.grid_log2,
+        "site_sd": query.site_sd,
+        "size": query.size,
+        "symmetric": query.symmetric,
+        "vector": hashlib.sha256(steps.astype("<i8").tobytes()).hexdigest(),
+    }
+
+    def keyed(purpose: str) -> bytes:
+        content = canonical(text | {"for": purpose}).encode()
+        return hmac.digest(bytes.fromhex(secret), content, "sha256")
+
+    return NoiseKey(keyed("noise"), keyed("seal").hex()[:SEAL_DIGITS])
