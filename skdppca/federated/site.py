@@ -307,7 +307,7 @@ class Site:
                 if run.answered[request.round - 1].digest != digest:
                     raise Refused(Refusal.CHANGED)
                 reply = self._runs.sent(run.id, request.round)
-                if reply is not None:
+                if reply is not None and reply.fields["request"] == digest:
                     return reply
             elif request.round > before + 1:
                 raise Refused(Refusal.ROUND)

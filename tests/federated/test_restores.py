@@ -115,6 +115,7 @@ RESTORES = {
     "tar over it": "tar -C backup -cf - . | tar -C east -xf -",
     "rm and cp": "rm -rf east; cp -a backup east",
     "mv and cp": "mv east old; cp -a backup east",
+    "links": "rm -rf east; cp -al backup east",
     "in place": written_over,
     "one letter": "rm -f east/outbox/*-1",
     "the last letter": "rm -f east/outbox/*-3",
@@ -230,6 +231,21 @@ def test_a_letter_to_a_question_that_was_not_answered_ends_the_run(unseen, talk)
     put_back(talk, "cp over it")  # which takes no file away
     talk.made.restarted("east")
     assert asked(talk, 1, seen).code is Refusal.RUN_OVER
+
+
+def test_a_letter_of_another_time_is_not_sent(unseen, talk):
+    seen = {}
+    backed_up(talk.made.folder / "east")
+    asked(talk, 1, seen)
+    letter = next((talk.made.folder / "east" / "outbox").iterdir())
+    content = letter.read_bytes()
+    put_back(talk, "rm and cp")
+    talk.made.restarted("east")
+    request, arrays = talk.request(SUM, mu=0.2)  # another first question
+    first = talk.send("east", "answer", request, arrays)
+    letter.write_bytes(content)
+    again = talk.send("east", "answer", request, arrays)
+    assert again.fields == first.fields and (vector(again) == vector(first)).all()
 
 
 def test_the_secret_goes_when_the_run_closes(talk):
