@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from ..report import Context
+from ..report._plain import read_plain
 
 __all__ = ["context_of"]
+
+# Bytes of the file: each answer with every letter written as \\U0001F600, and comments.
+MOST_STATED = 2**20
+
+# In the place of what no answer is.
+EMPTY: dict[str, Any] = {"sequence": [], "mapping": {}}
 
 
 def context_of(path: Path | None) -> Context | None:
@@ -25,9 +33,9 @@ def context_of(path: Path | None) -> Context | None:
         raise ImportError("--context needs PyYAML; pip install 'skdppca[report]'") from None
     answers: Any = None
     try:
-        text = path.read_text(encoding="utf-8")
-        twice = _named_twice(yaml.compose(text, yaml.SafeLoader))
-        answers = {} if twice else yaml.safe_load(text)
+        node = yaml.compose(read_plain(path, MOST_STATED, links=True).decode(), yaml.SafeLoader)
+        twice = _named_twice(node)
+        answers = {} if twice else _flat(node, yaml.SafeLoader(""))
         wrong = f"states {twice[0]} twice" if twice else ""
     except OSError as error:
         wrong = f"cannot be read ({error.strerror}); check the path"
@@ -47,5 +55,20 @@ def _named_twice(node: Any) -> list[str]:
     """Names that a mapping has more than once: YAML would take the last answer."""
     if getattr(node, "id", None) != "mapping":
         return []
-    names = [str(key.value) for key, _ in node.value]
-    return [name for name in names if names.count(name) > 1]
+    counts = Counter(str(key.value) for key, _ in node.value)
+    return [name for name, count in counts.items() if count > 1]
+
+
+def _flat(node: Any, loader: Any) -> Any:
+    """What a document holds, and of nested lists and mappings only that they are there.
+
+    Nothing in a context is nested, and aliases within each other can stand for any length.
+    """
+    if node is None or node.id == "scalar":
+        return None if node is None else loader.construct_object(node)
+    if node.id == "sequence":
+        return []
+    return {
+        str(key.value): _flat(one, loader) if one.id == "scalar" else EMPTY[one.id]
+        for key, one in node.value
+    }

@@ -14,7 +14,7 @@ from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
-from ..privacy import PrivacyReport, epsilon_of_event
+from ..privacy import PrivacyReport, Released, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
 from ..report import ReleaseReport
@@ -22,6 +22,7 @@ from ..report._directory import Directory, claimed
 from ..report._files import FILES
 from ..report._release import check_libraries
 from ..report._rounding import down, up
+from ..report._sizes import archived
 from ._charge import Charged, check_counts, check_there, command, told
 from ._context import context_of
 from ._csv import Form
@@ -120,6 +121,7 @@ def _release(
         "context": context_of(options.context),
         "pictures": options.pictures,
     }
+    _check_size(names, options.components)
     size = rehearse(names, unit, options.adjacency, **words)
     directory.reserve(size + _size(names, options.components))
     step("checking, charging and fitting")
@@ -250,6 +252,18 @@ def _check_pure(options: argparse.Namespace) -> None:
             "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
             "--norm-bound R and --no-center, or a small --delta such as 1e-6"
         )
+
+
+def _check_size(names: list[str], count: Any) -> None:
+    """Refuse a release of more numbers than `verify` reads."""
+    shape = (count if isinstance(count, int) else len(names), len(names))
+    wrong = ""
+    try:
+        archived([Released("components", shape, "float64", "")], names)
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise ValueError(f"-k: {wrong}. Nothing was charged")
 
 
 def _size(names: list[str], count: Any) -> int:

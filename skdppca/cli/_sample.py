@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.utils import check_random_state, gen_batches
 
 from .. import __version__
@@ -19,8 +18,11 @@ from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
 from ..privacy.report import parse
 from ..report import verify
+from ..report._archive import read_archive
 from ..report._files import ARRAYS, cell
+from ..report._plain import read_plain
 from ..report._sections import status_of
+from ..report._sizes import MOST_BYTES
 from ..report._subject import rebuilt
 from ..report._verify import check_directory
 from ._report import advice
@@ -34,6 +36,9 @@ NOT_KEPT = (
     "the shapes of the columns' distributions, their bounds, integers and categories, dependence "
     "beyond correlation, and which rows belong together"
 )
+
+# Bytes of a label, at most: of what this command may replace.
+MOST_LABEL = 2**20
 
 # Rows that are written at a time.
 BATCH_ROWS = 4096
@@ -90,15 +95,14 @@ def _check_free(out: Path, label: Path, force: bool) -> None:
 
 def _is_label(path: Path) -> bool:
     try:
-        return bool(parse(path.read_text(encoding="utf-8"))["schema"] == SCHEMA)
+        return bool(parse(read_plain(path, MOST_LABEL).decode())["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
 
 def _load(directory: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
     """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
-    with np.load(directory / ARRAYS, allow_pickle=False) as archive:
-        arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+    arrays = read_archive(read_plain(directory / ARRAYS, MOST_BYTES))
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
     return subject.fitted, list(subject.names)
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from shlex import quote
 
 from .. import __version__
+from ..privacy.report import MAX_LENGTH
 from ._context import Context, check_words
 from ._directory import MANIFEST, claimed
 from ._files import FILES, PAGE, REGISTRY, REPORT, as_json
+from ._plain import read_plain
 from ._release import check_libraries
+from ._sizes import most_bytes
 from ._verify import check_directory, hashes_in, is_ours, pages, verify
 
 __all__ = ["copied", "declare"]
@@ -132,8 +135,9 @@ def _restated(
             "not state"
         )
     hashes = hashes_in(source / MANIFEST) or {}
+    most = most_bytes(earlier, found.reports, MAX_LENGTH)
     kept = {
-        name: (source / name).read_bytes()
+        name: read_plain(source / name, most[name])
         for name in hashes
         if name not in (REPORT, PAGE, REGISTRY)
     }

@@ -7,14 +7,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-__all__ = ["LOCK", "MANIFEST", "MANIFEST_SCHEMA", "Directory", "Write", "claimed"]
+__all__ = ["LOCK", "MANIFEST", "Directory", "Write", "claimed", "manifest"]
 
 # Writes a file that is open for it.
 Write = Callable[[BinaryIO], object]
@@ -28,6 +28,12 @@ UNFINISHED = "unfinished-"
 
 # No space, no quota, or a limit on the size of files.
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
+
+
+def manifest(hashes: Mapping[str, str]) -> str:
+    """The text of a manifest: the files of a release with their SHA-256, by name."""
+    content = {"schema": MANIFEST_SCHEMA, "files": dict(hashes)}
+    return f"{json.dumps(content, indent=2)}\n"
 
 
 class Directory:
@@ -95,8 +101,8 @@ class Directory:
 
         The manifest goes first and comes last, so a directory without it is visibly incomplete.
         """
-        manifest = {"schema": MANIFEST_SCHEMA, "files": dict(self._hashes)}
-        self.add(MANIFEST, lambda file: file.write(f"{json.dumps(manifest, indent=2)}\n".encode()))
+        text = manifest(self._hashes)
+        self.add(MANIFEST, lambda file: file.write(text.encode()))
         for name in (MANIFEST, *self._results):
             (self.out / name).unlink(missing_ok=True)
         for name in self._hashes:

@@ -18,10 +18,15 @@ from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
 from ._subject import Subject
 
-__all__ = ["SCHEMA", "assemble", "check_schema", "reports_of", "self_checks"]
+__all__ = ["SCHEMA", "assemble", "check_schema", "in_order", "reports_of", "self_checks"]
 
 SCHEMA = "skdppca-report/3"
 
+# The keys of a document, and of what a fit says of itself.
+ORDER = (
+    *("schema", "title", "guarantee", "fits", "ledger", "context", "steps", "pictures"),
+    "checks",
+)
 OWN = ("schema", "core", "release_id", "release")
 
 
@@ -73,6 +78,17 @@ def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> l
 def reports_of(document: Mapping[str, Any]) -> list[PrivacyReport]:
     """The fits' own reports in a document; refuse what they cannot have written."""
     return [PrivacyReport.from_dict({name: fit[name] for name in OWN}) for fit in document["fits"]]
+
+
+def in_order(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> dict[str, Any]:
+    """The document in the order of `assemble`, as far as that is given; `reports` are its own."""
+    fits = [
+        report.to_dict() | {name: fit[name] for name in ("release_id", "results")}
+        for report, fit in zip(reports, document["fits"], strict=True)
+    ]
+    stated = document["context"]
+    context = {name: stated[name] for name in Context().to_dict() if name in stated}
+    return {name: document[name] for name in ORDER} | {"fits": fits, "context": context}
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ._archive import write_archive
 from ._directory import MANIFEST, Write
 from ._pictures import PICTURES
 from ._subject import Subject
@@ -27,6 +28,7 @@ __all__ = [
     "cell",
     "files",
     "table_file",
+    "write_table",
 ]
 
 ARRAYS, TABLE = "components.npz", "components.csv"
@@ -79,7 +81,7 @@ def files(subjects: Sequence[Subject], texts: Mapping[str, Callable[[], str]]) -
         found[arrays_file(place)] = lambda file, one=one: _write_arrays(one, file)  # type: ignore[misc]
     for place, one in enumerate(subjects):
         if "components" in one.arrays:
-            found[table_file(place)] = lambda file, one=one: _write_table(one, file)  # type: ignore[misc]
+            found[table_file(place)] = lambda file, one=one: write_table(one, file)  # type: ignore[misc]
     for name, text in texts.items():
         found[name] = lambda file, text=text: file.write(text().encode())  # type: ignore[misc]
     return found
@@ -94,10 +96,10 @@ def _write_arrays(subject: Subject, file: BinaryIO) -> None:
     """Write the arrays as they are: the report holds their hashes."""
     names = {"feature_names": np.array(subject.names, dtype=str)} if subject.names else {}
     arrays: dict[str, Any] = {**subject.arrays, **names}
-    np.savez(file, **arrays)
+    write_archive(arrays, file)
 
 
-def _write_table(subject: Subject, file: BinaryIO) -> None:
+def write_table(subject: Subject, file: BinaryIO) -> None:
     """Write one line per feature: name, mean, private scale if any, entry in each component."""
     columns = {name: subject.arrays[name] for name in ("mean", "scale") if name in subject.arrays}
     components = np.atleast_2d(subject.arrays["components"])

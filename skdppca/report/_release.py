@@ -22,6 +22,7 @@ from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._page import markdown, page, snippet, templates
 from ._pictures import Picture, draw
 from ._registry import registry, writer
+from ._sizes import archived
 from ._subject import Subject, subjects_of
 
 __all__ = ["ReleaseReport", "check_libraries"]
@@ -215,7 +216,8 @@ class ReleaseReport:
         Raises
         ------
         ValueError, OSError
-            If the directory is not empty, in use, or cannot be written to.
+            If the directory is not empty, in use, or cannot be written to, or if the arrays take
+            more than 2 GiB.
         ImportError
             Without jinja2 or PyYAML (the extra ``report``); nothing is written then.
         """
@@ -226,7 +228,9 @@ class ReleaseReport:
             return place.publish()
 
     def _files(self) -> Mapping[str, Write]:
-        """What writes each file, by its name."""
+        """What writes each file, by its name; refuse arrays that nobody could verify."""
+        for one in self._subjects:
+            archived(one.report.released, one.names)
         pictures = {
             f"{name}.svg": partial(str, picture) for name, picture in self._pictures.items()
         }

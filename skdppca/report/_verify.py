@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
+import io
 import math
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -19,15 +21,29 @@ from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.report import MAX_LENGTH, parse
 from ..privacy.verification import IN_THE_LEDGER, anew, verify_report
-from ._directory import LOCK, MANIFEST, MANIFEST_SCHEMA
-from ._document import SCHEMA, check_schema, reports_of
+from ._archive import read_archive
+from ._directory import LOCK, MANIFEST, manifest
+from ._document import SCHEMA, check_schema, in_order, reports_of
 from ._facts import account, findings_of, guarantee
-from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, table_file
+from ._files import (
+    FILES,
+    MOST,
+    PAGE,
+    REGISTRY,
+    REPORT,
+    SIGNATURE,
+    arrays_file,
+    as_json,
+    table_file,
+    write_table,
+)
 from ._page import page
+from ._plain import is_plain, read_plain
 from ._registry import registry
 from ._sections import claim
 from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
-from ._signature import wrong_signature
+from ._signature import MOST_SIGNED, is_signature, wrong_signature
+from ._sizes import archived, most_bytes
 from ._subject import Subject, rebuilt
 
 __all__ = ["Verification", "check_directory", "hashes_in", "is_ours", "pages", "verify"]
@@ -40,8 +56,8 @@ TOLERANCE = 1e-6
 INCOMPLETE = "not reached, because a lower level differs."
 ODD = "is a link, a pipe or a folder, and no file that skdppca wrote: remove it"
 
-# How a signature begins, and what none is longer than.
-ARMOUR, MOST_SIGNED = b"-----BEGIN SSH SIGNATURE-----", 2**16
+# Bytes of a manifest, at most: it has a hash for each of some ten names.
+MOST_LISTED = 2**16
 
 # Differences of one level in the text.
 MOST_SHOWN = 8
@@ -177,18 +193,20 @@ def verify(
     if odd:
         return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
     statement = _statement(ledger)
-    text = _text(path / REPORT if whole else path)
+    text = _text(path / REPORT, MAX_LENGTH) if whole else _text(path, MAX_LENGTH, links=True)
     document, reports, findings = _read(text)
     levels, notes = [1], {2: "not checked; give the directory, to check the files in it."}
     found = [Finding(1, "schema", True, "it is a report as skdppca writes it")] if reports else []
     findings = [*found, *findings]
     listed = hashes_in(path / MANIFEST) if whole else None
     if reports:
-        findings += _first(document, reports)
+        findings += _first(text, document, reports)
     if whole:
         levels.append(2)
-        findings += _second(path, document, reports, listed)
+        findings += _second(path, len(text), document, reports, listed)
         notes[2] = " ".join(_vouched(document, reports, listed, ledger is not None))
+        if signer is None and (path / SIGNATURE).exists():
+            notes[2] += f" Nobody vouches for {SIGNATURE}, until it is checked: give --signer KEY."
     if statement is not None:
         levels.append(3)
         if reports:
@@ -206,7 +224,7 @@ def verify(
         notes[4] = "not checked; give --head HEX or --signer KEY, which come from someone outside."
     else:
         levels.append(4)
-        found, notes[4] = _fourth(path, reports, statement, head, signer)
+        found, notes[4] = _fourth(path, document, reports, listed, statement, head, signer)
         findings += found
     return Verification(reports, tuple(findings), tuple(levels), notes, document)
 
@@ -235,21 +253,14 @@ def _findings(level: int, what: str, agreeing: str, differences: Iterator[str]) 
 
 def _odd(path: Path) -> list[str]:
     """Names of a release that no plain file has: to read it may never end, or lead elsewhere."""
-    places = (path / name for name in (MANIFEST, LOCK, *FILES))
-    return [
-        place.name
-        for place in places
-        if place.is_symlink() or (place.exists() and not place.is_file())
-    ]
+    names = (MANIFEST, LOCK, *FILES)
+    return [name for name in names if os.path.lexists(path / name) and not is_plain(path / name)]
 
 
-def _text(path: Path) -> str:
-    """The text of a report, or as much of it as tells that it is too long."""
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no file; give a directory that `skdppca fit --out` wrote")
+def _text(path: Path, most: int, links: bool = False) -> str:
+    """The text of a file."""
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_LENGTH + 1).decode(errors="replace")
+        return read_plain(path, most, links=links).decode(errors="replace")
     except OSError as error:
         raise OSError(
             f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
@@ -268,29 +279,39 @@ def _read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...], list[Fi
             if len(document["fits"]) > MOST:
                 wrong = f"it has more than {MOST} fits"
             else:
-                return document, tuple(reports_of(document)), []
+                reports = tuple(reports_of(document))
+                for report in reports:
+                    archived(report.released, report.feature_names)
+                return document, reports, []
     except (TypeError, ValueError, RecursionError) as error:
         wrong = str(error)
     says = f"it is no report as skdppca writes it: {wrong[:300]}"
     return {}, (), [Finding(1, "schema", False, says)]
 
 
-def _arrays(path: Path) -> dict[str, Any] | None:
+def _held(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:
+    """What the files hold that are there, and no larger than they can be; each is read once."""
+    found = {}
+    for name, size in most.items():
+        with suppress(OSError):
+            found[name] = read_plain(path / name, size)
+    return found
+
+
+def _arrays(content: bytes | None) -> dict[str, Any] | None:
     """All arrays of an archive; None if it is missing or none, whatever is wrong with it."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-            return arrays if len(arrays) == len(archive.files) else None  # no name twice
-    except Exception:
+        return None if content is None else read_archive(content)
+    except (ValueError, MemoryError):
         return None
 
 
 def hashes_in(path: Path) -> dict[str, str] | None:
     """The files' hashes in a manifest, by name; None if it is missing or none."""
     try:
-        content = parse(_text(path))
-        listed = content["files"]
-        written = content == {"schema": MANIFEST_SCHEMA, "files": listed} and all(
+        text = _text(path, MOST_LISTED)
+        listed = parse(text)["files"]
+        written = text == manifest(listed) and all(
             isinstance(digest, str) and Path(name).name == name != ""
             for name, digest in listed.items()
         )
@@ -302,13 +323,28 @@ def hashes_in(path: Path) -> dict[str, str] | None:
 # Level 1: the report and itself.
 
 
-def _first(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> Iterator[Finding]:
+def _first(
+    text: str, document: Mapping[str, Any], reports: Sequence[PrivacyReport]
+) -> Iterator[Finding]:
+    yield from _failing(1, "text", _wrong_text(text, document, reports))
     for fit in document["fits"]:
         alone = {name: fit[name] for name in fit if name != "results"}
         yield from (one for one in verify_report(alone) if one.what != "schema")
     yield from _findings(
         1, "figures", "they follow from the events", _wrong_figures(document, reports)
     )
+
+
+def _wrong_text(
+    text: str, document: Mapping[str, Any], reports: Sequence[PrivacyReport]
+) -> Iterator[str]:
+    """Whether it has white space, an order or forms of numbers of its own."""
+    try:
+        same = text == as_json(in_order(document, reports))
+    except ValueError:  # a number that JSON cannot hold
+        same = False
+    if not same:
+        yield "it says this in other letters than skdppca does: in spaces, an order or numbers"
 
 
 def _wrong_figures(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> Iterator[str]:
@@ -323,6 +359,8 @@ def _wrong_figures(document: Mapping[str, Any], reports: Sequence[PrivacyReport]
 def _differences(where: str, stated: Any, computed: Any) -> Iterator[str]:
     """What of the stated values is not what they are computed to be."""
     if isinstance(stated, dict) and isinstance(computed, dict):
+        if {*stated} == {*computed} and list(stated) != list(computed):
+            yield f"{where} has its names in another order"
         for name in sorted({*stated, *computed}):
             yield from _differences(f"{where}/{name}", stated.get(name), computed.get(name))
     elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
@@ -349,34 +387,41 @@ def _quoted(value: Any) -> str:
 
 def _second(
     path: Path,
+    length: int,
     document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
 ) -> Iterator[Finding]:
+    if reports:
+        expected = _names(document, reports)
+        most = most_bytes(document, reports, length)
+    else:  # as far as can be told without a report
+        there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
+        expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
+        most = dict.fromkeys(expected, MAX_LENGTH)
+    held = _held(path, most)
     subjects: list[Subject] = []
     checks: list[Finding] = []
     for place, report in enumerate(reports):
-        arrays = _arrays(path / arrays_file(place))
+        arrays = _arrays(held.get(arrays_file(place)))
         found = verify_report(report, arrays=arrays)
         checks += found
         yield from (one for one in found if one.level == 2)
         if arrays is not None:
             names = np.asarray(arrays.get("feature_names", ())).tolist()
             subjects.append(rebuilt(report, arrays, names))
-        yield from _failing(2, "files", _wrong_numbers(path, place, report, arrays))
+        subject = None if arrays is None else subjects[-1]
+        yield from _failing(2, "files", _wrong_numbers(held, place, arrays or {}, subject))
     if reports and len(subjects) == len(reports):
         yield from _findings(
             2, "results", "they follow from the arrays", _wrong_results(document, subjects)
         )
     if reports:
         yield from _failing(2, "checks", _wrong_checks(document, checks))
-        yield from _findings(2, "page", "its words are the report's", _wrong_page(path, document))
-    if reports:
-        expected = _names(document, reports)
-    else:  # as far as can be told without a report
-        there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
-        expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
-    yield from _findings(2, "files", "all have their hashes", _wrong_files(path, listed, expected))
+        yield from _findings(2, "page", "its words are the report's", _wrong_page(held, document))
+    yield from _findings(
+        2, "files", "all have their hashes", _wrong_files(path, listed, expected, held)
+    )
 
 
 def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Finding]:
@@ -384,34 +429,35 @@ def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Find
 
 
 def _wrong_numbers(
-    path: Path, place: int, report: PrivacyReport, arrays: Mapping[str, Any] | None
+    held: Mapping[str, bytes],
+    place: int,
+    arrays: Mapping[str, np.ndarray],
+    subject: Subject | None,
 ) -> Iterator[str]:
     """What the files with numbers in them lack, and whether they differ from each other."""
-    name = arrays_file(place)
-    if arrays is None:
-        yield f"{name} is missing, or no archive of arrays"
-    elif any(one.name == "components" for one in report.released):
-        table = table_file(place)
-        if not _same_table(path / table, arrays):
-            yield f"{table} is missing, or has other names or numbers than {name}"
+    name, table = arrays_file(place), table_file(place)
+    if subject is None:
+        yield f"{name} is missing, or no archive of arrays and nothing else"
+        return
+    released = [one.name for one in subject.report.released]
+    names = arrays.get("feature_names")
+    if names is not None and (names.ndim != 1 or names.dtype.kind != "U"):
+        yield f"{name} has feature_names that are no list of names"
+    expected = [*released, *["feature_names"] * (names is not None)]
+    if {*arrays} == {*expected} and list(arrays) != expected:
+        yield f"{name} has its arrays in another order than {REPORT}"
+    if "components" in released and held.get(table) != _table(subject):
+        yield f"{table} is missing, or has other names or numbers than {name}, or more than these"
 
 
-def _same_table(path: Path, arrays: Mapping[str, Any]) -> bool:
+def _table(subject: Subject) -> bytes | None:
+    """The table of a release, written again; None if its arrays are none of a fit."""
+    file = io.BytesIO()
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            head, *lines = csv.reader(file)
-        columns = {name: arrays[name] for name in ("mean", "scale") if name in arrays}
-        columns |= {f"pc{i + 1}": component for i, component in enumerate(arrays["components"])}
-        expected = np.column_stack(list(columns.values()))
-        # a quote before a name keeps a spreadsheet from running it
-        named = [
-            line[0] in (name, f"'{name}")
-            for line, name in zip(lines, arrays["feature_names"], strict=True)
-        ]
-        numbers = np.array([line[1:] for line in lines], dtype=np.float64)
-        return head[1:] == list(columns) and all(named) and np.array_equal(numbers, expected)
-    except (OSError, ValueError, KeyError, IndexError, csv.Error):
-        return False
+        write_table(subject, file)
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None
+    return file.getvalue()
 
 
 def _wrong_results(document: Mapping[str, Any], subjects: Sequence[Subject]) -> Iterator[str]:
@@ -429,16 +475,15 @@ def is_ours(document: Mapping[str, Any]) -> bool:
     return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
 
 
-def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_page(held: Mapping[str, bytes], document: Mapping[str, Any]) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
     if not is_ours(document):
         return
     try:
-        names = [f"{picture['name']}.svg" for picture in document["pictures"]]
-        written = pages(document, {name: (path / name).read_bytes() for name in names})
-        differ = [name for name in written if (path / name).read_bytes() != written[name].encode()]
-    except OSError:
-        return  # a file is missing, which another check says
+        if not {f"{picture['name']}.svg" for picture in document["pictures"]} <= {*held}:
+            return  # a file is missing, which another check says
+        written = pages(document, held)
+        differ = [name for name in written if held.get(name, b"") != written[name].encode()]
     except ImportError:
         raise
     except Exception:  # made up, so that the page's words have no place for it
@@ -480,7 +525,10 @@ def _names(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> set
 
 
 def _wrong_files(
-    path: Path, listed: Mapping[str, str] | None, expected: Collection[str]
+    path: Path,
+    listed: Mapping[str, str] | None,
+    expected: Collection[str],
+    held: Mapping[str, bytes],
 ) -> Iterator[str]:
     """Which files are missing, changed, or no part of the release, by report and manifest."""
     if listed is None:
@@ -493,7 +541,9 @@ def _wrong_files(
             yield f"{name} is missing"
         elif name not in listed:
             yield f"{name} is not in {MANIFEST}"
-        elif _sha256(path / name) != listed[name]:
+        elif name not in held:
+            yield f"{name} cannot be read, or is larger than it can be by {REPORT}"
+        elif hashlib.sha256(held[name]).hexdigest() != listed[name]:
             yield f"{name} was changed"
     known = {*listed, *expected, MANIFEST}
     for name in sorted(one.name for one in path.iterdir() if one.name not in known):
@@ -505,14 +555,15 @@ def _is_harmless(path: Path) -> bool:
     """Whether it is a signature, or the empty lock of a run that was killed."""
     if path.name == LOCK:
         return path.stat().st_size == 0
-    if path.name != SIGNATURE or path.stat().st_size > MOST_SIGNED:
-        return False
-    return path.read_bytes().startswith(ARMOUR)
+    signature = _signature(path) if path.name == SIGNATURE else None
+    return signature is not None and is_signature(signature)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _signature(path: Path) -> bytes | None:
+    try:
+        return read_plain(path, MOST_SIGNED)
+    except OSError:
+        return None
 
 
 def _vouched(
@@ -524,23 +575,24 @@ def _vouched(
     """What of the files nothing is compared with but the manifest's hashes."""
     if not reports or listed is None:
         return
-    compared = {
-        REPORT,
-        *(arrays_file(i) for i in range(len(reports))),
-        *(table_file(i) for i in range(len(reports))),
-    }
-    if is_ours(document):
-        compared |= {PAGE, REGISTRY}
-    else:
+    if not is_ours(document):
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
         yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
-    alone = [name for name in listed if name not in compared]
-    alone += ["the title", "the steps of a Pipeline", "what was declared"]
+    alone = _alone(document, reports)
     if document["ledger"] is not None and not has_ledger:
         alone.append("the ledger's totals")
+    yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
+
+
+def _alone(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> list[str]:
+    """What follows neither from the arrays nor from what a ledger records."""
+    alone = [f"{picture['name']}.svg" for picture in document["pictures"]]
+    if not is_ours(document):
+        alone += [PAGE, REGISTRY, "the checks that it states"]
+    alone += ["the title", "the steps of a Pipeline", "what was declared"]
     if any(report.feature_names is None for report in reports):
         alone.append("the features' names")
-    yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
+    return alone
 
 
 # Level 3: the report and a ledger.
@@ -578,6 +630,7 @@ def _wrong_totals(
 ) -> Iterator[str]:
     stated = document["ledger"]
     if stated is None:
+        yield "it leaves out the ledger's totals; whoever holds the ledger can write it with them"
         return
     rows, chain = stated["rows"], statement.chain
     last = max(report.release.row for report in reports if report.release is not None)
@@ -593,7 +646,9 @@ def _wrong_totals(
 
 def _fourth(
     path: Path,
+    document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
+    listed: dict[str, str] | None,
     statement: Statement | None,
     head: str | None,
     signer: str | PathLike[str] | None,
@@ -603,12 +658,14 @@ def _fourth(
         says = "the ledger has the head that was kept elsewhere"
         found += _findings(4, "head", says, _wrong_head(reports, statement, head))
         notes.append("This ledger has that head.")
-        if signer is None:
-            notes.append(
-                "No head vouches for pictures, title and what was declared; a signature does."
-            )
+        if signer is None and reports:
+            alone = ", ".join(_alone(document, reports))
+            notes.append(f"No head vouches for {alone}; a signature does.")
     if signer is not None:
-        wrong = wrong_signature(path / MANIFEST, path / SIGNATURE, Path(signer))
+        wrong: str | None = f"{MANIFEST} is missing, or not as skdppca writes it"
+        if listed is not None:
+            signed = manifest(listed).encode()
+            wrong = wrong_signature(signed, _signature(path / SIGNATURE), Path(signer))
         found.append(Finding(4, "signature", wrong is None, wrong or "it is by this key"))
         notes.append(f"{MANIFEST} is signed by that key.")
     return found, " ".join([*notes, "Not checked: who gave you the head or the key."])

@@ -85,7 +85,7 @@ def rehash(out):
     names = json.loads((out / "MANIFEST.json").read_text())["files"]
     files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names}
     manifest = {"schema": "skdppca-manifest/1", "files": files}
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
 
 
 def test_a_true_release_agrees_on_three_levels(run, out):
@@ -356,7 +356,7 @@ def test_a_manifest_that_leaves_a_file_out_is_named(run, out, name):
     manifest = json.loads((out / "MANIFEST.json").read_text())
     manifest["files"].pop(name, None)
     manifest["files"].pop("scree.svg")
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
     result = run("verify", "out")
     assert result.status == 1
     assert "files: scree.svg is not in MANIFEST.json\n" in result.out
@@ -370,7 +370,7 @@ def test_a_manifest_that_leaves_a_file_out_is_named(run, out, name):
 )
 def test_a_manifest_of_another_form_is_named(run, out, files):
     manifest = {"schema": "skdppca-manifest/1", "files": files}
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
     result = run("verify", "out")
     assert result.status == 1
     assert "MANIFEST.json is missing, or not as skdppca writes it" in result.out
@@ -459,7 +459,7 @@ def test_a_terminal_is_told_nothing_by_a_forged_report(run, out):
 def test_a_terminal_is_told_nothing_by_a_forged_manifest(run, out):
     manifest = json.loads((out / "MANIFEST.json").read_text())
     manifest["files"]["\x1b[2J\nLevel 3 of 4: all is well"] = "0"
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
     result = run("verify", "out")
     assert result.status == 1
     assert "\x1b" not in result.out and "\nLevel 3 of 4: all is well" not in result.out

@@ -60,5 +60,12 @@ def keys(tmp_path_factory):
     return folder / "officer", folder / "other"
 
 
+def sign(file, key, namespace="skdppca"):
+    """Write the signature of a file beside it, and return it."""
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, file]
+    subprocess.run(command, check=True, capture_output=True)
+    return file.with_name(f"{file.name}.sig").read_bytes()
+
+
 def document_of(out):
     return json.loads((out / "report.json").read_text())

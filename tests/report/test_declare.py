@@ -8,7 +8,7 @@ import pytest
 from skdppca.report import Context, ReleaseReport, _declare, declare, verify
 from skdppca.report._directory import Directory
 
-from .conftest import TITLE
+from .conftest import TITLE, sign
 
 MORE = Context(region="Anytown", fitted_before="no")
 WORDS = ("report.json", "report.html", "registry.yaml", "MANIFEST.json")
@@ -65,8 +65,8 @@ def test_files_that_do_not_agree_are_not_copied(out, tmp_path):
     assert not (tmp_path / "second").exists()
 
 
-def test_a_signature_is_not_taken_along(out, tmp_path):
-    (out / "MANIFEST.json.sig").write_text("-----BEGIN SSH SIGNATURE-----\n")
+def test_a_signature_is_not_taken_along(out, keys, tmp_path):
+    sign(out / "MANIFEST.json", keys[0])
     declare(out, tmp_path / "second", context=MORE)
     assert not (tmp_path / "second" / "MANIFEST.json.sig").exists()
 

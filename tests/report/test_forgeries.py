@@ -2,9 +2,12 @@
 
 import copy
 import hashlib
+import io
 import json
 import os
-import subprocess
+import re
+import struct
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +17,7 @@ from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli import main
 from skdppca.privacy import PrivacyReport, Released, verify_report
 from skdppca.report import ReleaseReport, verify
+from skdppca.report._directory import manifest
 from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._files import as_json
@@ -21,7 +25,7 @@ from skdppca.report._page import page
 from skdppca.report._registry import registry
 from skdppca.report._subject import rebuilt
 
-from .conftest import document_of
+from .conftest import document_of, sign
 
 
 def failed(found):
@@ -51,8 +55,7 @@ def change(out, path, value):
 def manifest_again(out):
     names = json.loads((out / "MANIFEST.json").read_text())["files"]
     files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names}
-    manifest = {"schema": "skdppca-manifest/1", "files": files}
-    (out / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    (out / "MANIFEST.json").write_text(manifest(files))
 
 
 def forge(out, fit=None):
@@ -80,7 +83,7 @@ def forge(out, fit=None):
 
 
 def test_a_true_release_passes_on_all_levels(copied, out, keys, capsys):
-    sign(out, keys[0])
+    sign(out / "MANIFEST.json", keys[0])
     ledger = copied / "ledger"
     head = PrivacyLedger(ledger).statement().chain.head()
     options = {"ledger": ledger, "head": f" {head.upper()}\n", "signer": f"{keys[0]}.pub"}
@@ -230,9 +233,9 @@ LISTED = {"another release": "components2.csv", "data": "data.csv"}
 @pytest.mark.parametrize("name", LISTED.values(), ids=LISTED)
 def test_files_that_only_the_manifest_knows_are_found_at_level_2(out, name):
     (out / name).write_text("1,2")
-    manifest = json.loads((out / "MANIFEST.json").read_text())
-    manifest["files"][name] = hashlib.sha256(b"1,2").hexdigest()
-    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    listed = json.loads((out / "MANIFEST.json").read_text())["files"]
+    listed[name] = hashlib.sha256(b"1,2").hexdigest()
+    (out / "MANIFEST.json").write_text(manifest(listed))
     found = verify(out)
     assert failed(found) == [2]
     assert f"{name} is listed in MANIFEST.json, and is no part of this release" in str(found)
@@ -302,6 +305,21 @@ def test_a_second_release_on_one_charge_is_found_by_the_ledger(copied, made, fra
     assert failed(verify(tmp_path / "second", ledger=copied / "ledger")) == [3]
 
 
+def test_a_charged_release_that_leaves_out_its_totals_is_found_by_the_ledger(copied, out):
+    change(out, ("ledger",), None)
+    document = document_of(out)
+    document["pictures"] = [one for one in document["pictures"] if one["name"] != "ledger"]
+    (out / "report.json").write_text(as_json(document))
+    forge(out)
+    (out / "ledger.svg").unlink(missing_ok=True)
+    listed = json.loads((out / "MANIFEST.json").read_text())["files"]
+    listed.pop("ledger.svg", None)
+    (out / "MANIFEST.json").write_text(manifest(listed))
+    found = verify(out, ledger=copied / "ledger")
+    assert (failed(found), named(found)) == ([3], {"totals"})
+    assert "it leaves out the ledger's totals" in str(found)
+
+
 TOTALS = {
     "spent": ("ledger", "spent"),
     "left": ("ledger", "remaining"),
@@ -339,7 +357,7 @@ def test_later_charges_are_told_and_no_difference(copied, out):
 
 
 def test_a_ledger_rewritten_by_its_owner_is_found_by_level_4_alone(copied, out, made, frame, keys):
-    sign(out, keys[0])
+    sign(out / "MANIFEST.json", keys[0])
     kept = PrivacyLedger(copied / "ledger").statement().chain.head()
     # the owner writes the account anew, without the charge for the counts, and a report for it
     (copied / "ledger").unlink()
@@ -363,29 +381,23 @@ def test_a_head_from_before_the_release_vouches_for_nothing(copied, out):
     assert "before the release in row 3" in str(found[2])
 
 
-def sign(out, key):
-    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", "skdppca", "-f", key, out / "MANIFEST.json"]
-    subprocess.run(command, check=True, capture_output=True)
-
-
 def test_a_signature_by_another_key_is_found_at_level_4(out, keys):
-    sign(out, keys[1])
+    sign(out / "MANIFEST.json", keys[1])
     found = verify(out, signer=f"{keys[0]}.pub")
     assert (failed(found), named(found)) == ([4], {"signature"})
     assert status(out, "--signer", f"{keys[0]}.pub") == 1
 
 
 def test_a_signature_of_another_manifest_is_found_at_level_4(out, keys):
-    sign(out, keys[0])
-    with (out / "MANIFEST.json").open("a") as file:
-        file.write("\n")
-    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [4]
+    sign(out / "MANIFEST.json", keys[0])
+    (out / "registry.yaml").write_text("{}")
+    manifest_again(out)
+    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [2, 4]
 
 
 def test_a_signature_for_another_purpose_is_found_at_level_4(out, keys):
-    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", keys[0], out / "MANIFEST.json"]
-    subprocess.run(command, check=True, capture_output=True)
-    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [4]
+    sign(out / "MANIFEST.json", keys[0], "file")
+    assert failed(verify(out, signer=f"{keys[0]}.pub")) == [2, 4]
 
 
 def test_a_missing_signature_is_found_at_level_4(out, keys):
@@ -414,7 +426,7 @@ def test_a_private_key_is_never_taken(out, keys):
 
 
 def test_without_ssh_keygen_the_error_says_what_to_install(out, keys, monkeypatch):
-    sign(out, keys[0])
+    sign(out / "MANIFEST.json", keys[0])
     monkeypatch.setenv("PATH", "")
     with pytest.raises(OSError, match="install OpenSSH"):
         verify(out, signer=f"{keys[0]}.pub")
@@ -459,3 +471,193 @@ def test_releases_of_different_units_are_no_report(out):
     (out / "report.json").write_text(as_json(document))
     found = verify(out)
     assert "its releases protect different things" in str(found) and 1 in failed(found)
+
+
+# A payload that a release could be made to carry past those who look at it.
+SECRET = b"Jane Doe;1970-01-01;HIV+"
+
+
+def in_text(change):
+    return lambda content: change(content.decode()).encode()
+
+
+def rezipped(content, compression=zipfile.ZIP_STORED, **changes):
+    """The same members, in an archive as another program writes it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        members = [(one, old.read(one)) for one in old.infolist()]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as new:
+        for place, (about, member) in enumerate(members):
+            info = zipfile.ZipInfo(about.filename)
+            info.external_attr, info.compress_type = about.external_attr, compression
+            for name, value in changes.items() if not place else ():
+                setattr(info, name, value)
+            with new.open(info, "w", force_zip64=True) as file:
+                file.write(member)
+    return buffer.getvalue()
+
+
+def with_comment(content):
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = SECRET * 2000
+    return buffer.getvalue()
+
+
+def with_member(name):
+    def change(content):
+        buffer = io.BytesIO(content)
+        with zipfile.ZipFile(buffer, "a") as archive:
+            archive.writestr(name, SECRET)
+        return buffer.getvalue()
+
+    return change
+
+
+def shifted(content, place, by):
+    """An archive with bytes put in before its directory, at a place that no member knows of."""
+    end = content.rindex(b"PK\5\6")
+    (start,) = struct.unpack_from("<L", content, end + 16)
+    content = content[: end + 16] + struct.pack("<L", start + len(by)) + content[end + 20 :]
+    return content[:place] + by + content[place:]
+
+
+def between(content):
+    end = content.rindex(b"PK\5\6")
+    return shifted(content, struct.unpack_from("<L", content, end + 16)[0], SECRET)
+
+
+def in_padding(content):
+    """Words in the white space behind the header of an array, with its checksum made right."""
+    blank = b" " * len(SECRET)
+    assert blank in content
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    name = next(iter(members))
+    members[name] = members[name].replace(blank, SECRET, 1)
+    return zipped(members)
+
+
+def zipped(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as new:
+        for name, member in members.items():
+            with new.open(name, "w", force_zip64=True) as file:
+                file.write(member)
+    return buffer.getvalue()
+
+
+def saved_again(change):
+    """Other arrays of the same names, as numpy writes them."""
+
+    def changed(content):
+        with np.load(io.BytesIO(content)) as archive:
+            arrays = dict(archive)
+        np.savez(buffer := io.BytesIO(), **change(arrays))
+        return buffer.getvalue()
+
+    return changed
+
+
+def wide(arrays):
+    """Numbers in a type that has room behind them."""
+    number = np.longdouble(arrays["n_samples"]).tobytes()[:-6] + SECRET[:6]
+    return arrays | {"n_samples": np.frombuffer(number, np.longdouble).reshape(())}
+
+
+ARCHIVE = {
+    "comment": with_comment,
+    "member": with_member("patients.txt"),
+    "array": with_member("patients.npy"),
+    "before": lambda content: SECRET + content,
+    "behind": lambda content: content + SECRET,
+    "before the directory": between,
+    "compressed": lambda content: rezipped(content, zipfile.ZIP_DEFLATED),
+    "extra": lambda content: rezipped(content, extra=struct.pack("<HH", 7, 24) + SECRET),
+    "comment of a member": lambda content: rezipped(content, comment=SECRET),
+    "date": lambda content: rezipped(content, date_time=(1970 + 19, 1, 2, 3, 4, 6)),
+    "rights": lambda content: rezipped(content, external_attr=0o755 << 16),
+    "inner attributes": lambda content: rezipped(content, internal_attr=0x4A44),
+    "padding of a header": in_padding,
+    "wide number": saved_again(wide),
+    "other bytes": saved_again(lambda arrays: arrays | {"mean": arrays["mean"].astype(">f8")}),
+    "wide names": saved_again(
+        lambda arrays: arrays | {"feature_names": arrays["feature_names"].astype("<U99")}
+    ),
+    "order": saved_again(lambda arrays: dict(reversed(arrays.items()))),
+}
+TABLE = {
+    "first head": in_text(lambda text: text.replace("feature", f"feature {SECRET.decode()}", 1)),
+    "spaces": in_text(lambda text: re.sub(r",(\d)", r",  \1", text)),
+    "quotes": in_text(lambda text: text.replace("age", '"age"', 1)),
+    "digits": in_text(lambda text: re.sub(r"(\.\d+)\n", r"\g<1>00\n", text)),
+    "line ends": in_text(lambda text: text.replace("\n", "\r\n")),
+    "blank lines": in_text(lambda text: text + "\n\n"),
+    "mark": in_text(lambda text: "\ufeff" + text),
+    "no quote": in_text(lambda text: text.replace("age", "'age", 1)),
+}
+JSON = {
+    "spaces": in_text(lambda text: text.replace(": ", ": \t \t ", 1)),
+    "behind": in_text(lambda text: text + " \n\n"),
+    "escapes": in_text(lambda text: text.replace('"schema"', '"\\u0073chema"', 1)),
+}
+REPORT = {
+    **JSON,
+    "digits": in_text(lambda text: text.replace('"epsilon": 1.0', '"epsilon": 1.00', 1)),
+    "order": in_text(lambda text: as_json(dict(reversed(json.loads(text).items())))),
+}
+MANIFEST = {**JSON, "another key": in_text(lambda text: text.replace("{", '{"Jane": 1,', 1))}
+HIDDEN = {
+    "components.npz": ARCHIVE,
+    "components.csv": TABLE,
+    "report.json": REPORT,
+    "MANIFEST.json": MANIFEST,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [(name, how) for name, hows in HIDDEN.items() for how in hows]
+)
+def test_what_a_file_could_hide_is_found(copied, out, name, how):
+    content = (out / name).read_bytes()
+    changed = HIDDEN[name][how](content)
+    assert changed != content
+    (out / name).write_bytes(changed)
+    if name != "MANIFEST.json":
+        manifest_again(out)
+    found = verify(out, ledger=copied / "ledger")
+    assert failed(found) in ([1], [2]), str(found)
+
+
+@pytest.mark.parametrize("how", ["before", "behind"])
+@pytest.mark.parametrize("signer", [False, True])
+def test_a_signature_with_more_than_that_is_found_at_level_2(out, keys, how, signer):
+    signature = sign(out / "MANIFEST.json", keys[0])
+    options = {"signer": f"{keys[0]}.pub"} if signer else {}
+    assert verify(out, **options).passed
+    changed = SECRET + b"\n" + signature if how == "before" else signature + SECRET
+    (out / "MANIFEST.json.sig").write_bytes(changed)
+    assert failed(verify(out, **options)) == ([2, 4] if signer else [2])
+
+
+def test_a_signature_that_nobody_checked_is_told(out, keys):
+    assert "MANIFEST.json.sig" not in str(verify(out))
+    sign(out / "MANIFEST.json", keys[0])
+    says = "Nobody vouches for MANIFEST.json.sig, until it is checked: give --signer KEY."
+    assert says in verify(out).notes[2]
+    assert says not in str(verify(out, signer=f"{keys[0]}.pub"))
+
+
+def test_a_head_is_told_to_vouch_for_no_words_of_the_curator(copied, out):
+    ledger = PrivacyLedger(copied / "ledger")
+    note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
+    alone = "the title, the steps of a Pipeline, what was declared; a signature does."
+    assert "No head vouches for privacy.svg, scree.svg, loadings.svg" in note and alone in note
+
+
+def test_a_head_is_told_to_vouch_for_no_names_that_the_fit_did_not_see(frame, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
+    pca = DPGauss(2, accountant=ledger).fit(frame.to_numpy())
+    ReleaseReport(pca, feature_names=list(frame.columns), pictures=False).write(tmp_path / "out")
+    found = verify(tmp_path / "out", ledger=ledger, head=ledger.statement().chain.head())
+    assert found.passed and "what was declared, the features' names; a sig" in found.notes[4]
