@@ -83,7 +83,7 @@ def most_bytes(
                 *count, features = one.shape or (1,)
                 rows = prod(count)
                 cells = (rows + 3) * (features + 1)
-                found[table_file(place)] = DIGITS * cells + 8 * (told + features) + FRAME
+                found[table_file(place)] = DIGITS * cells + min(8 * told, 2 * UNKNOWN) + FRAME
                 marks, pixels = marks + rows, pixels + features
     charges = 0 if document["ledger"] is None else int(document["ledger"]["n_charges"])
     picture = min(FRAME + A_MARK * (marks + charges) + A_PIXEL * pixels, MOST_DRAWN)

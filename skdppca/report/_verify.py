@@ -54,6 +54,7 @@ LEVELS = (1, 2, 3, 4)
 TOLERANCE = 1e-6
 
 INCOMPLETE = "not reached, because a lower level differs."
+NO_ARCHIVE = "is missing, or no archive of arrays and nothing else"
 ODD = "is a link, a pipe or a folder, and no file that skdppca wrote: remove it"
 
 # Bytes of a manifest, at most: it has a hash for each of some ten names.
@@ -399,7 +400,8 @@ def _second(
         there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
         expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
         most = dict.fromkeys(expected, MAX_LENGTH)
-    held = _held(path, most)
+    tables = {table_file(place) for place in range(len(reports))}
+    held = _held(path, {name: size for name, size in most.items() if name not in tables})
     subjects: list[Subject] = []
     checks: list[Finding] = []
     for place, report in enumerate(reports):
@@ -407,11 +409,15 @@ def _second(
         found = verify_report(report, arrays=arrays)
         checks += found
         yield from (one for one in found if one.level == 2)
-        if arrays is not None:
-            names = np.asarray(arrays.get("feature_names", ())).tolist()
-            subjects.append(rebuilt(report, arrays, names))
-        subject = None if arrays is None else subjects[-1]
-        yield from _failing(2, "files", _wrong_numbers(held, place, arrays or {}, subject))
+        if arrays is None:
+            yield Finding(2, "files", False, f"{arrays_file(place)} {NO_ARCHIVE}")
+            held |= _held(path, {name: most[name] for name in {table_file(place)} & {*most}})
+            continue
+        names = np.asarray(arrays.get("feature_names", ())).tolist()
+        subjects.append(rebuilt(report, arrays, names))
+        table = _table(subjects[-1])
+        held |= _held(path, {table_file(place): len(table)})
+        yield from _failing(2, "files", _wrong_numbers(held, place, report, arrays, table))
     if reports and len(subjects) == len(reports):
         yield from _findings(
             2, "results", "they follow from the arrays", _wrong_results(document, subjects)
@@ -431,32 +437,30 @@ def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Find
 def _wrong_numbers(
     held: Mapping[str, bytes],
     place: int,
+    report: PrivacyReport,
     arrays: Mapping[str, np.ndarray],
-    subject: Subject | None,
+    table: bytes,
 ) -> Iterator[str]:
     """What the files with numbers in them lack, and whether they differ from each other."""
-    name, table = arrays_file(place), table_file(place)
-    if subject is None:
-        yield f"{name} is missing, or no archive of arrays and nothing else"
-        return
-    released = [one.name for one in subject.report.released]
+    name, tabled = arrays_file(place), table_file(place)
+    released = [one.name for one in report.released]
     names = arrays.get("feature_names")
     if names is not None and (names.ndim != 1 or names.dtype.kind != "U"):
         yield f"{name} has feature_names that are no list of names"
     expected = [*released, *["feature_names"] * (names is not None)]
     if {*arrays} == {*expected} and list(arrays) != expected:
         yield f"{name} has its arrays in another order than {REPORT}"
-    if "components" in released and held.get(table) != _table(subject):
-        yield f"{table} is missing, or has other names or numbers than {name}, or more than these"
+    if "components" in released and (not table or held.get(tabled) != table):
+        yield f"{tabled} is missing, or has other names or numbers than {name}, or more than these"
 
 
-def _table(subject: Subject) -> bytes | None:
-    """The table of a release, written again; None if its arrays are none of a fit."""
+def _table(subject: Subject) -> bytes:
+    """The table of a release, written again; empty if its arrays are none of a fit."""
     file = io.BytesIO()
     try:
         write_table(subject, file)
     except (KeyError, TypeError, ValueError, IndexError):
-        return None
+        return b""
     return file.getvalue()
 
 

@@ -1,5 +1,7 @@
 """The file that declares what a release cannot know of itself."""
 
+import os
+
 import pytest
 
 from .conftest import is_one_line_error
@@ -29,3 +31,55 @@ def test_a_context_that_says_nothing_clear_is_an_error_of_one_line(text, says, f
     result = fit("--context", tmp_path / "context.yaml")
     assert is_one_line_error(result) and says in result.err
     assert len(result.err) < 1000
+
+
+def merged(levels):
+    """Aliases within aliases: a few lines that stand for ten to the power of `levels` answers."""
+    lines = ["a0: &a0 {region: x}"]
+    for i in range(levels):
+        inner = ", ".join([f"*a{i}"] * 10)
+        lines.append(f"a{i + 1}: &a{i + 1} {{<<: [{inner}]}}")
+    return "\n".join(lines) + "\n"
+
+
+UNFOLDED = (merged(12), "region: {<<: [{curator: x}]}\n", "<<: {region: x}\n")
+
+
+@pytest.mark.parametrize("text", UNFOLDED)
+def test_nothing_in_a_context_is_unfolded(text, fit, tmp_path):
+    (tmp_path / "context.yaml").write_text(text)
+    result = fit("--context", tmp_path / "context.yaml")
+    assert is_one_line_error(result) and "declares what a report has no place for" in result.err
+
+
+ODD = {
+    "pipe": (os.mkfifo, "it is no file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is no file"),
+    "folder": (os.mkdir, "it is no file"),
+    "long": (lambda path: path.write_text("#" * (2**20 + 1)), "it is larger than 1048576 bytes"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "declare"])
+@pytest.mark.parametrize("kind", ODD)
+def test_a_context_that_may_never_end_is_not_read(command, kind, run, fit, tmp_path):
+    make, says = ODD[kind]
+    make(tmp_path / "context")
+    if command == "declare":
+        assert fit().status == 0
+        answers = ("--context", tmp_path / "context", "--out", tmp_path / "second")
+        result = run("declare", tmp_path / "out", *answers)
+    else:
+        result = fit("--context", tmp_path / "context")
+    assert is_one_line_error(result) and f"context cannot be read ({says}" in result.err
+
+
+def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_path):
+    from skdppca.report import Context
+
+    answers = {name: "\U0001f600" * 2000 for name in vars(Context())}
+    text = "".join(f'{name}: "{answer}"\n' for name, answer in answers.items())
+    escaped = text.replace("\U0001f600", "\\U0001F600")
+    (tmp_path / "answers.yaml").write_text(escaped)
+    (tmp_path / "context").symlink_to(tmp_path / "answers.yaml")
+    assert fit("--context", tmp_path / "context").status == 0
