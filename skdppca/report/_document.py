@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -27,6 +27,11 @@ ORDER = (
     *("schema", "title", "guarantee", "fits", "ledger", "context", "steps", "pictures"),
     "checks",
 )
+LISTS = {
+    "steps": [one.name for one in fields(Step)],
+    "pictures": ["name", "alt"],
+    "checks": [one.name for one in fields(Finding)],
+}
 OWN = ("schema", "core", "release_id", "release")
 
 
@@ -88,7 +93,12 @@ def in_order(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> d
     ]
     stated = document["context"]
     context = {name: stated[name] for name in Context().to_dict() if name in stated}
-    return {name: document[name] for name in ORDER} | {"fits": fits, "context": context}
+    lists = {
+        name: [{key: one[key] for key in keys} for one in document[name]]
+        for name, keys in LISTS.items()
+    }
+    whole = {name: document[name] for name in ORDER}
+    return whole | lists | {"fits": fits, "context": context}
 
 
 @cache
