@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["listed", "names_a_label", "printable"]
+__all__ = ["listed", "names_a_label", "printable", "shown"]
 
 # Names of columns that identify rows or people: id, patient_id, patientID. And those of row
 # numbers that pandas and R wrote.
@@ -59,7 +60,24 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
+    if text.isprintable():
+        return text
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
         for letter in text
     )
+
+
+def shown(value: Any) -> Any:
+    r"""Return JSON-able values with every text in them as `printable` has it.
+
+    Examples
+    --------
+    >>> shown({"title": "a\u202eb", "rows": [1, None]})
+    {'title': 'a\\u202eb', 'rows': [1, None]}
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(name): shown(one) for name, one in value.items()}
+    return list(map(shown, value)) if isinstance(value, list) else value

@@ -13,6 +13,7 @@ from ..decomposition.pipelines import Step
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ._context import Context
+from ._drawing import drawn_by
 from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
 from ._subject import Subject
@@ -33,6 +34,7 @@ def assemble(
     checks: Sequence[Finding],
     steps: Sequence[Step] = (),
     pictures: Sequence[Picture] = (),
+    image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return the document of these releases."""
     reports = [subject.report for subject in subjects]
@@ -47,11 +49,18 @@ def assemble(
         "context": context.to_dict(),
         "steps": [asdict(step) for step in steps],
         "pictures": [{"name": picture.name, "alt": picture.alt} for picture in pictures],
+        "drawing": _drawing(image_shape) if pictures else None,
         "checks": [
             {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}
             for one in checks
         ],
     }
+
+
+def _drawing(image_shape: Sequence[int] | None) -> dict[str, Any]:
+    """With what the pictures can be drawn again."""
+    shape = None if image_shape is None else list(map(int, image_shape))
+    return {**drawn_by(), "image_shape": shape}
 
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:

@@ -15,7 +15,7 @@ from ..decomposition.publication import store
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
 
-__all__ = ["Subject", "rebuilt", "subjects_of"]
+__all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
 
 
 @dataclass(frozen=True)
@@ -131,3 +131,9 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
         }
         store(fitted, {**found, "n_features_in_": len(names), "privacy_": report})
     return Subject(report, stored, tuple(map(str, names)), fitted)
+
+
+def reread(subject: Subject) -> Subject:
+    """Return a release as it comes back from its files."""
+    report = PrivacyReport.from_dict(subject.report.to_dict())
+    return rebuilt(report, subject.arrays, subject.names)

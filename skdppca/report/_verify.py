@@ -24,6 +24,7 @@ from ._document import SCHEMA, check_schema, reports_of
 from ._facts import account, findings_of, guarantee
 from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, table_file
 from ._page import page
+from ._redrawn import Pictures
 from ._registry import registry
 from ._sections import claim
 from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
@@ -184,16 +185,17 @@ def verify(
     found = [Finding(1, "schema", True, "it is a report as skdppca writes it")] if reports else []
     findings = [*found, *findings]
     listed = hashes_in(path / MANIFEST) if whole else None
+    pictures: Pictures | None = None
     if reports:
         findings += _first(document, reports)
     if whole:
         levels.append(2)
-        findings += _second(path, document, reports, listed)
-        notes[2] = " ".join(_vouched(document, reports, listed, ledger is not None))
+        pictures = Pictures(path, document)
+        findings += _second(path, document, reports, listed, pictures)
     if ledger is not None:
         levels.append(3)
         if reports:
-            found, notes[3] = _third(document, reports, ledger)
+            found, notes[3] = _third(document, reports, ledger, pictures)
             if head is None and signer is None:
                 notes[3] += " To know, ask for its head or a signature through another channel."
             findings += found
@@ -203,6 +205,9 @@ def verify(
         notes[3] = "there is none, because no ledger was charged."
     else:
         notes[3] = "not checked; give --ledger FILE, to check the charge."
+    if pictures is not None:
+        vouched = _vouched(document, reports, listed, ledger is not None, pictures)
+        notes[2] = " ".join(vouched)
     if head is None and signer is None:
         notes[4] = "not checked; give --head HEX or --signer KEY, which come from someone outside."
     else:
@@ -346,6 +351,7 @@ def _second(
     document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
+    pictures: Pictures,
 ) -> Iterator[Finding]:
     subjects: list[Subject] = []
     checks: list[Finding] = []
@@ -364,7 +370,13 @@ def _second(
         )
     if reports:
         yield from _failing(2, "checks", _wrong_checks(document, checks))
-        yield from _findings(2, "page", "its words are the report's", _wrong_page(path, document))
+        yield from _findings(
+            2, "page", "its words are the report's", _wrong_page(path, document, pictures)
+        )
+        odd = list(pictures.odd())
+        yield from _failing(2, "pictures", iter(odd))
+        if not odd and is_ours(document) and len(subjects) == len(reports):
+            yield from _failing(2, "pictures", pictures.differ(subjects))
     if reports:
         expected = _names(document, reports)
     else:  # as far as can be told without a report
@@ -423,13 +435,12 @@ def is_ours(document: Mapping[str, Any]) -> bool:
     return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
 
 
-def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_page(path: Path, document: Mapping[str, Any], pictures: Pictures) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
     if not is_ours(document):
         return
     try:
-        names = [f"{picture['name']}.svg" for picture in document["pictures"]]
-        written = pages(document, {name: (path / name).read_bytes() for name in names})
+        written = pages(document, pictures.contents)
         differ = [name for name in written if (path / name).read_bytes() != written[name].encode()]
     except OSError:
         return  # a file is missing, which another check says
@@ -438,8 +449,8 @@ def _wrong_page(path: Path, document: Mapping[str, Any]) -> Iterator[str]:
     except Exception:  # made up, so that the page's words have no place for it
         differ = [PAGE]
     for name in differ:
-        pictures = ", or shows other pictures than this folder has" if name == PAGE else ""
-        yield f"{name} does not say what {REPORT} says{pictures}"
+        shown = ", or shows other pictures than this folder has" if name == PAGE else ""
+        yield f"{name} does not say what {REPORT} says{shown}"
 
 
 def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
@@ -514,6 +525,7 @@ def _vouched(
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
     has_ledger: bool,
+    pictures: Pictures,
 ) -> Iterator[str]:
     """What of the files nothing is compared with but the manifest's hashes."""
     if not reports or listed is None:
@@ -522,12 +534,15 @@ def _vouched(
         REPORT,
         *(arrays_file(i) for i in range(len(reports))),
         *(table_file(i) for i in range(len(reports))),
+        *pictures.drawn_again,
     }
     if is_ours(document):
         compared |= {PAGE, REGISTRY}
     else:
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
         yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
+    if pictures.why_not:
+        yield f"Pictures not checked: {pictures.why_not}"
     alone = [name for name in listed if name not in compared]
     alone += ["the title", "the steps of a Pipeline", "what was declared"]
     if document["ledger"] is not None and not has_ledger:
@@ -541,7 +556,10 @@ def _vouched(
 
 
 def _third(
-    document: Mapping[str, Any], reports: Sequence[PrivacyReport], ledger: BaseAccountant
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    ledger: BaseAccountant,
+    pictures: Pictures | None,
 ) -> tuple[list[Finding], str]:
     found = [
         one for report in reports for one in verify_report(report, ledger=ledger) if one.level == 3
@@ -551,6 +569,8 @@ def _third(
         found += _findings(
             3, "totals", "they are the ledger's", _wrong_totals(document, reports, statement)
         )
+        if pictures is not None and is_ours(document) and all(one.passed for one in found):
+            found += _failing(3, "pictures", _wrong_pictures(document, reports, statement, pictures))
     later = len(statement.chain.receipts)
     stated = document["ledger"]
     later -= later if stated is None else stated["n_charges"]
@@ -578,6 +598,18 @@ def _wrong_totals(
         return
     computed = account(Statement(chain.until(rows)), reports)
     yield from _differences("ledger", stated, computed)
+
+
+def _wrong_pictures(
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    statement: Statement,
+    pictures: Pictures,
+) -> Iterator[str]:
+    """What of the account is drawn otherwise than it was when the report was written."""
+    if document["ledger"] is not None:
+        written = Statement(statement.chain.until(document["ledger"]["rows"]))
+        yield from pictures.differ_by(reports, written)
 
 
 # Level 4: someone outside.

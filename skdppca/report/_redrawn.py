@@ -1,0 +1,137 @@
+"""Whether the pictures of a release are drawn from what its report says, by drawing them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..privacy import PrivacyReport, Statement
+from ._drawing import drawn_by
+from ._pictures import Picture, draw, of_the_ledger
+from ._subject import Subject
+from ._svg import alike, wrong_svg
+
+__all__ = ["Pictures"]
+
+# Bytes of a picture; one of a ledger has a mark and a step for every charge.
+MOST, A_CHARGE, MOST_EVER = 2**20, 2**8, 2**27
+
+
+class Pictures:
+    """The pictures of a release as they lie in its folder.
+
+    Parameters
+    ----------
+    path : Path
+    document : dict
+        The report; empty if it cannot be read.
+
+    Attributes
+    ----------
+    contents : dict of str to bytes
+        By the files' names, as far as they are there.
+    drawn_again : set of str
+        Names of files that were drawn again, to be compared.
+    why_not : str
+        Why no picture was drawn again.
+    """
+
+    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
+        self._document = document
+        account = document.get("ledger")
+        self._n_charges = account["n_charges"] if account else 0
+        self._most = min(MOST + A_CHARGE * self._n_charges, MOST_EVER)
+        self._stated = {one["name"]: one["alt"] for one in document.get("pictures", ())}
+        names = [f"{name}.svg" for name in self._stated]
+        self.contents = {name: _start(path / name, self._most + 1) for name in names}
+        self.drawn_again: set[str] = set()
+        self.why_not = self._unable() if self._stated else ""
+
+    def texts(self) -> dict[str, str]:
+        """The pictures by their names, whatever they hold."""
+        return {name: self._text(name) for name in self._stated}
+
+    def odd(self) -> Iterator[str]:
+        """What pictures hold that none of ours does."""
+        for name, content in self.contents.items():
+            wrong = wrong_svg(content) if content else None  # another check says that it is missing
+            if len(content) > self._most:
+                wrong = f"it is larger than {self._most} bytes"
+            if wrong is not None:
+                yield f"{name} is no picture that skdppca drew: {wrong}"
+
+    def differ(self, subjects: Sequence[Subject]) -> Iterator[str]:
+        """Which pictures are not those of these releases, as far as no ledger is needed."""
+        yield from self._differ(subjects, None)
+
+    def differ_by(
+        self, reports: Sequence[PrivacyReport], statement: Statement
+    ) -> Iterator[str]:
+        """Which pictures that show more of a ledger are not those of this account."""
+        yield from self._differ([Subject(one, {}, (), None) for one in reports], statement)
+
+    def _differ(
+        self, subjects: Sequence[Subject], statement: Statement | None
+    ) -> Iterator[str]:
+        if self.why_not or not self._stated:
+            return
+        of_ledger = of_the_ledger(self._n_charges, len(subjects))
+        chosen = {name for name in self._stated if (name in of_ledger) == (statement is not None)}
+        steps = self._document["steps"]
+        as_stated = not any(step["place"] == "before" and step["fitted"] for step in steps)
+        shape = self._document["drawing"]["image_shape"]
+        again: dict[str, Picture] = {}
+        try:
+            for one in draw(
+                subjects,
+                statement,
+                None if shape is None else tuple(shape),
+                as_stated,
+                lambda name: (name in of_ledger) == (statement is not None),
+            ):
+                again[one.name] = one
+        except Exception as error:  # of a matplotlib that is broken, or of numbers that none is for
+            self.why_not = f"matplotlib failed with {type(error).__name__}."
+            return
+        for name in sorted({*chosen, *again}):
+            if name not in again or name not in chosen:
+                no = "no " if name not in again else ""
+                yield f"there is {no}picture {name} of this report, and the report says otherwise"
+                continue
+            self.drawn_again.add(f"{name}.svg")
+            if self._stated[name] != again[name].alt:
+                yield f"{name} is described in other words than those that follow from the report"
+            if not alike(self._text(name), again[name].svg):
+                yield f"{name}.svg shows something else than the report says"
+
+    def _text(self, name: str) -> str:
+        return self.contents[f"{name}.svg"].decode(errors="replace")
+
+    def _unable(self) -> str:
+        """Why they cannot be drawn again here."""
+        recorded = self._document.get("drawing")
+        if recorded is None:
+            return "the report does not say which matplotlib drew them."
+        try:
+            here = drawn_by()
+        except ImportError:
+            return "matplotlib is not installed."
+        theirs = {name: recorded[name] for name in here}
+        if theirs == here:
+            return ""
+        (of_them, of_us) = (_versions(one) for one in (theirs, here))
+        return f"they were drawn by {of_them}, and here is {of_us}."
+
+
+def _versions(software: Mapping[str, str]) -> str:
+    return " with ".join(f"{name} {version}" for name, version in software.items())
+
+
+def _start(path: Path, most: int) -> bytes:
+    """So many bytes of a file; nothing if it is not there."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
