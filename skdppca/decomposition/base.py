@@ -46,6 +46,7 @@ from .randomness import check_chargeable, noise_source, why_not_private
 from .tables import Table, opened
 from .validation import (
     check_domain,
+    check_names,
     check_reach,
     check_unclipped,
     check_vector,
@@ -275,6 +276,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _fit_table(self, seen: Self, table: Table) -> Self:
         # 1. validate
+        check_names(vars(seen).get("feature_names_in_", ()))
         warn_of_labels(vars(seen).get("feature_names_in_", ()))
         d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale

@@ -97,7 +97,5 @@ def svg(drawn: Any, alt: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     used = set(re.findall(r'(?:href="|url\()#([^")]*)', text))
-    text = re.sub(
-        r'(<\w[^<>]*) id="([^"]*)"', lambda id: id[0] if id[2] in used else id[1], text
-    )
+    text = re.sub(r'(<\w[^<>]*) id="([^"]*)"', lambda id: id[0] if id[2] in used else id[1], text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)

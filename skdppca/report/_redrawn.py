@@ -8,7 +8,7 @@ from typing import Any
 
 from ..privacy import PrivacyReport, Statement
 from ._drawing import drawn_by
-from ._pictures import Picture, draw, of_the_ledger
+from ._pictures import draw, of_the_ledger
 from ._subject import Subject
 from ._svg import alike, wrong_svg
 
@@ -31,6 +31,8 @@ class Pictures:
     ----------
     contents : dict of str to bytes
         By the files' names, as far as they are there.
+    missing : bool
+        Whether one is not, which another check says.
     drawn_again : set of str
         Names of files that were drawn again, to be compared.
     why_not : str
@@ -44,20 +46,17 @@ class Pictures:
         self._most = min(MOST + A_CHARGE * self._n_charges, MOST_EVER)
         self._stated = {one["name"]: one["alt"] for one in document.get("pictures", ())}
         names = [f"{name}.svg" for name in self._stated]
-        self.contents = {name: _start(path / name, self._most + 1) for name in names}
+        starts = {name: _start(path / name, self._most + 1) for name in names}
+        self.contents = {name: start for name, start in starts.items() if start is not None}
+        self.missing = len(self.contents) < len(names)
         self.drawn_again: set[str] = set()
         self.why_not = self._unable() if self._stated else ""
-
-    def texts(self) -> dict[str, str]:
-        """The pictures by their names, whatever they hold."""
-        return {name: self._text(name) for name in self._stated}
 
     def odd(self) -> Iterator[str]:
         """What pictures hold that none of ours does."""
         for name, content in self.contents.items():
-            wrong = wrong_svg(content) if content else None  # another check says that it is missing
-            if len(content) > self._most:
-                wrong = f"it is larger than {self._most} bytes"
+            large = f"it is larger than {self._most} bytes"
+            wrong = large if len(content) > self._most else wrong_svg(content)
             if wrong is not None:
                 yield f"{name} is no picture that skdppca drew: {wrong}"
 
@@ -65,40 +64,32 @@ class Pictures:
         """Which pictures are not those of these releases, as far as no ledger is needed."""
         yield from self._differ(subjects, None)
 
-    def differ_by(
-        self, reports: Sequence[PrivacyReport], statement: Statement
-    ) -> Iterator[str]:
+    def differ_by(self, reports: Sequence[PrivacyReport], statement: Statement) -> Iterator[str]:
         """Which pictures that show more of a ledger are not those of this account."""
         yield from self._differ([Subject(one, {}, (), None) for one in reports], statement)
 
-    def _differ(
-        self, subjects: Sequence[Subject], statement: Statement | None
-    ) -> Iterator[str]:
-        if self.why_not or not self._stated:
+    def _differ(self, subjects: Sequence[Subject], statement: Statement | None) -> Iterator[str]:
+        if self.why_not or self.missing or not self._stated:
             return
         of_ledger = of_the_ledger(self._n_charges, len(subjects))
-        chosen = {name for name in self._stated if (name in of_ledger) == (statement is not None)}
+
+        def wanted(name: str) -> bool:
+            return (name in of_ledger) == (statement is not None)
+
         steps = self._document["steps"]
         as_stated = not any(step["place"] == "before" and step["fitted"] for step in steps)
         shape = self._document["drawing"]["image_shape"]
-        again: dict[str, Picture] = {}
+        shape = None if shape is None else tuple(shape)
         try:
-            for one in draw(
-                subjects,
-                statement,
-                None if shape is None else tuple(shape),
-                as_stated,
-                lambda name: (name in of_ledger) == (statement is not None),
-            ):
-                again[one.name] = one
+            drawn = draw(subjects, statement, shape, as_stated, wanted)
         except Exception as error:  # of a matplotlib that is broken, or of numbers that none is for
             self.why_not = f"matplotlib failed with {type(error).__name__}."
             return
-        for name in sorted({*chosen, *again}):
-            if name not in again or name not in chosen:
-                no = "no " if name not in again else ""
-                yield f"there is {no}picture {name} of this report, and the report says otherwise"
-                continue
+        again = {one.name: one for one in drawn}
+        stated = set(filter(wanted, self._stated))
+        yield from (f"{name} is missing among the pictures" for name in sorted({*again} - stated))
+        yield from (f"{name} is no picture of this report" for name in sorted(stated - {*again}))
+        for name in sorted(stated & {*again}):
             self.drawn_again.add(f"{name}.svg")
             if self._stated[name] != again[name].alt:
                 yield f"{name} is described in other words than those that follow from the report"
@@ -125,13 +116,13 @@ class Pictures:
 
 
 def _versions(software: Mapping[str, str]) -> str:
-    return " with ".join(f"{name} {version}" for name, version in software.items())
+    return " with ".join(f"{name} {version:.20}" for name, version in software.items())
 
 
-def _start(path: Path, most: int) -> bytes:
-    """So many bytes of a file; nothing if it is not there."""
+def _start(path: Path, most: int) -> bytes | None:
+    """So many bytes of a file; None if it is not there."""
     try:
         with path.open("rb") as file:
             return file.read(most)
     except OSError:
-        return b""
+        return None

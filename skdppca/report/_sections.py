@@ -616,10 +616,7 @@ def _rests_on(document: Document) -> Iterator[Block]:
         if "sites" in details
         else say.CENTRAL
     )
-    software = ", ".join(
-        f"{name} {version}"
-        for name, version in cores[0]["software"].items()
-    )
+    software = ", ".join(f"{name} {version}" for name, version in cores[0]["software"].items())
     yield Facts(
         [
             Fact("Trust model", f"{model}. {trusted}"),

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.publication import store
+from ..decomposition.validation import check_names
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
 
@@ -88,6 +89,7 @@ def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
     holders = [fitted, *_inner(getattr(fitted, "best_estimator_", None))]
     arrays = {one.name: _stored(holders, one.name) for one in report.released}
     known = report.feature_names or names
+    check_names(() if known is None else known)
     if known is None and "components" in arrays:
         known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
     return Subject(report, arrays, tuple(map(str, known or ())), _drawable(holders))

@@ -74,13 +74,13 @@ def address(svg: str) -> str:
 
 def wrong_svg(content: bytes) -> str | None:
     """Return what a picture holds that none of ours does; None if there is nothing such."""
-    reader = _Reader()
     try:
-        return reader.read(content)
+        _Reader().read(content)
     except _Odd as odd:
         return str(odd)
     except (expat.ExpatError, ValueError):
         return "it is no SVG"
+    return None
 
 
 class _Odd(Exception):

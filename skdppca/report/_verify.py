@@ -22,7 +22,7 @@ from ..privacy.verification import IN_THE_LEDGER, verify_report
 from ._directory import LOCK, MANIFEST, MANIFEST_SCHEMA
 from ._document import SCHEMA, check_schema, reports_of
 from ._facts import account, findings_of, guarantee
-from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, table_file
+from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, SIGNATURE, arrays_file, cell, table_file
 from ._page import page
 from ._redrawn import Pictures
 from ._registry import registry
@@ -409,10 +409,8 @@ def _same_table(path: Path, arrays: Mapping[str, Any]) -> bool:
         columns = {name: arrays[name] for name in ("mean", "scale") if name in arrays}
         columns |= {f"pc{i + 1}": component for i, component in enumerate(arrays["components"])}
         expected = np.column_stack(list(columns.values()))
-        # a quote before a name keeps a spreadsheet from running it
         named = [
-            line[0] in (name, f"'{name}")
-            for line, name in zip(lines, arrays["feature_names"], strict=True)
+            line[0] == cell(name) for line, name in zip(lines, arrays["feature_names"], strict=True)
         ]
         numbers = np.array([line[1:] for line in lines], dtype=np.float64)
         return head[1:] == list(columns) and all(named) and np.array_equal(numbers, expected)
@@ -437,7 +435,7 @@ def is_ours(document: Mapping[str, Any]) -> bool:
 
 def _wrong_page(path: Path, document: Mapping[str, Any], pictures: Pictures) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
-    if not is_ours(document):
+    if not is_ours(document) or pictures.missing:
         return
     try:
         written = pages(document, pictures.contents)
@@ -570,7 +568,9 @@ def _third(
             3, "totals", "they are the ledger's", _wrong_totals(document, reports, statement)
         )
         if pictures is not None and is_ours(document) and all(one.passed for one in found):
-            found += _failing(3, "pictures", _wrong_pictures(document, reports, statement, pictures))
+            found += _failing(
+                3, "pictures", _wrong_pictures(document, reports, statement, pictures)
+            )
     later = len(statement.chain.receipts)
     stated = document["ledger"]
     later -= later if stated is None else stated["n_charges"]

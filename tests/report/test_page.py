@@ -110,9 +110,7 @@ def test_the_page_loads_nothing_and_runs_nothing(page):
         assert ("src" in attributes) == (tag == "img")
         assert attributes.get("src", "data:").startswith("data:")
         assert all(
-            value.startswith("#")
-            for name, value in attributes.items()
-            if name.endswith("href")
+            value.startswith("#") for name, value in attributes.items() if name.endswith("href")
         )
     assert "@import" not in page and not re.search(r"url\((?!#)", page)
     assert "default-src 'none'" in page
