@@ -33,6 +33,8 @@ class Pictures:
         By the files' names, as far as they are there.
     missing : bool
         Whether one is not, which another check says.
+    odd : list of str
+        What pictures hold that none of ours does.
     drawn_again : set of str
         Names of files that were drawn again, to be compared.
     why_not : str
@@ -49,11 +51,11 @@ class Pictures:
         starts = {name: _start(path / name, self._most + 1) for name in names}
         self.contents = {name: start for name, start in starts.items() if start is not None}
         self.missing = len(self.contents) < len(names)
+        self.odd = list(self._odd())
         self.drawn_again: set[str] = set()
         self.why_not = self._unable() if self._stated else ""
 
-    def odd(self) -> Iterator[str]:
-        """What pictures hold that none of ours does."""
+    def _odd(self) -> Iterator[str]:
         for name, content in self.contents.items():
             large = f"it is larger than {self._most} bytes"
             wrong = large if len(content) > self._most else wrong_svg(content)
@@ -69,7 +71,7 @@ class Pictures:
         yield from self._differ([Subject(one, {}, (), None) for one in reports], statement)
 
     def _differ(self, subjects: Sequence[Subject], statement: Statement | None) -> Iterator[str]:
-        if self.why_not or self.missing or not self._stated:
+        if self.why_not or self.missing or self.odd or not self._stated:
             return
         of_ledger = of_the_ledger(self._n_charges, len(subjects))
 

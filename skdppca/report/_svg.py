@@ -23,11 +23,14 @@ SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 STYLE = "*{stroke-linejoin: round; stroke-linecap: butt}"
 
 NAME, NUMBERS, LENGTH = r"[A-Za-z][\w.-]*", r"[-+0-9.eE, ]*", r"[0-9.]+(pt|px)?"
-HERE, DATA = rf"#({NAME})", r"data:image/png;base64,\s*([A-Za-z0-9+/=\s]*)"
+HERE, DATA = rf"#({NAME})", r"data:image/png;base64,([A-Za-z0-9+/=\s]*)"
 CLIP, MOVE = rf"url\(#({NAME})\)", r"((matrix|translate|rotate|scale)\([-0-9.e, ]*\) ?)*"
 DECLARATION = re.compile(
-    r"(fill|stroke|opacity|font|text-anchor)(-[a-z]+)* *: *[-#\w ,.'%]*", re.ASCII
+    r"(fill|stroke|opacity|font|text-anchor)(-[a-z]+)* *:[-#\w ,.'%]*", re.ASCII
 )
+
+# Of a whole picture: none is so long that it pushes the rest of a page out of sight.
+SIDE = r"[1-9]\d\d(\.\d+)?"
 
 PLACE = {"x": NUMBERS, "y": NUMBERS}
 SIZE = {"width": LENGTH, "height": LENGTH}
@@ -36,7 +39,8 @@ REFERENCE = f"{XLINK} href"
 # Every element with its attributes, as patterns of all of their values. "style" has a grammar of
 # its own, and "aria-label" is any text that can be printed.
 ELEMENTS: dict[str, dict[str, str]] = {
-    "svg": {"role": "img", "aria-label": ".*", "viewBox": NUMBERS, "version": "1.1"} | SIZE,
+    "svg": {"role": "img", "aria-label": ".*", "viewBox": f"0 0 {SIDE} {SIDE}", "version": "1.1"}
+    | {"width": f"{SIDE}pt", "height": f"{SIDE}pt"},
     "defs": {},
     "style": {"type": "text/css"},
     "g": {"clip-path": CLIP, "transform": MOVE},
@@ -53,6 +57,7 @@ ELEMENTS: dict[str, dict[str, str]] = {
 SHAPES = {"defs", "g", "path", "use", "text", "clipPath", "image"}
 INSIDE = {"": {"svg"}, "svg": SHAPES, "g": SHAPES, "defs": SHAPES | {"style"}}
 INSIDE |= {"clipPath": {"rect", "path"}}
+DEEPEST = 32
 
 # Attributes that refer to an element of the same picture, and what that must be: a shape without
 # parts, so that nothing is drawn over and over.
@@ -60,7 +65,7 @@ REFERS = {REFERENCE: "path", "clip-path": "clipPath"}
 
 # A PNG of ours: 8 bits a channel, red, green, blue and opacity; no more pixels than a screen has.
 PNG, PARTS, KIND = b"\x89PNG\r\n\x1a\n", (b"IHDR", b"IDAT", b"IEND"), (8, 6, 0, 0, 0)
-MOST_PIXELS = 2**24
+MOST_PIXELS = 2**21
 
 # Numbers are written with six digits after the point; the last one may be rounded otherwise.
 LAST_DIGIT = 2e-6
@@ -126,6 +131,8 @@ class _Reader:
         parent = self._open[-1] if self._open else ""
         if space != SVG or element not in INSIDE.get(parent, ()):
             raise _Odd(f"it has an element {_quoted(element)} in {_quoted(parent or 'a file')}")
+        if len(self._open) == DEEPEST:
+            raise _Odd("it is nested too deeply")
         for attribute, value in attributes.items():
             self._check(element, attribute, value)
         if "id" in attributes:

@@ -28,7 +28,7 @@ from skdppca.report._page import page
 from skdppca.report._pictures import draw, of_the_ledger
 from skdppca.report._registry import registry
 from skdppca.report._subject import rebuilt
-from skdppca.report._svg import alike
+from skdppca.report._svg import alike, wrong_svg
 
 from .conftest import document_of
 
@@ -579,6 +579,11 @@ ODD_PICTURES = {
     "path with words": inside('<path d="patient 1"/>'),
     "namespace": lambda svg: svg.replace("<svg", '<svg xmlns:x="patient 1"', 1),
     "other default": lambda svg: svg.replace("2000/svg", "1999/xhtml", 1),
+    "long": lambda svg: re.sub('height="[^"]*"', 'height="99999pt"', svg, count=1),
+    "flat": lambda svg: re.sub('viewBox="[^"]*"', 'viewBox="0 0 100 1"', svg, count=1),
+    "deep": inside("<g>" * 10**4 + "</g>" * 10**4),
+    "white space in a style": styled(f"fill:{' ' * 10**6}("),
+    "white space in an image": image(f"data:image/png;base64,{' ' * 10**6}("),
     "cut": lambda svg: svg[:-20],
     "nothing": lambda svg: "",
     "words": lambda svg: "patient 1, 47",
@@ -592,13 +597,29 @@ ODD_PICTURES["billion laughs"] = lambda svg: (
 )
 
 
+@pytest.fixture(scope="module")
+def scree(made):
+    svg = (made.folder / "out" / "scree.svg").read_text()
+    assert wrong_svg(svg.encode()) is None
+    return svg
+
+
 @pytest.mark.parametrize("forged", ODD_PICTURES.values(), ids=ODD_PICTURES)
+def test_a_picture_may_hold_what_ours_need_alone(scree, forged):
+    svg = forged(scree)
+    assert svg != scree
+    assert wrong_svg(svg.encode(errors="surrogatepass")) is not None
+
+
+END_TO_END = {name: ODD_PICTURES[name] for name in ("style", "closed early", "script", "nothing")}
+
+
+@pytest.mark.parametrize("forged", END_TO_END.values(), ids=END_TO_END)
 @pytest.mark.parametrize("redrawn", [True, False])
 def test_a_picture_with_anything_odd_is_found_at_level_2(copied, out, forged, redrawn):
     document = document_of(out)
     true = (out / "scree.svg").read_text()
     svg = forged(true)
-    assert svg != true
     if not redrawn:  # as if another matplotlib had drawn it
         document["drawing"]["matplotlib"] = "0.1"
     (out / "scree.svg").write_bytes(svg.encode(errors="surrogatepass"))
@@ -608,6 +629,13 @@ def test_a_picture_with_anything_odd_is_found_at_level_2(copied, out, forged, re
     assert failed(found) == [2], str(found)
     assert named(found) == {"pictures"} and "is no picture that skdppca drew" in str(found)
     assert status(out) == 1
+
+
+def test_a_picture_of_the_account_with_anything_odd_is_found_at_level_2(copied, out):
+    document, path = document_of(out), out / "privacy.svg"
+    path.write_text(ODD_PICTURES["image without pixels"](path.read_text()))
+    page_again(out, document)
+    assert failed(verify(out, ledger=copied / "ledger")) == [2]
 
 
 def test_a_true_picture_of_another_matplotlib_is_not_checked_and_no_difference(copied, out):
