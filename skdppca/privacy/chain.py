@@ -356,7 +356,7 @@ class Chain:
         ValueError
             If the label would not come back from the ledger as it is.
         """
-        if not comes_back(label):
+        if isinstance(label, str) and not comes_back(label):
             raise ValueError(
                 f"label='{printable(label)}' has half a letter (a surrogate) or a NUL, which no "
                 "file gives back; write the letter itself, or leave it out"
