@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["listed", "names_a_label", "printable"]
+__all__ = ["comes_back", "listed", "names_a_label", "printable", "shown"]
 
 # Names of columns that identify rows or people: id, patient_id, patientID. And those of row
 # numbers that pandas and R wrote.
@@ -14,6 +15,19 @@ CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
 # Most names that a message lists.
 MAX_LISTED = 8
+
+
+def comes_back(text: str) -> bool:
+    r"""Whether files give back the text that was put into them: no half of a letter, and no NUL.
+
+    JSON joins two halves, and UTF-8 has none; an array of text drops a NUL at the end.
+
+    Examples
+    --------
+    >>> [comes_back(text) for text in ("a\u202eb", "\ud83d\ude00", "a\0")]
+    [True, False, False]
+    """
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def listed(names: Iterable[object]) -> str:
@@ -59,7 +73,24 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
+    if text.isprintable():
+        return text
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
         for letter in text
     )
+
+
+def shown(value: Any) -> Any:
+    r"""Return JSON-able values with every text in them as `printable` has it.
+
+    Examples
+    --------
+    >>> shown({"title": "a\u202eb", "rows": [1, None]})
+    {'title': 'a\\u202eb', 'rows': [1, None]}
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(name): shown(one) for name, one in value.items()}
+    return list(map(shown, value)) if isinstance(value, list) else value

@@ -11,6 +11,7 @@ import numpy as np
 
 from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, Spender
+from .privacy.units import check_unit
 from .records import Layout, Records
 from .statistics import (
     Count,
@@ -48,6 +49,9 @@ class Public:
     unit: str = "row"
     is_sparse: bool = False
     n_records: int | None = None
+
+    def __post_init__(self) -> None:
+        check_unit(self.unit)
 
     @property
     def grouped(self) -> bool:

@@ -100,7 +100,7 @@ report = ReleaseReport(
         curator="The clinic of this tutorial",
         purpose="Show which lab values go together",
         why_this_epsilon="Planned before the fit: more would hardly show more.",
-        several_units="No: one row is one patient.",
+        several_units="No.",
         fitted_before="No.",
     ),
 )

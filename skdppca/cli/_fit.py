@@ -32,7 +32,7 @@ from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
 from ._rehearsal import rehearse
 from ._report import advice, lost
-from ._text import SHOWN, has_controls, printable
+from ._text import SHOWN, printable
 from ._write import write
 
 __all__ = ["METHODS", "demo", "fit"]
@@ -122,8 +122,9 @@ def _release(
         "pictures": options.pictures,
     }
     _check_size(names, options.components)
-    size = rehearse(names, unit, options.adjacency, **words)
-    directory.reserve(size + _size(names, options.components))
+    labels = [] if ledger is None else [receipt.label for receipt in ledger.receipts]
+    sizes = rehearse(names, unit, options.adjacency, labels=labels, **words)
+    directory.reserve([*sizes, _size(names, options.components)])
     step("checking, charging and fitting")
     public = Public(len(names), options.adjacency, unit, rows.is_sparse)
     rows.fit(pca, lambda number: step(_pass(number), stay=True), whole=bool(pca._beyond(public)))
@@ -200,10 +201,10 @@ def _unit(groups: str | None, name: str | None) -> str:
         raise ValueError(
             "a group cannot be called 'row', which means no groups; name it with --unit"
         )
-    if has_controls(unit):
+    if not unit.isprintable():
         raise ValueError(
-            f"a group cannot be called '{unit}', which has control characters, or bytes that "
-            "are no UTF-8; name it with --unit"
+            f"a group cannot be called '{unit}', which has characters that cannot be printed, or "
+            "bytes that are no UTF-8; name it with --unit"
         )
     return unit
 

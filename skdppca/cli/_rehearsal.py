@@ -13,8 +13,12 @@ from ..report import Context, ReleaseReport
 
 __all__ = ["rehearse"]
 
-# A made-up release has this many features.
-MADE_UP = 8
+# A made-up release has this many features and components, as many as pictures show at most.
+MADE_UP = 20
+
+# Charges of the made-up account: as many as a report lists. More of them add only marks to a
+# picture, each so many bytes, and a third more of these in the page.
+MOST_LISTED, A_MARK = 13, 2**8
 
 # Characters of a library's error that are quoted.
 LONGEST = 200
@@ -25,16 +29,27 @@ def rehearse(
     unit: str,
     adjacency: str,
     *,
+    labels: Sequence[str] = (),
     title: str | None = None,
     context: Context | None = None,
     pictures: bool = True,
-) -> int:
+) -> list[int]:
     """Write a made-up release to memory, by the code that writes the real one.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the features.
+    unit, adjacency : str
+    labels : sequence of str, default=()
+        Of the charges that the ledger has.
+    title, context, pictures
+        As `ReleaseReport` has them.
 
     Returns
     -------
-    int
-        How many bytes that took.
+    list of int
+        How many bytes each file took, and at the end what marks of more charges will take.
 
     Raises
     ------
@@ -43,8 +58,10 @@ def rehearse(
     """
     d = min(len(names), MADE_UP)
     budget = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency, unit=unit)
-    # "mle" reads off the spectrum, so variances are released, and drawn, however few the rows are
-    pca = DPGauss("mle", adjacency=adjacency, unit=unit, accountant=budget)
+    for label in labels[-MOST_LISTED:]:
+        budget.charge_external(label or "a fit", mu=1e-3, adjacency=adjacency)
+    # all of them, so variances are released, and drawn, however few the rows are
+    pca = DPGauss(None, epsilon=0.5, adjacency=adjacency, unit=unit, accountant=budget)
     groups = None if unit == "row" else np.arange(MADE_UP)
     pca.fit(np.eye(MADE_UP, d), groups=groups)
     report = ReleaseReport(
@@ -56,11 +73,11 @@ def rehearse(
             f"matplotlib cannot draw pictures here ({_short(error)}); nothing was charged; "
             "repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
         )
-    size = 0
+    sizes = []
     for content in report._files().values():
         content(file := io.BytesIO())
-        size += len(file.getbuffer())
-    return size
+        sizes.append(len(file.getbuffer()))
+    return [*sizes, 3 * A_MARK * len(labels)]
 
 
 def _short(error: Exception) -> str:

@@ -45,6 +45,7 @@ from .randomness import check_chargeable, noise_source, why_not_private
 from .tables import Table, opened
 from .validation import (
     check_domain,
+    check_names,
     check_reach,
     check_unclipped,
     check_vector,
@@ -278,6 +279,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _released_of(self, table: Table) -> dict[str, Any]:
         # 1. validate
+        check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features
         scale = None if self._scales_privately or self.scale is None else self.scale

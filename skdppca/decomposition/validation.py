@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._sklearn import check_feature_names, check_n_features
-from .._text import listed, names_a_label
+from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.callers import level_of_user
 from ..records import MAX_ROWS, Pieces, Records
@@ -28,6 +28,7 @@ from .sparse_input import MALFORMED, as_compressed
 __all__ = [
     "check_domain",
     "check_groups",
+    "check_names",
     "check_reach",
     "check_row_count",
     "check_rows",
@@ -153,6 +154,21 @@ def read_rows(
     if not (np.isfinite(entries) | (may_miss & np.isnan(entries))).all():
         raise ValueError("Input X contains infinity")
     return rows
+
+
+def check_names(names: Iterable[object]) -> None:
+    """Refuse names of columns that the files of a release cannot hold.
+
+    Raises
+    ------
+    ValueError
+    """
+    wrong = [str(name) for name in names if not comes_back(str(name))]
+    if wrong:
+        raise ValueError(
+            f"the column '{printable(wrong[0])}' has half a letter (a surrogate) or a NUL in its "
+            "name, which no file gives back; rename it: X.rename(columns={...})"
+        )
 
 
 def warn_of_labels(names: Iterable[object]) -> None:

@@ -29,6 +29,7 @@ from .export import to_dp_event
 from .pricing import compose, epsilon_of_event
 from .statement import PrivacyCost, Statement
 from .strength import warn_if_weak
+from .units import check_unit
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -494,6 +495,7 @@ class PrivacyAccountant(BaseAccountant):
     def __init__(
         self, epsilon: float, delta: float, *, adjacency: str = "add-remove", unit: str = "row"
     ) -> None:
+        check_unit(unit)
         self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), here())
         warn_if_weak(epsilon, delta)
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
+from .._text import comes_back, printable
 from .composition import Composition
 from .events import PrivacyEvent, add_event, event_from_dict, known_event
 from .floats import number
@@ -348,7 +349,18 @@ class Chain:
     def charged(
         self, event: PrivacyEvent, label: str, seeded: bool, kind: type[Receipt] = Receipt
     ) -> Chain:
-        """Return the chain with one more charge of this kind, written now."""
+        """Return the chain with one more charge of this kind, written now.
+
+        Raises
+        ------
+        ValueError
+            If the label would not come back from the ledger as it is.
+        """
+        if isinstance(label, str) and not comes_back(label):
+            raise ValueError(
+                f"label='{printable(label)}' has half a letter (a surrogate) or a NUL, which no "
+                "file gives back; write the letter itself, or leave it out"
+            )
         receipt = kind(
             row=len(self.rows) + 1,
             head="",

@@ -28,6 +28,7 @@ from ..exceptions import LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
 from .chain import Chain, ChainRow, Terms
 from .strength import warn_if_weak
+from .units import check_unit
 
 if sys.platform == "win32":
     from filelock import FileLock
@@ -149,6 +150,7 @@ class PrivacyLedger(BaseAccountant):
         -------
         PrivacyLedger
         """
+        check_unit(unit)
         chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
         warn_if_weak(epsilon, delta)
         path = _absolute(path)

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-__all__ = ["INTERACTION", "ROW", "is_one", "protected_together"]
+from .._text import printable
+
+__all__ = ["INTERACTION", "ROW", "check_unit", "is_one", "protected_together"]
 
 # A row, and one non-zero entry of a table of users and items; every other name is one of groups.
 ROW, INTERACTION = "row", "interaction"
+
+
+def check_unit(unit: str) -> None:
+    """Refuse a name that cannot be printed: it stands in every sentence of a guarantee.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(unit, str) and not unit.isprintable():
+        raise ValueError(
+            f"unit='{printable(unit)}' has a line break, a mark that turns the direction of "
+            "writing, or another character that cannot be printed; choose a plain name"
+        )
 
 
 def is_one(unit: str) -> bool:

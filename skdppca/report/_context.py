@@ -53,14 +53,14 @@ HAZARDS = {
 # Hazards that make the figures wrong, unless the answer is no.
 VOIDING = ("fitted_before", "chosen_by_looking")
 
-# A no that stands for itself, and what takes some of it back: "No idea", "None, except a scaler".
-NO = re.compile(r"(no|none|nothing|never)\s*([.,;:!]|$)", re.IGNORECASE)
-YET = re.compile(r"\b(except|but|apart|besides|beside|unless|other than|only)\b", re.IGNORECASE)
+# A plain no. What follows a no may take it back, in words that no list has: "No, although we
+# scaled by the sample's standard deviation".
+NO = re.compile(r"(no|none|nothing|never)[.!]?", re.IGNORECASE)
 
 
 def denied(answer: str) -> bool:
-    """Whether an answer in words is a no without reserve."""
-    return NO.match(answer.strip()) is not None and YET.search(answer) is None
+    """Whether an answer is a plain no, and not one word more."""
+    return NO.fullmatch(answer.strip()) is not None
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,14 @@ class Context:
         Of an ethics committee, a privacy officer, a data owner.
     fitted_before : str, optional
         Whether a scaler, an imputer or a selection was fitted on these data before. If nothing
-        was, begin with "no" and a stop or a comma, and make no exception: every other answer voids
-        the figures, and stands in the box.
+        was, write "no", and not one word more: every other answer stands in the box, which then
+        says that the figures do not hold as stated.
     several_units : str, optional
-        Whether one person can have more than one protected unit.
+        Whether one person can have more than one protected unit. Every answer but "no" alone
+        stands in the box.
     chosen_by_looking : str, optional
         Whether epsilon, the number of components or bounds were chosen by looking at these data.
-        If they were not, begin with "no" as above.
+        If they were not, write "no" alone, as above.
     facts_are_public : str, optional
         The source of what the parameters declare to be public.
     raw_data_access : str, optional

@@ -94,7 +94,7 @@ def copied(
     check_libraries()
     contents = _restated(source, target, title, context)
     with claimed(target, FILES, force, forcing) as place:
-        place.reserve(sum(map(len, contents.values())))
+        place.reserve(map(len, contents.values()))
         try:
             for name, content in contents.items():
                 place.add(name, methodcaller("write", content))

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +25,9 @@ MANIFEST, MANIFEST_SCHEMA = "MANIFEST.json", "skdppca-manifest/1"
 LOCK = "skdppca.lock"
 
 UNFINISHED = "unfinished-"
+
+# Bytes beside the files: of a file that grows over the end of a block, and of all else.
+STRADDLING, MARGIN = 2**12, 2**17
 
 # No space, no quota, or a limit on the size of files.
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
@@ -58,10 +61,14 @@ class Directory:
         self._apart = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
         self._hashes: dict[str, str] = {}
         self._published = False
+        self._room = ExitStack()
         self.begun = False
 
-    def reserve(self, size: int) -> None:
-        """Refuse if so many bytes do not fit on the disk.
+    def reserve(self, sizes: Iterable[int]) -> None:
+        """Hold room on the disk for files of these sizes, until the first of them is written.
+
+        Each takes a place in the folder and whole blocks, as the files will. There must be some
+        more, for rows of a ledger and the manifest, which is not held.
 
         Raises
         ------
@@ -69,21 +76,32 @@ class Directory:
         """
         if not hasattr(os, "posix_fallocate"):  # Windows and macOS
             return
-        full = None
+        full, sizes = None, list(sizes)
         try:
-            with tempfile.TemporaryFile(dir=self._apart) as file:
-                os.posix_fallocate(file.fileno(), 0, size)
+            for size in sizes:
+                self._room.enter_context(self._holding(size + STRADDLING))
+            with self._holding(MARGIN):
+                pass
         except OSError as error:  # another one may be that of a file system that cannot reserve
             full = error.strerror if error.errno in FULL else None
         if full is not None:
+            self._room.close()
             raise OSError(
-                f"{self.out} has no room for a release of {size / 1e6:.2g} MB ({full}); "
+                f"{self.out} has no room for a release of {sum(sizes) / 1e6:.2g} MB ({full}); "
                 "nothing was charged; free some, or choose another directory"
             )
+
+    @contextmanager
+    def _holding(self, size: int) -> Iterator[None]:
+        """A file without a name, which ends with this process."""
+        with tempfile.TemporaryFile(dir=self._apart) as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+            yield
 
     def add(self, name: str, write: Write) -> None:
         """Write one file, apart from the files that are in place."""
         self.begun = True
+        self._room.close()
         path = self._apart / name
         try:
             with path.open("xb+") as file:
@@ -128,6 +146,7 @@ class Directory:
 
     def close(self) -> None:
         """Remove what is empty. Files that a failed run leaves behind were paid for: they stay."""
+        self._room.close()
         with suppress(OSError):
             self._apart.rmdir()
 

@@ -14,6 +14,7 @@ from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ..privacy.verification import anew
 from ._context import Context
+from ._drawing import drawn_by
 from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
 from ._subject import Subject
@@ -25,8 +26,9 @@ SCHEMA = "skdppca-report/3"
 # The keys of a document, and of what a fit says of itself.
 ORDER = (
     *("schema", "title", "guarantee", "fits", "ledger", "context", "steps", "pictures"),
-    "checks",
+    *("drawing", "checks"),
 )
+DRAWING = ("matplotlib", "freetype", "image_shape")
 LISTS = {
     "steps": [one.name for one in fields(Step)],
     "pictures": ["name", "alt"],
@@ -44,6 +46,7 @@ def assemble(
     checks: Sequence[Finding],
     steps: Sequence[Step] = (),
     pictures: Sequence[Picture] = (),
+    image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return the document of these releases."""
     reports = [subject.report for subject in subjects]
@@ -58,11 +61,18 @@ def assemble(
         "context": context.to_dict(),
         "steps": [asdict(step) for step in steps],
         "pictures": [{"name": picture.name, "alt": picture.alt} for picture in pictures],
+        "drawing": _drawing(image_shape) if pictures else None,
         "checks": [
             {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}
             for one in checks
         ],
     }
+
+
+def _drawing(image_shape: Sequence[int] | None) -> dict[str, Any]:
+    """With what the pictures can be drawn again."""
+    shape = None if image_shape is None else list(map(int, image_shape))
+    return {**drawn_by(), "image_shape": shape}
 
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
@@ -97,7 +107,9 @@ def in_order(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> d
         name: [{key: one[key] for key in keys} for one in document[name]]
         for name, keys in LISTS.items()
     }
-    whole = {name: document[name] for name in ORDER}
+    whole = {name: document[name] for name in ORDER if name in document}  # "drawing" may lack
+    if whole.get("drawing") is not None:
+        whole["drawing"] = {name: document["drawing"][name] for name in DRAWING}
     return whole | lists | {"fits": fits, "context": context}
 
 

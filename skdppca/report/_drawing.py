@@ -14,7 +14,7 @@ from typing import Any
 
 from ..plotting._common import figure
 
-__all__ = ["METADATA", "settings", "svg"]
+__all__ = ["METADATA", "drawn_by", "settings", "svg"]
 
 # matplotlib reads these when it is imported; a nonsense value ends the import.
 VARIABLES = {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
@@ -27,8 +27,15 @@ METADATA: dict[str, dict[str, None]] = {
 }
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
-# Text stays text, so that it can be read aloud and searched for.
-AS_TEXT: Any = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0}
+# Text stays text, so that a file is read aloud and searched. The font comes with matplotlib, so
+# that letters have the same widths on all machines; and ids are no random numbers.
+AS_TEXT: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "skdppca",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.0,
+}
 
 
 @contextmanager
@@ -59,31 +66,36 @@ def settings() -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def svg(drawn: Any, name: str, alt: str) -> str:
-    """Return a figure as an `svg` element, the same whenever it is drawn.
+def drawn_by() -> dict[str, str]:
+    """Versions of what places every line and letter of a picture.
 
-    Several of them may stand on one page: their ids begin with `name`.
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    import matplotlib
+    from matplotlib import ft2font
+
+    return {"matplotlib": matplotlib.__version__, "freetype": ft2font.__freetype_version__}
+
+
+def svg(drawn: Any, alt: str) -> str:
+    """Return a figure as an `svg` element, the same whenever it is drawn.
 
     Parameters
     ----------
     drawn : matplotlib.figure.Figure
-    name : str
     alt : str
         The finding, in a sentence.
     """
     import matplotlib
 
-    with matplotlib.rc_context({**AS_TEXT, "svg.hashsalt": name}):
+    with matplotlib.rc_context(AS_TEXT):
         drawn.savefig(buffer := io.StringIO(), format="svg", metadata=NOTHING)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     used = set(re.findall(r'(?:href="|url\()#([^")]*)', text))
-    text = re.sub(
-        r' id="([^"]*)"', lambda id: f' id="{name}-{id[1]}"' if id[1] in used else "", text
-    )
-    text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
-    # Its size is that of the place where it stands; the ratio is in the viewBox.
-    text = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'^(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<\w[^<>]*) id="([^"]*)"', lambda id: id[0] if id[2] in used else id[1], text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._text import printable
 from ._archive import write_archive
 from ._directory import MANIFEST, Write
 from ._pictures import PICTURES
@@ -53,7 +54,7 @@ FILES = (
 
 # A spreadsheet may run a cell that begins so as a formula, also in full width (OWASP, "CSV
 # Injection"). A quote before it makes it text.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def arrays_file(place: int) -> str:
@@ -112,5 +113,6 @@ def write_table(subject: Subject, file: BinaryIO) -> None:
 
 
 def cell(name: str) -> str:
-    """A name as text that no spreadsheet takes for a formula."""
-    return f"'{name}" if name.startswith(FORMULA) else name
+    """A name as printable text, which no reader takes for a new line and none for a formula."""
+    text = printable(name)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from .._text import printable
+from .._text import shown
 from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
 from ._sections import box, sections
+from ._svg import address
 
 __all__ = ["markdown", "page", "snippet", "templates"]
 
@@ -54,12 +55,15 @@ def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     pictures : dict of str to str
         `svg` elements by name; all that the document tells of.
     """
-    return _rendered("page.html", document, pictures, sections=sections(document))
+    told = shown(document)
+    return _rendered("page.html", told, pictures, sections=sections(told))
 
 
 def snippet(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     """The decision box and the pictures as HTML, to stand in another page."""
-    return _rendered("snippet.html", document, pictures)
+    told = shown(document)
+    figures = [Figure(one["name"], one["alt"]) for one in told["pictures"]]
+    return _rendered("snippet.html", told, pictures, figures=figures)
 
 
 def _rendered(
@@ -68,9 +72,9 @@ def _rendered(
     environment = templates()
     style = environment.loader.get_source(environment, "style.css")[0].strip()
     text: str = environment.get_template(template).render(
-        title=printable(document["title"]),
+        title=document["title"],
         box=box(document),
-        pictures=pictures,
+        pictures={name: address(picture) for name, picture in pictures.items()},
         style=style,
         **more,
     )
@@ -79,8 +83,9 @@ def _rendered(
 
 def markdown(document: Mapping[str, Any]) -> str:
     """The report as Markdown; pictures are links to their files."""
-    parts = [f"# {_escaped(printable(document['title']))}", *_box(box(document))]
-    for section in sections(document):
+    told = shown(document)
+    parts = [f"# {_escaped(told['title'])}", *_box(box(told))]
+    for section in sections(told):
         parts += [f"## {section.number}. {section.title}", *_section(section)]
     return "\n\n".join(parts) + "\n"
 

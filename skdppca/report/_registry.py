@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .._text import printable
+from .._text import shown
 from ..privacy.units import protected_together
 from . import _sentences as say
 from ._rounding import up
@@ -49,7 +49,7 @@ def writer() -> Any:
 def registry(document: Mapping[str, Any]) -> str:
     """The draft as YAML text."""
     text: str = writer().safe_dump(
-        _entry(document), sort_keys=False, allow_unicode=True, width=100, line_break="\n"
+        _entry(shown(document)), sort_keys=False, allow_unicode=True, width=100, line_break="\n"
     )
     return text
 
@@ -60,12 +60,12 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
 
     def said(name: str, what: str) -> str:
         answer = context.get(name)
-        return printable(answer) if answer else f"TODO: {what}"
+        return answer if answer else f"TODO: {what}"
 
     receipt = core["receipt"]
-    title = printable(document["title"])
+    title = document["title"]
     slug = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-") or "release"
-    methods = ", ".join(printable(fit["core"]["method"]) for fit in fits)
+    methods = ", ".join(fit["core"]["method"] for fit in fits)
     arrays = ", ".join(one["name"] for fit in fits for one in fit["core"]["released"])
     details = (
         [say.worst_case(facts["adjacency"], "...", facts["unit"])] if not facts["attack"] else []
@@ -96,7 +96,7 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
                 "unprotected_quantities": unprotected,
             },
             "privacy_loss": {
-                "privacy_unit": printable(facts["unit"]),
+                "privacy_unit": facts["unit"],
                 "privacy_unit_details": _neighbours(facts),
                 "privacy_parameters": _parameters(facts),
                 "privacy_parameters_details": " ".join(details) or "None.",
@@ -141,7 +141,7 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _neighbours(facts: Mapping[str, Any]) -> str:
-    what = printable(protected_together(facts["unit"]))
+    what = protected_together(facts["unit"])
     if facts["adjacency"] == "replace-one":
         return f"Neighbouring data sets differ in {what}, exchanged for any other."
     return f"Neighbouring data sets differ in {what}, added or removed."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import tempfile
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from ._page import markdown, page, snippet, templates
 from ._pictures import Picture, draw
 from ._registry import registry, writer
 from ._sizes import archived
-from ._subject import Subject, subjects_of
+from ._subject import Subject, reread, subjects_of
 
 __all__ = ["ReleaseReport", "check_libraries"]
 
@@ -248,7 +249,8 @@ class ReleaseReport:
             return []
         as_stated = not any(step.voids for step in self._steps)
         try:
-            return draw(self._subjects, self._statement, self._image_shape, as_stated)
+            subjects = list(map(reread, self._subjects))
+            return draw(subjects, self._statement, self._image_shape, as_stated)
         except ImportError:
             self.no_pictures = "they need matplotlib; pip install 'skdppca[report]'"
         except Exception as error:  # the words are worth more than a picture
@@ -268,7 +270,8 @@ class ReleaseReport:
 
     @cached_property
     def _document(self) -> Document:
-        return assemble(
+        """As it is read again, which turns two halves of a letter into the letter."""
+        document = assemble(
             self._subjects,
             title=self._title,
             context=self._context,
@@ -276,7 +279,10 @@ class ReleaseReport:
             checks=self.check(),
             steps=self._steps,
             pictures=self._drawn,
+            image_shape=self._image_shape,
         )
+        read: Document = json.loads(as_json(document))
+        return read
 
     def _repr_html_(self) -> str:
         return self.html_snippet()

@@ -1,4 +1,4 @@
-"""The twelve sections of a report, made of its document alone."""
+"""The twelve sections of a report, made of its document alone, as `shown` returns it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._text import printable
 from ..privacy import PrivacyReport
 from ..privacy.units import INTERACTION, ROW
 from . import _sentences as say
@@ -91,7 +90,7 @@ def claim(document: Document) -> list[str]:
     """What the box says, in as few lines as a shell has room for."""
     facts, status = document["guarantee"], status_of(document)
     guarantee = (
-        f"; every {printable(facts['unit'])}, epsilon {up(_number(facts['epsilon']))} at delta "
+        f"; every {facts['unit']}, epsilon {up(_number(facts['epsilon']))} at delta "
         f"{up(facts['delta'])}"
         if facts["private"]
         else ""
@@ -146,11 +145,11 @@ def _voided(document: Document) -> list[str]:
     """What is declared, or known of a Pipeline, that makes the figures wrong."""
     answers = {name: document["context"].get(name) for name in VOIDING}
     return [
-        say.voided(HAZARDS[name], printable(answer))
+        say.voided(HAZARDS[name], answer)
         for name, answer in answers.items()
         if answer and not denied(answer)
     ] + [
-        say.fitted_step(printable(step["name"]), printable(step["kind"]))
+        say.fitted_step(step["name"], step["kind"])
         for step in document["steps"]
         if step["place"] == "before" and step["fitted"]
     ]
@@ -160,7 +159,7 @@ def _several(document: Document) -> list[Fact]:
     """Whether the unit is less than a person."""
     answer, unit = document["context"].get("several_units"), document["guarantee"]["unit"]
     if answer and not denied(answer):
-        return [Fact("Units of a person", say.several(printable(answer)), "missing")]
+        return [Fact("Units of a person", say.several(answer), "missing")]
     if unit == INTERACTION:
         return [Fact("Users", say.INTERACTIONS, "missing")]
     if not answer and unit == ROW:
@@ -211,7 +210,7 @@ def _why_not(reasons: list[str]) -> list[str]:
             if "random_state" in reason or "seed" in reason
             else ""
         )
-        told.append(say.NOT_PRIVATE.get(name, printable(reason)))
+        told.append(say.NOT_PRIVATE.get(name, reason))
     return list(dict.fromkeys(told))
 
 
@@ -255,15 +254,15 @@ def _budget(document: Document) -> str:
 
 def _release(document: Document) -> Iterator[Block]:
     fits = document["fits"]
-    facts = [Fact("Title", printable(document["title"]))]
+    facts = [Fact("Title", document["title"])]
     for fit in fits:
-        name = printable(fit["core"]["method"])
+        name = fit["core"]["method"]
         facts.append(Fact("Release" if len(fits) == 1 else name, fit["release_id"][:16]))
     receipt = next((f["core"]["receipt"] for f in fits if f["core"]["receipt"]), None)
     if receipt is not None:
         facts.append(Fact("Charged on", _time(receipt["time"])))
     version = fits[0]["core"]["software"].get("skdppca", "")
-    facts.append(Fact("Software", f"skdppca {printable(version)}, schema {document['schema']}"))
+    facts.append(Fact("Software", f"skdppca {version}, schema {document['schema']}"))
     facts.append(Fact("Kind", "Machine learning model"))
     yield Facts(facts)
     yield Text(f"{say.DECLARED}:", "note")
@@ -272,7 +271,7 @@ def _release(document: Document) -> Iterator[Block]:
 
 
 def _time(text: str) -> str:
-    return f"{printable(text)[:19].replace('T', ' ')} UTC"
+    return f"{text[:19].replace('T', ' ')} UTC"
 
 
 def _said(document: Document, name: str, label: str | None = None) -> Fact:
@@ -286,7 +285,7 @@ def _declared(document: Document, name: str, label: str | None = None) -> Fact:
     label = label or LABELS.get(name, name)
     if not answer:
         return Fact(label, say.NOT_STATED, "missing")
-    return Fact(label, printable(answer), "declared")
+    return Fact(label, answer, "declared")
 
 
 def _released(document: Document) -> Iterator[Block]:
@@ -298,7 +297,7 @@ def _released(document: Document) -> Iterator[Block]:
             shape = " x ".join(map(str, one["shape"])) or "number"
             what = _mean(core) if one["name"] == "mean" else ARRAYS.get(one["name"], "")
             what += ", with noise" if noisy and one["name"] == "n_samples" else ""
-            rows.append((which + printable(one["name"]), shape, what))
+            rows.append((which + one["name"], shape, what))
     yield Table(("array", "shape", "what it is"), rows, (0, 1, 2))
     yield Text("Not released: the records, and what becomes of them (scores, transformed rows).")
 
@@ -362,7 +361,7 @@ def _guarantee(document: Document) -> Iterator[Block]:
 
 def _whom(document: Document) -> Iterator[Block]:
     facts, core = document["guarantee"], document["fits"][0]["core"]
-    unit, details = printable(facts["unit"]), core["details"]
+    unit, details = facts["unit"], core["details"]
     exchanged = facts["adjacency"] == "replace-one"
     public = ["the number and names of the columns", "every parameter"]
     noiseless = _number(facts["epsilon"]) == math.inf
@@ -388,7 +387,7 @@ def _whom(document: Document) -> Iterator[Block]:
 
 def _sites(details: Document) -> str:
     """Where the records are, and what that means for a person at several sites."""
-    names = ", ".join(printable(str(name)) for name in details["sites"])
+    names = ", ".join(map(str, details["sites"]))
     text = f"{names}. {say.AT_ITS_SITE}"
     most = details.get("max_sites_per_person", 1)
     if most > 1:
@@ -422,13 +421,13 @@ def _account(document: Document) -> Iterator[Block]:
             yield Text(say.questions(sum(times for _, times, _ in costs), cost))
             yield Table(
                 ("query", "questions", "share"),
-                [(printable(name), str(n), f"{100 * share:.1f} %") for name, n, share in costs],
+                [(name, str(n), f"{100 * share:.1f} %") for name, n, share in costs],
             )
         charged = fit["core"]["details"].get("charged")
         if charged is not None:
             rows = [
                 (
-                    printable(site),
+                    site,
                     *(_figure_of(own, name) for name in ("questions", "mu", "epsilon")),
                 )
                 for site, own in charged.items()
@@ -442,7 +441,7 @@ def _figure_of(charged: Document, name: str) -> str:
 
 
 def _ledger(document: Document, account: Document) -> Iterator[Block]:
-    accountant = printable(account["accountant"])[:8]
+    accountant = account["accountant"][:8]
     yield Text(
         f"{say.ledger(accountant, account['n_charges'])} "
         + say.totals(
@@ -457,7 +456,7 @@ def _ledger(document: Document, account: Document) -> Iterator[Block]:
     rows = [
         (
             str(charge["row"]),
-            printable(charge["label"])
+            charge["label"]
             + " (this release)" * charge["this_release"]
             + " (seeded: not private)" * charge["seeded"],
             up(_number(charge["epsilon"])),
@@ -495,7 +494,7 @@ def _results(document: Document) -> Iterator[Block]:
 
 def _called(document: Document, number: int) -> str:
     """Which of several fits it is."""
-    return f"Release {number}: {printable(document['fits'][number - 1]['core']['method'])}."
+    return f"Release {number}: {document['fits'][number - 1]['core']['method']}."
 
 
 def _components(document: Document, results: Document, suffix: str) -> Iterator[Block]:
@@ -550,7 +549,7 @@ def _line(i: int, one: Document) -> tuple[str, ...]:
 
 
 def _entry(entry: Document) -> str:
-    text = f"{printable(entry['feature'])} {entry['entry']:+.2f}"
+    text = f"{entry['feature']} {entry['entry']:+.2f}"
     return f"({text})" if entry["noise"] else text
 
 
@@ -562,9 +561,9 @@ def _made(document: Document) -> Iterator[Block]:
         core = fit["core"]
         details, parameters = core["details"], core["parameters"]
         several = len(document["fits"]) > 1
-        method = f"Method: {printable(core['method'])}."
+        method = f"Method: {core['method']}."
         yield Text(_called(document, number) if several else method)
-        remarks = [printable(one) for one in PrivacyReport.from_dict(_alone(fit)).remarks()]
+        remarks = PrivacyReport.from_dict(_alone(fit)).remarks()
         yield from (Text(f"{one[0].upper()}{one[1:]}.") for one in remarks)
         if "best_params" in details:
             yield Text(f"Chosen by a private search: {_short(details['best_params'])}.")
@@ -581,14 +580,14 @@ def _made(document: Document) -> Iterator[Block]:
                 [
                     Fact(
                         f"Declared public: {name}={_short(value)}",
-                        f"source: {printable(source) if source else say.NOT_STATED}",
+                        f"source: {source or say.NOT_STATED}",
                         "declared" if source else "missing",
                     )
                 ]
             )
     for place, meaning in say.OTHER_STEPS.items():
         steps = [step for step in document["steps"] if step["place"] == place]
-        named = ", ".join(printable(f"{step['name']} ({step['kind']})") for step in steps)
+        named = ", ".join(f"{step['name']} ({step['kind']})" for step in steps)
         if steps:
             yield Facts([Fact(meaning, named)])
     yield Facts([_said(document, "fitted_before", "Preprocessing of these data before")])
@@ -601,7 +600,7 @@ HIDDEN = ("accountant", "n_jobs", "verbose")
 def _short(value: Any) -> str:
     if isinstance(value, list) and len(value) > 4:
         return f"[{len(value)} values]"
-    text = printable(value if isinstance(value, str) else json.dumps(value))
+    text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
@@ -617,10 +616,7 @@ def _rests_on(document: Document) -> Iterator[Block]:
         if "sites" in details
         else say.CENTRAL
     )
-    software = ", ".join(
-        f"{printable(str(name))} {printable(str(version))}"
-        for name, version in cores[0]["software"].items()
-    )
+    software = ", ".join(f"{name} {version}" for name, version in cores[0]["software"].items())
     yield Facts(
         [
             Fact("Trust model", f"{model}. {trusted}"),
@@ -661,11 +657,11 @@ def _checks(document: Document) -> Iterator[Block]:
         if row is not None:
             told = f"charged in row {row['charge']}, released in row {row['row']}"
             facts.append(Fact("In the ledger", told))
-            facts.append(Fact(f"Head at row {row['row']}", printable(row["head"])))
+            facts.append(Fact(f"Head at row {row['row']}", row["head"]))
     account = document["ledger"]
     if account is not None:
-        facts.append(Fact("Ledger", printable(account["accountant"])))
-        head = Fact(f"Head at row {account['rows']}", printable(account["head"]))
+        facts.append(Fact("Ledger", account["accountant"]))
+        head = Fact(f"Head at row {account['rows']}", account["head"])
         facts += [head] if head not in facts else []
     yield Facts(facts)
     yield Text(
@@ -674,7 +670,7 @@ def _checks(document: Document) -> Iterator[Block]:
     yield Table(
         ("check", "result", "what it found"),
         [
-            (check["what"], "passed" if check["passed"] else "FAILED", printable(check["says"]))
+            (check["what"], "passed" if check["passed"] else "FAILED", check["says"])
             for check in document["checks"]
         ],
         (0, 1, 2),

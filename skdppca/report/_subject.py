@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.publication import store
+from ..decomposition.validation import check_names
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
 
-__all__ = ["Subject", "rebuilt", "subjects_of"]
+__all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
     holders = [fitted, *_inner(getattr(fitted, "best_estimator_", None))]
     arrays = {one.name: _stored(holders, one.name) for one in report.released}
     known = report.feature_names or names
+    check_names(() if known is None else known)
     if known is None and "components" in arrays:
         known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
     return Subject(report, arrays, tuple(map(str, known or ())), _drawable(holders))
@@ -131,3 +133,9 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
         }
         store(fitted, {**found, "n_features_in_": len(names), "privacy_": report})
     return Subject(report, stored, tuple(map(str, names)), fitted)
+
+
+def reread(subject: Subject) -> Subject:
+    """Return a release as it comes back from its files."""
+    report = PrivacyReport.from_dict(subject.report.to_dict())
+    return rebuilt(report, subject.arrays, subject.names)

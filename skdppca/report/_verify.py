@@ -39,6 +39,7 @@ from ._files import (
 )
 from ._page import page
 from ._plain import is_plain, read_plain
+from ._redrawn import Pictures
 from ._registry import registry
 from ._sections import claim
 from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
@@ -201,18 +202,20 @@ def verify(
     found = [Finding(1, "schema", True, "it is a report as skdppca writes it")] if reports else []
     findings = [*found, *findings]
     listed = hashes_in(path / MANIFEST) if whole else None
+    pictures: Pictures | None = None
     if reports:
         findings += _first(text, document, reports)
     if whole:
         levels.append(2)
-        findings += _second(path, len(text), document, reports, listed)
-        notes[2] = " ".join(_vouched(document, reports, listed, ledger is not None))
-        if signer is None and (path / SIGNATURE).exists():
-            notes[2] += f" Nobody vouches for {SIGNATURE}, until it is checked: give --signer KEY."
+        most = _most(path, document, reports, listed, len(text))
+        tables = {table_file(place) for place in range(len(reports))}
+        held = _held(path, {name: size for name, size in most.items() if name not in tables})
+        pictures = Pictures(held, document)
+        findings += _second(path, document, reports, listed, most, held, pictures)
     if statement is not None:
         levels.append(3)
         if reports:
-            found, notes[3] = _third(document, reports, statement)
+            found, notes[3] = _third(document, reports, statement, pictures)
             if head is None and signer is None:
                 notes[3] += " To know, ask for its head or a signature through another channel."
             findings += found
@@ -222,11 +225,18 @@ def verify(
         notes[3] = "there is none, because no ledger was charged."
     else:
         notes[3] = "not checked; give --ledger FILE, to check the charge."
+    if pictures is not None:
+        vouched = _vouched(document, reports, listed, statement is not None, pictures)
+        notes[2] = " ".join(vouched)
+        if signer is None and (path / SIGNATURE).exists():
+            notes[2] += f" Nobody vouches for {SIGNATURE}, until it is checked: give --signer KEY."
     if head is None and signer is None:
         notes[4] = "not checked; give --head HEX or --signer KEY, which come from someone outside."
     else:
         levels.append(4)
-        found, notes[4] = _fourth(path, document, reports, listed, statement, head, signer)
+        found, notes[4] = _fourth(
+            path, document, reports, listed, statement, head, signer, pictures
+        )
         findings += found
     return Verification(reports, tuple(findings), tuple(levels), notes, document)
 
@@ -389,22 +399,31 @@ def _quoted(value: Any) -> str:
 # Level 2: the report and its files.
 
 
-def _second(
+def _most(
     path: Path,
-    length: int,
     document: Mapping[str, Any],
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
-) -> Iterator[Finding]:
+    length: int,
+) -> dict[str, int]:
+    """How many bytes each file of the release can have, by its name."""
     if reports:
-        expected = _names(document, reports)
-        most = most_bytes(document, reports, length)
-    else:  # as far as can be told without a report
-        there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
-        expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
-        most = dict.fromkeys(expected, MAX_LENGTH)
-    tables = {table_file(place) for place in range(len(reports))}
-    held = _held(path, {name: size for name, size in most.items() if name not in tables})
+        return most_bytes(document, reports, length)
+    # as far as can be told without a report
+    there = {name for name in FILES if name != SIGNATURE and (path / name).is_file()}
+    expected = {*there, *(listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
+    return dict.fromkeys(expected, MAX_LENGTH)
+
+
+def _second(
+    path: Path,
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    listed: Mapping[str, str] | None,
+    most: Mapping[str, int],
+    held: dict[str, bytes],
+    pictures: Pictures,
+) -> Iterator[Finding]:
     subjects: list[Subject] = []
     checks: list[list[Finding]] = []
     for place, report in enumerate(reports):
@@ -427,11 +446,15 @@ def _second(
         )
     if reports:
         yield from _failing(2, "checks", _wrong_checks(document, reports, checks))
-        yield from _failing(2, "pictures", _wrong_pictures(document, reports))
-        yield from _findings(2, "page", "its words are the report's", _wrong_page(held, document))
-    yield from _findings(
-        2, "files", "all have their hashes", _wrong_files(path, listed, expected, held)
-    )
+        yield from _failing(2, "pictures", _unknown_pictures(document, reports))
+        yield from _findings(
+            2, "page", "its words are the report's", _wrong_page(held, document, pictures)
+        )
+        yield from _failing(2, "pictures", iter(pictures.odd))
+        if is_ours(document) and len(subjects) == len(reports):
+            yield from _failing(2, "pictures", pictures.differ(subjects))
+    wrong = _wrong_files(path, listed, {*most}, held)
+    yield from _findings(2, "files", "all have their hashes", wrong)
 
 
 def _failing(level: int, what: str, differences: Iterator[str]) -> Iterator[Finding]:
@@ -483,13 +506,13 @@ def is_ours(document: Mapping[str, Any]) -> bool:
     return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
 
 
-def _wrong_page(held: Mapping[str, bytes], document: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_page(
+    held: Mapping[str, bytes], document: Mapping[str, Any], pictures: Pictures
+) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
-    if not is_ours(document):
+    if not is_ours(document) or pictures.missing:
         return
     try:
-        if not {f"{picture['name']}.svg" for picture in document["pictures"]} <= {*held}:
-            return  # a file is missing, which another check says
         written = pages(document, held)
         differ = [name for name in written if held.get(name, b"") != written[name].encode()]
     except ImportError:
@@ -497,8 +520,8 @@ def _wrong_page(held: Mapping[str, bytes], document: Mapping[str, Any]) -> Itera
     except Exception:  # made up, so that the page's words have no place for it
         differ = [PAGE]
     for name in differ:
-        pictures = ", or shows other pictures than this folder has" if name == PAGE else ""
-        yield f"{name} does not say what {REPORT} says{pictures}"
+        shown = ", or shows other pictures than this folder has" if name == PAGE else ""
+        yield f"{name} does not say what {REPORT} says{shown}"
 
 
 def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
@@ -526,7 +549,9 @@ def _wrong_checks(
         yield "the checks that it states are not those that follow from it"
 
 
-def _wrong_pictures(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> Iterator[str]:
+def _unknown_pictures(
+    document: Mapping[str, Any], reports: Sequence[PrivacyReport]
+) -> Iterator[str]:
     """Which pictures this release cannot have."""
     known = {"privacy", "ledger"}
     for place, report in enumerate(reports):
@@ -602,6 +627,7 @@ def _vouched(
     reports: Sequence[PrivacyReport],
     listed: Mapping[str, str] | None,
     has_ledger: bool,
+    pictures: Pictures,
 ) -> Iterator[str]:
     """What of the files nothing is compared with but the manifest's hashes."""
     if not reports or listed is None:
@@ -609,15 +635,21 @@ def _vouched(
     if not is_ours(document):
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
         yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
-    alone = _alone(document, reports)
+    if pictures.why_not:
+        yield f"Pictures not checked: {pictures.why_not}"
+    alone = _alone(document, reports, pictures)
     if document["ledger"] is not None and not has_ledger:
         alone.append("the ledger's totals")
     yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
 
 
-def _alone(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> list[str]:
+def _alone(
+    document: Mapping[str, Any], reports: Sequence[PrivacyReport], pictures: Pictures | None
+) -> list[str]:
     """What follows neither from the arrays nor from what a ledger records."""
-    alone = [f"{picture['name']}.svg" for picture in document["pictures"]]
+    again = set() if pictures is None else pictures.drawn_again
+    drawn = [f"{picture['name']}.svg" for picture in document["pictures"]]
+    alone = [name for name in drawn if name not in again]
     if not is_ours(document):
         alone += [PAGE, REGISTRY, "the checks that it states"]
     alone += ["the title", "the steps of a Pipeline", "what was declared"]
@@ -630,7 +662,10 @@ def _alone(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> lis
 
 
 def _third(
-    document: Mapping[str, Any], reports: Sequence[PrivacyReport], statement: Statement
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    statement: Statement,
+    pictures: Pictures | None,
 ) -> tuple[list[Finding], str]:
     found = [
         one
@@ -642,6 +677,10 @@ def _third(
         found += _findings(
             3, "totals", "they are the ledger's", _wrong_totals(document, reports, statement)
         )
+        if pictures is not None and is_ours(document) and all(one.passed for one in found):
+            found += _failing(
+                3, "pictures", _wrong_pictures(document, reports, statement, pictures)
+            )
     later = len(statement.chain.receipts)
     stated = document["ledger"]
     later -= later if stated is None else stated["n_charges"]
@@ -672,6 +711,18 @@ def _wrong_totals(
     yield from _differences("ledger", stated, computed)
 
 
+def _wrong_pictures(
+    document: Mapping[str, Any],
+    reports: Sequence[PrivacyReport],
+    statement: Statement,
+    pictures: Pictures,
+) -> Iterator[str]:
+    """What of the account is drawn otherwise than it was when the report was written."""
+    if document["ledger"] is not None:
+        written = Statement(statement.chain.until(document["ledger"]["rows"]))
+        yield from pictures.differ_by(reports, written)
+
+
 # Level 4: someone outside.
 
 
@@ -683,6 +734,7 @@ def _fourth(
     statement: Statement | None,
     head: str | None,
     signer: str | PathLike[str] | None,
+    pictures: Pictures | None,
 ) -> tuple[list[Finding], str]:
     found, notes = [], []
     if head is not None and statement is not None:
@@ -690,7 +742,7 @@ def _fourth(
         found += _findings(4, "head", says, _wrong_head(reports, statement, head))
         notes.append("This ledger has that head.")
         if signer is None and reports:
-            alone = ", ".join(_alone(document, reports))
+            alone = ", ".join(_alone(document, reports, pictures))
             notes.append(f"No head vouches for {alone}; a signature does.")
     if signer is not None:
         wrong: str | None = f"{MANIFEST} is missing, or not as skdppca writes it"

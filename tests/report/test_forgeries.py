@@ -7,11 +7,16 @@ import json
 import os
 import re
 import struct
+import sys
 import zipfile
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from io import BytesIO
+from zlib import compress, crc32
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli import main
@@ -22,8 +27,10 @@ from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._files import as_json
 from skdppca.report._page import page
+from skdppca.report._pictures import draw, of_the_ledger
 from skdppca.report._registry import registry
 from skdppca.report._subject import rebuilt
+from skdppca.report._svg import alike, wrong_svg
 
 from .conftest import document_of, sign
 
@@ -73,9 +80,27 @@ def forge(out, fit=None):
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
     document["fits"] = [own | {"results": findings_of(subject)}]
     document["guarantee"] = guarantee(reports_of(document))
+    draw_again(out, document, subject)
+    page_again(out, document)
+
+
+def draw_again(out, document, subject):
+    """Draw what needs no ledger from the forged numbers."""
+    account = document["ledger"]
+    of_ledger = of_the_ledger(account["n_charges"] if account else 0, 1)
+    drawn = {one.name: one for one in draw([subject], wanted=lambda name: name not in of_ledger)}
+    for picture in document["pictures"]:
+        if picture["name"] in drawn:
+            picture["alt"] = drawn[picture["name"]].alt
+            (out / f"{picture['name']}.svg").write_text(drawn[picture["name"]].svg)
+
+
+def page_again(out, document):
+    """Write report, page, draft and manifest as they follow from a document and pictures."""
     (out / "report.json").write_text(as_json(document))
     pictures = {
-        one["name"]: (out / f"{one['name']}.svg").read_text() for one in document["pictures"]
+        one["name"]: (out / f"{one['name']}.svg").read_bytes().decode(errors="replace")
+        for one in document["pictures"]
     }
     (out / "report.html").write_text(page(document, pictures))
     (out / "registry.yaml").write_text(registry(document))
@@ -308,7 +333,7 @@ def test_a_second_release_on_one_charge_is_found_by_the_ledger(copied, made, fra
 def test_a_report_that_leaves_out_totals_that_it_had_is_found_at_level_2(out):
     change(out, ("ledger",), None)
     forge(out)
-    assert named(verify(out)) == {"checks"}
+    assert named(verify(out)) == {"checks", "pictures"}
 
 
 def test_a_charged_release_that_leaves_out_its_totals_is_found_by_the_ledger(copied, out):
@@ -735,7 +760,16 @@ def test_a_head_is_told_to_vouch_for_no_words_of_the_curator(copied, out):
     ledger = PrivacyLedger(copied / "ledger")
     note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
     alone = "the title, the steps of a Pipeline, what was declared; a signature does."
-    assert "No head vouches for privacy.svg, scree.svg, loadings.svg" in note and alone in note
+    assert f"No head vouches for {alone}" in note
+
+
+def test_a_head_is_told_to_vouch_for_no_pictures_of_another_matplotlib(copied, out):
+    document = document_of(out)
+    document["drawing"]["matplotlib"] = "0.1"
+    page_again(out, document)
+    ledger = PrivacyLedger(copied / "ledger")
+    note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
+    assert "No head vouches for privacy.svg, scree.svg, loadings.svg, ledger.svg" in note
 
 
 def test_a_head_is_told_to_vouch_for_no_names_that_the_fit_did_not_see(frame, tmp_path):
@@ -744,3 +778,303 @@ def test_a_head_is_told_to_vouch_for_no_names_that_the_fit_did_not_see(frame, tm
     ReleaseReport(pca, feature_names=list(frame.columns), pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out", ledger=ledger, head=ledger.statement().chain.head())
     assert found.passed and "what was declared, the features' names; a sig" in found.notes[4]
+
+
+# Pictures. `{}` is the true picture's inside; all hashes and the page are made again.
+
+NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+LINKED = f'{NAMESPACE} xmlns:xlink="http://www.w3.org/1999/xlink"'
+NESTED = "".join(f'<g id="g{i}"><use xlink:href="#g{i - 1}"/></g>' for i in range(1, 9))
+TAKES_OVER = "<style>.box{display:none} body::before{content:'epsilon 0.01'}</style>"
+
+
+def png(*chunks, behind=b""):
+    parts = [struct.pack(">I", len(b)) + k + b + struct.pack(">I", crc32(k + b)) for k, b in chunks]
+    return b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts) + behind).decode()
+
+
+def pixels(width=1, height=1):
+    return b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+
+
+DOT, END = (b"IDAT", compress(b"\0" * 5)), (b"IEND", b"")
+ROWS = b"patient,age\n" * 100
+
+
+def inside(more):
+    return lambda svg: svg.replace("</svg>", f"{more}</svg>")
+
+
+def image(address):
+    return inside(f'<image xlink:href="{address}" x="0" y="0" width="9" height="9"/>')
+
+
+def embedded(*chunks, behind=b""):
+    return image(f"data:image/png;base64,{png(*chunks, behind=behind)}")
+
+
+def styled(style):
+    return inside(f'<path d="M 0 0" style="{style}"/>')
+
+
+ODD_PICTURES = {
+    "style": inside(TAKES_OVER),
+    "style of the right begin": lambda svg: svg.replace("butt}", "butt} *{fill:red}"),
+    "style of another element": inside("<g><style>*{stroke-linejoin: round}</style></g>"),
+    "form": inside('<foreignObject><form action="https://x.example"/></foreignObject>'),
+    "html": inside('<body xmlns="http://www.w3.org/1999/xhtml">x</body>'),
+    "behind the root": lambda svg: f"{svg}<form action='https://x.example'></form>",
+    "before the root": lambda svg: f"<b>x</b>{svg}",
+    "two roots": lambda svg: svg + svg,
+    "closed early": lambda svg: svg.replace("</svg>", "</svg></figure><h1>epsilon 0.01</h1>"),
+    "script": inside("<script>alert(1)</script>"),
+    "event": lambda svg: svg.replace("<svg", '<svg onload="alert(1)"', 1),
+    "event of a path": lambda svg: svg.replace("<path", '<path onclick="alert(1)"', 1),
+    "link": inside('<a xlink:href="https://x.example"><path d="M 0 0"/></a>'),
+    "animation": inside('<set attributeName="href" to="javascript:alert(1)"/>'),
+    "nested picture": inside(f"<svg {NAMESPACE}><path d='M 0 0'/></svg>"),
+    "image from elsewhere": image("https://x.example/pixel.png"),
+    "image from a file": image("file:///etc/passwd"),
+    "image that is a picture": image("data:image/svg+xml;base64,PHN2Zy8+"),
+    "image that is a page": image("data:text/html;base64,PGgxPg=="),
+    "image without pixels": image("data:image/png;base64,AAAA"),
+    "rows behind an image": embedded(pixels(), DOT, END, behind=ROWS),
+    "rows in a chunk": embedded(pixels(), (b"tEXt", ROWS), DOT, END),
+    "rows in the end": embedded(pixels(), DOT, (b"IEND", ROWS)),
+    "rows behind the pixels": embedded(pixels(), (b"IDAT", compress(b"\0" * 5) + ROWS), END),
+    "rows in more pixels": embedded(pixels(), (b"IDAT", compress(b"\0" * 5 + ROWS)), END),
+    "image that is huge": embedded(pixels(2**20, 2**20), DOT, END),
+    "image that unpacks": embedded(pixels(), (b"IDAT", compress(b"\0" * 10**7)), END),
+    "use from elsewhere": inside('<use xlink:href="https://x.example/a.svg#b" x="0" y="0"/>'),
+    "use of nothing": inside('<use xlink:href="#nowhere" x="0" y="0" style=""/>'),
+    "use over and over": inside(f'<g id="g0"><path d="M 0 0"/></g>{NESTED}'),
+    "href without a prefix": inside('<use href="#a" x="0" y="0"/>'),
+    "url in a style": styled("fill: url(https://x.example/a)"),
+    "url in an attribute": inside('<g clip-path="url(https://x.example/a#b)"/>'),
+    "escaped url": styled(r"fill: \75rl(https://x.example)"),
+    "import": styled("fill: red; @import 'https://x.example'"),
+    "place in a style": styled("position: fixed; top: 0"),
+    "filter": inside('<g style="filter: blur(3px)"/>'),
+    "comment": inside("<!-- patient 1, 47 -->"),
+    "instruction": inside("<?xml-stylesheet href='https://x.example/a.css'?>"),
+    "CDATA": inside("<text><![CDATA[x]]></text>"),
+    "header": lambda svg: f'<?xml version="1.0"?>{svg}',
+    "doctype": lambda svg: f'<!DOCTYPE svg [<!ENTITY a "x">]>{svg}',
+    "doctype behind": lambda svg: svg + "<!DOCTYPE svg>",
+    "unknown entity": inside("<text>&lol;</text>"),
+    "text of a group": inside("<g>patient 1, 47</g>"),
+    "text of a bell": inside("<text style=''>&#x202e;10.0 nolispe</text>"),
+    "metadata": inside("<metadata>patient 1, 47</metadata>"),
+    "title": inside("<title>epsilon 0.01</title>"),
+    "data attribute": lambda svg: svg.replace("<path", '<path data-x="47"', 1),
+    "long id": inside('<path id="a b" d="M 0 0"/>'),
+    "id twice": inside('<path id="a" d=""/><path id="a" d=""/>'),
+    "path with words": inside('<path d="patient 1"/>'),
+    "namespace": lambda svg: svg.replace("<svg", '<svg xmlns:x="patient 1"', 1),
+    "other default": lambda svg: svg.replace("2000/svg", "1999/xhtml", 1),
+    "long": lambda svg: re.sub('height="[^"]*"', 'height="99999pt"', svg, count=1),
+    "flat": lambda svg: re.sub('viewBox="[^"]*"', 'viewBox="0 0 100 1"', svg, count=1),
+    "deep": inside("<g>" * 10**4 + "</g>" * 10**4),
+    "white space in a style": styled(f"fill:{' ' * 10**6}("),
+    "white space in an image": image(f"data:image/png;base64,{' ' * 10**6}("),
+    "cut": lambda svg: svg[:-20],
+    "nothing": lambda svg: "",
+    "words": lambda svg: "patient 1, 47",
+    "half a letter": lambda svg: svg.replace("<svg", '<svg role="\ud800"', 1),
+}
+LAUGHS = "".join(
+    f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' if i else '<!ENTITY a0 "ha">' for i in range(12)
+)
+ODD_PICTURES["billion laughs"] = lambda svg: (
+    f"<svg {LINKED}>" + f"<!DOCTYPE svg [{LAUGHS}]>" + "<text>&a11;</text></svg>"
+)
+
+
+@pytest.fixture(scope="module")
+def scree(made):
+    svg = (made.folder / "out" / "scree.svg").read_text()
+    assert wrong_svg(svg.encode()) is None
+    return svg
+
+
+@pytest.mark.parametrize("forged", ODD_PICTURES.values(), ids=ODD_PICTURES)
+def test_a_picture_may_hold_what_ours_need_alone(scree, forged):
+    svg = forged(scree)
+    assert svg != scree
+    assert wrong_svg(svg.encode(errors="surrogatepass")) is not None
+
+
+END_TO_END = {name: ODD_PICTURES[name] for name in ("style", "closed early", "script", "nothing")}
+
+
+@pytest.mark.parametrize("forged", END_TO_END.values(), ids=END_TO_END)
+@pytest.mark.parametrize("redrawn", [True, False])
+def test_a_picture_with_anything_odd_is_found_at_level_2(copied, out, forged, redrawn):
+    document = document_of(out)
+    true = (out / "scree.svg").read_text()
+    svg = forged(true)
+    if not redrawn:  # as if another matplotlib had drawn it
+        document["drawing"]["matplotlib"] = "0.1"
+    (out / "scree.svg").write_bytes(svg.encode(errors="surrogatepass"))
+    page_again(out, document)
+    ledger = PrivacyLedger(copied / "ledger")
+    found = verify(out, ledger=ledger, head=ledger.statement().chain.head())
+    assert failed(found) == [2], str(found)
+    assert named(found) == {"pictures"} and "is no picture that skdppca drew" in str(found)
+    assert status(out) == 1
+
+
+def test_a_picture_of_the_account_with_anything_odd_is_found_at_level_2(copied, out):
+    document, path = document_of(out), out / "privacy.svg"
+    path.write_text(ODD_PICTURES["image without pixels"](path.read_text()))
+    page_again(out, document)
+    assert failed(verify(out, ledger=copied / "ledger")) == [2]
+
+
+def test_a_true_picture_of_another_matplotlib_is_not_checked_and_no_difference(copied, out):
+    document = document_of(out)
+    document["drawing"]["matplotlib"] = "0.1"
+    page_again(out, document)
+    found = verify(out, ledger=copied / "ledger")
+    assert found.passed
+    assert "Pictures not checked: they were drawn by matplotlib 0.1" in found.notes[2]
+    assert "Only MANIFEST.json vouches for privacy.svg, scree.svg, loadings.svg" in found.notes[2]
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_a_report_that_does_not_say_what_drew_it_opens(copied, out, says):
+    document = document_of(out)
+    document["drawing"] = None
+    if not says:
+        del document["drawing"]
+    page_again(out, document)
+    found = verify(out, ledger=copied / "ledger")
+    assert found.passed
+    assert "Pictures not checked: the report does not say" in found.notes[2]
+
+
+def test_without_matplotlib_pictures_are_not_checked(out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    found = verify(out)
+    assert found.passed and "Pictures not checked: matplotlib is not" in found.notes[2]
+
+
+def test_true_pictures_are_drawn_again(copied, out):
+    found = verify(out, ledger=copied / "ledger")
+    assert found.passed and ".svg" not in found.notes[2]
+    assert "Only MANIFEST.json vouches for privacy.svg, ledger.svg," in verify(out).notes[2]
+
+
+DRAWN_OTHERWISE = {
+    "another number": lambda svg: re.sub(r'(<path d="M [\d.]+ )([\d.]+)', r"\1 1.5", svg),
+    "other words": lambda svg: svg.replace(">Component<", ">No noise<"),
+    "another title": lambda svg: svg.replace("epsilon 1,", "epsilon 0.1,"),
+    "another colour": lambda svg: svg.replace("#0072b2", "#0072b3"),
+    "something over it": inside('<path d="M 0 0 L 460 0 L 460 300 z" style="fill: #ffffff"/>'),
+    "a white space": lambda svg: svg.replace("</svg>", "  </svg>"),
+}
+
+
+@pytest.mark.parametrize("forged", DRAWN_OTHERWISE.values(), ids=DRAWN_OTHERWISE)
+def test_a_picture_that_shows_something_else_is_found_at_level_2(out, forged):
+    document = document_of(out)
+    true = (out / "scree.svg").read_text()
+    (out / "scree.svg").write_text(forged(true))
+    assert (out / "scree.svg").read_text() != true
+    page_again(out, document)
+    found = verify(out)
+    assert failed(found) == [2] and "scree.svg shows something else" in str(found)
+
+
+@pytest.mark.parametrize("name", ["privacy", "ledger"])
+def test_a_picture_of_the_account_that_shows_something_else_is_found_by_the_ledger(
+    copied, out, name
+):
+    document = document_of(out)
+    path = out / f"{name}.svg"
+    path.write_text(inside('<path d="M 0 0"/>')(path.read_text()))
+    page_again(out, document)
+    assert verify(out).passed
+    found = verify(out, ledger=copied / "ledger")
+    assert failed(found) == [3] and f"{name}.svg shows something else" in str(found)
+
+
+def test_pixels_that_were_changed_are_found_at_level_2(out):
+    document = document_of(out)
+    true = (out / "loadings.svg").read_text()
+    (old,) = re.findall(r"base64,\s*([^\"]*)", true)[:1]
+    picture = Image.open(BytesIO(b64decode(old)))
+    for level, same in ((9, True), (1, True), (None, False)):
+        if level is None:
+            picture.putpixel((5, 5), (255, 0, 0, 255))
+        picture.save(buffer := BytesIO(), format="png", compress_level=level or 6)
+        new = b64encode(buffer.getvalue()).decode()
+        (out / "loadings.svg").write_text(true.replace(old, new))
+        page_again(out, document)
+        assert verify(out).passed == same
+
+
+def test_the_last_digit_of_a_number_may_be_rounded_otherwise(out):
+    true = (out / "scree.svg").read_text()
+    (number,) = re.findall(r"M (\d+\.\d{5}[1-8])\b", true)[:1]
+    for step, same in ((1e-6, True), (1e-4, False)):
+        other = true.replace(number, f"{float(number) + step:.6f}")
+        assert other != true and alike(true, other) == same
+    ids = re.sub(r'(id="|#)(m[0-9a-f]+)', r"\1x\2", true)
+    assert ids != true and alike(true, ids)
+
+
+def test_a_picture_described_in_other_words_is_found_at_level_2(out):
+    document = document_of(out)
+    place = next(one for one in document["pictures"] if one["name"] == "scree")
+    place["alt"] = "Nothing was lost in the noise."
+    page_again(out, document)
+    found = verify(out)
+    assert failed(found) == [2] and "scree is described in other words" in str(found)
+
+
+def test_a_picture_that_is_left_out_is_found_at_level_2(out):
+    document = document_of(out)
+    document["pictures"] = [one for one in document["pictures"] if one["name"] != "scree"]
+    (out / "scree.svg").unlink()
+    manifest = json.loads((out / "MANIFEST.json").read_text())
+    del manifest["files"]["scree.svg"]
+    (out / "MANIFEST.json").write_text(json.dumps(manifest))
+    page_again(out, document)
+    assert failed(verify(out)) == [2] and "scree is missing among the pictures" in str(verify(out))
+
+
+def test_a_picture_of_another_name_is_found_at_level_2(out):
+    document = document_of(out)
+    document["pictures"].append({"name": "loadings2", "alt": "All is well."})
+    (out / "loadings2.svg").write_text((out / "loadings.svg").read_text())
+    manifest = json.loads((out / "MANIFEST.json").read_text())
+    (out / "MANIFEST.json").write_text(
+        json.dumps(manifest | {"files": manifest["files"] | {"loadings2.svg": ""}})
+    )
+    page_again(out, document)
+    assert failed(verify(out)) == [2] and "loadings2 is no picture of this report" in str(
+        verify(out)
+    )
+
+
+def test_a_picture_without_an_end_is_not_read_to_its_end(out):
+    document = document_of(out)
+    svg = (out / "scree.svg").read_text()
+    (out / "scree.svg").write_text(svg.replace("</svg>", " " * 2**22 + "</svg>"))
+    page_again(out, document)
+    found = verify(out)
+    assert named(found) == {"files"}
+    assert "scree.svg cannot be read, or is larger than it can be" in str(found)
+
+
+def test_a_unit_of_another_direction_does_not_reach_the_page(out):
+    document = document_of(out)
+    turned = "row\u202e 10.0 nolispe"
+    document["guarantee"]["unit"] = turned
+    document["fits"][0]["core"]["guarantee"]["unit"] = turned
+    page_again(out, document)
+    for name in ("report.html", "registry.yaml"):
+        text = (out / name).read_text()
+        assert "\u202e" not in text and r"row\u202e" in text
+    assert "\u202e" not in str(verify(out))

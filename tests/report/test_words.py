@@ -102,12 +102,19 @@ def test_a_context_reads_back():
 @pytest.mark.parametrize(
     ("answer", "no"),
     [
-        ("no", True),
-        (" No: rows were scaled one by one", True),
+        (" no", True),
         ("Nothing", True),
         ("none", True),
         ("none.", True),
-        ("No , nothing", True),
+        ("No!", True),
+        ("never", True),
+        (" No: rows were scaled one by one", False),
+        ("No , nothing", False),
+        ("No, although we did scale by the sample sd", False),
+        ("none; however columns were selected", False),
+        ("No.\nWe scaled.", False),
+        ("no, yes", False),
+        ("none?", False),
         ("not by us", False),
         ("Not known", False),
         ("No idea, perhaps a scaler", False),
@@ -118,7 +125,7 @@ def test_a_context_reads_back():
         ("I do not know", False),
     ],
 )
-def test_an_answer_denies_if_it_is_a_no_without_reserve(answer, no):
+def test_an_answer_denies_if_it_is_a_plain_no(answer, no):
     assert denied(answer) is no
 
 

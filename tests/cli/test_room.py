@@ -1,0 +1,108 @@
+"""Room on the disk for a release, which is asked for before the charge."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from skdppca import PrivacyLedger
+from skdppca.report._directory import STRADDLING, Directory, claimed
+
+from .conftest import charges, is_one_line_error
+
+BLOCK = 4096
+
+
+def blocks(size):
+    return -(-size // BLOCK) * BLOCK
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What was asked for, in whole blocks."""
+    found, reserve = [], Directory.reserve
+
+    def remembered(self, sizes):
+        sizes = list(sizes)
+        found.append(sum(blocks(size + STRADDLING) for size in sizes))
+        reserve(self, sizes)
+
+    monkeypatch.setattr(Directory, "reserve", remembered)
+    return found
+
+
+LONG = "a" * 2000
+FITS = {
+    "plain": ((4, 2), 0),
+    "a ledger with a picture": ((4, 2), 1),
+    "many charges": ((4, 2), 60),
+    "all components": ((45, 45), 2),
+    "many features": ((300, 40), 2),
+}
+
+
+@pytest.mark.parametrize("pictures", [True, False])
+@pytest.mark.parametrize(("shape", "earlier"), FITS.values(), ids=FITS)
+def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape, earlier, pictures):
+    d, k = shape
+    table, out = tmp_path / "wide.csv", tmp_path / "out"
+    names = ",".join(f"a feature with a name {i}" for i in range(d))
+    rows = np.random.default_rng(0).standard_normal((2 * d + 100, d))
+    np.savetxt(table, rows, delimiter=",", header=names, comments="", fmt="%.6g")
+    account = PrivacyLedger(ledger)
+    for i in range(earlier):
+        account.charge_external(f"{i} {LONG}", mu=1e-3, adjacency="add-remove")
+    (tmp_path / "words.yaml").write_text(f"purpose: {LONG}\nfitted_before: {LONG}\n")
+    words = ("--title", "b" * 300, "--context", tmp_path / "words.yaml")
+    more = () if pictures else ("--no-pictures",)
+    command = ("fit", table, *budget, "--out", out, "--ledger", ledger, "-k", k, *words, *more)
+    assert run(*command).status == 0
+    (room,) = asked
+    taken = sum(blocks(path.stat().st_size) for path in out.iterdir())
+    assert room >= taken
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """A disk with so many bytes left in whole blocks, by what is held on it at one time."""
+
+    def of(left):
+        def fallocate(_, __, size):
+            nonlocal left
+            left -= blocks(size)
+            if left < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("os.posix_fallocate", fallocate, raising=False)
+
+    return of
+
+
+def test_a_disk_without_room_is_found_before_the_charge(fit, ledger, asked, disk, tmp_path):
+    assert fit(pictures=True).status == 0
+    taken = sum(blocks(path.stat().st_size) for path in (tmp_path / "out").iterdir())
+    disk(taken)  # for the files, and for nothing beside them
+    result = fit("--ledger", ledger, "--force", pictures=True)
+    assert is_one_line_error(result)
+    assert "No space left on device" in result.err and "nothing was charged" in result.err
+    assert charges(ledger) == 0
+
+
+def test_room_is_held_until_the_first_file_is_written(tmp_path):
+    held = []
+
+    def count(_=None):
+        here = f"/proc/{os.getpid()}/fd"
+        held.append(sum("(deleted)" in os.readlink(f"{here}/{fd}") for fd in open_ones(here)))
+
+    def open_ones(here):
+        return [fd for fd in os.listdir(here) if os.path.lexists(f"{here}/{fd}")]
+
+    with claimed(tmp_path / "out", (), force=False) as directory:
+        count()
+        directory.reserve([10, 5000])
+        count()
+        directory.add("first", count)
+    before, while_held, while_written = held
+    assert (while_held, while_written) == (before + 2, before)

@@ -1,0 +1,107 @@
+"""Whatever a user calls things, a release passes its own check, or is refused before the charge."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca._text import printable
+from skdppca.report import Context, ReleaseReport, verify
+from skdppca.report._files import cell
+
+ODD = {
+    "return": "a\rb",
+    "line": "a\nb",
+    "tab": "\ta",
+    "bell": "a\x07",
+    "turned": "a\u202eb\u202c",
+    "separator": "a\u2028b",
+    "formula": "=1+1",
+    "markup": '"><svg onload="x"> id="p1"',
+    "emoji": "\U0001f600",
+    "arabic": "\u0639\u0645\u0631",
+}
+HALVES = {"pair": "a\ud83d\ude00", "lone": "a\ud83d", "byte": "a\udcff"}
+NUL = {"nul": "a\0"}
+
+
+def fit(names=("age", "height", "weight"), **parameters):
+    rows = np.random.default_rng(0).standard_normal((200, len(names)))
+    return DPGauss(2, **parameters).fit(pd.DataFrame(rows, columns=pd.Index(names, dtype=object)))
+
+
+@pytest.mark.parametrize("name", ODD.values(), ids=ODD)
+def test_a_name_of_a_column(name, tmp_path):
+    pca = fit((name, "height", "weight"))
+    ReleaseReport(pca).write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed, str(found)
+    text = (tmp_path / "out" / "components.csv").read_bytes().decode()
+    assert "\r" not in text
+    _, first, *_ = csv.reader(io.StringIO(text, newline=""))
+    assert first[0] == cell(name) and first[0].lstrip("'") == printable(name)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert name.isprintable() or name not in page
+
+
+@pytest.mark.parametrize("name", (HALVES | NUL).values(), ids=HALVES | NUL)
+def test_a_name_that_no_file_gives_back_is_refused_before_the_charge(name):
+    accountant = PrivacyAccountant(2.0, 1e-6)
+    with pytest.raises(ValueError, match="rename it"):
+        fit((name, "height", "weight"), accountant=accountant)
+    assert not accountant.receipts
+
+
+@pytest.mark.parametrize("name", (HALVES | NUL).values(), ids=HALVES | NUL)
+def test_a_name_given_to_the_report_is_refused(name):
+    pca = DPGauss(1).fit(np.random.default_rng(0).standard_normal((200, 2)))
+    with pytest.raises(ValueError, match="rename it"):
+        ReleaseReport(pca, feature_names=[name, "b"], pictures=False)
+
+
+@pytest.mark.parametrize("text", (ODD | HALVES | NUL).values(), ids=ODD | HALVES | NUL)
+def test_a_title_and_an_answer(text, tmp_path):
+    context = Context(purpose=text, fitted_before=text)
+    ReleaseReport(fit(), title=text, context=context, pictures=False).write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed, str(found)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert text.isprintable() or text not in page
+
+
+@pytest.mark.parametrize("label", ODD.values(), ids=ODD)
+def test_a_label(label, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
+    ledger.charge_external(label, mu=0.1, adjacency="add-remove")
+    ReleaseReport(fit(accountant=ledger)).write(tmp_path / "out")
+    found = verify(tmp_path / "out", ledger=ledger)
+    assert found.passed, str(found)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert label.isprintable() or label not in page
+
+
+@pytest.mark.parametrize("label", (HALVES | NUL).values(), ids=HALVES | NUL)
+def test_a_label_that_no_file_gives_back_is_refused_before_the_charge(label, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
+    with pytest.raises(ValueError, match="label="):
+        ledger.charge_external(label, mu=0.1, adjacency="add-remove")
+    assert not ledger.receipts
+
+
+UNITS = [text for text in (ODD | HALVES | NUL).values() if not text.isprintable()]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_a_unit_that_cannot_be_printed_is_refused(unit, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((200, 3))
+    with pytest.raises(ValueError, match="unit=") as refused:
+        DPGauss(1, unit=unit).fit(rows, groups=np.arange(200) // 2)
+    assert str(refused.value).isprintable()
+    with pytest.raises(ValueError, match="unit="):
+        PrivacyAccountant(1.0, 1e-6, unit=unit)
+    with pytest.raises(ValueError, match="unit="):
+        PrivacyLedger.create(tmp_path / "ledger", 1.0, 1e-6, unit=unit)
+    assert not (tmp_path / "ledger").exists()
