@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from skdppca.report import _directory
+from skdppca.report import _directory, _sizes
 from skdppca.report._directory import claimed
 
 from .conftest import charges, is_one_line_error
@@ -130,6 +130,16 @@ def test_a_disk_without_room_is_found_before_the_charge(fit, ledger, monkeypatch
     result = fit("--ledger", ledger)
     assert is_one_line_error(result)
     assert "no room" in result.err
+    assert charges(ledger) == 0
+
+
+def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
+    fit, ledger, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_sizes, "MOST_BYTES", 2000)
+    result = fit("--ledger", ledger, "-k", 4)
+    assert is_one_line_error(result)
+    assert "release fewer components. Nothing was charged" in result.err
     assert charges(ledger) == 0
 
 
