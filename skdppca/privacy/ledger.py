@@ -21,12 +21,14 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ..exceptions import LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
 from .chain import Chain, ChainRow, Terms
+from .journal import settle
 from .strength import warn_if_weak
 from .units import check_unit
 
@@ -64,6 +66,10 @@ _LINKED = (
     "a hard link gives it another name, and a crash could undo what was charged through that name; "
     "copy it, do not link it. Keep one name (that with a -journal beside it, if there is one), and "
     "delete the others; find DIR -samefile FILE lists them"
+)
+_STALE = (
+    "it is of an earlier crash than the ledger's last one, and would undo charges; delete it, and "
+    "move the ledger back to where it was then, where a -journal lies that repairs it"
 )
 # Of more new rows, a charge lets go of the lock while it verifies them: about 0.1 seconds.
 _MOST_LOCKED = 4096
@@ -314,6 +320,17 @@ def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
     return ledger
 
 
+def _stands(path: str, db: sqlite3.Connection) -> bool:
+    """Whether a connection reads a ledger in which nothing is missing or altered."""
+    ledger = PrivacyLedger.__new__(PrivacyLedger)
+    ledger._path = path
+    try:
+        ledger._followed(ledger._fetch_all(db))
+    except (LedgerError, sqlite3.Error, UnicodeError):
+        return False
+    return True
+
+
 def _absolute(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(os.fsdecode(path))
 
@@ -420,6 +437,8 @@ def _lock(path: str, folder: int, exclusive: bool) -> None:
 def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
     try:
         _check_one_name(path)
+        if not settle(path, partial(_stands, path)):
+            raise LedgerError(f"{path}-journal: {_STALE}")
         before = _identity(path)
         uri = Path(path).as_uri() + "?mode=rw"
         db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)

@@ -1,3 +1,4 @@
+import fcntl
 import os
 import resource
 import shutil
@@ -9,6 +10,7 @@ import pytest
 from skdppca.exceptions import LedgerError
 from skdppca.privacy import GaussianEvent, PrivacyLedger
 from skdppca.privacy.chain import Chain
+from skdppca.privacy.journal import settle
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
@@ -23,27 +25,43 @@ def linked(ledger, folder):
     return f"{folder}/other/linked.ledger"
 
 
-@pytest.fixture
-def crashed(folder):
-    """A ledger of 60 charges whose 61st was killed when its journal was complete."""
-    ledger = PrivacyLedger.create(f"{folder}/crashed.ledger", 1.0, 1e-6)
-    for _ in range(60):
-        ledger.charge(SMALL, **NOTION)
-    whole = Path(ledger.path).read_bytes()
+def crash(ledger):
+    """Kill a charge when its journal is complete and the ledger is half written."""
     child = os.fork()
     if child == 0:
         try:
-            # The journal has three of the nine pages; the kernel kills what writes the ledger.
+            # The journal has three of the nine pages; the kernel kills what writes the last one.
+            limit = os.path.getsize(ledger.path) // 2
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, len(whole) // 2))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             ledger.charge(SMALL, **NOTION)
         finally:
             os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGXFSZ
-    with open(ledger.path, "r+b") as file:  # as if it had come before the first page was written
-        file.write(whole)
     assert os.path.getsize(f"{ledger.path}-journal") > 0
+
+
+@pytest.fixture
+def half_written(folder):
+    """A ledger of 60 charges whose 61st was killed while it was written."""
+    ledger = PrivacyLedger.create(f"{folder}/crashed.ledger", 1.0, 1e-6)
+    for _ in range(60):
+        ledger.charge(SMALL, **NOTION)
+    crash(ledger)
+    return ledger.path
+
+
+@pytest.fixture
+def crashed(folder):
+    """The same, killed before it wrote the first page."""
+    ledger = PrivacyLedger.create(f"{folder}/crashed.ledger", 1.0, 1e-6)
+    for _ in range(60):
+        ledger.charge(SMALL, **NOTION)
+    whole = Path(ledger.path).read_bytes()
+    crash(ledger)
+    with open(ledger.path, "r+b") as file:
+        file.write(whole)
     return ledger.path
 
 
@@ -128,4 +146,65 @@ def test_a_file_system_that_does_not_count_links_is_no_error(ledger, monkeypatch
         return os.stat_result(values)
 
     monkeypatch.setattr(os, "stat", uncounted)
+    assert ledger.charge(SMALL, **NOTION).row == 4
+
+
+def test_a_ledger_that_a_crash_left_half_written_is_repaired_by_its_journal(half_written):
+    ledger = PrivacyLedger(half_written)
+    assert len(ledger.receipts) == 60
+    assert not os.path.exists(f"{half_written}-journal")
+    assert ledger.charge(SMALL, **NOTION).row == 61
+
+
+@pytest.mark.parametrize("n_charges", [1, 3])
+def test_a_journal_undoes_no_charge_that_was_made_under_another_name(crashed, folder, n_charges):
+    os.rename(crashed, f"{folder}/renamed.ledger")
+    renamed = PrivacyLedger(f"{folder}/renamed.ledger")
+    receipts = [renamed.charge(SMALL, **NOTION) for _ in range(n_charges)]
+    os.rename(f"{folder}/renamed.ledger", crashed)
+    PrivacyLedger(crashed).verify(*receipts)
+    assert not os.path.exists(f"{crashed}-journal")
+
+
+def test_a_half_written_ledger_refuses_the_journal_of_an_earlier_crash(crashed, folder):
+    os.rename(crashed, f"{folder}/renamed.ledger")
+    renamed = PrivacyLedger(f"{folder}/renamed.ledger")
+    receipts = [renamed.charge(SMALL, **NOTION) for _ in range(3)]
+    crash(renamed)
+    os.rename(f"{folder}/renamed.ledger", crashed)
+    with pytest.raises(LedgerError, match=r"-journal: it is of an earlier crash.*; delete it, and"):
+        PrivacyLedger(crashed)
+    os.unlink(f"{crashed}-journal")  # as the error says
+    os.rename(crashed, f"{folder}/renamed.ledger")
+    PrivacyLedger(f"{folder}/renamed.ledger").verify(*receipts)
+
+
+def test_a_journal_that_another_program_writes_is_left_alone(crashed):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with open(crashed, "r+b") as file:  # as SQLite locks it
+                fcntl.lockf(file, fcntl.LOCK_EX, 1, 0x40000001)
+                os.write(writer, b".")
+                signal.pause()
+        finally:
+            os._exit(0)
+    os.read(reader, 1)
+    try:
+        assert settle(crashed, lambda db: True)
+        assert os.path.exists(f"{crashed}-journal")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(reader)
+        os.close(writer)
+    assert settle(crashed, lambda db: True)
+    assert not os.path.exists(f"{crashed}-journal")
+
+
+def test_what_is_no_complete_journal_is_left_to_sqlite(ledger):
+    for content in (b"", b"notes", bytes(5000)):
+        Path(f"{ledger.path}-journal").write_bytes(content)
+        assert len(PrivacyLedger(ledger.path).receipts) == 3
     assert ledger.charge(SMALL, **NOTION).row == 4
