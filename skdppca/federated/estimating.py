@@ -19,13 +19,14 @@ from ..privacy.charging import needs_no_accountant
 from ..privacy.floats import root_up
 from ..privacy.report import jsonable
 from ..privacy.strength import warn_if_weak
-from ..private_data import Answer, PrivateData
+from ..private_data import Answer, PrivateData, Public
 from ..records import Pieces
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity
+from .kinds import kinds_asked
 from .messages import Plan, is_run
-from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
+from .questions import LARGEST, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
 from .transport import Transport
@@ -44,7 +45,7 @@ def fit_sites(
     study: Study,
     transport: Transport,
     analyst: Identity,
-    max_colluders: int = 1,
+    max_colluders: int | None = None,
     statistics: Sequence[str] | None = None,
     run: str | None = None,
 ) -> E:
@@ -64,11 +65,13 @@ def fit_sites(
         Carries messages to the sites.
     analyst : Identity
         Your key, which the sites know.
-    max_colluders : int, default=1
+    max_colluders : int, optional
         So many sites may subtract their noise, alone or together with the server, and the guarantee
-        still holds. The noise grows by ``sqrt(m / (m - max_colluders))``, m the number of sites.
+        still holds. The noise grows by ``sqrt(m / (m - max_colluders))``, m the number of sites. By
+        default the study's number, and never less. Give more if a site asks for more.
     statistics : sequence of str, optional
-        The kinds of questions that may be asked; by default all that sites answer.
+        The kinds of questions that may be asked; by default those that this estimator can ask. A
+        site refuses every other question.
     run : str, optional
         The id of a run that waits for approval (`SitesError.run`). By default a new run.
 
@@ -121,17 +124,21 @@ def fit_sites(
     estimator._validate_params()
     begun: list[Federation] = []
 
+    colluders = study.max_colluders if max_colluders is None else max_colluders
+
     def opened(seen: BasePrivatePCA) -> SitesTable:
-        _check(seen, study, max_colluders)
+        _check(seen, study, colluders)
         plan = Plan(
             run=new_run() if run is None else run,
             study=study,
-            honest=len(study.sites) - max_colluders,
+            honest=len(study.sites) - colluders,
             epsilon=float(seen.epsilon),
             delta=float(seen.delta),
             estimator=type(seen).__name__,
             parameters=jsonable(public_parameters(seen.get_params())),
-            statistics=tuple(sorted(QUESTIONS if statistics is None else set(statistics))),
+            statistics=_kinds(seen, study)
+            if statistics is None
+            else tuple(sorted(set(statistics))),
         )
         begun.append(Federation(plan, transport, analyst))
         return SitesTable(seen, begun[-1])
@@ -179,10 +186,20 @@ def _check(estimator: BasePrivatePCA, study: Study, max_colluders: int) -> None:
         )
     elif m < 2:
         why = "the study has one site; fit where its records are"
-    elif type(max_colluders) is not int or not 1 <= max_colluders < m:
-        why = f"max_colluders={max_colluders!r} must be a number from 1 to {m - 1}"
+    elif type(max_colluders) is not int or not study.max_colluders <= max_colluders < m:
+        why = (
+            f"max_colluders={max_colluders!r} must be a number from {study.max_colluders}, which "
+            f"the study states, to {m - 1}"
+        )
     if why is not None:
         raise ValueError(f"over sites, {why}")
+
+
+def _kinds(estimator: BasePrivatePCA, study: Study) -> tuple[str, ...]:
+    """The kinds of questions that this fit can ask."""
+    estimator._check_parameters(study.n_features)
+    public = Public(study.n_features, estimator.adjacency, study.unit, study.sparse)
+    return kinds_asked(estimator, public)
 
 
 class SitesTable(Table):
