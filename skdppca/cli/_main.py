@@ -463,7 +463,7 @@ def _add_release(command: argparse.ArgumentParser) -> None:
 
 
 def _add_site(command: argparse.ArgumentParser) -> None:
-    from ._site import approve, init, key, run, show, void
+    from ._site import approve, init, key, reject, run, show, void
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     keys = actions.add_parser("key", help="make a folder with this site's keys")
@@ -490,7 +490,10 @@ def _add_site(command: argparse.ArgumentParser) -> None:
         "--min-sites", type=int, default=3, help="take part with so many, this one counted"
     )
     start.add_argument(
-        "--max-colluders", type=int, default=1, help="so many may work together against this one"
+        "--max-colluders",
+        type=int,
+        metavar="N",
+        help="so many may work together against this one (default: as the study states)",
     )
     start.add_argument(
         "--approve-all", action="store_true", help="agree to plans without asking a person"
@@ -506,11 +509,17 @@ def _add_site(command: argparse.ArgumentParser) -> None:
     showing.set_defaults(run=show)
     agreement = actions.add_parser("approve", help="agree to a plan that waits")
     agreement.set_defaults(run=approve)
-    ending = actions.add_parser("void", help="end open runs, after a backup was put back")
+    rejection = actions.add_parser("reject", help="turn down a plan that waits")
+    rejection.set_defaults(run=reject)
+    ending = actions.add_parser("void", help="end open runs, or one of them")
     ending.set_defaults(run=void)
-    for action in (keys, start, serving, showing, agreement, ending):
+    for action in (keys, start, serving, showing, agreement, rejection, ending):
         action.add_argument("directory", type=Path, metavar="DIR", help="of this site")
-    agreement.add_argument("digest", metavar="DIGEST", help="of the plan, as `show` prints it")
+    for action in (agreement, rejection):
+        action.add_argument("digest", metavar="PLAN", help="its digest, as `show` prints it")
+    ending.add_argument(
+        "name", metavar="RUN", nargs="?", help="as `show` prints it (default: all open runs)"
+    )
 
 
 def _add_verify(command: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import shlex
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..planner.text import aligned
 from ..privacy import PrivacyLedger, epsilon_of
@@ -34,7 +37,7 @@ except ImportError as error:
         "pip install 'skdppca[federated]', in an environment of its own"
     ) from error
 
-__all__ = ["approve", "init", "key", "run", "show", "void"]
+__all__ = ["approve", "init", "key", "reject", "run", "show", "void"]
 
 # So many digits name a run in a table.
 SHOWN = 8
@@ -143,6 +146,7 @@ def show(options: argparse.Namespace) -> None:
     for digest in site.pending():
         lines += ["", *_plan(_pending(site, digest), digest)]
         lines += [f"  To approve it: {_command('approve', options.directory, digest)}"]
+        lines += [f"  To reject it: {_command('reject', options.directory, digest)}"]
     print("\n".join(lines))
 
 
@@ -155,9 +159,15 @@ def approve(options: argparse.Namespace) -> None:
     print("\n".join([*lines, "Approved. The analyst can send it again."]))
 
 
+def reject(options: argparse.Namespace) -> None:
+    """Reject a plan that waits."""
+    _opened(options.directory).reject(options.digest)
+    print("Rejected. The analyst is told so when sending it again.")
+
+
 def void(options: argparse.Namespace) -> None:
-    """End the runs that a backup has brought back."""
-    ended = _opened(options.directory).void_open_runs()
+    """End one open run, or all of them, as when a backup was put back."""
+    ended = _opened(options.directory).void_open_runs(options.name)
     print("\n".join(f"ended: run {name}" for name in ended) or "no run was open")
 
 
@@ -200,7 +210,35 @@ def _rows(
     """Read the study's columns of a table, in the study's order."""
     if path.endswith((".npy", ".npz")):
         return read_arrays(path, columns, groups)
+    header = _header_alone(Path(path)) if path.endswith(".csv") else None
+    if header is not None:
+        return _no_rows(path, header, columns, groups)
     return read(Path(path), groups, may_miss, None if isinstance(columns, int) else columns)
+
+
+def _header_alone(path: Path) -> list[str] | None:
+    """The names of the columns, if no row follows them: such a site takes part as all others."""
+    if not path.is_file():
+        return None
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        lines = (cells for cells in csv.reader(file) if cells)
+        try:
+            first = next(lines, None)
+            return first if next(lines, None) is None else None
+        except csv.Error:  # a cell without an end: what reads rows says so
+            return None
+
+
+def _no_rows(
+    path: str, header: list[str], columns: tuple[str, ...] | int, groups: str | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """No rows of a study's columns."""
+    wanted = () if isinstance(columns, int) else columns
+    lacking = sorted({*wanted, *(() if groups is None else (groups,))} - set(header))
+    if lacking:
+        raise ValueError(f"{path} has no column {lacking[0]!r}; name the columns as the study does")
+    n_features = len(wanted) or len(header) - (groups is not None)
+    return np.zeros((0, n_features)), None if groups is None else np.zeros(0, dtype=np.intp)
 
 
 def _agreed(site: Site) -> list[str]:
@@ -213,7 +251,9 @@ def _agreed(site: Site) -> list[str]:
         f"table: {policy.table}",
         f"columns: {columns}; a record is a {study.unit}",
         f"answers: {asked}; to analysts {', '.join(policy.analysts) or 'nobody'}",
-        f"with at least {policy.min_sites} sites, of which {policy.max_colluders} may collude",
+        f"with at least {policy.min_sites} sites, of which {policy.colluders} may collude",
+        f"open runs end after {policy.run_days} days without a question; plans that wait, after "
+        f"{policy.plan_days} days",
         f"one run: at most epsilon {policy.max_epsilon:g}, delta {policy.max_delta:g}",
         f"ledger: {site.ledger.path}, remaining epsilon {site.ledger.remaining.epsilon:.6g} at "
         f"delta {site.ledger.delta:g}",
@@ -230,14 +270,18 @@ def _plan(plan: Plan, digest: str) -> list[str]:
     )
     every = set(plan.statistics) == set(QUESTIONS)
     kinds = "all kinds of sums that sites answer" if every else ", ".join(plan.statistics)
+    m, colluders = len(sites), len(sites) - plan.honest
+    work = "one other site works" if colluders == 1 else f"{colluders} other sites work"
     return [
         printable(line)
         for line in (
             f"Plan {digest}",
             f"  releases: {plan.estimator}({parameters})",
-            f"  of the sites: {', '.join(sites)}; {plan.honest} of {len(sites)} add the noise that "
-            "counts",
+            f"  of the sites: {', '.join(sites)}",
             f"  costs at most: epsilon {plan.epsilon:g} at delta {plan.delta:g}, of each ledger",
+            f"  holds even if {work} against you, together with the server and the analyst: the "
+            f"noise of {plan.honest} of {m} sites is enough; if more do, they learn more than the "
+            "cost says",
             f"  asks for: {kinds}",
         )
     ]

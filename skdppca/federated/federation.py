@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -62,6 +62,12 @@ class SitesError(RuntimeError):
             )
         super().__init__(f"run {run}: {when}: {'. '.join(reasons)}.")
 
+    @property
+    def waits(self) -> bool:
+        """Whether sites only wait for a person's approval."""
+        only = set(self.refused.values()) == {Refusal.APPROVAL}
+        return only and not self.silent and not self.false
+
 
 class Federation:
     """One run over the sites of a study.
@@ -108,7 +114,12 @@ class Federation:
         SitesError
         """
         when = "the sites did not all agree to the plan, and nothing was charged"
-        replies = self._gathered("hello", self.plan, {}, when)
+        try:
+            replies = self._gathered("hello", self.plan, {}, when)
+        except SitesError as error:
+            if not error.waits:
+                self._release(set(self.sites) - set(error.refused))
+            raise
         false = []
         for site, reply in replies.items():
             key, signature = (reply.fields.get(name, "") for name in ("key", "key_signature"))
@@ -158,6 +169,13 @@ class Federation:
         if false:
             raise SitesError(self.plan.run, when, false=false)
         return query.value(opened(vectors)).reshape(asked.statistic.shape)
+
+    def _release(self, sites: Iterable[str]) -> None:
+        """Tell sites that a plan comes to nothing, for which they may have set budget aside."""
+        self._over = True
+        body = Close(self.plan.run, self.plan.digest, None).body
+        with suppress(Exception):
+            self._transport.exchange("close", body, self._analyst.sign(body), {}, sorted(sites))
 
     def abandon(self) -> None:
         """Tell the sites that the run has failed, if they know of it; nothing is raised."""

@@ -10,9 +10,11 @@ from .identity import is_public_key
 from .messages import Plan
 from .questions import QUESTIONS
 from .refusals import Refusal
-from .study import Study, check, is_name, read_json, written
+from .study import MAX_SITES, Study, check, is_name, read_json, written
 
 __all__ = ["Policy"]
+
+MAX_DAYS = 3650
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,15 @@ class Policy:
         The kinds of questions that are answered; None for all that sites can be asked.
     min_sites : int, default=3
         Take part with at least so many sites, this one among them.
-    max_colluders : int, default=1
-        So many of the other sites may work together against this one, and with the server.
+    max_colluders : int or None, default=None
+        So many of the other sites may work together against this one, and with the server. None
+        stands for the study's number. A site may give a larger one.
     approval : {"plan", "automatic"}, default="plan"
         Whether a person approves every plan.
+    run_days : int, default=7
+        A run in which nothing was asked for so many days is over.
+    plan_days : int, default=30
+        A plan that waits, or was approved or rejected, is forgotten after so many days.
     """
 
     name: str
@@ -55,8 +62,10 @@ class Policy:
     groups: str | None = None
     statistics: tuple[str, ...] | None = None
     min_sites: int = 3
-    max_colluders: int = 1
+    max_colluders: int | None = None
     approval: str = "plan"
+    run_days: int = 7
+    plan_days: int = 30
 
     def __post_init__(self) -> None:
         valid = is_name(self.name) and self.name in self.study.sites
@@ -77,12 +86,24 @@ class Policy:
         names = QUESTIONS if self.statistics is None else self.statistics
         valid = all(name in QUESTIONS for name in names)
         check("statistics", self.statistics, valid, f"choose of {', '.join(sorted(QUESTIONS))}")
-        for name, least in (("min_sites", 2), ("max_colluders", 1)):
+        least = self.study.max_colluders
+        for name, low, high in (
+            ("min_sites", 2, MAX_SITES),
+            ("max_colluders", least, MAX_SITES),
+            ("run_days", 1, MAX_DAYS),
+            ("plan_days", 1, MAX_DAYS),
+        ):
             value = getattr(self, name)
-            valid = type(value) is int and least <= value <= 50
-            check(name, value, valid, f"give a number from {least} to 50")
+            valid = type(value) is int and low <= value <= high
+            valid = valid or (name == "max_colluders" and value is None)
+            check(name, value, valid, f"give a number from {low} to {high}")
         valid = self.approval in ("plan", "automatic")
         check("approval", self.approval, valid, "choose 'plan' or 'automatic'")
+
+    @property
+    def colluders(self) -> int:
+        """How many of the other sites may work together against this one."""
+        return self.study.max_colluders if self.max_colluders is None else self.max_colluders
 
     def objection(self, plan: Plan) -> Refusal | None:
         """Why this site does not agree to a plan; looks at public facts alone."""
@@ -94,7 +115,8 @@ class Policy:
             (not theirs.sites.items() <= mine.sites.items(), Refusal.ROSTER),
             (self.name not in theirs.sites, Refusal.ROSTER),
             (m < self.min_sites, Refusal.FEW_SITES),
-            (plan.honest > m - self.max_colluders, Refusal.COLLUDERS),
+            (plan.honest > m - self.colluders, Refusal.COLLUDERS),
+            (theirs.max_colluders < mine.max_colluders, Refusal.COLLUDERS),
             (plan.epsilon > self.max_epsilon or plan.delta > self.max_delta, Refusal.LIMITS),
             (theirs.unit != mine.unit, Refusal.UNIT),
             (theirs.columns != mine.columns, Refusal.COLUMNS),

@@ -24,6 +24,8 @@ class Refusal(StrEnum):
     ROWS = "other-table"
     PERSON = "other-max-sites-per-person"
     APPROVAL = "awaits-approval"
+    REJECTED = "plan-rejected"
+    CROWDED = "too-many-plans"
     BUDGET = "ledger-exhausted"
     RUN = "unknown-run"
     RUN_USED = "run-id-used"
@@ -59,8 +61,8 @@ MEANINGS = {
     Refusal.ROSTER: "the site does not know these sites or their keys, or is not one of them; give "
     "every site the same sites in its site.json",
     Refusal.FEW_SITES: "the site takes part with at least min_sites of its site.json; ask more",
-    Refusal.COLLUDERS: "the site assumes more colluders (max_colluders in its site.json); pass a "
-    "larger max_colluders",
+    Refusal.COLLUDERS: "the site assumes more colluders (max_colluders of its site.json, or of the "
+    "study there); pass a larger max_colluders",
     Refusal.LIMITS: "epsilon or delta exceeds max_epsilon or max_delta of its site.json; lower it",
     Refusal.STATISTIC: "the site does not allow every statistic of this plan",
     Refusal.COLUMNS: "the site's table has other columns; agree on their names and their order",
@@ -69,11 +71,14 @@ MEANINGS = {
     Refusal.PERSON: "the site declares another max_sites_per_person; agree on it",
     Refusal.APPROVAL: "a person at the site must approve the plan (skdppca site approve); then "
     "send the same plan again",
-    Refusal.BUDGET: "the site's ledger cannot afford this run; lower epsilon, or end the study",
+    Refusal.REJECTED: "a person at the site has rejected the plan; ask why, and begin a new run",
+    Refusal.CROWDED: "too many plans wait at the site; ask its people to approve or reject some",
+    Refusal.BUDGET: "the site's ledger cannot afford this run beside the runs that are open there; "
+    "end those, lower epsilon, or end the study",
     Refusal.RUN: "the site knows no such run; begin a new one",
     Refusal.RUN_USED: "the run's id was used before; begin a new run",
-    Refusal.RUN_OVER: "the run is over at the site (closed, or the site's folder was restored, "
-    "copied or moved); begin a new run",
+    Refusal.RUN_OVER: "the run is over at the site (closed, ended by a person, not asked anything "
+    "for days, or the site's folder was restored, copied or moved); begin a new run",
     Refusal.PLAN: "this belongs to another plan than the site agreed to; begin a new run",
     Refusal.ROUND: "this is not the next question of the run; begin a new run",
     Refusal.CHANGED: "this round was asked differently before; begin a new run",

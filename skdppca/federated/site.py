@@ -15,6 +15,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,7 +55,7 @@ from .transport import Reply
 
 __all__ = ["Site"]
 
-FOLDERS = ("runs", "outbox", "approved", "pending")
+FOLDERS = ("runs", "outbox", "approved", "pending", "rejected")
 POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refused.log"
 
 # Bytes of a local log, of which the last and the one before are kept; plans that wait for approval.
@@ -64,6 +65,14 @@ LABEL_BYTES = 32
 
 # Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, letter.
 HELD = 8
+
+DAY = 24 * 60 * 60
+
+# Digits that name a run, at least: as many as `skdppca site show` prints.
+LEAST_DIGITS = 8
+
+# Whose lock a run is admitted with: else two could be promised the same budget.
+ADMISSION = "admission"
 
 M = TypeVar("M", Plan, Request, Close)
 
@@ -194,6 +203,7 @@ class Site:
 
     def pending(self) -> dict[str, dict[str, Any]]:
         """The plans that wait for approval, by their digests."""
+        self._expire()
         files = sorted((self.folder / "pending").glob("*.json"))
         return {file.stem: json.loads(file.read_text()) for file in files}
 
@@ -205,37 +215,95 @@ class Site:
         digest : str
             Of a plan in `pending`.
         """
+        self._decide(digest, "approved")
+
+    def reject(self, digest: str) -> None:
+        """Reject a plan that was seen: it waits no longer, and the analyst is told.
+
+        Parameters
+        ----------
+        digest : str
+            Of a plan in `pending`.
+        """
+        self._decide(digest, "rejected")
+
+    def _decide(self, digest: str, decision: str) -> None:
         file = self.folder / "pending" / f"{digest}.json"
         if not is_digest(digest) or not file.exists():
-            if is_digest(digest) and (self.folder / "approved" / file.name).exists():
-                raise ValueError(
-                    f"digest={digest!r} is approved already; the analyst can send the plan again"
-                )
+            for made in ("approved", "rejected"):
+                if is_digest(digest) and (self.folder / made / file.name).exists():
+                    raise ValueError(f"digest={digest!r} is {made} already")
             raise ValueError(
                 f"digest={digest!r} is no plan that waits here; give all 64 digits of one that "
                 f"`skdppca site show {self.folder}` lists"
             )
-        written_safely(self.folder / "approved" / file.name, file.read_bytes())
+        (self.folder / decision).mkdir(mode=0o700, exist_ok=True)
+        written_safely(self.folder / decision / file.name, file.read_bytes())
         file.unlink()
 
-    def void_open_runs(self) -> list[str]:
-        """End all open runs; to be called when a backup was put back.
+    def void_open_runs(self, name: str | None = None) -> list[str]:
+        """End all open runs, or one; to be called when a backup was put back.
 
-        A backup does not know what was answered and charged after it was made.
+        A backup does not know what was answered and charged after it was made. Budget that an open
+        run might still charge is free afterwards.
+
+        Parameters
+        ----------
+        name : str, optional
+            The first digits of a run's id, at least 8. By default all runs.
 
         Returns
         -------
         list of str
             The runs that were open.
+
+        Raises
+        ------
+        ValueError
+            If no open run, or more than one, has this name.
         """
-        ended = []
+        open_runs = list(self._open())
+        if name is not None:
+            found = [run for run in open_runs if run.id.startswith(name)]
+            if len(name) < LEAST_DIGITS or len(found) != 1:
+                raise ValueError(
+                    f"run={name!r} is not the id of one open run; give the digits that `skdppca "
+                    f"site show {self.folder}` lists for it, at least {LEAST_DIGITS}"
+                )
+            open_runs = found
+        for run in open_runs:
+            self._end(run.id)
+        return [run.id for run in open_runs]
+
+    def _open(self) -> Iterator[Run]:
+        """The runs that are not over."""
         for name in self._runs.ids():
-            with self._runs.locked(name):
-                run = self._runs.find(name)
-                if run is not None and not run.over:
-                    self._runs.end(run)
-                    ended.append(name)
-        return ended
+            run = self._runs.find(name)
+            if run is not None and not run.over:
+                yield run
+
+    def _end(self, name: str) -> None:
+        with self._runs.locked(name):
+            run = self._runs.find(name)
+            if run is not None and not run.over:
+                self._runs.end(run)
+
+    def _expire(self) -> None:
+        """Forget the plans that nobody asked for in time, and end the runs that nobody closed."""
+        oldest = time.time() - self.policy.plan_days * DAY
+        for folder in ("pending", "approved", "rejected"):
+            for file in (self.folder / folder).glob("*.json"):
+                if file.stat().st_mtime < oldest:
+                    file.unlink(missing_ok=True)
+        for run in list(self._open()):
+            if self._is_stale(run):
+                self._end(run.id)
+
+    def _is_stale(self, run: Run) -> bool:
+        """Whether it is open, and nothing was asked in it for days."""
+        return (
+            not run.over and self._runs.touched(run.id) < time.time() - self.policy.run_days * DAY
+        )
 
     # --- hello
 
@@ -245,7 +313,8 @@ class Site:
         objection = self.policy.objection(plan)
         if objection is not None:
             raise Refused(objection)
-        with self._runs.locked(plan.run):
+        self._expire()
+        with self._runs.locked(ADMISSION), self._runs.locked(plan.run):
             run = self._runs.find(plan.run)
             if run is None:
                 run = self._begun(plan, analyst)
@@ -268,9 +337,7 @@ class Site:
             raise Refused(Refusal.RUN_USED)  # the ledger knows it, and the runs were lost
         if self.policy.approval == "plan":
             self._check_approved(plan)
-        total = statement.chain.total.gaussian(mu_of(plan.epsilon, plan.delta), 0.0)
-        if not total.fits(self.ledger.epsilon, self.ledger.delta):
-            raise Refused(Refusal.BUDGET)
+        self._check_affordable(statement, plan)
         look, table = self._usable_table()
         return Run(
             id=plan.run,
@@ -285,12 +352,29 @@ class Site:
             marker=self._runs.mark(plan.run),
         )
 
+    def _check_affordable(self, statement: Statement, plan: Plan) -> None:
+        """Refuse what the ledger cannot pay beside all that open runs may still charge it.
+
+        Their costs are Gaussian, so the squares of their mu add up (`skdppca.privacy`).
+        """
+        reserved = Fraction(mu_of(plan.epsilon, plan.delta)) ** 2
+        for run in self._open():
+            agreed = run.agreed()
+            reserved += Fraction(mu_of(agreed.epsilon, agreed.delta)) ** 2 - cost(run.answered)
+        total = statement.chain.total.gaussian(root_up(reserved), 0.0)
+        if not total.fits(self.ledger.epsilon, self.ledger.delta):
+            raise Refused(Refusal.BUDGET)
+
     def _check_approved(self, plan: Plan) -> None:
         name = f"{plan.digest}.json"
         if (self.folder / "approved" / name).exists():
             return
+        if (self.folder / "rejected" / name).exists():
+            raise Refused(Refusal.REJECTED)
         waiting = self.folder / "pending"
-        if len(list(waiting.glob("*.json"))) < MAX_PENDING:
+        if not (waiting / name).exists():
+            if len(list(waiting.glob("*.json"))) >= MAX_PENDING:
+                raise Refused(Refusal.CROWDED)
             written_safely(waiting / name, plan.body)
         raise Refused(Refusal.APPROVAL)
 
@@ -301,6 +385,9 @@ class Site:
         request = _read(Request, body)
         with self._runs.locked(request.run):
             run = self._known(request.run, request.plan, analyst)
+            if self._is_stale(run):
+                self._runs.end(run)
+                raise Refused(Refusal.RUN_OVER)
             statement = self._check_open(run)
             digest, before = digest_of(body), len(run.answered)
             if request.round <= before:  # it was charged

@@ -43,6 +43,10 @@ class Study:
     max_sites_per_person : int, default=1
         One person has records at so many sites at most. The guarantee of a run is for the records
         of one site. Who is at j sites has j times its mu.
+    max_colluders : int, optional
+        So many sites may subtract their noise, alone or together with the server, and the guarantee
+        still holds. By default a third of the sites, and at least 1. A site or an analyst may ask
+        for more, and never for less.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Study:
     missing: str = "error"
     max_rows: int = 2**20
     max_sites_per_person: int = 1
+    max_colluders: int = None  # type: ignore[assignment]  # __post_init__ counts the sites
 
     def __post_init__(self) -> None:
         check("name", self.name, is_name(self.name), "use letters, digits, - and _")
@@ -85,6 +90,12 @@ class Study:
         j = self.max_sites_per_person
         valid = type(j) is int and 1 <= j <= len(self.sites)
         check("max_sites_per_person", j, valid, "give a number from 1 to that of the sites")
+        m, colluders = len(self.sites), self.max_colluders
+        if colluders is None:
+            colluders = max(1, m // 3)
+            object.__setattr__(self, "max_colluders", colluders)
+        valid = type(colluders) is int and 1 <= colluders < max(2, m)
+        check("max_colluders", colluders, valid, "give a number from 1 to that of the other sites")
 
     @property
     def n_features(self) -> int:

@@ -1,6 +1,7 @@
 import os
 import re
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,7 +190,7 @@ def test_a_plan_waits_for_approval_in_words_and_is_answered_after_it(run, asked,
     for name in SITES:
         shown = run("site", "show", tmp_path / name).out
         assert "costs at most: epsilon 1.5 at delta 1e-06, of each ledger" in shown
-        assert "2 of 3 add the noise that counts" in shown and "DPGauss(" in shown
+        assert "the noise of 2 of 3 sites is enough" in shown and "DPGauss(" in shown
         digest = re.search("Plan ([0-9a-f]{64})", shown)[1]
         assert f"skdppca site approve {tmp_path / name} {digest}" in shown
         approved = run("site", "approve", tmp_path / name, digest)
@@ -227,7 +228,7 @@ def test_a_plan_cannot_write_to_the_terminal(run, asked, study, tmp_path):
 
 def test_open_runs_are_ended_after_a_backup_was_put_back(run, init, study, tmp_path):
     for name in SITES:
-        assert init(name, approve_all="").status == 0
+        assert init(name, approve_all="", epsilon=20).status == 0
     sites = [Site(tmp_path / name, lambda *_: (np.eye(2), None)) for name in SITES]
     transport = LocalSites(sites)
     exchange = transport.exchange
@@ -239,8 +240,67 @@ def test_open_runs_are_ended_after_a_backup_was_put_back(run, init, study, tmp_p
     with pytest.raises(SitesError):
         pca = DPGauss(1, epsilon=1.0, delta=1e-6)
         fit_sites(pca, study=study[0], transport=transport, analyst=study[1])
+    with pytest.raises(SitesError):
+        pca = DPGauss(1, epsilon=1.0, delta=1e-6)
+        fit_sites(pca, study=study[0], transport=transport, analyst=study[1])
+    shown = run("site", "show", tmp_path / "north").out
+    first = re.search(r"([0-9a-f]{8}) +DPGauss .*open", shown)[1]
+    one = run("site", "void", tmp_path / "north", first).out
+    assert re.fullmatch(f"ended: run {first}[0-9a-f]{{24}}\n", one)
+    assert is_one_line_error(run("site", "void", tmp_path / "north", first))
     assert re.search("ended: run [0-9a-f]{32}\n", run("site", "void", tmp_path / "north").out)
     assert run("site", "void", tmp_path / "north").out == "no run was open\n"
+
+
+def test_a_plan_says_what_is_protected_if_sites_collude(run, waiting, tmp_path):
+    shown = " ".join(run("site", "show", tmp_path / "north").out.split())
+    assert (
+        "of each ledger holds even if one other site works against you, together with the server "
+        "and the analyst: the noise of 2 of 3 sites is enough; if more do, they learn more" in shown
+    )
+
+
+def test_a_plan_is_shown_with_the_kinds_of_sums_that_its_estimator_asks(run, waiting, tmp_path):
+    shown = run("site", "show", tmp_path / "north").out
+    kinds = re.search("asks for: (.*)\n", shown)[1].split(", ")
+    assert "ClippedGram" in kinds and "Count" in kinds
+    assert not {"NormProduct", "ProductSum", "ResidualSum", "Part"} & set(kinds)
+
+
+def test_a_plan_can_be_rejected(run, asked, waiting, tmp_path):
+    (plan,) = (tmp_path / "north/pending").iterdir()
+    assert (
+        f"skdppca site reject {tmp_path / 'north'} {plan.stem}"
+        in run("site", "show", tmp_path / "north").out
+    )
+    assert "Rejected" in run("site", "reject", tmp_path / "north", plan.stem).out
+    assert "Plan" not in run("site", "show", tmp_path / "north").out
+    with pytest.raises(SitesError, match=r"north refused \(plan-rejected\)"):
+        asked(waiting)
+    again = run("site", "approve", tmp_path / "north", plan.stem)
+    assert is_one_line_error(again) and "is rejected already" in again.err
+
+
+@pytest.mark.parametrize("groups", [None, "who"])
+@pytest.mark.parametrize("text", ["{},extra\n", "\n{}\r\n\n", "\ufeff{}"])
+def test_a_csv_table_without_rows_takes_part(init, tmp_path, study, text, groups):
+    names = ",".join(["age", "weight", *([] if groups is None else [groups])])
+    (tmp_path / "rows.csv").write_text(text.format(names))
+    more = {}
+    if groups is not None:
+        (tmp_path / "study.json").unlink()
+        replace(study[0], unit="patient").write(tmp_path / "study.json")
+        more = {"groups": groups}
+    result = init(table=tmp_path / "rows.csv", **more)
+    assert result.status == 0, result.err
+
+
+@pytest.mark.parametrize("text", ["age,height\n", "age\n", ""])
+def test_a_csv_table_without_rows_has_the_columns_of_the_study(init, tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    result = init(table=tmp_path / "rows.csv")
+    assert is_one_line_error(result) and ("weight" in result.err or "is empty" in result.err)
+    assert not (tmp_path / "north/site.json").exists()
 
 
 def test_a_server_is_needed_to_run(run, init, tmp_path):

@@ -367,7 +367,7 @@ def test_what_is_no_id_of_a_run_is_refused_with_its_value(made, run):
 
 @pytest.mark.parametrize("max_colluders", [0, 3, 1.0, True])
 def test_how_many_may_collude_is_a_number_of_sites(made, max_colluders):
-    with pytest.raises(ValueError, match="must be a number from 1 to 2"):
+    with pytest.raises(ValueError, match="must be a number from 1, which the study states, to 2"):
         fit_sites(DPGauss(2), **made.call, max_colluders=max_colluders)
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, Study
+from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, Study, respond
 from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
@@ -112,6 +113,38 @@ def test_too_few_sites_and_too_few_colluders_are_refused(tmp_path):
     assert code(talk.send("east", "hello", talk.plan)) is Refusal.COLLUDERS
     talk = Talk(made, honest=2)
     assert isinstance(talk.send("east", "hello", talk.plan), Reply)
+
+
+@pytest.mark.parametrize(("m", "colluders"), [(2, 1), (3, 1), (5, 1), (6, 2), (20, 6)])
+def test_a_study_assumes_that_a_third_of_the_sites_collude(m, colluders):
+    sites = {f"site{i}": f"{i:02x}" * 32 for i in range(m)}
+    study = Study("study", sites, columns=4)
+    assert study.max_colluders == colluders == study.to_dict()["max_colluders"]
+    assert Study("study", sites, columns=4, max_colluders=m - 1).max_colluders == m - 1
+    for wrong in (0, m, 1.0, True):
+        with pytest.raises(ValueError, match="max_colluders=.* is not valid"):
+            Study("study", sites, columns=4, max_colluders=wrong)
+
+
+def test_a_site_asks_for_as_many_colluders_as_its_study_or_for_more(tmp_path):
+    made = make(tmp_path, parts_of(X, 7))
+    site = made.sites["site00"]
+    assert site.policy.colluders == made.study.max_colluders == 2
+    for honest, expected in ((6, Refusal.COLLUDERS), (5, None)):
+        talk = Talk(made, honest=honest)
+        reply = talk.send("site00", "hello", talk.plan)
+        assert isinstance(reply, Reply) if expected is None else code(reply) is expected
+    with pytest.raises(ValueError, match="max_colluders=1 is not valid; give a number from 2"):
+        replace(site.policy, max_colluders=1)
+    site.policy = replace(site.policy, max_colluders=3)
+    talk = Talk(made, honest=5)
+    assert code(talk.send("site00", "hello", talk.plan)) is Refusal.COLLUDERS
+
+
+def test_a_plan_whose_study_assumes_fewer_colluders_is_refused(tmp_path):
+    made = make(tmp_path, parts_of(X, 7))
+    talk = Talk(made, honest=5, study=replace(made.study, max_colluders=1))
+    assert code(talk.send("site00", "hello", talk.plan)) is Refusal.COLLUDERS
 
 
 def test_a_plan_of_some_of_the_sites_is_agreed_to_by_these_alone(tmp_path):
@@ -357,17 +390,142 @@ def test_a_run_stops_at_its_plan_and_then_at_the_ledger(tmp_path):
     assert code(later.send("east", "hello", later.plan)) is Refusal.BUDGET
 
 
-def test_a_ledger_that_another_run_has_emptied_is_charged_no_further(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
-    talks = [Talk(made), Talk(made)]  # each can be afforded, but not both
-    for talk in talks:
-        assert isinstance(talk.send("east", "hello", talk.plan), Reply)
-        talk.hello()
-    mu = mu_of(4.9, 1e-6)
-    assert isinstance(talks[0].send("east", "answer", *talks[0].request(SUM, mu=mu)), Reply)
-    refused = talks[1].send("east", "answer", *talks[1].request(SUM, mu=mu))
+def test_a_ledger_that_something_else_has_emptied_is_charged_no_further(made, talk):
+    ledger = made.sites["east"].ledger
+    spent = GaussianEvent(0.999 * mu_of(ledger.epsilon, ledger.delta))
+    ledger.charge(spent, adjacency="add-remove", unit="row")
+    before = len(made.receipts("east"))
+    mu = 0.9 * mu_of(5.0, 1e-6)
+    refused = talk.send("east", "answer", *talk.request(SUM, mu=mu))
     assert code(refused) is Refusal.BUDGET
-    assert len(made.receipts("east")) == 1
+    assert len(made.receipts("east")) == before
+
+
+# --- runs at the same time
+
+
+def test_a_run_is_not_promised_what_another_open_run_may_still_charge(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    first, second = Talk(made), Talk(made)  # each can be afforded, but not both
+    first.hello()
+    assert code(second.send("east", "hello", second.plan)) is Refusal.BUDGET
+    first.send("east", "close", first.close())
+    assert isinstance(second.send("east", "hello", second.plan), Reply)
+
+
+def test_what_a_run_has_charged_is_reserved_no_second_time(tmp_path):
+    whole, small = mu_of(6.0, 1e-6), mu_of(5.0, 1e-6)
+    left = epsilon_of((whole**2 - small**2) ** 0.5 * (1 - 1e-9), 1e-6)
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    first, second = Talk(made), Talk(made, epsilon=left)
+    first.hello()
+    first.send("east", "answer", *first.request(SUM, mu=0.7 * small))
+    assert isinstance(second.send("east", "hello", second.plan), Reply)
+    third = Talk(made, epsilon=0.01)
+    assert code(third.send("east", "hello", third.plan)) is Refusal.BUDGET
+    for talk, mu in ((first, 0.7 * small), (second, mu_of(left, 1e-6) * (1 - 1e-9))):
+        talk.hello()
+        round = 2 if talk is first else 1
+        reply = talk.send("east", "answer", *talk.request(SUM, mu=mu, round=round))
+        assert isinstance(reply, Reply)
+
+
+def test_two_runs_that_begin_at_once_are_not_promised_the_same_budget(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    east, talks, replies = made.sites["east"], [Talk(made) for _ in range(4)], []
+    several = [Site(east.folder, east._read) for _ in talks]
+
+    def begin(talk, site):
+        signature = made.analyst.sign(talk.plan.body)
+        replies.append(respond(site, "hello", talk.plan.body, signature, {}))
+
+    threads = [
+        threading.Thread(target=begin, args=pair) for pair in zip(talks, several, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(isinstance(reply, Reply) for reply in replies) == 1
+
+
+# --- what nobody closes
+
+
+def aged(file, days):
+    """A file that was written so many days ago."""
+    then = time.time() - days * 24 * 60 * 60
+    os.utime(file, (then, then))
+
+
+@pytest.mark.parametrize(("days", "is_over"), [(6.9, False), (7.1, True)])
+def test_a_run_in_which_nothing_was_asked_for_days_is_over(made, talk, days, is_over):
+    east = made.sites["east"]
+    talk.send("east", "answer", *talk.request(SUM))
+    aged(east.folder / "runs" / f"{talk.plan.run}.json", days)
+    reply = talk.send("east", "answer", *talk.request(SUM, round=2))
+    assert is_over is (not isinstance(reply, Reply))
+    assert east._runs.find(talk.plan.run).over is is_over
+    assert not is_over or (
+        code(reply) is Refusal.RUN_OVER and not list(east.folder.glob("outbox/*"))
+    )
+
+
+def test_a_run_that_is_over_by_its_age_frees_its_budget_for_the_next(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6), run_days=2)
+    first, second = Talk(made), Talk(made)
+    first.hello()
+    aged(made.sites["east"].folder / "runs" / f"{first.plan.run}.json", 2.1)
+    assert isinstance(second.send("east", "hello", second.plan), Reply)
+
+
+@pytest.mark.parametrize("end", ["expire", "reject"])
+def test_plans_that_wait_do_not_keep_others_out_for_ever(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(site_module, "MAX_PENDING", 3)
+    made = make(tmp_path, parts_of(X, 3), approval="plan", plan_days=5)
+    east, talks = made.sites["east"], [Talk(made) for _ in range(4)]
+    for talk in talks[:3]:
+        assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
+    assert code(talks[3].send("east", "hello", talks[3].plan)) is Refusal.CROWDED
+    assert code(talks[0].send("east", "hello", talks[0].plan)) is Refusal.APPROVAL
+    if end == "expire":
+        aged(east.folder / "pending" / f"{talks[0].plan.digest}.json", 5.1)
+    else:
+        east.reject(talks[0].plan.digest)
+    assert code(talks[3].send("east", "hello", talks[3].plan)) is Refusal.APPROVAL
+    assert set(east.pending()) == {talk.plan.digest for talk in talks[1:]}
+
+
+def test_a_plan_that_a_person_rejected_is_refused_and_not_approved_later(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), approval="plan")
+    talk, site = Talk(made), made.sites["east"]
+    talk.send("east", "hello", talk.plan)
+    site.reject(talk.plan.digest)
+    assert not site.pending()
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.REJECTED
+    with pytest.raises(ValueError, match="is rejected already"):
+        site.approve(talk.plan.digest)
+
+
+def test_an_approval_that_nobody_used_is_forgotten(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), approval="plan")
+    talk, site = Talk(made), made.sites["east"]
+    talk.send("east", "hello", talk.plan)
+    site.approve(talk.plan.digest)
+    aged(site.folder / "approved" / f"{talk.plan.digest}.json", 30.1)
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
+
+
+def test_one_run_of_two_can_be_voided(made, talk):
+    other = Talk(made)
+    other.hello()
+    site = made.sites["east"]
+    assert site.void_open_runs(talk.plan.run[:8]) == [talk.plan.run]
+    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.RUN_OVER
+    assert isinstance(other.send("east", "answer", *other.request(SUM)), Reply)
+    for name in (talk.plan.run, "", other.plan.run[:7], "0" * 32):
+        with pytest.raises(ValueError, match="is not the id of one open run"):
+            site.void_open_runs(name)
 
 
 def test_a_ledger_with_a_hard_link_is_refused_by_a_code(made, talk, tmp_path):
