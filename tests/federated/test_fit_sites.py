@@ -521,6 +521,15 @@ def test_one_sites_objection_leaves_the_others_uncharged(made):
     assert not any(made.receipts(name) for name in made.sites)
 
 
+def test_a_plan_that_comes_to_nothing_keeps_no_budget_at_those_who_agreed(tmp_path):
+    made = make(tmp_path, parts_of(X, 3), budget=(10.0, 1e-5))
+    policy = made.sites["south"].policy
+    made.sites["south"].policy = replace(policy, max_epsilon=1.0)
+    assert failed(made).refused == {"south": Refusal.LIMITS}
+    made.sites["south"].policy = policy
+    fit_sites(few(), **made.call)
+
+
 def test_a_site_with_other_columns_is_named(made):
     site = made.sites["east"]
     site.policy = replace(site.policy, study=replace(site.policy.study, columns=7))
