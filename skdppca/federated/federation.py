@@ -11,12 +11,12 @@ import numpy as np
 from ..noise import SharedQuery
 from .identity import Identity, verified
 from .masks import opened
-from .messages import Close, Message, Plan, Request, array_digest, key_text, reply_text
+from .messages import Close, Message, Plan, Request, array_digest, digest_of, key_text
 from .questions import Asked, written_question
 from .refusals import Refusal, Refused
 from .runs import Answered
 from .study import Study
-from .transport import Action, Reply, Transport
+from .transport import Action, Expected, Reply, Transport
 
 __all__ = ["Federation", "SitesError", "new_run"]
 
@@ -30,8 +30,10 @@ class SitesError(RuntimeError):
         The sites that refused, and why.
     silent : tuple of str
         The sites that did not answer.
+    forged : tuple of str
+        Those of them in whose name something came that they have not signed: no fault of theirs.
     false : tuple of str
-        The sites whose answer is not signed by them, or not what was asked for.
+        The sites that have signed something else than what they were asked for.
     run : str
         The run's id. If sites only wait for a person's approval, pass it to `fit_sites` again.
     """
@@ -43,9 +45,10 @@ class SitesError(RuntimeError):
         refused: Mapping[str, Refusal] = {},
         silent: Sequence[str] = (),
         false: Sequence[str] = (),
+        forged: Sequence[str] = (),
     ) -> None:
         self.run, self.refused = run, dict(refused)
-        self.silent, self.false = tuple(silent), tuple(false)
+        self.silent, self.false, self.forged = tuple(silent), tuple(false), tuple(forged)
         reasons = []
         for code in sorted(set(refused.values())):
             who = ", ".join(sorted(site for site in refused if refused[site] is code))
@@ -55,12 +58,18 @@ class SitesError(RuntimeError):
                 f"{', '.join(silent)} did not answer: see whether skdppca site run says there that "
                 "it is connected"
             )
+        if forged:
+            reasons.append(
+                f"What came in the name of {', '.join(forged)} was not signed there, and says "
+                "nothing of that site: see who poses as a site or changes messages, and whether "
+                "the study has the site's key"
+            )
         if false:
             reasons.append(
-                f"{', '.join(false)} sent what it did not sign, or something else: see who changes "
-                "messages, or poses as a site"
+                f"{', '.join(false)} signed something else than what was asked: see whether the "
+                "same skdppca is installed there"
             )
-        super().__init__(f"run {run}: {when}: {'. '.join(reasons)}.")
+        super().__init__(f"run {run}: {': '.join([when, *filter(None, ['. '.join(reasons)])])}.")
 
     @property
     def waits(self) -> bool:
@@ -158,7 +167,7 @@ class Federation:
             "cannot be opened and the run has failed. What sites have charged stays charged"
         )
         self.answered.append(Answered(request.digest, query.mu, asked.drawn()))
-        replies = self._gathered("answer", request, arrays, when)
+        replies = self._gathered("answer", request, arrays, when, query.drawn)
         vectors, false = [], []
         for site, reply in replies.items():
             vector = reply.vector
@@ -168,14 +177,25 @@ class Federation:
                 vectors.append(vector)
         if false:
             raise SitesError(self.plan.run, when, false=false)
-        return query.value(opened(vectors)).reshape(asked.statistic.shape)
+        total = opened(vectors)
+        if not query.is_plausible(total, self.study.max_rows):
+            raise SitesError(
+                self.plan.run,
+                f"the sum of question {request.round} ({query.name}) is larger than max_rows "
+                "records at every site and their noise can make it, so the run has failed. At "
+                "least one site added something else, or was asked something else; the masks hide "
+                "which. What sites have charged stays charged",
+            )
+        return query.value(total).reshape(asked.statistic.shape)
 
     def _release(self, sites: Iterable[str]) -> None:
         """Tell sites that a plan comes to nothing, for which they may have set budget aside."""
         self._over = True
         body = Close(self.plan.run, self.plan.digest, None).body
         with suppress(Exception):
-            self._transport.exchange("close", body, self._analyst.sign(body), {}, sorted(sites))
+            expected = Expected(digest_of(body), self.study.sites)
+            signature, told = self._analyst.sign(body), sorted(sites)
+            self._transport.exchange("close", body, signature, {}, told, expected)
 
     def abandon(self) -> None:
         """Tell the sites that the run has failed, if they know of it; nothing is raised."""
@@ -199,59 +219,49 @@ class Federation:
         """
         self._over = True
         close = Close(self.plan.run, self.plan.digest, release)
-        replies = self._exchanged("close", close, {})
-        return tuple(site for site in self.sites if not self._is_good(site, close, replies))
+        replies, _ = self._exchanged("close", close, {})
+        return tuple(s for s in self.sites if not isinstance(replies.get(s), Reply))
 
     def _gathered(
-        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], when: str
+        self,
+        action: Action,
+        message: Message,
+        arrays: Mapping[str, np.ndarray],
+        when: str,
+        entries: int = 0,
     ) -> dict[str, Reply]:
         """What all sites reply, every reply checked."""
-        replies = self._exchanged(action, message, arrays)
+        replies, forged = self._exchanged(action, message, arrays, entries)
         refused = {s: r.code for s, r in replies.items() if isinstance(r, Refused)}
         silent = [site for site in self.sites if site not in replies]
-        false = [
-            site
-            for site in self.sites
-            if site not in silent and site not in refused
-            if not self._is_good(site, message, replies)
-        ]
-        if refused or silent or false:
-            raise SitesError(self.plan.run, when, refused, silent, false)
+        if refused or silent:
+            raise SitesError(self.plan.run, when, refused, silent, forged=forged)
         return {site: reply for site, reply in replies.items() if isinstance(reply, Reply)}
 
-    def _is_good(self, site: str, message: Message, replies: Mapping[str, Reply | Refused]) -> bool:
-        """Whether a site's reply is signed by it, and answers this message."""
-        reply = replies.get(site)
-        if not isinstance(reply, Reply):
-            return False
-        if reply.vector is not None and reply.vector.dtype != np.uint64:
-            return False
-        fields = reply.fields
-        return (
-            fields.get("site") == site
-            and fields.get("request") == message.digest
-            and verified(
-                self.study.sites[site],
-                fields.get("signature"),
-                reply_text(fields, reply.vector),
-            )
-        )
-
     def _exchanged(
-        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray]
-    ) -> dict[str, Reply | Refused]:
-        """What the sites reply; a message is sent again to those that do not, which is free."""
+        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], entries: int = 0
+    ) -> tuple[dict[str, Reply | Refused], list[str]]:
+        """What the sites reply, and the silent ones in whose name something else came.
+
+        A message is sent again to those that do not reply, which is free.
+        """
         body = message.body
         signature, replies = self._analyst.sign(body), dict[str, Reply | Refused]()
+        forged = set()
         for _ in range(self._attempts):
             missing = [
                 site for site in self.sites if site not in replies or _is_busy(replies[site])
             ]
             if not missing:
                 break
-            found = self._transport.exchange(action, body, signature, arrays, missing)
-            replies |= {site: reply for site, reply in found.items() if site in missing}
-        return replies
+            expected = Expected(message.digest, self.study.sites, entries)
+            found = self._transport.exchange(action, body, signature, arrays, missing, expected)
+            for site in set(found) & set(missing):
+                if expected.is_from(site, found[site]):
+                    replies[site] = found[site]
+                else:
+                    forged.add(site)
+        return replies, sorted(forged - set(replies))
 
 
 def _is_busy(reply: Reply | Refused) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import random
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import inf
 from types import TracebackType
@@ -17,10 +18,12 @@ import numpy as np
 from .wire import (  # before flwr
     LOST,
     POLL,
+    ROOM,
+    Inbox,
+    bounded,
     certificates,
     check_server,
     packed_request,
-    pull,
     push,
     speaks,
     unpacked_reply,
@@ -28,7 +31,7 @@ from .wire import (  # before flwr
 
 # isort: split
 import httpx
-from flwr.app import Message, RecordDict
+from flwr.app import RecordDict
 from flwr.app.message import make_message
 from flwr.app.metadata import Metadata
 from flwr.common.constant import SUPERLINK_NODE_ID, SubStatus
@@ -50,8 +53,9 @@ from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_htt
 from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
 from flwr.supercore.runtime import RuntimeHttpClient
 
+from .messages import digest_of
 from .refusals import Refusal, Refused
-from .transport import Action, Reply
+from .transport import Action, Expected, Reply
 
 __all__ = ["FlowerTransport"]
 
@@ -60,6 +64,9 @@ AGAIN = 10.0
 
 # A site that is there says hello, or ends a run, at once: waiting for longer is of no use.
 BRIEF_PATIENCE = 30.0
+
+# Nodes that have not said whose they are, and that are asked, or looked at, at once.
+MOST_UNKNOWN = 20
 
 # Flower starts a run with a bundle of code. This one has no code: sites run what they installed.
 BUNDLE = """\
@@ -119,7 +126,7 @@ class FlowerTransport:
         self._roots = root_certificates
         self._patience = patience
         self._names: dict[int, str] = {}
-        self._hello: RecordDict | None = None
+        self._plan: tuple[bytes, str] | None = None
 
     def __enter__(self) -> FlowerTransport:
         """Start a run of Flower's, which carries the messages."""
@@ -163,6 +170,7 @@ class FlowerTransport:
             roots,
             [speaks("flwr-serverapp"), RuntimeTokenHttpInterceptor(acquired.token)],
         )
+        bounded(self._client, ROOM)
         self._heart = HeartbeatSender(make_task_heartbeat_fn_http(self._client))
         self._heart.start()
         task = self._client.PullTaskInput(PullTaskInputRequest())
@@ -189,6 +197,7 @@ class FlowerTransport:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
+        expected: Expected | None = None,
     ) -> dict[str, Reply | Refused]:
         """Send the same message to some sites, and wait for their answers.
 
@@ -201,42 +210,53 @@ class FlowerTransport:
         sites : sequence of str
             Names. A node of the server's is asked for its own name by saying hello, once and again
             whenever a site seems to be lost.
+        expected : Expected
+            What a site must have signed. Anybody can register a node at the server and reply
+            whatever they like: such replies are ignored, and the other nodes are asked on.
 
         Returns
         -------
         dict
             A `Reply` or a `Refused` by site. A site that did not answer in time is absent.
         """
-        contents: dict[str, RecordDict] = {action: packed_request(body, signature, arrays)}
+        if expected is None:
+            raise TypeError("expected is missing: without it anybody could answer for a site")
+        contents: dict[str, RecordDict] = {
+            action: packed_request(body, signature, expected.nonce, arrays)
+        }
+        awaited: dict[str, Expected] = {action: expected}
         if action == "hello":
-            self._hello, self._names = contents["hello"], {}
-        elif self._hello is not None:
-            contents["hello"] = self._hello
+            self._plan, self._names = (body, signature), {}
+        elif self._plan is not None:
+            plan, signed = self._plan
+            awaited["hello"] = Expected(digest_of(plan), expected.keys)
+            contents["hello"] = packed_request(plan, signed, awaited["hello"].nonce, {})
         answers: dict[str, Reply | Refused] = {}
         asked: dict[str, tuple[int, str]] = {}
         when: dict[tuple[int, str], tuple[float, float]] = {}
+        inbox = Inbox(self._client, self._node, lambda _: 8 * expected.entries)
         end = time.monotonic() + min(self._patience, inf if action == "answer" else BRIEF_PATIENCE)
         while (missing := set(sites) - set(answers)) and time.monotonic() < end:
             try:
-                for node, kind in self._to_ask(action, missing):
-                    due, pause = when.get((node, kind), (0.0, AGAIN))
-                    if time.monotonic() >= due:
-                        when[node, kind] = time.monotonic() + pause, 2 * pause
-                        asked[self._send(node, kind, contents[kind])] = node, kind
-                for message in self._received(list(asked)):
-                    number = message.metadata.reply_to_message_id
+                for node, kind in self._to_ask(action, missing, when):
+                    _, pause = when.get((node, kind), (0.0, AGAIN))
+                    when[node, kind] = time.monotonic() + pause, 2 * pause
+                    asked[self._send(node, kind, contents[kind])] = node, kind
+                for incoming in inbox.look(self._looks(asked)):
+                    number = incoming.message.metadata.reply_to_message_id
                     if number not in asked:
                         continue
                     node, kind = asked.pop(number)
-                    if message.has_error():  # the node is gone: ask again when it is back
+                    if incoming.message.has_error():  # the node is gone: ask when it is back
                         when.pop((node, kind), None)
                         continue
-                    reply = unpacked_reply(message.content)
-                    if reply is None:
-                        continue
-                    self._names[node] = reply[0]
-                    if kind == action and reply[0] in missing and not _is_busy(reply[1]):
-                        answers[reply[0]] = reply[1]
+                    found = unpacked_reply(incoming.first, incoming.stream)
+                    if found is None or not awaited[kind].is_from(*found):
+                        continue  # anybody may have sent it
+                    name, reply = found
+                    self._names[node] = name
+                    if kind == action and name in missing and not _is_busy(reply):
+                        answers[name] = reply
             except LOST:
                 pass  # the server may be being restarted; until the patience ends
             except httpx.HTTPStatusError as error:
@@ -245,14 +265,31 @@ class FlowerTransport:
             time.sleep(POLL)
         return answers
 
-    def _to_ask(self, action: Action, missing: set[str]) -> Iterator[tuple[int, str]]:
-        """The nodes of these sites, and the nodes that have not said whose they are."""
+    def _to_ask(
+        self, action: Action, missing: set[str], when: Mapping[tuple[int, str], tuple[float, float]]
+    ) -> list[tuple[int, str]]:
+        """The nodes of these sites, and some that have not said whose they are, if it is time."""
+        known, unknown = [], []
         for info in self._client.GetNodes(GetNodesRequest()).nodes:
-            if info.node_id not in self._names:
-                if self._hello is not None:
-                    yield info.node_id, "hello"
-            elif self._names[info.node_id] in missing:
-                yield info.node_id, action
+            name = self._names.get(info.node_id)
+            if name is None and (action == "hello" or self._plan is not None):
+                unknown.append((info.node_id, "hello"))
+            elif name in missing:
+                known.append((info.node_id, str(action)))
+        random.shuffle(unknown)  # who has registered many nodes comes first no more often
+        now = time.monotonic()
+        due = [
+            [one for one in many if when.get(one, (0.0,))[0] <= now] for many in (known, unknown)
+        ]
+        return [*due[0], *due[1][:MOST_UNKNOWN]]
+
+    def _looks(self, asked: Mapping[str, tuple[int, str]]) -> list[PullAppMessagesRequest]:
+        """A request for each reply: one that is too large must not take others with it."""
+        known = [number for number, (node, _) in asked.items() if node in self._names]
+        unknown = [number for number in asked if number not in known]
+        random.shuffle(unknown)
+        numbers = [*known, *unknown[:MOST_UNKNOWN]]
+        return [PullAppMessagesRequest(message_ids=[number]) for number in numbers]
 
     def _send(self, node: int, kind: str, content: RecordDict) -> str:
         metadata = Metadata(
@@ -269,11 +306,6 @@ class FlowerTransport:
         )
         message = make_message(metadata, content)
         return push(self._client, self._node, message, PushAppMessagesRequest)
-
-    def _received(self, ids: list[str]) -> list[Message]:
-        if not ids:
-            return []
-        return pull(self._client, self._node, PullAppMessagesRequest(message_ids=ids))
 
     def _lost(self, status: int) -> ConnectionError:
         return ConnectionError(

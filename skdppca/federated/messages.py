@@ -33,6 +33,7 @@ __all__ = [
     "is_run",
     "key_text",
     "parsed",
+    "refusal_text",
     "reply_text",
 ]
 
@@ -307,3 +308,21 @@ def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
         data = np.ascontiguousarray(vector, dtype="<u8")
         content["vector"] = hashlib.sha256(data.tobytes()).hexdigest()
     return canonical({"says": "reply"} | content).encode()
+
+
+def refusal_text(site: str, request: str, nonce: str, code: str) -> bytes:
+    """What a site signs when it refuses.
+
+    Parameters
+    ----------
+    site : str
+    request : str
+        The digest of what it refuses.
+    nonce : str
+        Of the sender, for this time: whether a site refuses may change, so what it said to the same
+        message before is no answer.
+    code : str
+    """
+    return canonical(
+        {"says": "refusal", "site": site, "request": request, "nonce": nonce, "code": code}
+    ).encode()

@@ -7,6 +7,7 @@ allow: whatever is read here was built of validated numbers, and its proof holds
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -36,6 +37,7 @@ __all__ = [
     "Asked",
     "Drawn",
     "QuestionError",
+    "declared_shapes",
     "priced",
     "read_question",
     "standin",
@@ -411,6 +413,36 @@ def written_question(
         "steps": [write(step) for step in steps],
         "statistic": write(statistic),
     }, arrays
+
+
+def declared_shapes(body: bytes) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that go beside a message, by name; none if it declares none.
+
+    Parameters
+    ----------
+    body : bytes
+        Of a message whose signature was checked.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, list):
+            for one in value:
+                look(one)
+        elif isinstance(value, dict) and set(value) == {"array", "shape"}:
+            shape = value["shape"]
+            _need(isinstance(value["array"], str) and isinstance(shape, list))
+            _need(all(type(n) is int and n >= 0 for n in shape))
+            _need(math.prod(shape) <= MAX_ENTRIES)
+            found[value["array"]] = tuple(shape)
+        elif isinstance(value, dict):
+            look(list(value.values()))
+
+    try:
+        look(json.loads(body)["question"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}
+    return found
 
 
 def read_question(

@@ -106,8 +106,10 @@ class Refused(Exception):
     Parameters
     ----------
     code : Refusal
+    signature : str, default=""
+        The site's, of `refusal_text`. A refusal without it is nobody's.
     """
 
-    def __init__(self, code: Refusal) -> None:
+    def __init__(self, code: Refusal, signature: str = "") -> None:
         super().__init__(code.value)
-        self.code = code
+        self.code, self.signature = code, signature

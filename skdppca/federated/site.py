@@ -43,7 +43,9 @@ from .messages import (
     array_digest,
     digest_of,
     is_digest,
+    is_run,
     key_text,
+    refusal_text,
     reply_text,
 )
 from .policy import Policy
@@ -198,6 +200,25 @@ class Site:
         Refused
         """
         return self._guarded("close", lambda: self._close(body, signature))
+
+    def knows(self, body: bytes, signature: str) -> bool:
+        """Whether an analyst of this site has signed a message: all others can be spared."""
+        return any(verified(analyst, signature, body) for analyst in self.policy.analysts)
+
+    def refusal(self, code: Refusal, body: bytes, nonce: str) -> Refused:
+        """A refusal of a message, signed.
+
+        Parameters
+        ----------
+        code : Refusal
+        body : bytes
+            Of the message.
+        nonce : str
+            That came with it: 32 hexadecimal digits, or it is left out.
+        """
+        nonce = nonce if is_run(nonce) else ""
+        text = refusal_text(self.name, digest_of(body), nonce, code.value)
+        return Refused(code, self.identity.sign(text))
 
     # --- for the site's own people
 

@@ -7,18 +7,23 @@ opens no port either: it only asks the server for messages, and lets the `Site` 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .wire import (  # before flwr
     LOST,
+    MOST_NEW,
     POLL,
+    ROOM,
+    Inbox,
+    Incoming,
+    bounded,
     check_server,
+    declared_bytes,
     packed_reply,
-    pull,
     push,
     speaks,
     unpacked_request,
@@ -43,9 +48,11 @@ from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
+from ..privacy.chain import canonical
 from .node_key import NODE_PUBLIC_KEY, read_node_key
 from .refusals import Refusal, Refused
-from .transport import Respondent, respond
+from .site import Site
+from .transport import Reply, respond
 
 __all__ = ["serve"]
 
@@ -61,7 +68,7 @@ PAUSE, LIVELY, IDLE_POLL = 2.0, 60.0, 2.0
 
 
 def serve(
-    site: Respondent,
+    site: Site,
     folder: Path,
     server: str,
     roots: bytes | None,
@@ -97,6 +104,7 @@ def serve(
         while True:
             try:
                 with _connected(folder, key, server, roots) as (client, node):
+                    bounded(client, _room(site))
                     say(f"connected to {server}; waiting for questions")
                     _answer_all(site, client, node, say)
             except httpx.HTTPStatusError as error:
@@ -147,18 +155,34 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
         client.DeactivateNode(DeactivateNodeRequest(node_id=number))
 
 
+def _room(site: Site) -> int:
+    """How large a message to this site can be, in bytes, without the arrays beside it.
+
+    A plan names all columns, and may give numbers for them: two of at most 32 digits each.
+    """
+    study = site.policy.study
+    return ROOM + len(canonical(study.to_dict())) + 64 * study.n_features
+
+
 def _answer_all(
-    site: Respondent, client: FleetHttpClient, node: Node, say: Callable[[str], None]
+    site: Site, client: FleetHttpClient, node: Node, say: Callable[[str], None]
 ) -> NoReturn:
     envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
-    last = time.monotonic()
+
+    def room(first: Mapping[str, Any]) -> int:
+        """Only an analyst who is known may send arrays, as many as the signed message declares."""
+        body, signature = first["body"], first["signature"]
+        return declared_bytes(body) if site.knows(body, signature) else 0
+
+    inbox, last = Inbox(client, node, room), time.monotonic()
     while True:
-        for message in pull(client, node, PullMessagesRequest(node=node)):
+        for message in inbox.look([PullMessagesRequest(node=node)], MOST_NEW):
             action, reply = _reply(site, message)
             try:
-                push(client, node, reply, envelope)
+                if reply is not None:
+                    push(client, node, reply, envelope)
             except httpx.HTTPStatusError as error:
-                if error.response.status_code != httpx.codes.FORBIDDEN:
+                if error.response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
                     raise
                 action += ": too late, the run is over"
             say(action)
@@ -166,23 +190,30 @@ def _answer_all(
         time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
 
 
-def _reply(site: Respondent, message: Message) -> tuple[str, Message]:
-    """What was asked, in words; and the site's reply, which never holds the text of an error."""
-    category, _, action = message.metadata.message_type.partition(".")
+def _reply(site: Site, incoming: Incoming) -> tuple[str, Message | None]:
+    """What was asked, in words; and the site's reply, which never holds the text of an error.
+
+    A message that cannot be replied to gets no reply.
+    """
+    category, _, action = incoming.message.metadata.message_type.partition(".")
+    reply: Reply | Refused
     try:
-        if category != "query" or action not in ("hello", "answer", "close"):
+        if category != "query" or action not in MATTERS:
             raise Refused(Refusal.MALFORMED)
-        reply = respond(site, action, *unpacked_request(message.content))
-    except Refused as refusal:
-        reply = refusal
+        body, signature, nonce, arrays = unpacked_request(incoming.first, incoming.stream)
+        reply = respond(site, action, body, signature, arrays, nonce)
+    except Refused as refused:
+        reply = site.refusal(refused.code, b"", "")
     except Exception:  # the site has written its errors down already
-        reply = Refused(Refusal.INTERNAL)
+        reply = site.refusal(Refusal.INTERNAL, b"", "")
     matter = MATTERS.get(action, "a message")
     if isinstance(reply, Refused):
         said = f"refused {matter} ({reply.code.value})"
     else:
         said = f"{ANSWERED[action]} {matter}"
-    return said, Message(packed_reply(site.name, reply), reply_to=message)
+    with suppress(Exception):  # whatever Flower finds wrong with what it should reply to
+        return said, Message(packed_reply(site.name, reply), reply_to=incoming.message)
+    return said, None
 
 
 def _status(error: httpx.HTTPStatusError, server: str) -> str:

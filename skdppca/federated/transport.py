@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 
-from .refusals import Refused
+from .identity import verified
+from .messages import refusal_text, reply_text
+from .refusals import Refusal, Refused
 
-__all__ = ["Action", "LocalSites", "Reply", "Respondent", "Transport", "respond"]
+__all__ = ["Action", "Expected", "LocalSites", "Reply", "Respondent", "Transport", "respond"]
 
 Action = Literal["hello", "answer", "close"]
 
@@ -30,6 +33,42 @@ class Reply:
     vector: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What can be an answer to one message. All else is ignored: anybody may have sent it.
+
+    Parameters
+    ----------
+    request : str
+        The digest of the message.
+    keys : mapping of str to str
+        The public keys of the sites, by name.
+    entries : int, default=0
+        Of the vector that is asked for.
+    nonce : str
+        Goes with the message. A refusal must name it. By default 128 random bits.
+    """
+
+    request: str
+    keys: Mapping[str, str]
+    entries: int = 0
+    nonce: str = field(default_factory=lambda: os.urandom(16).hex())
+
+    def is_from(self, site: str, reply: Reply | Refused) -> bool:
+        """Whether a site has signed this, as an answer to this message."""
+        if site not in self.keys:
+            return False
+        if isinstance(reply, Refused):
+            text = refusal_text(site, self.request, self.nonce, reply.code.value)
+            return verified(self.keys[site], reply.signature, text)
+        if reply.vector is not None and reply.vector.dtype != np.uint64:
+            return False
+        fields = reply.fields
+        if (fields.get("site"), fields.get("request")) != (site, self.request):
+            return False
+        return verified(self.keys[site], fields.get("signature"), reply_text(fields, reply.vector))
+
+
 class Respondent(Protocol):
     """What a site must be able to do; `skdppca.federated.Site` is one."""
 
@@ -46,6 +85,9 @@ class Respondent(Protocol):
     def close(self, body: bytes, signature: str) -> Reply:
         """End a run."""
 
+    def refusal(self, code: Refusal, body: bytes, nonce: str) -> Refused:
+        """A refusal of a message, signed."""
+
 
 class Transport(Protocol):
     """Carries one message to some sites. It is trusted with nothing but delivery."""
@@ -57,6 +99,7 @@ class Transport(Protocol):
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
+        expected: Expected | None = None,
     ) -> dict[str, Reply | Refused]:
         """Send the same message to some sites, and wait for their answers.
 
@@ -72,6 +115,10 @@ class Transport(Protocol):
             Beside the body, which holds their digests.
         sites : sequence of str
             To whom.
+        expected : Expected
+            What to wait for. Its nonce goes with the message. What is not signed by the site whose
+            name it bears is best ignored here, so that the site itself can still answer; whoever
+            asks checks it again.
 
         Returns
         -------
@@ -105,19 +152,26 @@ class LocalSites:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
+        expected: Expected | None = None,
     ) -> dict[str, Reply | Refused]:
         """Ask one site after the other; see `Transport`."""
-        answers: dict[str, Reply | Refused] = {}
-        for name in sites:
-            if name in self.sites:
-                answers[name] = respond(self.sites[name], action, body, signature, arrays)
-        return answers
+        nonce = "" if expected is None else expected.nonce
+        return {
+            name: respond(self.sites[name], action, body, signature, arrays, nonce)
+            for name in sites
+            if name in self.sites
+        }
 
 
 def respond(
-    site: Respondent, action: str, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]
+    site: Respondent,
+    action: str,
+    body: bytes,
+    signature: str,
+    arrays: Mapping[str, np.ndarray],
+    nonce: str = "",
 ) -> Reply | Refused:
-    """Let a site act on one message; its refusal is an answer, too."""
+    """Let a site act on one message; its signed refusal is an answer, too."""
     act: dict[str, Callable[[], Reply]] = {
         "hello": lambda: site.hello(body, signature),
         "answer": lambda: site.answer(body, signature, arrays),
@@ -126,4 +180,5 @@ def respond(
     try:
         return act[action]()
     except Refused as refusal:
-        return refusal
+        code = refusal.code
+    return site.refusal(code, body, nonce)

@@ -6,11 +6,16 @@ and its two callers, `flower` and `supernode`, are all that knows how flwr 1.41 
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import ssl
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,47 +26,60 @@ os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
 os.environ.setdefault("FLWR_DISABLE_UPDATE_CHECK", "1")
 
 import httpx
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.app.message import remove_content_from_message
-from flwr.common.serde import message_to_proto
+from flwr.common.serde import message_from_proto, message_to_proto
+from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest, ObjectTree, PullObjectRequest
 from flwr.proto.node_pb2 import Node
 from flwr.supercore.inflatable.inflatable_object import (
     get_all_nested_objects,
+    get_object_body,
     get_object_tree,
     no_object_id_recompute,
 )
-from flwr.supercore.inflatable.inflatable_protobuf_utils import (
-    make_confirm_message_received_fn_protobuf,
-    make_pull_object_fn_protobuf,
-    make_push_object_fn_protobuf,
-)
-from flwr.supercore.inflatable.inflatable_utils import (
-    ObjectPushError,
-    pull_and_inflate_object_from_tree,
-    push_objects,
-)
+from flwr.supercore.inflatable.inflatable_protobuf_utils import make_push_object_fn_protobuf
+from flwr.supercore.inflatable.inflatable_utils import ObjectPushError, push_objects
 from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 
+from .questions import declared_shapes
 from .refusals import Refusal, Refused
 from .transport import Reply
 
 __all__ = [
     "LOST",
+    "MOST_NEW",
     "POLL",
+    "ROOM",
+    "Inbox",
+    "Incoming",
+    "bounded",
     "certificates",
     "check_server",
+    "declared_bytes",
     "packed_reply",
     "packed_request",
-    "pull",
     "push",
     "speaks",
     "unpacked_reply",
     "unpacked_request",
 ]
 
-# Seconds between two looks for messages (Flower's own programs sleep for 3), and the most that the
-# parts of a message may take to follow it: longer, and its sender has died.
-POLL, MOST = 0.2, 60.0
+# Seconds between two looks for messages; Flower's own programs sleep for 3.
+POLL = 0.2
+
+# Seconds within which a message's first record must have followed its head, and each further part
+# the one before it: longer, and its sender has died. And seconds that one response may take.
+MOST, MOST_RESPONSE = 10.0, 60.0
+
+# Bytes of one object, besides a study's names; of a part of arrays, which has a short head.
+ROOM, HEAD = 2**20, 2**12
+PART_BYTES = ROOM - HEAD
+
+# Messages that are waited for at once, and that are taken at one look.
+MOST_WAITING, MOST_NEW = 64, 16
+
+# The records of a message: what it says, and then its arrays, as one stream of bytes in parts.
+FIRST, PART = "first", "part-"
 
 # What is raised if a connection breaks, or is too slow.
 LOST = (httpx.TransportError, OSError, ObjectPushError)
@@ -113,8 +131,59 @@ def speaks(component: str) -> RuntimeVersionHttpInterceptor:
     return RuntimeVersionHttpInterceptor(component_name=component)
 
 
+def bounded(client: Any, room: int) -> None:
+    """Let a client of Flower's read no response that is larger than this, or that takes too long.
+
+    Flower reads whatever the server sends into memory, and anybody may have sent it there.
+    """
+    http: httpx.Client = client._client
+    http.headers["accept-encoding"] = "identity"
+
+    def bound(response: httpx.Response) -> None:
+        response.headers.pop("content-encoding", None)  # nothing is unpacked
+        stream = response.stream
+        assert isinstance(stream, httpx.SyncByteStream)
+        response.stream = Bounded(stream, room + HEAD, time.monotonic() + MOST_RESPONSE)
+
+    http.event_hooks = {"request": [], "response": [bound]}
+
+
+class TooLarge(ValueError):
+    """A response that is larger than a message of ours can be."""
+
+
+class Bounded(httpx.SyncByteStream):
+    """The body of a response, as far as it may be read.
+
+    Parameters
+    ----------
+    stream : httpx.SyncByteStream
+    most : int
+        Bytes.
+    end : float
+        When it must be over.
+    """
+
+    def __init__(self, stream: httpx.SyncByteStream, most: int, end: float) -> None:
+        self._stream, self._most, self._end = stream, most, end
+
+    def __iter__(self) -> Iterator[bytes]:
+        read = 0
+        for chunk in self._stream:
+            read += len(chunk)
+            if read > self._most:
+                raise TooLarge("the response is too large")
+            if time.monotonic() > self._end:
+                raise httpx.ReadTimeout("the response takes too long")
+            yield chunk
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
 def push(client: Any, node: Node, message: Message, request: Callable[..., Any]) -> str:
-    """Send a message and what it holds; return its id."""
+    """Send a message and what it holds, its arrays last; return its id."""
     message.metadata.__dict__["_message_id"] = message.object_id
     with no_object_id_recompute():
         trees = [get_object_tree(message)]
@@ -123,85 +192,236 @@ def push(client: Any, node: Node, message: Message, request: Callable[..., Any])
         run = message.metadata.run_id
         store = make_push_object_fn_protobuf(client.PushObject, node, run, accepted.session_id)
         wanted = set(accepted.objects_to_push)
-        push_objects(get_all_nested_objects(message), store, object_ids_to_push=wanted)
+        objects = get_all_nested_objects(message)
+        parts = {one.object_id for name, one in message.content.items() if name != FIRST}
+        ordered = {name: objects[name] for name in sorted(objects, key=parts.__contains__)}
+        push_objects(ordered, store, object_ids_to_push=wanted)
     return message.metadata.message_id
 
 
-def pull(client: Any, node: Node, request: Any) -> list[Message]:
-    """Receive the messages that wait, and what they hold.
+@dataclass
+class Incoming:
+    """A message that has come in.
 
-    A message that does not come whole, or is none, is left out: its sender will ask again.
+    Parameters
+    ----------
+    message : Message
+        Without its content.
+    first : dict
+        What it says.
+    stream : bytes
+        Its arrays; nothing if there are none, or more than there may be.
     """
-    response = client.PullMessages(request)
-    messages = []
-    for head, tree in zip(response.messages_list, response.message_object_trees, strict=True):
-        run = head.metadata.run_id
+
+    message: Message
+    first: dict[str, Any]
+    stream: bytes = b""
+
+
+@dataclass
+class Waiting:
+    """A message of which something has not come yet.
+
+    Parameters
+    ----------
+    steps : generator
+        Goes on with it; yields whether a part has come.
+    confirm : callable
+        Lets the server forget it.
+    due : float
+        When it is given up, if nothing more has come until then.
+    """
+
+    steps: Generator[bool, None, Incoming]
+    confirm: Callable[[], None]
+    due: float = field(default_factory=lambda: time.monotonic() + MOST)
+
+
+class Inbox:
+    """Messages as they come in. None keeps another one waiting, and none is read beyond its room.
+
+    Anybody who reaches the server can send the head of a message and nothing else, or all kinds of
+    objects with it. So a look asks once for every part that is missing, and goes on.
+
+    Parameters
+    ----------
+    client : client of Flower's
+        That is `bounded`.
+    node : Node
+    room : callable
+        ``room(first)`` is how many bytes of arrays a message may bring, by its first record.
+    """
+
+    def __init__(self, client: Any, node: Node, room: Callable[[Mapping[str, Any]], int]) -> None:
+        self._client, self._node, self._room = client, node, room
+        self._waiting: list[Waiting] = []
+
+    def look(self, requests: Iterable[Any], most: int = 1) -> list[Incoming]:
+        """The messages that are complete by now.
+
+        Parameters
+        ----------
+        requests : iterable of protobuf messages
+            Each asks the server for some messages.
+        most : int, default=1
+            How often each of them is sent, as long as there are messages.
+        """
+        while True:
+            for request in requests:
+                for _ in range(most):
+                    if not self._take(request):
+                        break
+            done, moved = self._step()
+            if done or not moved:
+                return done
+
+    def _take(self, request: Any) -> bool:
+        """Wait for the messages that a request brings; whether there is one."""
         try:
-            message = pull_and_inflate_object_from_tree(
-                tree,
-                make_pull_object_fn_protobuf(client.PullObject, node, run),
-                make_confirm_message_received_fn_protobuf(client.ConfirmMessageReceived, node, run),
-                return_type=Message,
-                max_time=MOST,
-                initial_backoff=POLL,
+            response = self._client.PullMessages(request)
+        except TooLarge:  # of a head that is none of ours; the server sends it once
+            return True
+        heads, trees = response.messages_list, response.message_object_trees
+        for head, tree in zip(heads, trees, strict=False):
+            if len(self._waiting) >= MOST_WAITING:  # who has waited longest is given up
+                self._waiting.sort(key=lambda one: one.due)
+                self._waiting.pop(0).confirm()
+            confirm = partial(self._confirm, head.metadata.run_id, tree.object_id)
+            self._waiting.append(Waiting(self._received(head, tree), confirm))
+        return len(heads) > 0
+
+    def _step(self) -> tuple[list[Incoming], bool]:
+        """What is complete after one more attempt at every message, and whether parts have come."""
+        done, left, moved = [], [], False
+        for one in self._waiting:
+            try:
+                if next(one.steps):
+                    moved, one.due = True, time.monotonic() + MOST
+                if time.monotonic() <= one.due:
+                    left.append(one)
+                    continue
+            except StopIteration as end:
+                done.append(end.value)
+            except LOST:
+                raise
+            except Exception:  # its run is over, or whatever Flower or numpy find wrong with it
+                pass
+            one.confirm()
+        self._waiting = left
+        return done, moved
+
+    def _confirm(self, run: int, message: str) -> None:
+        with suppress(httpx.HTTPStatusError, TooLarge):
+            self._client.ConfirmMessageReceived(
+                ConfirmMessageReceivedRequest(
+                    node=self._node, run_id=run, message_object_id=message
+                )
             )
-        except LOST:
-            raise
-        except Exception:  # its run is over, or whatever Flower finds wrong with it
-            continue
+
+    def _received(self, head: Any, tree: ObjectTree) -> Generator[bool, None, Incoming]:
+        """Read a message: what it says, and only then what else it may bring."""
+        message = message_from_proto(head)
         message.metadata.__dict__["_message_id"] = tree.object_id
-        messages.append(message)
-    return messages
+        if message.has_error():
+            return Incoming(message, {})
+        run = head.metadata.run_id
+        content = yield from self._object(run, tree.children[0].object_id)
+        names: dict[str, str] = json.loads(get_object_body(content, RecordDict))
+        content = yield from self._object(run, names.pop(FIRST))
+        found = Incoming(message, dict(ConfigRecord.inflate(content)))
+        room = self._room(found.first)
+        if len(names) > math.ceil(room / PART_BYTES):
+            return found
+        stream = bytearray()
+        for i in range(len(names)):
+            content = yield from self._object(run, names[f"{PART}{i}"])
+            stream += bytes(ConfigRecord.inflate(content)["bytes"])  # type: ignore[arg-type]
+            if len(stream) > room:
+                return found
+            yield True
+        found.stream = bytes(stream)
+        return found
+
+    def _object(self, run: int, name: str) -> Generator[bool, None, bytes]:
+        request = PullObjectRequest(node=self._node, run_id=run, object_id=name)
+        while True:
+            response = self._client.PullObject(request)
+            if not response.object_found:
+                raise KeyError(name)
+            if response.object_available:
+                return bytes(response.object_content)
+            yield False
 
 
-def packed_request(body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> RecordDict:
-    """What the analyst sends to a site."""
-    content = RecordDict({"request": ConfigRecord({"body": body, "signature": signature})})
-    if arrays:
-        content["arrays"] = ArrayRecord({name: Array(array) for name, array in arrays.items()})
+def _packed(first: dict[str, Any], stream: bytes) -> RecordDict:
+    content = RecordDict({FIRST: ConfigRecord(first)})
+    for i, start in enumerate(range(0, len(stream), PART_BYTES)):
+        content[f"{PART}{i}"] = ConfigRecord({"bytes": stream[start : start + PART_BYTES], "i": i})
     return content
 
 
-def unpacked_request(content: RecordDict) -> tuple[bytes, str, dict[str, np.ndarray]]:
+def packed_request(
+    body: bytes, signature: str, nonce: str, arrays: Mapping[str, np.ndarray]
+) -> RecordDict:
+    """What the analyst sends to a site."""
+    stream = b"".join(arrays[name].astype("<f8").tobytes() for name in sorted(arrays))
+    return _packed({"body": body, "signature": signature, "nonce": nonce}, stream)
+
+
+def declared_bytes(body: bytes) -> int:
+    """Of the arrays beside a message, as it declares them itself."""
+    shapes = declared_shapes(body).values()
+    return 8 * sum(math.prod(shape) for shape in shapes)
+
+
+def unpacked_request(
+    first: Mapping[str, Any], stream: bytes
+) -> tuple[bytes, str, str, dict[str, np.ndarray]]:
     """Undo `packed_request`, for content that anybody may have sent.
+
+    Arrays that are not as large as declared are left out.
 
     Raises
     ------
     Refused
     """
-    with suppress(Exception):  # whatever Flower or numpy find wrong with it
-        request = content.config_records["request"]
-        body, signature = request["body"], request["signature"]
-        records = content.array_records.get("arrays")
-        arrays = {} if records is None else {name: one.numpy() for name, one in records.items()}
-        if isinstance(body, bytes) and isinstance(signature, str):
-            return body, signature, arrays
-    raise Refused(Refusal.MALFORMED)
+    body, signature, nonce = (first.get(name) for name in ("body", "signature", "nonce"))
+    if not isinstance(body, bytes):
+        raise Refused(Refusal.MALFORMED)
+    if not isinstance(signature, str) or not isinstance(nonce, str):
+        raise Refused(Refusal.MALFORMED)
+    arrays: dict[str, np.ndarray] = {}
+    if stream and len(stream) == declared_bytes(body):
+        numbers, start = np.frombuffer(stream, dtype="<f8").astype(np.float64), 0
+        for name, shape in sorted(declared_shapes(body).items()):
+            end = start + math.prod(shape)
+            arrays[name], start = numbers[start:end].reshape(shape), end
+    return body, signature, nonce, arrays
 
 
 def packed_reply(name: str, reply: Reply | Refused) -> RecordDict:
     """What a site sends to the analyst, with its name."""
     if isinstance(reply, Refused):
-        fields, vector = {"refused": reply.code.value}, None
-    else:
-        fields, vector = {f"reply-{key}": text for key, text in reply.fields.items()}, reply.vector
-    content = RecordDict({"reply": ConfigRecord({"site": name, **fields})})
-    if vector is not None:
-        content["arrays"] = ArrayRecord({"vector": Array(vector)})
-    return content
+        said = {"refused": reply.code.value, "signature": reply.signature}
+        return _packed({"site": name, **said}, b"")
+    fields = {f"reply-{key}": text for key, text in reply.fields.items()}
+    stream = b"" if reply.vector is None else reply.vector.astype("<u8").tobytes()
+    return _packed({"site": name, **fields}, stream)
 
 
-def unpacked_reply(content: RecordDict) -> tuple[str, Reply | Refused] | None:
+def unpacked_reply(first: Mapping[str, Any], stream: bytes) -> tuple[str, Reply | Refused] | None:
     """Undo `packed_reply`. What is none, whoever has sent it, is no answer: None."""
-    try:
-        fields = dict(content.config_records["reply"])
-        name = fields.pop("site")
-        if not isinstance(name, str):
-            return None
-        texts = {key.removeprefix("reply-"): str(text) for key, text in fields.items()}
-        if "refused" in texts:
-            return name, Refused(Refusal(texts["refused"]))
-        record = content.array_records.get("arrays")
-        return name, Reply(texts, None if record is None else record["vector"].numpy())
-    except Exception:  # whatever Flower or numpy find wrong with it
+    fields = dict(first)
+    name = fields.pop("site", None)
+    if not isinstance(name, str) or not all(isinstance(text, str) for text in fields.values()):
         return None
+    if "refused" in fields:
+        try:
+            return name, Refused(Refusal(fields["refused"]), fields.get("signature", ""))
+        except ValueError:
+            return None
+    texts = {key.removeprefix("reply-"): text for key, text in fields.items()}
+    if len(stream) % 8:
+        return None
+    vector = np.frombuffer(stream, dtype="<u8").astype(np.uint64) if stream else None
+    return name, Reply(texts, vector)

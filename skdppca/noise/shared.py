@@ -242,6 +242,19 @@ class SharedQuery:
         site = max_rows * one * 2.0**-self.grid_log2 + FAR * self.site_sd
         return site <= MOST_STEPS and self.n_sites * site <= 2 * MOST_STEPS
 
+    def is_plausible(self, opened: np.ndarray, max_rows: int) -> bool:
+        """Whether the sum of all sites' parts is one that they can make, if each keeps its word.
+
+        Proof. No site has more than `max_rows` records, and what one record adds is no longer than
+        the sensitivity, nor is any entry of it (`fits`). Rounding adds half a step at each site.
+        The noise of all sites together has the standard deviation ``sqrt(m) site_sd``, and is
+        beyond 64 of them with a probability below exp(-2000).
+        """
+        one = self.sensitivity * (1 + self.norm_error) + self.rounding
+        steps = self.n_sites * (max_rows * one * 2.0**-self.grid_log2 + 1)
+        most = steps + FAR * math.sqrt(self.n_sites) * self.site_sd
+        return bool(np.max(np.abs(opened.astype(np.float64)), initial=0.0) <= most)
+
     def rounded(self, total: np.ndarray) -> np.ndarray:
         """One site's part without noise: ``round(total / grid)``, as integers.
 

@@ -19,8 +19,6 @@ import pytest
 pytest.importorskip("flwr")
 
 from filelock import FileLock
-from flwr.app import ConfigRecord, RecordDict
-
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.federated import (
     Identity,
@@ -39,11 +37,13 @@ from skdppca.federated.supernode import serve
 from skdppca.federated.wire import (
     certificates,
     check_server,
+    declared_bytes,
     packed_reply,
     packed_request,
     unpacked_reply,
     unpacked_request,
 )
+from skdppca.privacy.chain import canonical
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
 NAMES = ["north", "south", "west"]
@@ -249,48 +249,79 @@ def test_a_site_is_run_by_one_process(tmp_path):
             serve(None, tmp_path, "127.0.0.1:1", None, print)
 
 
+def sent(content):
+    """What a message's records hold, as it is when it arrives."""
+    first, *parts = content.values()
+    return dict(first), b"".join(part["bytes"] for part in parts)
+
+
+def question(**arrays):
+    """A message that declares these arrays."""
+    declared = [{"array": name, "shape": list(one.shape)} for name, one in arrays.items()]
+    return canonical({"question": {"statistic": declared}}).encode()
+
+
 def test_what_is_packed_as_a_request_is_unpacked_as_it_was():
-    arrays = {"basis": np.eye(3), "centre": np.array([0.1, np.pi])}
-    body, signature, found = unpacked_request(packed_request(b'{"a":1}', "f" * 128, arrays))
-    assert (body, signature, set(found)) == (b'{"a":1}', "f" * 128, set(arrays))
+    arrays = {"a1": np.eye(3), "a0": np.array([0.1, np.pi]), "a10": np.ones((300, 700))}
+    body, nonce = question(**arrays), "ab" * 16
+    content = packed_request(body, "f" * 128, nonce, arrays)
+    *texts, found = unpacked_request(*sent(content))
+    assert texts == [body, "f" * 128, nonce] and set(found) == set(arrays)
+    assert declared_bytes(body) == sum(array.nbytes for array in arrays.values())
     for name, array in arrays.items():
         assert found[name].dtype == np.float64 and np.array_equal(found[name], array)
 
 
+def test_arrays_of_another_size_than_declared_are_left_out():
+    first, stream = sent(packed_request(question(a0=np.eye(3)), "", "", {"a0": np.eye(4)}))
+    assert unpacked_request(first, stream)[-1] == {}
+
+
 def test_what_is_packed_as_a_reply_is_unpacked_as_it_was():
     vector = np.array([0, 2**64 - 1, 2**53 + 1], dtype=np.uint64)
-    name, reply = unpacked_reply(packed_reply("north", Reply({"signature": "aa"}, vector)))
+    name, reply = unpacked_reply(*sent(packed_reply("north", Reply({"signature": "aa"}, vector))))
     assert (name, reply.fields) == ("north", {"signature": "aa"})
     assert reply.vector.dtype == np.uint64 and np.array_equal(reply.vector, vector)
 
 
 @pytest.mark.parametrize("code", list(Refusal))
-def test_a_refusal_travels_as_its_code_and_nothing_else(code):
-    content = packed_reply("north", Refused(code))
-    assert dict(content["reply"]) == {"site": "north", "refused": code.value}
-    assert unpacked_reply(content)[1].code is code
+def test_a_refusal_travels_as_its_code_and_its_signature_and_nothing_else(code):
+    first, stream = sent(packed_reply("north", Refused(code, "ab" * 64)))
+    assert first == {"site": "north", "refused": code.value, "signature": "ab" * 64}
+    name, refused = unpacked_reply(first, stream)
+    assert (name, refused.code, refused.signature) == ("north", code, "ab" * 64)
 
 
 @pytest.mark.parametrize(
-    "record",
+    "first",
     [
-        None,
-        {"body": "text", "signature": "aa"},
-        {"body": b"{}", "signature": b"aa"},
-        {"body": b"{}"},
+        {},
+        {"body": "text", "signature": "aa", "nonce": ""},
+        {"body": b"{}", "signature": b"aa", "nonce": ""},
+        {"body": b"{}", "signature": "aa"},
+        {"body": b"{}", "nonce": "aa"},
     ],
 )
-def test_a_request_that_is_none_is_refused_as_malformed(record):
-    content = RecordDict({} if record is None else {"request": ConfigRecord(record)})
+def test_a_request_that_is_none_is_refused_as_malformed(first):
     with pytest.raises(Refused) as refused:
-        unpacked_request(content)
+        unpacked_request(first, b"")
     assert refused.value.code is Refusal.MALFORMED and refused.value.__context__ is None
 
 
 @pytest.mark.parametrize(
-    "record",
-    [None, {}, {"site": 3}, {"refused": "busy"}, {"site": "north", "refused": "the number is 17"}],
+    "first",
+    [
+        {},
+        {"site": 3},
+        {"refused": "busy"},
+        {"site": "north", "refused": "the number is 17"},
+        {"site": "north", "refused": "busy", "signature": b"aa"},
+        {"site": "north", "reply-mu": [1.0]},
+    ],
 )
-def test_a_reply_that_is_none_is_no_answer(record):
-    content = RecordDict({} if record is None else {"reply": ConfigRecord(record)})
-    assert unpacked_reply(content) is None
+def test_a_reply_that_is_none_is_no_answer(first):
+    assert unpacked_reply(first, b"") is None
+
+
+def test_a_reply_whose_vector_is_cut_is_no_answer():
+    assert unpacked_reply({"site": "north", "reply-signature": "aa"}, b"1234567") is None
