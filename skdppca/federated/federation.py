@@ -11,7 +11,7 @@ import numpy as np
 from ..noise import SharedQuery
 from .identity import Identity, verified
 from .masks import opened
-from .messages import Close, Message, Plan, Request, array_digest, digest_of, key_text
+from .messages import Close, Message, Plan, Request, array_digest, key_text
 from .questions import Asked, written_question
 from .refusals import Refusal, Refused
 from .runs import Answered
@@ -193,8 +193,8 @@ class Federation:
         self._over = True
         body = Close(self.plan.run, self.plan.digest, None).body
         with suppress(Exception):
-            expected = Expected(digest_of(body), self.study.sites)
             signature, told = self._analyst.sign(body), sorted(sites)
+            expected = Expected.of("close", body, signature, {}, self.study.sites)
             self._transport.exchange("close", body, signature, {}, told, expected)
 
     def abandon(self) -> None:
@@ -254,7 +254,7 @@ class Federation:
             ]
             if not missing:
                 break
-            expected = Expected(message.digest, self.study.sites, entries)
+            expected = Expected.of(action, body, signature, arrays, self.study.sites, entries)
             found = self._transport.exchange(action, body, signature, arrays, missing, expected)
             for site in set(found) & set(missing):
                 if expected.is_from(site, found[site]):

@@ -53,7 +53,6 @@ from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_htt
 from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
 from flwr.supercore.runtime import RuntimeHttpClient
 
-from .messages import digest_of
 from .refusals import Refusal, Refused
 from .transport import Action, Expected, Reply
 
@@ -229,7 +228,7 @@ class FlowerTransport:
             self._plan, self._names = (body, signature), {}
         elif self._plan is not None:
             plan, signed = self._plan
-            awaited["hello"] = Expected(digest_of(plan), expected.keys)
+            awaited["hello"] = Expected.of("hello", plan, signed, {}, expected.keys)
             contents["hello"] = packed_request(plan, signed, awaited["hello"].nonce, {})
         answers: dict[str, Reply | Refused] = {}
         asked: dict[str, tuple[int, str]] = {}

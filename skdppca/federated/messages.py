@@ -35,6 +35,7 @@ __all__ = [
     "parsed",
     "refusal_text",
     "reply_text",
+    "sent_digest",
 ]
 
 PROTOCOL = "skdppca-sum/1"
@@ -310,19 +311,30 @@ def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
     return canonical({"says": "reply"} | content).encode()
 
 
-def refusal_text(site: str, request: str, nonce: str, code: str) -> bytes:
+def refusal_text(site: str, sent: str, nonce: str, code: str) -> bytes:
     """What a site signs when it refuses.
 
     Parameters
     ----------
     site : str
-    request : str
-        The digest of what it refuses.
+    sent : str
+        The `sent_digest` of what it refuses.
     nonce : str
         Of the sender, for this time: whether a site refuses may change, so what it said to the same
         message before is no answer.
     code : str
     """
     return canonical(
-        {"says": "refusal", "site": site, "request": request, "nonce": nonce, "code": code}
+        {"says": "refusal", "site": site, "sent": sent, "nonce": nonce, "code": code}
     ).encode()
+
+
+def sent_digest(action: str, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """What names all that a site was sent.
+
+    A refusal is of all of it, and not of the body alone: whoever passes a message on could change
+    the rest, and have the true body refused.
+    """
+    beside = {name: array_digest(array) for name, array in arrays.items()}
+    content = {"body": digest_of(body), "signature": signature, "arrays": beside}
+    return digest_of(canonical({"action": action} | content).encode())

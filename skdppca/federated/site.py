@@ -205,19 +205,19 @@ class Site:
         """Whether an analyst of this site has signed a message: all others can be spared."""
         return any(verified(analyst, signature, body) for analyst in self.policy.analysts)
 
-    def refusal(self, code: Refusal, body: bytes, nonce: str) -> Refused:
-        """A refusal of a message, signed.
+    def refusal(self, code: Refusal, sent: str, nonce: str) -> Refused:
+        """A refusal, signed.
 
         Parameters
         ----------
         code : Refusal
-        body : bytes
-            Of the message.
+        sent : str
+            The digest of all that was sent; empty if it was no message.
         nonce : str
             That came with it: 32 hexadecimal digits, or it is left out.
         """
         nonce = nonce if is_run(nonce) else ""
-        text = refusal_text(self.name, digest_of(body), nonce, code.value)
+        text = refusal_text(self.name, sent, nonce, code.value)
         return Refused(code, self.identity.sign(text))
 
     # --- for the site's own people

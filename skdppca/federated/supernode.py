@@ -104,7 +104,7 @@ def serve(
         while True:
             try:
                 with _connected(folder, key, server, roots) as (client, node):
-                    bounded(client, _room(site))
+                    bounded(client, room_for(site))
                     say(f"connected to {server}; waiting for questions")
                     _answer_all(site, client, node, say)
             except httpx.HTTPStatusError as error:
@@ -155,7 +155,7 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
         client.DeactivateNode(DeactivateNodeRequest(node_id=number))
 
 
-def _room(site: Site) -> int:
+def room_for(site: Site) -> int:
     """How large a message to this site can be, in bytes, without the arrays beside it.
 
     A plan names all columns, and may give numbers for them: two of at most 32 digits each.
@@ -164,17 +164,22 @@ def _room(site: Site) -> int:
     return ROOM + len(canonical(study.to_dict())) + 64 * study.n_features
 
 
+def room_of(site: Site, first: Mapping[str, Any]) -> int:
+    """How many bytes of arrays may follow a message: those that an analyst has declared.
+
+    What nobody has signed whom the site knows is refused, and no array with it is read.
+    """
+    body, signature = first.get("body"), first.get("signature")
+    if isinstance(body, bytes) and isinstance(signature, str) and site.knows(body, signature):
+        return declared_bytes(body)
+    return 0
+
+
 def _answer_all(
     site: Site, client: FleetHttpClient, node: Node, say: Callable[[str], None]
 ) -> NoReturn:
     envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
-
-    def room(first: Mapping[str, Any]) -> int:
-        """Only an analyst who is known may send arrays, as many as the signed message declares."""
-        body, signature = first["body"], first["signature"]
-        return declared_bytes(body) if site.knows(body, signature) else 0
-
-    inbox, last = Inbox(client, node, room), time.monotonic()
+    inbox, last = Inbox(client, node, partial(room_of, site)), time.monotonic()
     while True:
         for message in inbox.look([PullMessagesRequest(node=node)], MOST_NEW):
             action, reply = _reply(site, message)
@@ -203,9 +208,9 @@ def _reply(site: Site, incoming: Incoming) -> tuple[str, Message | None]:
         body, signature, nonce, arrays = unpacked_request(incoming.first, incoming.stream)
         reply = respond(site, action, body, signature, arrays, nonce)
     except Refused as refused:
-        reply = site.refusal(refused.code, b"", "")
+        reply = site.refusal(refused.code, "", "")
     except Exception:  # the site has written its errors down already
-        reply = site.refusal(Refusal.INTERNAL, b"", "")
+        reply = site.refusal(Refusal.INTERNAL, "", "")
     matter = MATTERS.get(action, "a message")
     if isinstance(reply, Refused):
         said = f"refused {matter} ({reply.code.value})"

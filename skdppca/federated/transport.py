@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from .identity import verified
-from .messages import refusal_text, reply_text
+from .messages import digest_of, refusal_text, reply_text, sent_digest
 from .refusals import Refusal, Refused
 
 __all__ = ["Action", "Expected", "LocalSites", "Reply", "Respondent", "Transport", "respond"]
@@ -41,6 +41,8 @@ class Expected:
     ----------
     request : str
         The digest of the message.
+    sent : str
+        The `sent_digest` of the message and of all that goes beside it.
     keys : mapping of str to str
         The public keys of the sites, by name.
     entries : int, default=0
@@ -50,16 +52,30 @@ class Expected:
     """
 
     request: str
+    sent: str
     keys: Mapping[str, str]
     entries: int = 0
     nonce: str = field(default_factory=lambda: os.urandom(16).hex())
+
+    @classmethod
+    def of(
+        cls,
+        action: Action,
+        body: bytes,
+        signature: str,
+        arrays: Mapping[str, np.ndarray],
+        keys: Mapping[str, str],
+        entries: int = 0,
+    ) -> Expected:
+        """What can be an answer to this message."""
+        return cls(digest_of(body), sent_digest(action, body, signature, arrays), keys, entries)
 
     def is_from(self, site: str, reply: Reply | Refused) -> bool:
         """Whether a site has signed this, as an answer to this message."""
         if site not in self.keys:
             return False
         if isinstance(reply, Refused):
-            text = refusal_text(site, self.request, self.nonce, reply.code.value)
+            text = refusal_text(site, self.sent, self.nonce, reply.code.value)
             return verified(self.keys[site], reply.signature, text)
         if reply.vector is not None and reply.vector.dtype != np.uint64:
             return False
@@ -85,8 +101,8 @@ class Respondent(Protocol):
     def close(self, body: bytes, signature: str) -> Reply:
         """End a run."""
 
-    def refusal(self, code: Refusal, body: bytes, nonce: str) -> Refused:
-        """A refusal of a message, signed."""
+    def refusal(self, code: Refusal, sent: str, nonce: str) -> Refused:
+        """A refusal, signed, of what `sent` is the `sent_digest` of."""
 
 
 class Transport(Protocol):
@@ -181,4 +197,4 @@ def respond(
         return act[action]()
     except Refused as refusal:
         code = refusal.code
-    return site.refusal(code, body, nonce)
+    return site.refusal(code, sent_digest(action, body, signature, arrays), nonce)

@@ -75,6 +75,9 @@ MOST, MOST_RESPONSE = 10.0, 60.0
 ROOM, HEAD = 2**20, 2**12
 PART_BYTES = ROOM - HEAD
 
+# The list of nodes, which anybody can make longer, may have so many times the bytes of an object.
+LIST, MANY = "nodes", 64
+
 # Messages that are waited for at once, and that are taken at one look.
 MOST_WAITING, MOST_NEW = 64, 16
 
@@ -143,7 +146,8 @@ def bounded(client: Any, room: int) -> None:
         response.headers.pop("content-encoding", None)  # nothing is unpacked
         stream = response.stream
         assert isinstance(stream, httpx.SyncByteStream)
-        response.stream = Bounded(stream, room + HEAD, time.monotonic() + MOST_RESPONSE)
+        many = MANY if response.request.url.path.endswith(LIST) else 1
+        response.stream = Bounded(stream, many * room + HEAD, time.monotonic() + MOST_RESPONSE)
 
     http.event_hooks = {"request": [], "response": [bound]}
 

@@ -4,12 +4,15 @@ The slow tests take about four minutes. They stop what they start by its own pro
 """
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +21,14 @@ import pytest
 
 pytest.importorskip("flwr")
 
+import httpx
 from filelock import FileLock
+from flwr.app.message import remove_content_from_message
+from flwr.common.serde import message_to_proto
+from flwr.proto.fleet_pb2 import PullMessagesRequest, PushMessagesRequest
+from flwr.proto.runtime_pb2 import GetNodesRequest, PushAppMessagesRequest
+from flwr.supercore.inflatable.inflatable_object import get_object_tree, no_object_id_recompute
+
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.federated import (
     Identity,
@@ -30,20 +40,25 @@ from skdppca.federated import (
     SitesError,
     Study,
     fit_sites,
+    supernode,
 )
 from skdppca.federated.flower import FlowerTransport
-from skdppca.federated.node_key import create_node_key
+from skdppca.federated.node_key import create_node_key, read_node_key
 from skdppca.federated.supernode import serve
 from skdppca.federated.wire import (
+    Inbox,
     certificates,
     check_server,
     declared_bytes,
     packed_reply,
     packed_request,
+    push,
     unpacked_reply,
     unpacked_request,
 )
 from skdppca.privacy.chain import canonical
+
+from .letters import letter
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
 NAMES = ["north", "south", "west"]
@@ -197,6 +212,87 @@ def test_a_run_without_a_site_that_was_killed_fails_clearly_and_charges_stay(ser
     assert failure.value.silent == ("south",) and not failure.value.refused
     for chain in chains(study):
         assert questions(chain) == [1, 2] and not chain.releases
+
+
+@pytest.mark.slow
+def test_a_fit_ends_while_outsiders_pose_and_send_heads_without_bodies(server, study):
+    """The server knows one more key: whoever reaches its port can register it."""
+    with ExitStack() as stack:
+        for name in NAMES:
+            stack.enter_context(site(server, study.folder, name))
+        stack.enter_context(outsiders(server, study.folder))
+        pca = fit(server, study, patience=120)
+    assert abs(pca.components_[0, 0]) > 0.98
+    asked = pca.privacy_.details["charged"]["north"]["questions"]
+    assert [questions(chain) for chain in chains(study)] == 3 * [list(range(1, asked + 1))]
+
+
+@contextmanager
+def outsiders(server, folder):
+    """A node that refuses in north's name, and a run that floods all nodes with heads."""
+    over, name = threading.Event(), "posing"
+    (folder / name).mkdir()
+    create_node_key(folder / name)
+    machine.done(server.folder, f"flwr supernode register {folder / name}/supernode.pub study")
+    key, roots = read_node_key(folder / name), server.roots.read_bytes()
+    stranger = Identity.create(folder / "stranger.key")
+
+    class Pose:
+        name, policy = "north", SimpleNamespace(study=study_of(folder))
+
+        def knows(self, body, signature):
+            return False
+
+        def refusal(self, code, body, nonce):
+            return Refused(Refusal.BUDGET)
+
+    def pose():
+        with supernode._connected(folder / name, key, server.address, roots) as (client, node):
+            box = Inbox(client, node, lambda first: 0)
+            envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
+            while not over.is_set():
+                for one in box.look([PullMessagesRequest(node=node)], 10):
+                    reply = supernode._reply(Pose(), one)[1]
+                    with suppress(httpx.HTTPError):
+                        push(client, node, reply, envelope)
+                time.sleep(0.1)
+
+    def flood():
+        with FlowerTransport(server.address, server.roots) as transport:
+            while not over.is_set():
+                for info in transport._client.GetNodes(GetNodesRequest()).nodes:
+                    body = os.urandom(16)
+                    content = packed_request(body, stranger.sign(body), "", {})
+                    message = letter(content, run=transport._run, node=info.node_id)
+                    message.metadata.__dict__["_src_task_id"] = transport._task
+                    with suppress(httpx.HTTPError), no_object_id_recompute():
+                        head = message_to_proto(remove_content_from_message(message))
+                        transport._client.PushMessages(
+                            PushAppMessagesRequest(
+                                messages_list=[head],
+                                message_object_trees=[get_object_tree(message)],
+                            )
+                        )
+                        floods.append(1)
+                time.sleep(0.1)
+
+    floods, threads = [], [threading.Thread(target=act) for act in (pose, flood)]
+    for thread in threads:
+        thread.start()
+    try:
+        while len(floods) < 10:
+            assert threads[1].is_alive()
+            time.sleep(0.1)
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert len(floods) > 50
+
+
+def study_of(folder):
+    return Policy.read(folder / "north" / "site.json").study
 
 
 @pytest.mark.slow
