@@ -17,10 +17,11 @@ from .questions import QUESTIONS
 from .refusals import Refusal, Refused
 from .site import Site
 from .study import Study
-from .transport import LocalSites, Reply, Transport, respond
+from .transport import Expected, LocalSites, Reply, Transport, respond
 
 __all__ = [
     "QUESTIONS",
+    "Expected",
     "Federation",
     "Identity",
     "LocalSites",

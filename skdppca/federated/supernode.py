@@ -44,6 +44,7 @@ from flwr.proto.fleet_pb2 import (
 from flwr.proto.heartbeat_pb2 import SendNodeHeartbeatRequest
 from flwr.proto.node_pb2 import Node
 from flwr.supercore.heartbeat import HeartbeatSender
+from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
@@ -186,10 +187,8 @@ def _answer_all(
             try:
                 if reply is not None:
                     push(client, node, reply, envelope)
-            except httpx.HTTPStatusError as error:
-                if error.response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-                    raise
-                action += ": too late, the run is over"
+            except (httpx.HTTPStatusError, ObjectPushError):
+                action += ": the reply was not taken; the run may be over"
             say(action)
             last = time.monotonic()
         time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
