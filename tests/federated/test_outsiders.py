@@ -592,6 +592,36 @@ def test_a_transport_needs_to_know_what_it_waits_for(linked):
         linked([]).exchange("hello", b"{}", "", {}, ["north"])
 
 
+def test_a_message_that_is_sent_again_by_somebody_else_changes_nothing(made, linked):
+    """Whoever has seen messages of a run sends all of them again, during it and after it."""
+    seen, again = [], LocalSites(made.sites.values())
+
+    def replay():
+        for action, body, signature, arrays in list(seen):
+            again.exchange(action, body, signature, arrays, list(made.sites))
+
+    def listening(action, body, signature, nonce, arrays):
+        seen.append((action, body, signature, arrays))
+        replay()
+
+    class Heard(LocalSites):
+        def exchange(self, action, body, signature, arrays, *more):
+            seen.append((action, body, signature, arrays))
+            replies = super().exchange(action, body, signature, arrays, *more)
+            replay()
+            return replies
+
+    nodes = [listening, *map(genuine, made.sites.values())]
+    for transport in (Heard(made.sites.values()), linked(nodes)):
+        before = len(made.receipts("north"))
+        pca = fit_sites(few(), **made.call | {"transport": transport})
+        replay()
+        asked = pca.privacy_.details["charged"]["north"]["questions"]
+        for site in made.sites.values():
+            assert len(site.ledger.receipts) == before + asked
+            assert all(site._runs.find(run).over for run in site._runs.ids())
+
+
 # --- sums that nobody can have
 
 
