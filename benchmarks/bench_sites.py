@@ -45,6 +45,7 @@ from sklearn.datasets import load_digits
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivacyLedger, ResidualGauss
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.federated import (
+    Expected,
     Identity,
     LocalSites,
     Policy,
@@ -118,8 +119,9 @@ class Counted:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
+        expected: Expected | None = None,
     ) -> dict[str, Reply | Refused]:
-        replies = self._transport.exchange(action, body, signature, arrays, sites)
+        replies = self._transport.exchange(action, body, signature, arrays, sites, expected)
         reply = replies[sites[0]]
         assert isinstance(reply, Reply)
         down = len(body) + len(signature) + sum(array.nbytes for array in arrays.values())
@@ -137,7 +139,8 @@ def over_sites(method: type, table: Data, m: int, h: int) -> tuple[Any, list[Sen
         names = [f"site{i:02}" for i in range(m)]
         keys = {name: Site.prepare(Path(folder, name)).public for name in names}
         X = table.X
-        study = Study("study", keys, columns=X.shape[1], sparse=sparse.issparse(X))
+        shape = {"columns": X.shape[1], "sparse": sparse.issparse(X)}
+        study = Study("study", keys, **shape, max_colluders=m - h)
         sites = []
         for i, name in enumerate(names):
             home = Path(folder, name)
@@ -154,7 +157,7 @@ def over_sites(method: type, table: Data, m: int, h: int) -> tuple[Any, list[Sen
             sites.append(Site(home, lambda *_, i=i: (X[i::m], None)))
         transport = Counted(LocalSites(sites))
         estimator = method(K, epsilon=EPSILON, delta=DELTA)
-        fit_sites(estimator, study=study, transport=transport, analyst=analyst, max_colluders=m - h)
+        fit_sites(estimator, study=study, transport=transport, analyst=analyst)
     return estimator, transport.sent
 
 

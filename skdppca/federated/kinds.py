@@ -11,7 +11,7 @@ from ..decomposition.base import BasePrivatePCA
 from ..mechanisms.missing import Filled
 from ..mechanisms.standardise import Standardised
 from ..private_data import PrivateData, Public
-from ..statistics import KINDS, Measure, Statistic, View
+from ..statistics import KINDS, Measure, Scaled, Statistic, View
 from .questions import QUESTIONS
 
 __all__ = ["kinds_asked"]
@@ -45,6 +45,8 @@ def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
     reach.follow(estimator._mechanism(public))
     if estimator._scales_privately:
         reach.follow(Standardised)
+    elif estimator.scale is not None:
+        reach.follow(Scaled)  # `SitesTable.source` asks through it
     if estimator._may_miss:
         reach.follow(Filled)
     kinds = reach.kinds() | ({"Part"} if "parts" in reach.names else set())

@@ -96,6 +96,7 @@ def make(
     budget=(100.0, 1e-5),
     people=1,
     max_rows=2**20,
+    colluders=None,
     **policy,
 ):
     """A site for each table, a pair of rows and labels."""
@@ -113,6 +114,7 @@ def make(
         missing=missing,
         max_rows=max_rows,
         max_sites_per_person=people,
+        max_colluders=colluders,
     )
     made = Made(folder, study, analyst)
     given = {"approval": "automatic", "min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5}

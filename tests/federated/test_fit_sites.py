@@ -167,8 +167,8 @@ def test_a_release_is_as_good_as_a_central_one_at_that_noise(tmp_path, monkeypat
     losses = {"sites": [], "central": []}
     for i in range(6):
         (tmp_path / str(i)).mkdir()
-        made = make(tmp_path / str(i), parts_of(rows, m), max_colluders=1)
-        pca = fit_sites(like(METHODS[method], **budget), **made.call, max_colluders=m - h)
+        made = make(tmp_path / str(i), parts_of(rows, m), colluders=m - h)
+        pca = fit_sites(like(METHODS[method], **budget), **made.call)
         losses["sites"].append(1 - captured_variance(pca.components_, rows))
         pca = like(METHODS[method], **central).fit(rows)
         losses["central"].append(1 - captured_variance(pca.components_, rows))

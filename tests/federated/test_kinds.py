@@ -7,7 +7,7 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA, ResidualGauss
-from skdppca.federated import QUESTIONS, Refusal, Refused, Reply
+from skdppca.federated import QUESTIONS, Refusal, Refused, Reply, fit_sites
 from skdppca.federated.kinds import kinds_asked
 from skdppca.federated.questions import Asked
 from skdppca.private_data import PrivateData, Public
@@ -52,6 +52,14 @@ def test_a_plan_admits_what_options_ask_with_these_options_alone(estimator):
     assert not plain & {"ColumnCells", "MeanSquares"}
     assert {"ColumnCells", "MeanSquares", "Scaled"} <= scaled
     assert "ColumnCells" in missing and "MeanSquares" not in missing
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_with_public_facts_asks_nothing_beyond_its_plan(tmp_path, estimator):
+    made = make(tmp_path, parts_of(X, 3))
+    facts = {"scale": [5, 3, 2, 1, 1], "mean": np.zeros(5), "norm_bound": 9.0}
+    pca = fit_sites(estimator(2, epsilon=8.0, **facts), **made.call)
+    assert pca.components_.shape == (2, 5)
 
 
 def test_an_oracle_of_somebody_else_may_ask_for_everything():
@@ -125,8 +133,6 @@ def test_a_site_refuses_what_the_estimator_of_the_plan_does_not_ask(tmp_path):
 
 
 def test_a_fit_plans_what_its_estimator_asks(tmp_path):
-    from skdppca.federated import fit_sites
-
     made = make(tmp_path, parts_of(X, 3))
     pca = DPGauss(2, epsilon=8.0)
     fit_sites(pca, **made.call)
