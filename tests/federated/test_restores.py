@@ -22,7 +22,7 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Refusal, Refused, Reply, Site, Study
+from skdppca.federated import Expected, Refusal, Refused, Reply, Site, Study, respond
 from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
 from skdppca.federated.keyed_noise import NoiseKey
@@ -115,7 +115,7 @@ RESTORES = {
     "tar over it": "tar -C backup -cf - . | tar -C east -xf -",
     "rm and cp": "rm -rf east; cp -a backup east",
     "mv and cp": "mv east old; cp -a backup east",
-    "links": "rm -rf east; cp -al backup east",
+    "links": "rm -rf east; cp -al backup east; rm backup/study.ledger",
     "in place": written_over,
     "one letter": "rm -f east/outbox/*-1",
     "the last letter": "rm -f east/outbox/*-3",
@@ -293,6 +293,17 @@ def test_the_same_question_with_another_vector_is_refused(talk, monkeypatch):
         assert asked(talk, 1, {}).code is Refusal.SUM
     assert isinstance(asked(talk, 1, {}), Reply)
     assert len(talk.made.receipts("east")) == 1
+
+
+def test_the_site_signs_that_its_sum_is_another(talk, monkeypatch):
+    request, arrays = question(talk, 1)
+    assert isinstance(talk.send("east", "answer", request, arrays), Reply)
+    next((talk.made.folder / "east" / "outbox").iterdir()).unlink()
+    monkeypatch.setattr(SharedQuery, "rounded", nearly)
+    signature, east = talk.made.analyst.sign(request.body), talk.made.sites["east"]
+    expected = Expected.of("answer", request.body, signature, arrays, talk.made.study.sites)
+    refused = respond(east, "answer", request.body, signature, arrays, expected.nonce)
+    assert refused.code is Refusal.SUM and expected.is_from("east", refused)
 
 
 def test_a_charge_without_its_answer_binds_the_vector(talk, monkeypatch):
