@@ -358,7 +358,7 @@ class Site:
             raise Refused(Refusal.RUN_USED)  # the ledger knows it, and the runs were lost
         if self.policy.approval == "plan":
             self._check_approved(plan)
-        self._check_affordable(statement, plan)
+        self._check_affordable(plan)
         look, table = self._usable_table()
         return Run(
             id=plan.run,
@@ -373,17 +373,19 @@ class Site:
             marker=self._runs.mark(plan.run),
         )
 
-    def _check_affordable(self, statement: Statement, plan: Plan) -> None:
+    def _check_affordable(self, plan: Plan) -> None:
         """Refuse what the ledger cannot pay beside all that open runs may still charge it.
 
-        Their costs are Gaussian, so the squares of their mu add up (`skdppca.privacy`).
+        Their costs are Gaussian, so the squares of their mu add up (`skdppca.privacy`). The ledger
+        is read after the runs: what one of them charges meanwhile counts twice, and is never left
+        out.
         """
         reserved = Fraction(mu_of(plan.epsilon, plan.delta)) ** 2
         for run in self._open():
             agreed = run.agreed()
             reserved += Fraction(mu_of(agreed.epsilon, agreed.delta)) ** 2 - cost(run.answered)
-        total = statement.chain.total.gaussian(root_up(reserved), 0.0)
-        if not total.fits(self.ledger.epsilon, self.ledger.delta):
+        spent = self.ledger.statement().chain.total
+        if not spent.gaussian(root_up(reserved), 0.0).fits(self.ledger.epsilon, self.ledger.delta):
             raise Refused(Refusal.BUDGET)
 
     def _check_approved(self, plan: Plan) -> None:

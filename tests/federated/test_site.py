@@ -449,6 +449,26 @@ def test_two_runs_that_begin_at_once_are_not_promised_the_same_budget(tmp_path):
     assert sum(isinstance(reply, Reply) for reply in replies) == 1
 
 
+def test_what_is_charged_while_a_run_begins_is_not_left_out(tmp_path, monkeypatch):
+    whole, small = mu_of(6.0, 1e-6), mu_of(5.0, 1e-6)
+    left = epsilon_of((whole**2 - small**2) ** 0.5 * (1 + 1e-3), 1e-6)  # a little too much
+    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
+    first, second = Talk(made), Talk(made, epsilon=left)
+    first.hello()
+    open_runs = Site._open
+
+    def meanwhile(site):
+        with monkeypatch.context() as patch:
+            patch.setattr(Site, "_open", open_runs)
+            first.send("east", "answer", *first.request(SUM, mu=0.7 * small))
+        return open_runs(site)
+
+    monkeypatch.setattr(Site, "_expire", lambda site: None)
+    monkeypatch.setattr(Site, "_open", meanwhile)
+    assert code(second.send("east", "hello", second.plan)) is Refusal.BUDGET
+    assert len(made.receipts("east")) == 1
+
+
 # --- what nobody closes
 
 
@@ -476,6 +496,25 @@ def test_a_run_that_is_over_by_its_age_frees_its_budget_for_the_next(tmp_path):
     first.hello()
     aged(made.sites["east"].folder / "runs" / f"{first.plan.run}.json", 2.1)
     assert isinstance(second.send("east", "hello", second.plan), Reply)
+
+
+@pytest.mark.parametrize("end", ["age, when asked", "age, when another begins", "void"])
+def test_a_run_that_nobody_closed_leaves_no_secret_letter_or_marker(made, talk, end):
+    east, other = made.sites["east"], Talk(made)
+    talk.send("east", "answer", *talk.request(SUM))
+    open_run, folder = east._runs.find(talk.plan.run), east.folder
+    if end == "void":
+        assert east.void_open_runs(talk.plan.run) == [talk.plan.run]
+    else:
+        aged(folder / "runs" / f"{talk.plan.run}.json", 7.1)
+        asks = end == "age, when asked"
+        talk.send("east", "answer", *talk.request(SUM, round=2)) if asks else other.hello()
+    for secret in (open_run.secret, open_run.labels, open_run.noise):
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        assert secret and not any(secret.encode() in file.read_bytes() for file in files)
+    assert not list(folder.glob(f"outbox/{talk.plan.run}-*"))
+    assert not (folder / "runs" / f"{talk.plan.run}.marker").exists()
+    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
 
 
 @pytest.mark.parametrize("end", ["expire", "reject"])
