@@ -334,7 +334,7 @@ class PrivacyReport:
         Examples
         --------
         >>> from skdppca.privacy import GaussianEvent, PrivacyReport
-        >>> report = PrivacyReport("DPGauss", 1.0, 1e-6, "add-remove", "row", GaussianEvent(0.25))
+        >>> report = PrivacyReport("DPGauss", 1.1, 1e-6, "add-remove", "row", GaussianEvent(0.25))
         >>> round(report.to_dp_event().noise_multiplier, 6)
         4.0
         """
