@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._config import config_context, get_config, set_config
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .decomposition import (
@@ -33,7 +34,6 @@ __all__ = [
     "get_config",
     "set_config",
 ]
-__version__ = "0.1.0"
 
 SUBMODULES = (
     "cli",
@@ -53,6 +53,7 @@ SUBMODULES = (
     "privacy",
     "private_data",
     "records",
+    "releasing",
     "report",
     "statistics",
     "trials",

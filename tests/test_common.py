@@ -29,8 +29,7 @@ from sklearn.utils.estimator_checks import (
     check_transformer_get_feature_names_out_pandas,
 )
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.decomposition import randomness
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, releasing
 from skdppca.exceptions import NotReleasedError
 from skdppca.noise import NoiseSource
 
@@ -141,14 +140,14 @@ def salted(salt):
 @pytest.mark.parametrize(("factory", "salt"), but_the_first_slow(ON_SALTS))
 def test_scikit_learns_checks_pass_whatever_the_noise(factory, salt, monkeypatch):
     # The checks fix random_state, and would see the same noise every time.
-    monkeypatch.setattr(randomness, "NoiseSource", salted(salt))
+    monkeypatch.setattr(releasing, "NoiseSource", salted(salt))
     assert_passes_all_checks(factory())
 
 
 @on_all_estimators
 def test_the_salt_changes_the_noise_of_a_seed(factory, monkeypatch):
     def components(salt):
-        monkeypatch.setattr(randomness, "NoiseSource", salted(salt))
+        monkeypatch.setattr(releasing, "NoiseSource", salted(salt))
         return factory(2, random_state=0).fit(IRIS).components_
 
     np.testing.assert_array_equal(components(0), components(0))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from .. import __version__
+from .._version import __version__
 from ..exceptions import BudgetExceeded, LedgerError, NotReleasedError, WeakPrivacyWarning
 from . import _arguments as take
 from ._ended import Ended, status_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.utils import check_random_state, gen_batches
 
-from .. import __version__
+from .._version import __version__
 from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
 from ..privacy.report import parse

@@ -19,29 +19,22 @@ from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import Filled
 from ..mechanisms.standardise import Standardised
 from ..noise import NoiseSource
-from ..privacy import (
-    GaussianEvent,
-    NonPrivateEvent,
-    PrivacyAccountant,
-    PrivacyEvent,
-    PrivacyLedger,
-    PrivacyReport,
-    Receipt,
-    mu_of,
-)
-from ..privacy.charging import charge, check_accounted
-from ..private_data import Public, spender_of
+from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
+from ..privacy.charging import check_accounted
+from ..private_data import Public
 from ..records import MAX_ROWS, Pieces, Records
+from ..releasing import (
+    Results,
+    Terms,
+    check_chargeable,
+    event_of,
+    fit_promised,
+    noise_source,
+    public_parameters,
+    release,
+)
 from .fitted import FittedPCA
 from .parameters import estimator, parameter, plain
-from .publication import (
-    fit_promised,
-    public_parameters,
-    published,
-    released_of,
-    spendings_of,
-)
-from .randomness import check_chargeable, noise_source, why_not_private
 from .tables import Table, opened
 from .validation import (
     check_domain,
@@ -225,9 +218,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _event(self, public: Public) -> PrivacyEvent:
         """Cost of one fit, and so the budget of the mechanism."""
-        if math.isinf(self.epsilon):
-            return NonPrivateEvent()
-        return GaussianEvent(mu_of(float(self.epsilon), float(self.delta)))
+        return event_of(self.epsilon, self.delta)
 
     def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:
         """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
@@ -307,40 +298,34 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         if self._may_miss:
             mechanism = Filled.around(mechanism, event)
         self._check_noise(event, d)
-        parameters = public_parameters(self.get_params())
-        noise = self._noise()
-        # 3. charge
-        receipt = self._charge(event, noise)
-        # 4. compute
-        data = table.door(
-            source=records,
-            public=public,
-            spender=spender_of(event),
-            noise=noise,
-            centre=self._public_centre(mean, scale, d),
-            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-        )
-        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-            release = mechanism.run(data)
-        # 5. report and record all of it; it is stored at once
         validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-        found = _cast(self._attributes(release, d), np.float32 if table.is_single else np.float64)
-        report = PrivacyReport(
+        terms = Terms(
             method=type(self).__name__,
+            event=event,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
-            adjacency=self.adjacency,
+            public=public,
             unit=self._accounted_unit,
-            event=event,
-            not_private=why_not_private(self.epsilon, noise),
-            spendings=spendings_of(data.spender.queries),
-            receipt=receipt,
-            details=self._details(release, public) | table.details(),
-            parameters=parameters,
-            released=released_of(found),
+            accountant=self.accountant,
+            parameters=public_parameters(self.get_params()),
+            noise=self._noise(),
+            centre=self._public_centre(mean, scale, d),
+            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
             feature_names=_names(validated),
         )
-        return {**validated, **found, "privacy_": published(report, self.accountant)}
+        dtype = np.float32 if table.is_single else np.float64
+        # 3. charge, compute, report, record
+        return release(
+            terms,
+            records,
+            mechanism.run,
+            lambda found: Results(
+                attributes=_cast(self._attributes(found, d), dtype),
+                details=self._details(found, public) | table.details(),
+                besides=validated,
+            ),
+            door=table.door,
+        )
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:
@@ -418,16 +403,6 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     def _accounted_unit(self) -> str:
         """What one of neighbouring data sets has more of, for the accountant and the report."""
         return self.unit
-
-    def _charge(self, event: PrivacyEvent, noise: NoiseSource) -> Receipt | None:
-        return charge(
-            self.accountant,
-            event,
-            adjacency=self.adjacency,
-            unit=self._accounted_unit,
-            label=type(self).__name__,
-            seeded=not noise.is_private,
-        )
 
     def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
         """What `fit` stores of a release, in float64."""

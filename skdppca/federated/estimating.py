@@ -11,7 +11,6 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from ..decomposition.base import BasePrivatePCA
-from ..decomposition.publication import announce, public_parameters
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import epsilon_of
@@ -21,6 +20,7 @@ from ..privacy.report import jsonable
 from ..privacy.strength import warn_if_weak
 from ..private_data import Answer, PrivateData, Public
 from ..records import Pieces
+from ..releasing import announce, public_parameters
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity

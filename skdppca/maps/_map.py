@@ -12,13 +12,12 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from ..decomposition.base import BasePrivatePCA
-from ..decomposition.publication import public_parameters, published, released_of, spendings_of
-from ..decomposition.randomness import noise_source, why_not_private
 from ..decomposition.validation import check_groups, check_rows, class_numbers
 from ..privacy import PrivacyReport
-from ..privacy.charging import charge, check_accounted
-from ..private_data import PrivateData, Public, spender_of
+from ..privacy.charging import check_accounted
+from ..private_data import Answer, Public
 from ..records import Layout, Records
+from ..releasing import Results, Terms, noise_source, public_parameters, release
 from ..statistics import Histogram, Statistic
 from ._validation import (
     check_budget,
@@ -215,83 +214,73 @@ def projection_map(
         n_classes=1 if names is None else len(names),
         grouped=labels is not None,
     )
-    parameters = public_parameters(
-        {
-            "epsilon": epsilon,
-            "delta": delta,
-            "bins": bins,
-            "extent": extent,
-            "components": pair,
-            "classes": names,
-            "adjacency": adjacency,
-            "unit": unit,
-            "accountant": accountant,
-            "random_state": random_state,
-        }
-    )
     axes = pca.privacy_
-    axes_release = axes.release_id
-    noise = noise_source(epsilon, random_state)
-    # 3. charge
-    receipt = charge(
-        accountant,
-        event,
-        adjacency=adjacency,
-        unit=unit,
-        label="projection_map",
-        seeded=not noise.is_private,
-    )
-    # 4. compute
-    data = PrivateData(
-        source=LabelledRows(Records(X, may_miss=pca._may_miss), labels, numbers),
-        public=Public(X.shape[1], adjacency, unit, sparse.issparse(X)),
-        spender=spender_of(event),
-        noise=noise,
-        centre=histogram.centre,
-    )
-    with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-        counts = data.ask(histogram, name="histogram").value
-    (query,) = data.spender.queries
-    first = () if names is None else (len(names),)
-    found: dict[str, Any] = {
-        "counts": _frozen(counts[:, :-1].reshape(*first, *(len(e) - 1 for e in edges))),
-        "outside": _frozen(counts[:, -1].reshape(first)),
-        "noise_sd": query.noise_sd,
-    }
-    # 5. report and record all of it, and hand it over
-    report = PrivacyReport(
+    terms = Terms(
         method="projection_map",
+        event=event,
         epsilon=float(epsilon),
         delta=float(delta),
-        adjacency=adjacency,
+        public=Public(X.shape[1], adjacency, unit, sparse.issparse(X)),
         unit=unit,
-        event=event,
-        not_private=(
-            *why_not_private(epsilon, noise),
-            *(f"axes: {reason}" for reason in axes.not_private),
+        accountant=accountant,
+        parameters=public_parameters(
+            {
+                "epsilon": epsilon,
+                "delta": delta,
+                "bins": bins,
+                "extent": extent,
+                "components": pair,
+                "classes": names,
+                "adjacency": adjacency,
+                "unit": unit,
+                "accountant": accountant,
+                "random_state": random_state,
+            }
         ),
-        spendings=spendings_of([query]),
-        receipt=receipt,
-        details={
-            "axes": axes.method,
-            "axes_epsilon": axes.epsilon,
-            "axes_delta": axes.delta,
-            "axes_unit": axes.unit,
-            "axes_adjacency": axes.adjacency,
-            "axes_private": axes.private,
-            "axes_release": axes_release,
-            "noise_sd": query.noise_sd,
-        },
-        parameters=parameters,
-        released=released_of({**found, "x_edges": edges[0], "y_edges": edges[1]}),
+        noise=noise_source(epsilon, random_state),
+        centre=histogram.centre,
         feature_names=axes.feature_names,
+        not_private=tuple(f"axes: {reason}" for reason in axes.not_private),
+    )
+    about_axes = {
+        "axes": axes.method,
+        "axes_epsilon": axes.epsilon,
+        "axes_delta": axes.delta,
+        "axes_unit": axes.unit,
+        "axes_adjacency": axes.adjacency,
+        "axes_private": axes.private,
+        "axes_release": axes.release_id,
+    }
+    first = () if names is None else (len(names),)
+
+    def results(answer: Answer) -> Results:
+        counts = answer.value
+        return Results(
+            attributes={
+                "counts": _frozen(counts[:, :-1].reshape(*first, *(len(e) - 1 for e in edges))),
+                "outside": _frozen(counts[:, -1].reshape(first)),
+                "noise_sd": answer.noise_sd,
+                "x_edges": edges[0],
+                "y_edges": edges[1],
+            },
+            details={**about_axes, "noise_sd": answer.noise_sd},
+        )
+
+    # 3. charge, compute, report, record
+    found = release(
+        terms,
+        LabelledRows(Records(X, may_miss=pca._may_miss), labels, numbers),
+        lambda data: data.ask(histogram, name="histogram"),
+        results,
     )
     return ProjectionMap(
-        **found,
+        counts=found["counts"],
+        outside=found["outside"],
         edges=edges,
         components=pair,
         classes=names,
-        privacy_=published(report, accountant),
+        noise_sd=found["noise_sd"],
+        privacy_=found["privacy_"],
     )
 
 

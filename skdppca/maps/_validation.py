@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import validate_parameter_constraints
 from ..decomposition.base import BasePrivatePCA
-from ..decomposition.randomness import check_chargeable
 from ..decomposition.validation import public_classes
 from ..exceptions import NotReleasedError
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
+from ..releasing import check_chargeable
 
 __all__ = [
     "check_budget",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,27 +11,23 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from .._sklearn import Documented, Interval, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
-from ..decomposition.publication import (
-    fit_promised,
-    public_parameters,
-    published,
-    released_of,
-)
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
-from ..privacy import PrivacyEvent, PrivacyReport, Receipt, Spender
-from ..privacy.charging import charge, check_accounted
+from ..privacy import PrivacyEvent
+from ..privacy.charging import check_accounted
 from ..privacy.events import MOST_RUNS
 from ..privacy.report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
-from ._candidates import Candidate, Candidates, public_vectors
+from ..releasing import Results, Terms, fit_promised, public_parameters, release
+from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._fitting import Fitted, Fitting
 from ._plan import (
     COUNT_SHARE,
@@ -47,6 +43,27 @@ from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
 from ._winner import WinnerMixin, assemble, rehearse
 
 __all__ = ["PrivateSearchCV"]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of all runs.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Fitted.
+    index : int
+        Its place in the grid.
+    score : float
+    details : dict
+        Of its score.
+    """
+
+    candidate: Candidate
+    index: int
+    score: float
+    details: dict[str, Any]
 
 
 class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -253,25 +270,47 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             candidates.grid[0], [{**budgets[0], "random_state": self.random_state}]
         ).pca
         first._check_parameters(public.n_features)
-        parameters = public_parameters(self.get_params())
-        noise = first._noise()
-        # 3. charge
-        receipt = self._charge(plan, candidates, noise)
-        # 4. what all scores share, and then candidate after candidate
-        data = PrivateData(
-            source=records,
+        terms = Terms(
+            method=_named(type(self), candidates.steps),
+            event=plan.event,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
             public=public,
-            spender=Spender(plan.mu_preliminary),
-            noise=noise,
+            unit=step.unit,
+            accountant=self.accountant,
+            parameters=public_parameters(self.get_params()),
+            noise=first._noise(),
             centre=np.zeros(public.n_features) if mean is None else mean,
             norm_bound=_norm_bound(step),
+            budget=plan.mu_preliminary,
         )
-        scorer = self._scorer(data, labels, candidates, plan)
         fit = Fitting(rows, groups, y, checked) if supervised else Fitting(rows, groups)
+
+        def search(data: PrivateData) -> Best:
+            scorer = self._scorer(data, labels, candidates, plan)
+            drawn, fits = self._runs(candidates, budgets, data.noise)
+            score, run, winner = best_run(fits, fit, partial(_score, scorer), fit_all)
+            return Best(winner.candidate, drawn[run], score, scorer.details)
+
+        # 3. charge; what all scores share, and then candidate after candidate; report, record
+        found = release(
+            terms,
+            records,
+            search,
+            lambda best: self._results(best, plan, candidates, before),
+        )
+        for own in _private_steps(found["best_estimator_"]):
+            own.privacy_ = found["privacy_"]
+        return found
+
+    def _runs(
+        self, candidates: Candidates, budgets: list[dict[str, float]], noise: NoiseSource
+    ) -> tuple[list[int], list[Candidate]]:
+        """What is fitted, K times: places in the grid, and the candidates there."""
         runs = draw_runs(noise, float(self.mean_candidates))
         drawn = noise.labels(runs, len(candidates.grid)).tolist()
         seeded = not noise.is_private
-        fits = [
+        return drawn, [
             candidates.candidate(
                 candidates.grid[index],
                 [
@@ -281,27 +320,6 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             )
             for index in drawn
         ]
-        score, run, winner = best_run(fits, fit, partial(_score, scorer), fit_all)
-        # 5. report and record the winner; it is stored at once
-        for own in winner.candidate.steps:
-            own.set_params(
-                epsilon=self.epsilon,
-                delta=self.delta,
-                accountant=self.accountant,
-                random_state=None,
-            )
-        found = {name: value for name, value in vars(self).items() if name in VALIDATED}
-        found |= {
-            "best_estimator_": assemble(candidates, before, winner.candidate),
-            "best_index_": drawn[run],
-            "best_params_": candidates.grid[drawn[run]],
-            "best_score_": score,
-        }
-        report = self._report(winner.candidate, plan, scorer, found, receipt)
-        report = published(replace(report, parameters=parameters), self.accountant)
-        for own in winner.candidate.steps:
-            own.privacy_ = report
-        return {**found, "privacy_": report}
 
     def _event(self) -> PrivacyEvent:
         """Cost of the search."""
@@ -336,55 +354,39 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
                 data, step._finds_centre, plan.mu_score, scaled=step._scales_privately
             )
 
-    def _charge(
-        self, plan: SearchPlan, candidates: Candidates, noise: NoiseSource
-    ) -> Receipt | None:
-        step = candidates.step
-        names = ", ".join(type(own).__name__ for own in candidates.steps)
-        return charge(
-            self.accountant,
-            plan.event,
-            adjacency=step.adjacency,
-            unit=step.unit,
-            label=f"{type(self).__name__}({names})",
-            seeded=not noise.is_private,
-        )
-
-    def _report(
-        self,
-        winner: Candidate,
-        plan: SearchPlan,
-        scorer: Scorer | HitScorer,
-        found: dict[str, Any],
-        receipt: Receipt | None,
-    ) -> PrivacyReport:
-        fitted = [own.privacy_ for own in winner.steps]
-        search: dict[str, Any] = {
+    def _results(
+        self, best: Best, plan: SearchPlan, candidates: Candidates, before: list[tuple[str, Any]]
+    ) -> Results:
+        """The winner, and what the report says of it."""
+        steps = best.candidate.steps
+        for own in steps:
+            own.set_params(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                accountant=self.accountant,
+                random_state=None,
+            )
+        fitted = [own.privacy_ for own in steps]
+        chosen = candidates.grid[best.index]
+        details: dict[str, Any] = {
             "mean_candidates": float(self.mean_candidates),
             "mu_preliminary": plan.mu_preliminary,
             "mu_fit": plan.mu_fit,
             "mu_score": plan.mu_score,
             "noise_sds": {query.name: query.noise_sd for query in reversed(fitted[0].spendings)},
-            **scorer.details,
+            **best.details,
         }
-        names = ", ".join(type(own).__name__ for own in winner.steps)
-        return replace(
-            fitted[0],
-            method=f"{type(self).__name__}({names})",
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            event=plan.event,
-            spendings=(),  # shares of a sum of squares, which a selection is not
-            receipt=receipt,
-            details={
-                **fitted[0].details,
-                "search": search,
-                "best_params": jsonable(found["best_params_"]),
+        return Results(
+            attributes={"best_index_": best.index, "best_score_": best.score},
+            details={**fitted[0].details, "search": details, "best_params": jsonable(chosen)},
+            besides={
+                **{name: value for name, value in vars(self).items() if name in VALIDATED},
+                "best_estimator_": assemble(candidates, before, best.candidate),
+                "best_params_": chosen,
             },
-            released=(
-                *(array for own in fitted for array in own.released),
-                *released_of({name: found[name] for name in ("best_index_", "best_score_")}),
-            ),
+            released=tuple(array for own in fitted for array in own.released),
+            method=_named(type(self), steps),
+            feature_names=fitted[0].feature_names,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -397,6 +399,17 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         tags.classifier_tags = inner.classifier_tags
         tags.target_tags.required = inner.target_tags.required
         return tags
+
+
+def _named(search: type, steps: list[PrivateStep]) -> str:
+    """What a ledger and a report call it."""
+    return f"{search.__name__}({', '.join(type(own).__name__ for own in steps)})"
+
+
+def _private_steps(estimator: Any) -> list[PrivateStep]:
+    """Those that were fitted on private records."""
+    steps = estimator.named_steps.values() if isinstance(estimator, Pipeline) else [estimator]
+    return [step for step in steps if isinstance(step, PrivateStep)]
 
 
 def _norm_bound(step: BasePrivatePCA) -> float | None:

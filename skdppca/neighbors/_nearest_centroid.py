@@ -15,14 +15,6 @@ from .._sklearn import Documented, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.parameters import estimator, parameter, plain
-from ..decomposition.publication import (
-    fit_promised,
-    public_parameters,
-    published,
-    released_of,
-    spendings_of,
-)
-from ..decomposition.randomness import check_chargeable, noise_source, why_not_private
 from ..decomposition.validation import (
     check_domain,
     check_groups,
@@ -33,10 +25,20 @@ from ..decomposition.validation import (
     class_numbers,
     public_classes,
 )
-from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, PrivacyReport, mu_of
-from ..privacy.charging import charge, check_accounted
-from ..private_data import PrivateData, Public, spender_of
+from ..privacy import GaussianEvent, PrivacyEvent
+from ..privacy.charging import check_accounted
+from ..private_data import Public
 from ..records import MAX_ROWS, Records
+from ..releasing import (
+    Results,
+    Terms,
+    check_chargeable,
+    event_of,
+    fit_promised,
+    noise_source,
+    public_parameters,
+    release,
+)
 from ._class_means import ClassMeans, LabelledRows, nearest_class
 
 __all__ = ["PrivateNearestCentroid"]
@@ -208,49 +210,32 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         public = Public(
             d, self.adjacency, self.unit, n_records=records.private_n if knows_n else None
         )
-        event = self._event()
-        parameters = public_parameters(self.get_params())
-        noise = noise_source(self.epsilon, self.random_state)
-        # 3. charge
-        receipt = charge(
-            self.accountant,
-            event,
-            adjacency=self.adjacency,
-            unit=self.unit,
-            label=type(self).__name__,
-            seeded=not noise.is_private,
-        )
-        # 4. compute
-        data = PrivateData(
-            source=records,
+        terms = Terms(
+            method=type(self).__name__,
+            event=self._event(),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
             public=public,
-            spender=spender_of(event),
-            noise=noise,
+            unit=self.unit,
+            accountant=self.accountant,
+            parameters=public_parameters(self.get_params()),
+            noise=noise_source(self.epsilon, self.random_state),
             centre=np.zeros(d) if mean is None else mean,
             norm_bound=None if self.norm_bound is None else float(self.norm_bound),
         )
         labelled = LabelledRows(X, labels, numbers, len(names))
-        with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-            release = ClassMeans.of(data, labelled, bool(self.center) and mean is None)
-        # 5. report and record all of it; it is stored at once
         validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-        found = {"centroids_": release.means, "class_counts_": release.counts}
-        report = PrivacyReport(
-            method=type(self).__name__,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            adjacency=self.adjacency,
-            unit=self.unit,
-            event=event,
-            not_private=why_not_private(self.epsilon, noise),
-            spendings=spendings_of(data.spender.queries),
-            receipt=receipt,
-            details={"norm_bound": None if is_exact else release.radius},
-            parameters=parameters,
-            released=released_of(found),
+        # 3. charge, compute, report, record
+        return release(
+            terms,
+            records,
+            lambda data: ClassMeans.of(data, labelled, bool(self.center) and mean is None),
+            lambda found: Results(
+                attributes={"centroids_": found.means, "class_counts_": found.counts},
+                details={"norm_bound": None if is_exact else found.radius},
+                besides={**validated, "classes_": _as_array(names)},
+            ),
         )
-        stored = {**validated, **found, "classes_": _as_array(names)}
-        return {**stored, "privacy_": published(report, self.accountant)}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class of every row; the map is private, **the predictions are not**.
@@ -308,9 +293,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
 
     def _event(self, public: Public | None = None) -> PrivacyEvent:
         """Cost of one fit."""
-        if math.isinf(self.epsilon):
-            return NonPrivateEvent()
-        return GaussianEvent(mu_of(float(self.epsilon), float(self.delta)))
+        return event_of(self.epsilon, self.delta)
 
 
 def _as_array(names: tuple[Any, ...]) -> np.ndarray:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from shlex import quote
 
-from .. import __version__
+from .._version import __version__
 from ..privacy.report import MAX_LENGTH
 from ._context import Context, check_words
 from ._directory import MANIFEST, claimed

@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
-from ..decomposition.publication import store
 from ..decomposition.validation import check_names
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
+from ..releasing import store
 
 __all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
 

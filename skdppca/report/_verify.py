@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from .._text import printable
+from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.report import MAX_LENGTH, parse
 from ..privacy.verification import IN_THE_LEDGER, anew, verify_report

@@ -5,10 +5,9 @@ import signal
 
 import pytest
 
-from skdppca import PrivacyLedger
+from skdppca import PrivacyLedger, releasing
 from skdppca.cli._charge import Charged, told
 from skdppca.cli._ended import Ended
-from skdppca.decomposition import BasePrivatePCA
 from skdppca.records import files
 from skdppca.report import _directory
 from skdppca.report._directory import Directory
@@ -30,15 +29,15 @@ def after_the_charge(monkeypatch):
     """Do something right after a ledger was charged, before anything is computed."""
 
     def install(action):
-        charge = BasePrivatePCA._charge
+        charge = releasing.charge
 
-        def charged(self, *terms):
-            receipt = charge(self, *terms)
-            if isinstance(self.accountant, Charged):
+        def charged(accountant, *terms, **more):
+            receipt = charge(accountant, *terms, **more)
+            if isinstance(accountant, Charged):
                 action()
             return receipt
 
-        monkeypatch.setattr(BasePrivatePCA, "_charge", charged)
+        monkeypatch.setattr(releasing, "charge", charged)
 
     return install
 

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from skdppca import GDPPCA, DPGauss, PrivacyAccountant
 from skdppca.decomposition import fitted
-from skdppca.decomposition.publication import store
 from skdppca.exceptions import NotReleasedError
+from skdppca.releasing import store
 
 from ..estimators import on_all_estimators
 

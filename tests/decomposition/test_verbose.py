@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from skdppca import DPGauss, PrivacyAccountant
-from skdppca.decomposition import publication
+from skdppca import DPGauss, PrivacyAccountant, releasing
 from skdppca.exceptions import BudgetExceeded, LedgerError
 from skdppca.model_selection import PrivateSearchCV
 
@@ -46,7 +45,7 @@ def test_the_report_is_printed_when_all_is_stored(monkeypatch):
     seen = []
     pca = DPGauss(2, verbose=1)
     monkeypatch.setattr(
-        publication, "print", lambda report: seen.append(pca.privacy_ is report), raising=False
+        releasing, "print", lambda report: seen.append(pca.privacy_ is report), raising=False
     )
     pca.fit(X)
     assert seen == [True]

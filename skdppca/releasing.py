@@ -1,0 +1,341 @@
+"""The order of every release, written once: charge, compute, report, record, store."""
+
+from __future__ import annotations
+
+import copy
+import math
+import platform
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+
+from ._version import __version__
+from .exceptions import SeededNoiseWarning
+from .noise import NoiseSource
+from .privacy import (
+    BaseAccountant,
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyEvent,
+    PrivacyReport,
+    Released,
+    Spender,
+    Spending,
+    mu_of,
+)
+from .privacy.callers import level_of_user
+from .privacy.charging import charge, charged_elsewhere
+from .privacy.report import jsonable
+from .private_data import PrivateData, Public, Source, spender_of
+
+__all__ = [
+    "Results",
+    "Terms",
+    "announce",
+    "check_chargeable",
+    "event_of",
+    "fit_promised",
+    "noise_source",
+    "public_parameters",
+    "release",
+    "store",
+]
+
+E = TypeVar("E", bound=BaseEstimator)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """All that is promised of a release, fixed by validation from parameters and public facts.
+
+    Parameters
+    ----------
+    method : str
+        What releases, as the ledger names it.
+    event : PrivacyEvent
+        What it costs.
+    epsilon, delta : float
+        The guarantee that the event was made of.
+    public : Public
+        What is known of the records; its `adjacency` is accounted.
+    unit : str
+        What one of neighbouring data sets has more of: `public.unit`, or something smaller.
+    accountant : BaseAccountant or None
+    noise : NoiseSource
+    parameters : dict
+        As `public_parameters` makes them.
+    centre : ndarray of shape (n_features,)
+        Public.
+    norm_bound : float or None
+        Public; see `PrivateData`.
+    feature_names : tuple of str or None
+    not_private : tuple of str
+        What takes the guarantee away, besides a seed and epsilon=inf.
+    budget : float or None
+        The mu that the door may spend, where that is not all of the event. The questions are then
+        no list of what the event is composed of, and the report lists none.
+    """
+
+    method: str
+    event: PrivacyEvent
+    epsilon: float
+    delta: float
+    public: Public
+    unit: str
+    accountant: BaseAccountant | None
+    noise: NoiseSource
+    parameters: dict[str, Any]
+    centre: np.ndarray
+    norm_bound: float | None = None
+    feature_names: tuple[str, ...] | None = None
+    not_private: tuple[str, ...] = ()
+    budget: float | None = None
+
+    @property
+    def why_not_private(self) -> tuple[str, ...]:
+        """For the report; empty if the guarantee holds."""
+        if math.isinf(self.epsilon):
+            return ("epsilon=inf: no noise and no clipping", *self.not_private)
+        if not self.noise.is_private:
+            seeded = "random_state: the noise can be repeated by whoever knows the seed"
+            return (seeded, *self.not_private)
+        return self.not_private
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is released: private outputs, public facts, and what follows from both.
+
+    Parameters
+    ----------
+    attributes : dict
+        Arrays and numbers by the names of their attributes. The report holds their hashes.
+    details : dict
+        What the report says besides.
+    besides : dict
+        What is stored with the attributes, without hashes.
+    released : tuple of Released
+        Hashes of numbers that `besides` holds.
+    method : str
+        What released them, where only the outcome tells; empty for that of the terms.
+    feature_names : tuple of str or None
+        Likewise.
+    """
+
+    attributes: dict[str, Any]
+    details: dict[str, Any]
+    besides: dict[str, Any] = field(default_factory=dict)
+    released: tuple[Released, ...] = ()
+    method: str = ""
+    feature_names: tuple[str, ...] | None = None
+
+
+def release(
+    terms: Terms,
+    source: Source,
+    run: Callable[[PrivateData], T],
+    results: Callable[[T], Results],
+    *,
+    door: type[PrivateData] = PrivateData,
+) -> dict[str, Any]:
+    """Charge, compute, report and record; the caller stores all of it in one step.
+
+    Nothing is asked of the records before the charge. An error leaves the charge, and nothing is
+    released.
+
+    Parameters
+    ----------
+    terms : Terms
+    source : Source
+        The records, valid.
+    run : callable
+        The private computation.
+    results : callable
+        What is released of its outcome.
+    door : type
+        Through which the source is asked.
+
+    Returns
+    -------
+    dict
+        All that is to be stored, the report as ``privacy_``.
+
+    Raises
+    ------
+    BudgetExceeded
+        The accountant's budget does not cover it; nothing was computed.
+    LedgerError
+        The charge, or the row of the release, cannot be written.
+    """
+    # 1. charge
+    receipt = charge(
+        terms.accountant,
+        terms.event,
+        adjacency=terms.public.adjacency,
+        unit=terms.unit,
+        label=terms.method,
+        seeded=not terms.noise.is_private,
+    )
+    # 2. compute, through the door
+    is_whole = terms.budget is None
+    data = door(
+        source=source,
+        public=terms.public,
+        spender=spender_of(terms.event) if terms.budget is None else Spender(terms.budget),
+        noise=terms.noise,
+        centre=terms.centre,
+        norm_bound=terms.norm_bound,
+    )
+    with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
+        found = results(run(data))
+    # 3. report
+    report = PrivacyReport(
+        method=found.method or terms.method,
+        epsilon=terms.epsilon,
+        delta=terms.delta,
+        adjacency=terms.public.adjacency,
+        unit=terms.unit,
+        event=terms.event,
+        not_private=terms.why_not_private,
+        spendings=_spendings(data.spender) if is_whole else (),
+        receipt=receipt,
+        details=found.details,
+        parameters=terms.parameters,
+        released=(*found.released, *_hashes(found.attributes)),
+        feature_names=found.feature_names or terms.feature_names,
+        software=_versions(),
+    )
+    # 4. record: if the row cannot be written, nothing is released
+    if terms.accountant is not None and receipt is not None:
+        report = replace(report, release=terms.accountant.record(receipt, report.release_id))
+    return {**found.besides, **found.attributes, "privacy_": report}
+
+
+def fit_promised(estimator: E, release: Callable[[E], dict[str, Any]]) -> E:
+    """Fit an estimator as it is now, whatever becomes of its parameters meanwhile.
+
+    A copy is validated, charged, computed and reported, and nobody else can set its parameters. A
+    fit that is refused leaves the estimator as it was.
+
+    Parameters
+    ----------
+    estimator : estimator
+    release : callable
+        What the copy releases: all that is to be stored, the report as ``privacy_``.
+
+    Returns
+    -------
+    estimator
+        The given one, fitted.
+    """
+    promised = copy.copy(estimator)
+    found = release(promised)
+    store(estimator, found)
+    announce(found["privacy_"], promised.verbose)
+    return estimator
+
+
+def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:
+    """Put the attributes of a fit in the place of those of an earlier one, in one step."""
+    parameters = estimator.get_params(deep=False)
+    kept = {k: v for k, v in vars(estimator).items() if k in parameters or not k.endswith("_")}
+    estimator.__dict__ = kept | dict(found)
+
+
+def announce(report: PrivacyReport, verbose: int) -> None:
+    """Print the report of a release that is stored, if it is asked for.
+
+    Of a candidate nothing is printed: its search may release another one.
+    """
+    if verbose and not charged_elsewhere():
+        print(report)
+
+
+def event_of(epsilon: float, delta: float) -> PrivacyEvent:
+    """What a release of that epsilon and delta costs, if all of its noise is Gaussian."""
+    if math.isinf(epsilon):
+        return NonPrivateEvent()
+    return GaussianEvent(mu_of(float(epsilon), float(delta)))
+
+
+def public_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of a release as its report holds them: JSON-able and without a seed.
+
+    To be called before the charge, because a parameter of an unknown kind may fail.
+    """
+    return {name: _public(name, value) for name, value in given.items()}
+
+
+def check_chargeable(epsilon: float, accountant: Any, random_state: Any) -> None:
+    """Refuse what has no price, and a random state that is nobody's own."""
+    if random_state is np.random.mtrand._rand:
+        raise ValueError(
+            "random_state is numpy's global random state, which any code can seed or read; "
+            "use None for secure noise, or an int of your own"
+        )
+    if math.isinf(epsilon) and accountant is not None:
+        raise ValueError(
+            "epsilon=inf has no cost that an accountant could charge; choose a finite "
+            "epsilon, or accountant=None to compute what is not private"
+        )
+
+
+def noise_source(epsilon: float, random_state: Any) -> NoiseSource:
+    """Secure noise, or that of a seed, with a warning where the noise should protect."""
+    if random_state is None:
+        return NoiseSource()
+    if not math.isinf(epsilon):
+        warnings.warn(
+            "random_state is set: whoever knows or guesses it can subtract the noise, so this "
+            "release is not private. Use random_state=None on data that must be protected.",
+            SeededNoiseWarning,
+            stacklevel=level_of_user(),
+        )
+    if isinstance(random_state, np.random.RandomState):
+        return NoiseSource(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
+    return NoiseSource(int(random_state))
+
+
+def _public(name: str, value: Any) -> Any:
+    if isinstance(value, BaseAccountant):
+        return value.id
+    if name.rpartition("__")[2] == "random_state":
+        return None if value is None else "seeded"
+    return jsonable(value)
+
+
+def _spendings(spender: Spender) -> tuple[Spending, ...]:
+    """What a report says of the queries that were answered."""
+    return tuple(
+        Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part) for q in spender.queries
+    )
+
+
+def _hashes(stored: Mapping[str, Any]) -> tuple[Released, ...]:
+    return tuple(Released.of(name.removesuffix("_"), value) for name, value in stored.items())
+
+
+def _versions() -> dict[str, str]:
+    """Versions of what computed a release."""
+    return {
+        "skdppca": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "blas": _blas(),
+    }
+
+
+def _blas() -> str:
+    """The library that NumPy was built with for products and decompositions of matrices."""
+    found = np.show_config(mode="dicts")
+    built = found.get("Build Dependencies", {}).get("blas", {}) if found else {}
+    return f"{built.get('name', 'unknown')} {built.get('version', '')}".strip()
