@@ -1,14 +1,14 @@
 """Estimators: a method is a room, and `methods` the table of them."""
 
+import sys
+
+from . import iterative
 from .base import BasePrivatePCA
-from .deflation import Deflation
 from .dp_gauss import DPGauss
 from .dp_power import DPPowerMethod
 from .gdppca import GDPPCA
-from .kdpojas import KDPOjas
-from .kdppca import KDPPCA
+from .iterative import KDPPCA, Deflation, KDPOjas, OjasOracle, Oracle, PowerOracle
 from .methods import METHODS, Method
-from .oracles import OjasOracle, Oracle, PowerOracle
 from .private_pca import PrivatePCA
 from .residual_gauss import ResidualGauss
 from .smooth_sensitivity import SmoothSensitivityPCA
@@ -30,3 +30,14 @@ __all__ = [
     "ResidualGauss",
     "SmoothSensitivityPCA",
 ]
+
+# Where fits were pickled before these modules moved.
+for _name, _module in {
+    "deflation": iterative.deflation,
+    "kdpojas": iterative.kdpojas,
+    "kdpojas.estimator": iterative.kdpojas,
+    "kdppca": iterative.kdppca,
+    "kdppca.estimator": iterative.kdppca,
+    "oracles": iterative.oracles,
+}.items():
+    sys.modules[f"{__name__}.{_name}"] = _module

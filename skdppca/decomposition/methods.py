@@ -12,8 +12,7 @@ from .base import BasePrivatePCA
 from .dp_gauss import DPGauss
 from .dp_power import DPPowerMethod
 from .gdppca import GDPPCA
-from .kdpojas import KDPOjas
-from .kdppca import KDPPCA
+from .iterative import KDPPCA, KDPOjas
 from .residual_gauss import ResidualGauss
 from .smooth_sensitivity import SmoothSensitivityPCA
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from ..private_data import PrivateData
 from ..statistics import Explicit, ResidualNorms, ResidualSum
 from .clipping import MOST, clip_radius, expected_products
 
-__all__ = ["BlockMean", "Gradient"]
+__all__ = ["BlockMean", "Gradient", "combine"]
 
 
 @dataclass(frozen=True)
@@ -169,3 +170,28 @@ class BlockMean:
         if self.removed is not None:
             noisy -= (noisy @ self.removed.T) @ self.removed
         return Gradient(residual.prediction + noisy, answer.noise_sd / n, radius)
+
+
+def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[np.ndarray, float]:
+    """A prediction and a noisy answer, weighted by inverse variance.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (p, d)
+    variance : float
+        Of every entry, at least; infinite if it predicts nothing.
+    answer : Gradient
+
+    Returns
+    -------
+    estimate : ndarray of shape (p, d)
+    variance : float
+    """
+    noise = answer.noise_sd**2
+    miss = answer.mean - prediction
+    # The answer tells how wrong the prediction was: James & Stein's estimate, where that is more.
+    variance = max(variance, float(np.mean(miss**2)) - noise)
+    if not noise or math.isinf(variance):
+        return answer.mean, noise
+    weight = variance / (variance + noise)
+    return prediction + weight * miss, weight * noise

@@ -10,9 +10,8 @@ import numpy as np
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from ..statistics import BoundedTotal, Spreads
-from .block_mean import BlockMean
+from .block_mean import BlockMean, combine
 from .clipping import clip_radius, count_rows, expected_norms, radius_mu
-from .steps import combine
 
 __all__ = ["Variances", "release_variances"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from skdppca import KDPPCA, KDPOjas, ResidualGauss
-from skdppca.decomposition import oracles, subspace
+from skdppca.decomposition.iterative import oracles, subspace
 from skdppca.mechanisms.block_mean import BlockMean
 from skdppca.mechanisms.centre import Centred
 from skdppca.records import Records

@@ -13,9 +13,9 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPGauss
-from skdppca.decomposition.dp_gauss import nested_spheres as nested
-from skdppca.decomposition.dp_gauss.nested_spheres import nested_spheres
 from skdppca.linalg import symmetric_from_upper
+from skdppca.mechanisms import nested_spheres as nested
+from skdppca.mechanisms.nested_spheres import nested_spheres
 from skdppca.noise import GaussianQuery
 from skdppca.privacy import Spender, epsilon_of
 from skdppca.private_data import PrivateData

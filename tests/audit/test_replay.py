@@ -31,7 +31,7 @@ from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import missing
+from skdppca.mechanisms import missing, noisy_covariance
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
@@ -601,7 +601,7 @@ def test_a_radius_that_is_an_exact_quantile_is_convicted(adjacency: str, monkeyp
         norms = np.sort(np.ravel(data.source.measured(Distances(data.centre))))
         return Clip(float(norms[-5]))
 
-    monkeypatch.setattr(dp_gauss, "clip_records", records)
+    monkeypatch.setattr(noisy_covariance, "clip_records", records)
     assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "asked"
 
 

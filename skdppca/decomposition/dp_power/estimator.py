@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
 from ...records import MAX_ROWS, Pieces, Records
+from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
-from ..subspace import SubspacePCA
 from .mechanism import DPPowerMechanism, width
 
 __all__ = ["DPPowerMethod"]

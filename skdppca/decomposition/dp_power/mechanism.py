@@ -11,10 +11,11 @@ import numpy as np
 
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import MOST, Clip, clip_radius, clip_records, expected_products
-from ...mechanisms.steps import Found, geometric, left_by, orthonormal_start, radius_mus
 from ...private_data import Answer, PrivateData
 from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
-from ..subspace import SubspaceMechanism
+from ..iterative.iteration import Found, orthonormal_start
+from ..iterative.steps import geometric, left_by, radius_mus
+from ..iterative.subspace import SubspaceMechanism
 from .power_method import Product, power_method
 
 __all__ = ["ClippedProducts", "DPPowerMechanism", "width"]

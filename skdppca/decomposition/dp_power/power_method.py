@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ...linalg import qr_svd
-from ...mechanisms.steps import Found, predict
+from ..iterative.iteration import Found, predict
 
 __all__ = ["Product", "power_method"]
 

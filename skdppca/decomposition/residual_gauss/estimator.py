@@ -10,8 +10,8 @@ from ..._sklearn import Interval, RealNotInt, StrOptions
 from ...mechanisms.base import Mechanism
 from ...private_data import Public
 from ..dp_gauss.mechanism import DPGaussMechanism
+from ..iterative.subspace import MAX_ITER, SubspacePCA
 from ..parameters import estimator, parameter
-from ..subspace import MAX_ITER, SubspacePCA
 from .mechanism import ResidualGaussMechanism
 
 __all__ = ["ResidualGauss"]

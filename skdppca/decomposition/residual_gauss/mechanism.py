@@ -15,13 +15,14 @@ from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import Expected, clip_records, radius_mu
 from ...mechanisms.gram import NoisyGram, release_gram
+from ...mechanisms.nested_release import release_nested
+from ...mechanisms.nested_spheres import shows_more
+from ...mechanisms.noisy_covariance import COUNT_SHARE, Clipping, NoisyCovariance
 from ...mechanisms.spectrum import NoisySpectrum
-from ...mechanisms.steps import Found, chained, geometric, iterate, left_by
 from ...private_data import PrivateData
-from ..dp_gauss.mechanism import COUNT_SHARE, Clipping, DPGaussMechanism
-from ..dp_gauss.nested_release import release_nested
-from ..dp_gauss.nested_spheres import shows_more
-from ..subspace import release_along
+from ..iterative.iteration import Found, iterate
+from ..iterative.steps import chained, geometric, left_by
+from ..iterative.subspace import release_along
 
 __all__ = ["ResidualGaussMechanism"]
 
@@ -87,7 +88,7 @@ class ResidualGaussMechanism:
         """Release directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         grouped = data.public.grouped
-        gauss = DPGaussMechanism(k, "auto", self.center and not grouped)
+        gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
         data = data.counted(data.share(COUNT_SHARE))
         little = self.nested and shows_more(data, k)
@@ -139,7 +140,7 @@ class ResidualGaussMechanism:
         rest = left_by(np.full(len(weights), mu_radius), left)
         return mu_radius, rest * math.sqrt(weights[0] / weights.sum())
 
-    def _nested(self, gauss: DPGaussMechanism, data: PrivateData, **known: Any) -> Release:
+    def _nested(self, gauss: NoisyCovariance, data: PrivateData, **known: Any) -> Release:
         """All that is left goes into nested spheres."""
         paid = bool(self.variance_share)
         n_rows = gauss.rows(data) if paid else data.n
@@ -147,7 +148,7 @@ class ResidualGaussMechanism:
 
     def _matrix(
         self,
-        gauss: DPGaussMechanism,
+        gauss: NoisyCovariance,
         data: PrivateData,
         clipping: Clipping,
         gram: NoisyGram | None = None,
@@ -315,7 +316,7 @@ class _Seen:
         return replace(self.gram, matrix=matrix, noise_sd=noise_sd)
 
 
-def _clipping(gauss: DPGaussMechanism, data: PrivateData, little: bool) -> Clipping:
+def _clipping(gauss: NoisyCovariance, data: PrivateData, little: bool) -> Clipping:
     """What DPGauss clips to; where groups are few, close to their direction alone."""
     if not little:
         return gauss.clipping(data, data.n)

@@ -17,8 +17,8 @@ from ...privacy import (
     mu_of,
 )
 from ...private_data import Public
+from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
-from ..subspace import SubspacePCA
 from .gap import rotation_mu
 from .mechanism import GapMechanism, SmoothMechanism
 

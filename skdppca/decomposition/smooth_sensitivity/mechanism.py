@@ -11,10 +11,10 @@ from ...linalg import decreasing_eigh, symmetric_from_upper
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
 from ...mechanisms.gram import release_gram
-from ...mechanisms.steps import Found
 from ...private_data import PrivateData, Public
 from ...statistics import Count, ScoreGram, Spreads
-from ..subspace import SubspaceMechanism
+from ..iterative.iteration import Found
+from ..iterative.subspace import SubspaceMechanism
 from .gap import SpanSensitivity, exact_span, release_span, span_sensitivity
 from .pure import SmoothQuery
 

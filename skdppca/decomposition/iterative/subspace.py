@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval
-from ..linalg import decreasing_eigh
-from ..mechanisms.base import Release
-from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import with_length
-from ..mechanisms.missing import share_present
-from ..mechanisms.steps import Found
-from ..mechanisms.variances import Variances, release_variances
-from ..private_data import PrivateData
-from .base import VARIANCES, BasePrivatePCA
-from .parameters import estimator, parameter
+from ..._sklearn import Interval
+from ...linalg import decreasing_eigh
+from ...mechanisms.base import Release
+from ...mechanisms.centre import rough_centre
+from ...mechanisms.clipping import with_length
+from ...mechanisms.missing import share_present
+from ...mechanisms.variances import Variances, release_variances
+from ...private_data import PrivateData
+from ..base import VARIANCES, BasePrivatePCA
+from ..parameters import estimator, parameter
+from .iteration import Found
 
 __all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 

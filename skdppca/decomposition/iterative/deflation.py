@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..mechanisms.block_mean import BlockMean
-from ..mechanisms.steps import Found, orthonormal_start
-from ..noise import NoiseSource
-from ..private_data import PrivateData
+from ...mechanisms.block_mean import BlockMean
+from ...noise import NoiseSource
+from ...private_data import PrivateData
+from .iteration import Found, orthonormal_start
 from .oracles import Oracle
 from .subspace import SubspaceMechanism
 

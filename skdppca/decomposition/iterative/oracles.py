@@ -7,10 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ..mechanisms.block_mean import BlockMean
-from ..mechanisms.steps import Found, iterate, orthonormal_start, steps
+from ...mechanisms.block_mean import BlockMean
+from ...private_data import PrivateData
+from .iteration import Found, iterate, orthonormal_start
+from .steps import steps
+from .subspace import SubspaceMechanism
 
-__all__ = ["OJAS_RATE", "OjasOracle", "Oracle", "PowerOracle", "columns"]
+__all__ = ["OJAS_RATE", "BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
 
 # Of Oja's iteration: the learning rate that "auto" stands for, and the growth of the budget from
 # step to step; with these random starts fail less often than with a rate of 4 and equal budgets.
@@ -66,6 +69,9 @@ class PowerOracle:
 
     Düngler & Sanyal, Algorithm 2, and Liu et al., Algorithm 3, with the private means of
     `BlockMean`. For one direction; `KDPPCA` runs the same iteration with all directions at once.
+    The papers' private range and private mean are here a clipping radius around a predicted
+    gradient, and one Gaussian query in the ball: no histograms of every coordinate, whose
+    thresholds few records reach.
 
     Parameters
     ----------
@@ -103,7 +109,9 @@ class OjasOracle:
 
     Düngler & Sanyal, Algorithm 3, and Liu et al., Algorithm 2, with the private means of
     `BlockMean` around 0: nothing is predicted, so the noise follows the length of the records. For
-    one direction; `KDPOjas` runs the same iteration with all directions at once.
+    one direction; `KDPOjas` runs the same iteration with all directions at once. The printed noise
+    rests on amplification by shuffling, for tiny epsilon only; this is the Gaussian mechanism on
+    the sum over all records of a step.
 
     Parameters
     ----------
@@ -138,6 +146,22 @@ class OjasOracle:
         rate = OJAS_RATE if isinstance(self.learning_rate, str) else self.learning_rate
         narrowed = (self.n_iter, width)
         return iterate(list(todo), _start(mean, width), rate, False, None, narrowed)
+
+
+@dataclass(frozen=True)
+class BlockIteration(SubspaceMechanism):
+    """k-DP-PCA or k-DP-Ojas (Düngler & Sanyal, Algorithms 2 and 3) with all directions at once.
+
+    Parameters
+    ----------
+    oracle : PowerOracle or OjasOracle
+    """
+
+    oracle: PowerOracle | OjasOracle
+
+    def directions(self, data: PrivateData, k: int) -> Found:
+        """Private mean after private mean, from a random start."""
+        return self.oracle.block(BlockMean(data), k)
 
 
 def _start(mean: BlockMean, width: int) -> np.ndarray:

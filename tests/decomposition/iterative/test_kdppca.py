@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdppca import KDPPCA, KDPOjas
-from skdppca.mechanisms.steps import orthonormal_start
+from skdppca.decomposition.iterative.iteration import orthonormal_start
 from skdppca.metrics import sin_theta
 from skdppca.statistics import Count
 

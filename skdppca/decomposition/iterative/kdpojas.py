@@ -6,11 +6,10 @@ from numbers import Integral, Real
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
-from ..deflation import DeflatedOracle
-from ..oracles import OjasOracle, columns
 from ..parameters import estimator, parameter
-from ..subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
-from .mechanism import BlockOjas
+from .deflation import DeflatedOracle
+from .oracles import BlockIteration, OjasOracle, columns
+from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
 __all__ = ["KDPOjas"]
 
@@ -78,7 +77,7 @@ class KDPOjas(SubspacePCA):
     def _mechanism(self, public: Public) -> SubspaceMechanism:
         oracle = OjasOracle(self.n_iter, self.learning_rate, self.sampling)
         if self.strategy == "block":
-            return BlockOjas(**self._shared(), oracle=oracle)
+            return BlockIteration(**self._shared(), oracle=oracle)
         return DeflatedOracle(**self._shared(), oracle=oracle, sampling=self.sampling)
 
     def _width(self, n_features: int) -> int:

@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
 from ..base import LEAST_SHARE
-from ..deflation import DeflatedOracle
-from ..oracles import Oracle, PowerOracle, columns
 from ..parameters import estimator, parameter
-from ..subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
-from .mechanism import BlockPower
+from .deflation import DeflatedOracle
+from .oracles import BlockIteration, Oracle, PowerOracle, columns
+from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
 __all__ = ["KDPPCA"]
 
@@ -99,7 +98,7 @@ class KDPPCA(SubspacePCA):
             range_share=self.range_share,
         )
         if self.strategy == "block":
-            return BlockPower(**self._shared(), oracle=power)
+            return BlockIteration(**self._shared(), oracle=power)
         oracle = power if self.oracle is None else self.oracle
         return DeflatedOracle(**self._shared(), oracle=oracle, sampling=self.sampling)
 

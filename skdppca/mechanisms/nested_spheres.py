@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg import decreasing_eigh
-from ...mechanisms.clipping import Clip
-from ...mechanisms.gram import NoisyGram, release_gram
-from ...mechanisms.missing import share_present
-from ...mechanisms.spectrum import NoisySpectrum
-from ...private_data import PrivateData
-from ...statistics import ClippedSum
-from ...statistics.lemmas import ball_sum, psd_sum
+from ..linalg import decreasing_eigh
+from ..private_data import PrivateData
+from ..statistics import ClippedSum
+from ..statistics.lemmas import ball_sum, psd_sum
+from .clipping import Clip
+from .gram import NoisyGram, release_gram
+from .missing import share_present
+from .spectrum import NoisySpectrum
 
 __all__ = ["NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
 

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from skdppca.decomposition.kdpojas.mechanism import BlockOjas
 
 from skdppca import KDPPCA, KDPOjas
 from skdppca.decomposition import OjasOracle
-from skdppca.decomposition.kdpojas.mechanism import BlockOjas
-from skdppca.decomposition.oracles import OJAS_RATE, OJAS_SEARCHES, start_width
+from skdppca.decomposition.iterative.oracles import OJAS_RATE, OJAS_SEARCHES, start_width
 from skdppca.metrics import sin_theta
 
 from ...asking import private_data

@@ -7,15 +7,15 @@ from numbers import Integral
 
 import numpy as np
 
-from ...mechanisms.base import Release
-from ...mechanisms.clipping import radius_share
-from ...mechanisms.gram import NoisyGram
-from ...mechanisms.missing import share_present
-from ...mechanisms.norm_histogram import SEEN, SEEN_NEAR, norm_histogram
-from ...mechanisms.spectrum import count_components, elliptical_variances
-from ...private_data import PrivateData
-from ...statistics import clip_measure
+from ..private_data import PrivateData
+from ..statistics import clip_measure
+from .base import Release
+from .clipping import radius_share
+from .gram import NoisyGram
+from .missing import share_present
 from .nested_spheres import NestedSpheres, nested_spheres
+from .norm_histogram import SEEN, SEEN_NEAR, norm_histogram
+from .spectrum import count_components, elliptical_variances
 
 __all__ = ["release_nested"]
 

@@ -1,0 +1,155 @@
+"""The iteration that finds a subspace through private means: the papers' loop, on one page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...linalg import decreasing_eigh, qr_svd
+from ...mechanisms.block_mean import Gradient, combine
+from ...noise import NoiseSource
+
+__all__ = ["Found", "Step", "iterate", "orthonormal_start", "predict"]
+
+# What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
+Step = Callable[[np.ndarray, np.ndarray], Gradient]
+
+# Directions of W that the new span has lost say nothing about it.
+LOST = 0.3
+
+
+class Found(NamedTuple):
+    """Directions, and what is known of them.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (k, d)
+        Orthonormal rows.
+    core : ndarray of shape (k, k)
+        The Rayleigh matrix that is predicted for them.
+    variance : float
+        Of an entry of the mean of ``A_i W`` that they are the span of; infinite if unknown.
+    """
+
+    directions: np.ndarray
+    core: np.ndarray
+    variance: float = math.inf
+
+    @property
+    def noise(self) -> float:
+        """How long the noise of such a mean is, in all d dimensions."""
+        return math.sqrt(self.variance * self.directions.shape[1])
+
+
+def iterate(
+    todo: list[Step],
+    start: np.ndarray,
+    learning_rate: float | str,
+    predicts: bool,
+    prediction: np.ndarray | None = None,
+    narrowed: tuple[int, int] | None = None,
+) -> Found:
+    """Oja's iteration over private means.
+
+    Parameters
+    ----------
+    start : ndarray of shape (p, d)
+        Orthonormal rows.
+    learning_rate : float or "auto"
+        ``eta_t = learning_rate / (t ||W^T G||)``, or infinite.
+    predicts : bool
+        Ask for the means around what the last one predicts, or around 0.
+    prediction : ndarray of shape (p, d), optional
+        What the first one is asked around; 0 by default.
+    narrowed : tuple of int, optional
+        After how many steps, or after the last, how many directions go on: those that hold most of
+        what that step saw.
+
+    Returns
+    -------
+    Found
+        The core as the last step saw it; how certain only if means are predicted and the
+        directions their limit: else what older steps know of them is not kept.
+    """
+    directions = start
+    prediction = np.zeros_like(start) if prediction is None else prediction
+    core = np.zeros((len(start), len(start)))
+    variance = math.inf
+    when, kept = narrowed or (0, 0)
+    for t, step in enumerate(todo, start=1):
+        # 1. G: the noisy mean of A_i W, around its prediction C
+        answer = step(directions, prediction)
+        gradient = answer.mean
+        if predicts:
+            # 2. what the prediction knows already is worth as much as its variance is small
+            gradient, variance = combine(prediction, variance, answer)
+        # 3. Q, M: its span, and A within that
+        basis, within = predict(gradient, directions)
+        # 4. W: the power limit, or a step of Oja's
+        if isinstance(learning_rate, str):  # "auto"
+            directions, core = basis, within
+        else:
+            directions = _moved(directions, gradient, learning_rate / t)
+            turn = directions @ basis.T
+            core = turn @ within @ turn.T
+        if t == min(when, len(todo)):
+            values, rotation = decreasing_eigh(core)
+            directions, core = rotation[:kept] @ directions, np.diag(values[:kept])
+        # 5. C: what A would do to the new W
+        if predicts:
+            prediction = (directions @ basis.T) @ within @ basis
+    certain = predicts and isinstance(learning_rate, str)
+    return Found(directions, core, variance if certain else math.inf)
+
+
+def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndarray:
+    """The span of ``W + rate G / ||W^T G||``, W if that norm is 0.
+
+    The sum is formed in units in which nothing of it exceeds 1: rates and gradients have any size.
+    """
+    size = np.abs(gradient).max()
+    unit = gradient / size if size else gradient
+    length = np.linalg.norm(directions @ unit.T, 2)
+    if not length:
+        return directions
+    most = max(rate, 1.0)
+    return np.linalg.qr((directions * (length / most) + unit * (rate / most)).T)[0].T
+
+
+def predict(gradient: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The span of a gradient, and what the mean matrix does within it.
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (p, d)
+        About ``A W``, as rows.
+    directions : ndarray of shape (p, d)
+        W as rows.
+
+    Returns
+    -------
+    basis : ndarray of shape (p, d)
+        Orthonormal rows Q.
+    core : ndarray of shape (p, p)
+        Symmetric M, so that ``A`` is about ``Q^T M Q`` and the next prediction ``M Q``.
+    """
+    basis, triangle = np.linalg.qr(gradient.T)
+    left, values, right = qr_svd(basis.T @ directions.T)
+    kept = values > LOST
+    inverse = (right[kept].T / values[kept]) @ left[:, kept].T
+    core = triangle @ inverse
+    return basis.T, (core + core.T) / 2
+
+
+def orthonormal_start(
+    width: int, n_features: int, removed: np.ndarray | None, noise: NoiseSource
+) -> np.ndarray:
+    """Random orthonormal rows, orthogonal to what is removed; drawn without any data."""
+    rows = noise.rounded_gaussian(2.0**30, (width, n_features)) * 2.0**-30
+    if removed is not None:
+        for _ in range(2):  # once leaves rounding errors where little is left
+            rows -= (rows @ removed.T) @ removed
+    return np.linalg.qr(rows.T)[0].T

@@ -1,5 +1,0 @@
-"""KDPOjas: Oja's iteration over clipped private gradients."""
-
-from .estimator import KDPOjas
-
-__all__ = ["KDPOjas"]
