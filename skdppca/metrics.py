@@ -30,7 +30,7 @@ NORMS = ("spectral", "frobenius")
 def captured_variance(
     components: Any, X: Any = None, n_components: int | None = None, *, covariance: Any = None
 ) -> float:
-    """Variance along the components, over the largest possible along so many directions.
+    """Variance along the components, over the largest possible along as many directions.
 
     It reads X, or its covariance, without noise: a number to compare methods by on public data,
     not to publish of private data.
@@ -43,7 +43,7 @@ def captured_variance(
         Its sample covariance is judged on. Give this or `covariance`; if the estimator has a
         `scale`, of the scaled features.
     n_components : int, optional
-        Judge the first so many only, at least 1.
+        Number of leading components to judge, at least 1. By default all.
     covariance : array-like of shape (n_features, n_features), optional
         Judge on this one; then the result is 1 - `zeta_squared`.
 

@@ -289,7 +289,7 @@ class PrivateData:
         return replace(self, source=self.source.shuffled(self.noise))
 
     def portion(self, mu: float) -> PrivateData:
-        """The same records with so much of the budget, for a step that asks several times."""
+        """The same records with `mu` of the budget, for a step that asks several times."""
         return replace(self, spender=self.spender.portion(mu))
 
     def keeping(self, fraction: float) -> PrivateData:

@@ -17,8 +17,8 @@ from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
 
 __all__ = ["HitScorer", "Scorer", "prepare_hit_scorer", "prepare_scorer"]
 
-# Of what is asked before the first score: the number of records. A centre takes what it takes of
-# a fit (up to a third), and the radius gets all the rest.
+# Share of mu^2 for the number of records, of all that is asked before the first score. A centre
+# takes what it takes of a fit (up to a third), and the radius gets all the rest.
 COUNT_SHARE = 0.1
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "saturated_sum",
 ]
 
-# Of float64 evaluation, relative to a quantile and to its slope: 4 times what the operations err.
+# Error of float64 evaluation, relative to a quantile and to its slope: 4 times that of its steps.
 EVALUATION = 2.0**-50
 
 # A draw beyond this is set to it, and a released sum beyond half of it to that. Grid units.

@@ -39,7 +39,7 @@ def keyed_labels(key: bytes, first: int, n: int, parts: int) -> np.ndarray:
     -----
     The words of a block of labels are SHAKE-256 of the key and the block's number. To whoever does
     not know the key they are as good as independent uniform words, if SHAKE-256 is as good as a
-    random function; so much is also assumed of the operating system's generator.
+    random function. The operating system's generator rests on an assumption of this kind, too.
 
     Examples
     --------

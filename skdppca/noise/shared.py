@@ -15,13 +15,13 @@ from .source import NoiseSource
 
 __all__ = ["LEAST_SD", "SharedQuery"]
 
-# r of the proof, in grid units: at least so much noise has every party in every entry.
+# r of the proof, in grid units: the least sd of every party's noise in every entry.
 LEAST_SD = 4.0
 
 # Grid exponents for which all numbers below stay far from the ends of float64.
 LEAST_GRID_LOG2, MOST_GRID_LOG2 = -400, 400
 
-# No draw is so many standard deviations long: the probability is below exp(-2000).
+# Standard deviations that no draw exceeds: the probability is below exp(-2000).
 FAR = 64
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_dp_event"]
 
-# Of 1 / mu: a Gaussian release that costs next to nothing has finite noise all the same.
+# Least mu that is exported: a Gaussian release that costs next to nothing keeps finite noise.
 _LEAST_MU = 1e-100
 
 

@@ -71,7 +71,7 @@ _STALE = (
     "it is of an earlier crash than the ledger's last one, and would undo charges; delete it, and "
     "move the ledger back to where it was then, where a -journal lies that repairs it"
 )
-# Of more new rows, a charge lets go of the lock while it verifies them: about 0.1 seconds.
+# Most new rows that a charge verifies while it holds the lock: about 0.1 seconds.
 _MOST_LOCKED = 4096
 # Longest pauses between two attempts to get the lock, in seconds. A charge asks more often than a
 # use that only reads.

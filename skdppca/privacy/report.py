@@ -37,7 +37,7 @@ __all__ = [
 
 SCHEMA = "skdppca-fit/1"
 
-# Of a report's JSON: names, means and scales of a million features take half of it.
+# Most characters of a report's JSON: names, means and scales of a million features take half.
 MAX_LENGTH = 2**27
 
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."

@@ -116,7 +116,7 @@ class Spender:
         self._own.append(query)
 
     def split(self, n_parts: int) -> list[Spender]:
-        """A spender for each of so many disjoint parts of the records, with all that is left.
+        """A spender for each of `n_parts` disjoint parts of the records, with all that is left.
 
         Proof of parallel composition. Every record draws its part without a look at the data: the
         label follows from a secret key and the record's number (`Records.assign`). One record more
@@ -137,7 +137,7 @@ class Spender:
         return parts
 
     def portion(self, mu: float) -> Spender:
-        """Hand so much on, for a step that asks several queries of the same records."""
+        """Hand `mu` on, for a step that asks several queries of the same records."""
         portion = Spender(self._spend("a portion", mu), self.part)
         self._handed_on.append(portion)
         return portion

@@ -16,7 +16,8 @@ from .events import add_event
 
 __all__ = ["Entry", "PrivacyCost", "Statement", "spread"]
 
-# Slow totals: so many of them are priced, of few kinds of charges, and at least two of many kinds.
+# Most slow totals that are priced: at most the first number, and the second over the number of
+# kinds of charges, but two at least.
 MOST_PRICED, MOST_KINDS = 40, 400
 
 
@@ -158,5 +159,5 @@ class Statement:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many places of 0 to ``count - 1``, evenly spread, the last one among them."""
+    """At most `most` places of 0 to ``count - 1``, evenly spread, the last one among them."""
     return [int(place) for place in np.linspace(0, count - 1, min(count, most))]

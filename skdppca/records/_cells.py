@@ -40,12 +40,13 @@ def tally(
 
 
 def tally_groups(cells: np.ndarray, sizes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The same for groups of so many consecutive rows, each of which adds the shares of its rows.
+    """The same for groups of consecutive rows; every group adds the shares of its rows.
 
     Parameters
     ----------
     cells : ndarray of int of shape (n_rows, n_features)
     sizes : ndarray of int of shape (n_groups,)
+        Number of rows of every group.
     shape : tuple of int
     """
     groups = np.repeat(np.arange(len(sizes)), sizes)[:, None]

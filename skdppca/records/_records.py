@@ -28,15 +28,16 @@ __all__ = ["MAX_ROWS", "Layout", "Measurable", "Records"]
 BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
 
-# So many rows (or twice the features, if more) are summed in plain floating point; the sums of
-# such spans are then added with compensation. It sets the rounding error that a release carries.
+# Rows of a span (or twice the features, if more), which are summed in plain floating point. The
+# sums of spans are added with compensation. It sets the rounding error that a release carries.
 SPAN_ROWS = 4096
 
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
 # cast, put in order and shifted once, not in every pass.
 KEPT_ENTRIES = 2**25
 
-# So many measures are kept, to be asked again; of those of more numbers a record, only the last.
+# Most measures that are kept, to be asked again; the most numbers a record of a narrow measure. Of
+# wider measures only the last is kept.
 KEPT_MEASURES, NARROW = 3, 2
 
 
@@ -51,7 +52,7 @@ class Layout(NamedTuple):
     is_explicit : bool
         Residuals are formed record by record.
     span_rows : int
-        So many rows are summed without compensation.
+        Number of rows that are summed without compensation.
     may_miss : bool
         A NaN is an absent entry, which is read as the entry of what the rows are centred on.
     is_grouped : bool
@@ -327,7 +328,7 @@ class Records:
         return records
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
-        """The same records with the products of their rows with so many directions as features."""
+        """The same records; their features are the products of their rows with the directions."""
         rows = self._derived()  # of all of X, in its order, whichever of them the records are
         rows._order = rows._sizes = None
         out = np.empty((self._X.shape[0], len(directions)))

@@ -28,10 +28,10 @@ from .pieces import Part, Pieces, Question, seen_through
 
 __all__ = ["ClusterRecords", "Reader"]
 
-# So many sums are added by one task.
+# Number of sums that one task adds.
 FAN_IN = 8
 
-# So many rows of a partition, evenly spaced, tell whether it is the one that was validated.
+# Rows of a partition, evenly spaced, whose hash tells whether it is the one that was validated.
 MARKED_ROWS = 64
 
 # What a process keeps of its records' measures for later questions, in bytes.
@@ -317,7 +317,7 @@ class _Kept:
         self.size -= self._of.pop(key, (None, None, 0))[2]
 
 
-# Of this process; neither it nor the records that borrow from it are ever sent.
+# Every process has its own; neither it nor the records that borrow from it are ever sent.
 KEPT = _Kept()
 
 

@@ -33,7 +33,7 @@ PIECE_ENTRIES = 2**20
 # rows there are decides that, and nothing else: to the bit, the pieces are the same.
 KEPT_ENTRIES = 2**23
 
-# From so many features on, products are worth more than one thread of BLAS beside the reading.
+# Least number of features for which products get more than one thread of BLAS beside the reading.
 MANY_FEATURES = 512
 
 CHANGED = (

@@ -16,7 +16,7 @@ __all__ = ["LARGEST_SQUARE", "LEAST_SQUARE", "Kernel", "ScaleFunction", "called"
 # Squared lengths between these are precise; others are scaled before they are squared.
 LEAST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
 
-# Of an array of lengths, what length each of them is turned into.
+# A function that turns every length of an array into another one.
 ScaleFunction = Callable[[np.ndarray], Any]
 
 

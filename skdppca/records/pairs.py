@@ -28,7 +28,7 @@ __all__ = [
     "cyclic_sum",
 ]
 
-# The declared domain of complete pairs: the rounding error is bounded for at most so many records.
+# The declared domain of complete pairs: the most records for which the rounding error is bounded.
 # (Their 2^33 pairs take minutes at d = 100.)
 MAX_COMPLETE = 2**17
 

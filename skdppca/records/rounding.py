@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MAX_ROWS", "UNIT_ROUNDOFF", "summation_error"]
 
-# The declared domain: the rounding errors of the sums are bounded for at most so many rows.
+# The declared domain: the most rows for which the rounding errors of the sums are bounded.
 MAX_ROWS = 2**30
 
 UNIT_ROUNDOFF = 2.0**-53

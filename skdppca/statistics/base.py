@@ -71,7 +71,7 @@ class View(Kind, ABC):
 class Measure(Kind, ABC):
     """A number (or a few) a record, private, and a bitwise function of that record alone."""
 
-    # Of how many records the number changes if one record comes or goes, or is exchanged.
+    # How many records' numbers change if one record comes or goes, or is exchanged.
     moved: ClassVar[int] = 1
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["STEPS", "Histogram", "weigh"]
 # Shares of a group are multiples of 2^-20, so that 2^30 of them are summed exactly in float64.
 STEPS = 2**20
 
-# Of shares, which are summed exactly: any positive bound asks for a grid finer than whole numbers.
+# Rounding bound for sums of shares, which are exact: any positive one makes the grid finer than 1.
 NO_ERROR = 2.0**-60
 
 

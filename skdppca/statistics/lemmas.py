@@ -47,7 +47,7 @@ def box_sum(low: float, high: float, size: int, adjacency: str) -> float:
     """Sensitivity of a sum of `size` numbers a record, each between `low` and `high`.
 
     Proof. Adding a record moves each entry by at most ``max(|low|, |high|)``, and exchanging one by
-    at most ``high - low``; the Euclidean norm of so many such entries is at most ``sqrt(size)``
+    at most ``high - low``; the Euclidean norm of `size` such entries is at most ``sqrt(size)``
     times that. Attained in a corner, and between opposite corners of the box. Rounded up.
     """
     lowest, highest = Fraction(low), Fraction(high)

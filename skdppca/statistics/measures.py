@@ -41,7 +41,7 @@ class _AroundCentre(Measure):
         if layout.is_grouped and self.adds_rows:
             # m rows are added, and their Gram matrix, whose trace is at most sqrt(d) times its norm
             exact_rows += math.sqrt(layout.n_features + 1) * MAX_ROWS * UNIT_ROUNDOFF
-        # Sparse distances are differences of terms that may be so much larger.
+        # A sparse distance is a difference of terms that may be 1 / CANCELLATION times as large.
         return exact_rows * 2 / CANCELLATION if layout.is_sparse else exact_rows
 
 

@@ -15,8 +15,8 @@ from .residuals import ResidualSum
 
 __all__ = ["NormProduct", "ProductSum", "coherence", "longest_rows", "slack"]
 
-# A centre is subtracted from every sparse row, at the cost of dense blocks, if what it adds to the
-# products and takes from them again is so many times their radius.
+# A centre is subtracted from every sparse row, at the cost of dense blocks, if the terms whose
+# difference the products are would else exceed this multiple of the products' radius.
 FAR = 8.0
 
 

@@ -62,7 +62,7 @@ class Explicit(View):
 
 @dataclass(frozen=True, eq=False)
 class LargestEntries(View):
-    """Sparse rows without all but so many largest entries: a bound enforced on each row alone."""
+    """Sparse rows with their `most` largest entries only: a bound enforced on each row alone."""
 
     most: int
 
