@@ -49,10 +49,10 @@ SIMULATED = (
     "tails",
 )
 
-# Of a method's simulation, the part that its losses take; the rest is the noise floor's.
+# The part of a method's simulation that its losses take; the rest is the noise floor's.
 LOSS_PART = 0.5
 
-# A method that misses so many times as much as the recommended one gets no noise floor.
+# A method gets no noise floor if it misses at least this multiple of what the recommended one does.
 BEHIND = 2.0
 
 

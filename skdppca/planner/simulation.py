@@ -44,14 +44,15 @@ __all__ = [
 # The seed is public: the same question has the same answer.
 SEED = 20_260
 
-# The most rows that are simulated, and their entries; of groups, and at least, so many records.
+# The most rows that are simulated, and the most entries of them; the most groups. The bound on rows
+# is never below that on groups.
 ROWS, ENTRIES, RECORDS = 2000, 500_000, 250
 
-# The most features that are simulated; for noise floors, so many or 4 times the components.
+# The most features that are simulated: for losses; for noise floors, or 4 k if that is more.
 FEATURES, FLOOR_FEATURES = 400, 100
 
-# Of more features the first KEPT times k stay as they are and the others are lumped; there may
-# then be at most MOST_COMPONENTS components.
+# If there are more features, the first KEPT times k stay as they are and the others are lumped;
+# there may then be at most MOST_COMPONENTS components.
 KEPT, MOST_COMPONENTS = 2, 100
 
 # Fits that share their rows, and the most entries of all rows that are fitted.
@@ -65,7 +66,7 @@ MEDIAN_ERROR = 1.25
 FLOOR_FITS, RAISE, FLOOR_RAISES, FLOOR_HALVINGS = 4, 4, 14, 4
 
 # In few dimensions FLOOR_FITS fits may find a direction in noise by chance. So MORE_FITS must find
-# it as well, and then so many that chance would be CHANCE standard deviations off.
+# it as well, and then the number of fits that puts chance CHANCE standard deviations off.
 MORE_FITS, CHANCE = 12, 3.0
 
 # A direction is seen if this share of the way from chance to certainty is released.
@@ -155,7 +156,7 @@ class Problem:
         return cls(n_samples, variances, n_components, n_mu, delta, adjacency, assumed)
 
     def lumped(self, exponent: float, features: int) -> Problem:
-        """The same with at most so many features.
+        """The same with at most `features` features.
 
         Noise of sd tau in d directions turns a component like noise of ``tau sqrt(s)`` in d / s.
         The clipping radius grows with the power `exponent` of the total variance, and lumping makes
@@ -209,7 +210,7 @@ class Problem:
         return self.unit * len(self.variances) / float(self.variances.sum())
 
     def budget(self, n_records: int) -> dict[str, Any]:
-        """Return the parameters under which so many records meet the planned noise."""
+        """Return the parameters under which `n_records` records meet the planned noise."""
         mu = self.n_mu / n_records
         if self.delta == 0:
             return {"epsilon": mu, "delta": 0.0, "adjacency": self.adjacency}
@@ -433,7 +434,7 @@ def _noise(method: Method, problem: Problem, pca: BasePrivatePCA) -> tuple[str, 
     """
     query = [spent for spent in pca.privacy_.spendings if spent.name == method.query][-1]
     square = query.sensitivity / method.sensitivity(1.0, problem.adjacency)
-    # of an entry of the mean; a lumped feature took more noise than each of its features would
+    # the noise in an entry of the mean; a lumped feature took more than each of its features would
     sd = query.noise_sd / method.adds_up_to / math.sqrt(problem.spread)
     if pca.privacy_.details.get("clip") in ("spherical", "nested"):
         total = float(problem.variances.sum()) / problem.unit

@@ -49,7 +49,7 @@ class DPPowerMechanism(SubspaceMechanism):
     n_iter : int
     oversampling : int or "auto"
     budget_ratio : float
-        The square of a pass's mu is so many times that of the one before.
+        The square of a pass's mu over that of the pass before.
     clip : {"auto", "norm", "spherical"}
     max_nonzero : int or None
         Rows keep no more of their largest entries.

@@ -29,7 +29,8 @@ COUNT_SHARE, RADIUS_SHARE, CENTRE_SHARE = 0.01, 0.05, 0.20
 # Signs are taken around a private centre only if its noise is this small against them.
 LARGEST_ERROR = 0.2
 
-# Up to about so many records all pairs are formed, if their count is no less certain than that.
+# All pairs are formed of at most this (noisy) number of records, if the sd of the number's noise is
+# known to be at most the second constant.
 COMPLETE_UP_TO = 2**13
 LARGEST_COUNT_SD = 1000.0
 

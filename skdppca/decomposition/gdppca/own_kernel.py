@@ -12,7 +12,7 @@ from ...records.kernels import ScaleFunction
 __all__ = ["check_kernel", "name_of"]
 
 # Made-up lengths: the ends of what may occur, steps between these, and ordinary numbers. The last
-# trial has so many of them at once, in another order.
+# trial has MANY of them at once, in another order.
 ENDS = np.array([0.0, 2.0**-450, 2.0**450, np.inf])
 STEPS = 2.0 ** np.arange(-60, 60.5, 0.5)
 ORDINARY = np.exp(np.random.default_rng(0).normal(size=64))

@@ -12,8 +12,8 @@ from ...records.kernels import Kernel
 
 __all__ = ["kendall_shares"]
 
-# The winsorised eigenvalues that variances would have are means over so many normal vectors, the
-# same for everybody. Eigenvalues below so small a share of the largest cannot be inverted.
+# The number of normal vectors, the same for everybody, over which the winsorised eigenvalues of
+# given variances are means; the least share of the largest eigenvalue that can be inverted.
 DRAWS, SMALLEST = 2048, 1e-12
 
 

@@ -15,8 +15,8 @@ from .subspace import SubspaceMechanism
 
 __all__ = ["OJAS_RATE", "BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
 
-# Of Oja's iteration: the learning rate that "auto" stands for, and the growth of the budget from
-# step to step; with these random starts fail less often than with a rate of 4 and equal budgets.
+# Oja's iteration: the learning rate that "auto" stands for, and the growth of mu^2 from step to
+# step. With these, random starts fail less often than with a rate of 4 and equal budgets.
 OJAS_RATE, OJAS_RATIO = 8.0, 1.2
 
 # Its share of the budget for the clipping radii, and how many first steps search one: later the
@@ -97,7 +97,7 @@ class PowerOracle:
         return _single(self.block(mean, 1))
 
     def block(self, mean: BlockMean, width: int) -> Found:
-        """So many directions at once, and the mean matrix within them."""
+        """Find `width` directions at once, and the mean matrix within them."""
         todo = steps(mean, self.sampling, self.n_iter, self.ratio, self.range_share)
         narrowed = (WIDE_STEPS, width)
         return iterate(list(todo), _start(mean, width), self.learning_rate, True, None, narrowed)
@@ -141,7 +141,7 @@ class OjasOracle:
         return _single(self.block(mean, 1))
 
     def block(self, mean: BlockMean, width: int) -> Found:
-        """So many directions at once, and the mean matrix within them."""
+        """Find `width` directions at once, and the mean matrix within them."""
         todo = steps(mean, self.sampling, self.n_iter, OJAS_RATIO, OJAS_RANGE_SHARE, OJAS_SEARCHES)
         rate = OJAS_RATE if isinstance(self.learning_rate, str) else self.learning_rate
         narrowed = (self.n_iter, width)

@@ -15,11 +15,11 @@ from .iteration import Step
 
 __all__ = ["chained", "geometric", "left_by", "radius_mus", "steps"]
 
-# Records are divided by draws of so many faces.
+# Number of faces of the draws that divide the records.
 FACES = 100
 
-# Shares grow over so many steps at most, and from so much of the last: no step may get so little
-# that its noise leaves the grid.
+# The most steps over which shares grow, and the least share of a step over that of the last one:
+# with less, the noise of a step could leave the grid.
 MOST_STEPS, LEAST_SHARE = 20, 2.0**-20
 
 
@@ -31,7 +31,7 @@ def steps(
     range_share: float,
     searches: int | None = None,
 ) -> Iterator[Step]:
-    """So many private steps, which spend all that is left of the budget of `mean`.
+    """Yield `n_steps` private steps, which spend all that is left of the budget of `mean`.
 
     Parameters
     ----------
@@ -39,11 +39,12 @@ def steps(
         Every step sees all records, and their costs add up; or every step sees its own disjoint
         random parts, one for the radius and one for the mean, at the full cost each.
     ratio : float
-        "reuse": each mean costs so many times the last one's square.
+        "reuse": the square of each mean's mu over that of the mean before.
     range_share : float
         Share of the budget ("reuse", usually at most) or of the records ("split") for the radii.
     searches : int, optional
-        "reuse": only so many first steps search a radius, and the others take the last one.
+        "reuse": the number of first steps that search a radius; the others take the last one. By
+        default all steps search.
     """
     bounded = mean.data.norm_bound is not None
     if sampling == "split":
@@ -82,7 +83,7 @@ def chained(
 
 
 def radius_mus(data: PrivateData, range_share: float, searches: int) -> np.ndarray:
-    """What so many radii cost, together usually so much of mu^2 of what is left, or less."""
+    """The mu of every search: `range_share` of the remaining mu^2 for all of them, or less."""
     usual = data.left * math.sqrt(range_share / searches)
     return np.full(searches, radius_mu(data, usual, usual))
 

@@ -32,10 +32,10 @@ COUNT_SHARE = 0.02
 MAX_ITER = 1000
 LEAST_STEP_MU = 2.0**-19
 
-# A variance is surely no less than it seems less so many sds of its noise.
+# Sds of its noise that are subtracted from a variance for a lower bound on it.
 SURE = 2.0
 
-# Of a variance, with absent entries, at least so much is not taken for what filling added.
+# With absent entries, what filling added is subtracted from a variance: the least share that stays.
 LEAST_LEFT = 0.01
 
 

@@ -45,8 +45,8 @@ WORSE, BETTER = 2**-0.5, 0.3
 # Corrections go on as long as the radius falls below this share of the last one.
 SHRINKAGE = 0.7
 
-# Clipping takes what is long of the components, and leaves the other directions as they are. A mean
-# that has less of the components than predicted is stretched by so much at most.
+# Clipping shortens the components, and leaves the other directions as they are. A mean that has
+# less of the components than predicted is stretched, by this factor at most.
 STRETCH = 4.0
 
 # Clipping bias that is left in a correction, as a share of its square: without it the variance of

@@ -25,14 +25,15 @@ FEW = 20
 
 # What the residuals of the span may be, and by how much an eigenvalue that follows may be missed,
 # where one record is 1. All residuals are also less than a miss of that size would leave, were the
-# Ritz vector so many times less along the missed eigenvector than a random row.
+# Ritz vector SHORTNESS times shorter along the missed eigenvector than a random row.
 RESIDUAL, MISS = 2.0**-10, 2.0**-6
 SHORTNESS = 128.0
 
-# Residuals are measured once the recurrence has them so many times smaller.
+# Residuals are measured once the recurrence has them below their bound by this factor.
 MARGIN = 2.0
 
-# Products with a block before LAPACK takes over, if it can: so many, or so many rows over d.
+# Before LAPACK takes over, if it can: the most products with a block, and the most products with a
+# row, over d.
 MOST_PRODUCTS, MOST_ROWS = 200, 2
 
 # What a product with a vector may err by, where one record is 1, if rows can be made dense.
@@ -232,7 +233,7 @@ def _by_lanczos(
     most: float,
     noise: NoiseSource,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first k + 1 values and rows, by their residuals; None after so many products.
+    """The first k + 1 values and rows, by their residuals; None after `most` products.
 
     `quick` finds candidates, which `precise` measures.
     """

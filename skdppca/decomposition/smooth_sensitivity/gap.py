@@ -34,8 +34,8 @@ __all__ = [
 # Share of mu^2 for the gap. The rest carries the noise, which the gap's own error makes larger.
 GAP_SHARE = 0.09
 
-# A random rotation comes from Gaussians of so many grid units, redrawn until their least singular
-# value is at least LEAST / sqrt(k), which seven in eight matrices exceed.
+# A random rotation comes from Gaussians whose sd is ROTATION_SD grid units, redrawn until their
+# least singular value is at least LEAST / sqrt(k) sds, which seven in eight matrices exceed.
 ROTATION_SD = 2.0**33
 LEAST = 1 / 8
 
@@ -117,7 +117,7 @@ class SpanSensitivity:
     rounding: float = 0.0
 
     def local(self, gap: float) -> float:
-        """Distance of any neighbour, for a computed gap of at least so much."""
+        """Bound on the distance of any neighbour, for a computed gap of at least `gap`."""
         gap -= self.blur
         if not gap > self.reach:
             return self.cap + self.rounding

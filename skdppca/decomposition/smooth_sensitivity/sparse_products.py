@@ -108,7 +108,7 @@ def _kept(rows: sparse.csr_array, squares: np.ndarray) -> tuple[sparse.csr_array
 
 
 def _scores(rows: sparse.csr_array, vectors: np.ndarray) -> np.ndarray:
-    """Inner products of every row with the vectors, so many entries at a time."""
+    """Inner products of every row with the vectors, `ROW_ENTRIES` entries at a time."""
     counts = np.diff(rows.indptr)
     pieces = np.maximum(-(-counts // ROW_ENTRIES), 1)
     if (pieces == 1).all():
