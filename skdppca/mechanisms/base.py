@@ -50,7 +50,7 @@ class Release:
 class Mechanism(Protocol):
     """A whole private algorithm, built from parameters and public facts alone.
 
-    The cost of a fit is its estimator's event, and `data` holds just so much budget.
+    The cost of a fit is its estimator's event, and `data` holds exactly that budget.
     """
 
     def run(self, data: PrivateData) -> Release:

@@ -67,7 +67,7 @@ class BlockMean:
         return self.data.n_features
 
     def portion(self, mu: float) -> BlockMean:
-        """The same with so much of the budget."""
+        """The same with `mu` of the budget."""
         return replace(self, data=self.data.portion(mu))
 
     def parts(self, shares: Sequence[int]) -> list[BlockMean]:
@@ -147,7 +147,7 @@ class BlockMean:
         mu_radius: float,
         last: float | None,
     ) -> float:
-        """R, found among these records, for a mean over so many that is released at `mu`."""
+        """R, found among these records, for a mean over `n_mean` that is released at `mu`."""
         data, dim = self.data, residual.directions.size
         if data.norm_bound is not None and not data.exact:
             return data.norm_bound**2

@@ -42,7 +42,7 @@ LOCATION_ROUNDS = 6
 # The least share of the last rounds with a public norm bound, which may be loose.
 BOUNDED = 0.08
 
-# A first mean is noise if its square exceeds that of the noise by no more than so many sds of that.
+# A first mean is noise unless its square exceeds that of the noise by GUARD sds of the latter.
 # Without this guard a window that is noise sends the centre away in about 1 of 500 fits.
 GUARD = 3.0
 

@@ -42,18 +42,18 @@ NOISE_WEIGHT = 8.0
 # No more of the records than this are clipped where the scale of a sum matters, and elsewhere.
 SOME, MOST = 0.5, 0.9
 
-# Where no more than so many records would be left as they are, in sds of the noise of a histogram's
-# cell, rows are scaled to norm 1 instead.
+# The fewest records that clipping must leave as they are, in sds of the noise in a histogram's
+# cell. Where it would leave fewer, rows are scaled to norm 1 instead.
 INSIDE = 10.0
 
 # What all records in one cell of a histogram should at least be, in sds of the noise: the norms of
 # their products spread over more octaves than their distances do.
 CERTAIN = 20.0
 
-# Most norms are no larger than so many times how long the records are, or its square.
+# A bound on most norms, over the records' length; for norms of products, over its square.
 FAR_ABOVE = 16.0
 
-# Products with a few directions that are not seen are clipped to so much of that square.
+# Products with a few directions are clipped to this share of that square, if they are not seen.
 PRODUCT = 1 / 16
 
 # Shares of mu^2 of how long the records are, usually and at most.

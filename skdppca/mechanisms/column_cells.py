@@ -12,7 +12,7 @@ from ..statistics import ColumnCells
 
 __all__ = ["CellCounts", "ask_cells", "share_of"]
 
-# So many features are asked about at once.
+# The most features that one question is about.
 MOST_FEATURES = 2**16
 
 

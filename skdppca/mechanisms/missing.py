@@ -109,7 +109,7 @@ def more_noise(present: np.ndarray | None) -> float:
 
 
 def share_present(present: np.ndarray | None) -> float:
-    """Of all entries; a filled row's mean square is so much of a complete one's."""
+    """Share of all entries that are there: a filled row's mean square over a complete one's."""
     return 1.0 if present is None else float(np.mean(present))
 
 

@@ -81,7 +81,7 @@ class NormHistogram:
         return float(2.0 ** np.interp(0.5, below, np.log2(self.edges[first : stop + 1])))
 
     def exceeded_by(self, excess: float) -> float:
-        """A norm that about so many records exceed, no lower than the best window.
+        """A norm that about `excess` records exceed, no lower than the best window.
 
         Above the window count the next cells as long as they stand out, and other windows that do.
         """

@@ -36,27 +36,27 @@ ONES = np.flatnonzero(np.abs(VALUES) == 1.0)
 # The constants here and of `scales` and `zoom` were tuned on synthetic tables: normal, skewed,
 # heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far from it.
 
-# So many neighbouring cells are looked at together.
+# The numbers of neighbouring cells that are looked at together.
 LENGTHS = (1, 2, 3, 4, 6, 8)
 
-# A feature is seen if its best cells stand out by so many sds of their noise. Else it gets the
-# largest scale: too large a one hides the feature, too small a one would hide all others.
+# Sds of their noise by which the best cells of a feature must stand out for it to be seen. Else it
+# gets the largest scale: too large a one hides the feature, too small a one would hide all others.
 SEEN = 3.5
 
-# Sds by which cells must stand out to be read besides the best ones: the zero cell;
-# cells next to those, or up to so many octaves above them; runs of so many cells elsewhere.
+# Sds by which cells must stand out to be read besides the best ones: the zero cell; cells next to
+# those, or at most ABOVE octaves above them; elsewhere, runs of cells whose lengths are RUNS.
 ZERO_SEEN, NEXT_SEEN, ABOVE, RUN_SEEN, RUNS = 5.0, 2.5, 2, 5.0, (1, 2, 3)
 
-# A feature is clear if its best cells stand out so far, and if what was not read is at most so much
-# of its values, or so many sds of a cell.
+# A feature is clear if its best cells stand out by CLEAR sds, and if what was not read is less than
+# a share UNREAD of its values, or than UNREAD_SDS sds of a cell.
 CLEAR, UNREAD, UNREAD_SDS = 6.0, 0.25, 3.0
 
-# Of a feature of which only zeros were read: sds by which what is not 0 must stand out; logarithms
-# of the odds of 1 or -1 before a look at the counts, and of those by which it is clear.
+# If only zeros of a feature were read: sds by which what is not 0 must stand out; logarithms of the
+# odds of 1 or -1 before a look at the counts, and of those by which it is clear.
 DIFFERENT, ONE_ODDS, CLEAR_ODDS = 4.0, 6.0, 10.0
 
-# Where it does not stand out: sds by which values of 1 or -1 must; and if these do not either, the
-# share that is taken for that, and at most in sds.
+# Where what is not 0 does not stand out: sds by which values of 1 or -1 must. If these do not
+# either: the share of values that are taken to be 1 or -1, and the most of them in sds of a cell.
 ONE_SEEN, RARE, RARE_SDS = 1.5, 0.05, 2.0
 
 

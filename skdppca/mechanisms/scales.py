@@ -18,16 +18,17 @@ from .zoom import zoom
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
 
-# Shares of mu^2: at most so much in all; of the number of records.
+# Shares of mu^2: the most for all scales together; the share of the number of records.
 MOST_SHARE, COUNT_SHARE = 0.4, 0.01
 
-# Of the first look at all features, the larger of two, and of the second look at those that are not
-# clear: factor, least and most (`share_of`).
+# Shares of mu^2 as factor, least and most (`share_of`). The first look at all features gets the
+# larger of two, the second look at those that are not clear the last one.
 MOST_LOOK = 0.14
 FIRST_LOOK, FEW_RECORDS = (90.0, 0.02, 0.06), (12.0, 0.02, MOST_LOOK)
 SECOND_LOOK = (250.0, 0.01, 0.1)
 
-# Nothing is standardised unless so many features are seen; nothing is asked where none would be.
+# Least share of the features that must be seen, or nothing is standardised. Nothing is asked where
+# none would be seen.
 ENOUGH = 0.5
 
 

@@ -187,8 +187,9 @@ def count_components(
     Parameters
     ----------
     wanted : int, float, "auto", "mle" or None
-        So many; enough for a share of the variance; those above the noise, or fewer of those by
-        Minka's likelihood; all (without noise, of no more than there are rows).
+        An int: that number. A float: enough for that share of the variance. "auto": those above
+        the noise. "mle": these or fewer, by Minka's likelihood. None: all, but without noise no
+        more than there are rows.
     variances : ndarray of shape (d,)
         Behind the eigenvalues, from large to small.
     n_rows : float

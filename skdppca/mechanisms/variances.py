@@ -15,8 +15,9 @@ from .clipping import clip_radius, count_rows, expected_norms, radius_mu
 
 __all__ = ["Variances", "release_variances"]
 
-# Share of the Rayleigh matrix in what is paid for all variances; the total gets the rest, and of
-# groups half of that the number of rows. Of each so much is for its radius, usually and at most.
+# The Rayleigh matrix gets the first share of mu^2 of all variances, the total the rest; of groups,
+# the number of rows gets half of the rest. The other two are the share of each of these that finds
+# its radius, usually and at most.
 RAYLEIGH_SHARE = 0.6
 RADIUS_SHARE, MAX_RADIUS_SHARE = 0.25, 0.5
 

@@ -24,27 +24,27 @@ from .octaves import (
 
 __all__ = ["Intervals", "far_from_zero", "zoom"]
 
-# Share of mu^2 of a round, of all features: factor, least and most (`share_of`). At most so many.
+# Share of mu^2 of a round about all features: factor, least and most (`share_of`). Most rounds.
 ROUND, ROUNDS = (14.0, 0.01, 0.1), 7
 
-# So many cells each, of equal widths.
+# Cells of an interval, all of one width.
 N_CELLS = 16
 EDGES_WITHIN, MIDDLES = np.arange(N_CELLS + 1.0), np.arange(N_CELLS) + 0.5
 WINDOWS, PAIRS = windows_of(N_CELLS, LENGTHS), windows_of(N_CELLS, (2,))
 OCTAVE_PAIRS = windows_of(len(VALUES), (2,))
 OCTAVE_PAIRS = OCTAVE_PAIRS[~OCTAVE_PAIRS[:, ZERO]]  # of one sign
 
-# Two neighbouring cells are looked at closer if they hold so much of what was within before; if no
-# others are seen, by so many sds, that spread farther than values within a cell; and if so little
-# is seen nowhere, or so few sds of the noise in that.
+# Two neighbouring cells are looked at closer if they hold more than MOST of what was within before;
+# if all others that stand out by OTHERS_SEEN sds add less to the variance than values within a cell
+# do; and if less than NOWHERE of the values, or than NOWHERE_SDS sds of that, are seen nowhere.
 MOST, OTHERS_SEEN, NOWHERE, NOWHERE_SDS = 0.7, 5.0, 0.03, 4.0
 
-# What a round shows counts if it stands out, and is so much of what was within before. Values that
-# are seen nowhere are taken to lie so far out, in halves of the interval.
+# What a round shows counts if it stands out, and is at least FOUND of what was within before.
+# Values that are seen nowhere are taken to be BEYOND halves of the interval from the mean.
 FOUND, BEYOND = 0.6, 1.3
 
 # Values of a flag are 1 or -1, and some others. Where an interval holds one of these, what is seen
-# must spread over so many cells to be taken for something else.
+# must spread over at least SPREAD cells to be taken for something else.
 FLAGS, SPREAD = (-1.0, 1.0), 3
 
 
