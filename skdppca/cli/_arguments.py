@@ -83,7 +83,7 @@ def share(text: str) -> float:
 
 
 def at_least(least: int, what: str) -> Callable[[str], int]:
-    """What reads a whole number of so many, or more."""
+    """What reads a whole number of at least `least`."""
 
     def read(text: str) -> int:
         try:

@@ -106,7 +106,7 @@ def command(report: PrivacyReport) -> str:
 
 
 def exact_mu(mu: float, digits: int) -> str:
-    """A mu with so many digits, rounded up from all of its own: it may be charged as it stands."""
+    """A mu with `digits` digits, rounded up from all of its own: it may be charged as it stands."""
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(mu)
     return f"{float(rounded)!r}"
 

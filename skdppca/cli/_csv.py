@@ -25,7 +25,7 @@ __all__ = ["DELIMITERS", "USUAL", "WITH_COMMAS", "CsvFiles", "Form"]
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
 
-# Bytes that are read at a time; a line of so many bytes a cell fits in.
+# The least bytes that are read at a time, and the bytes of every cell for which a line fits in.
 BLOCK_BYTES, CELL_BYTES = 2**20, 2**8
 
 # What stands between cells, and how it is written on a command line.

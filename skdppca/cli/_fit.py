@@ -47,7 +47,7 @@ DIGIT_SHAPE = (8, 8)
 # A number takes 8 bytes in the archive, and about 25 as text.
 BYTES_A_NUMBER = 33
 
-# In so many sds lie 95 % of Laplace noise, and more of Gaussian noise.
+# Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12
 
 # One feature with this share of a component's squared norm dominates the component.

@@ -293,7 +293,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         "--groups",
         type=take.at_least(1, "rows"),
         metavar="ROWS",
-        help="a record is a group of about so many rows",
+        help="a record is a group of about ROWS rows",
     )
     command.add_argument(
         "--shared",
@@ -487,13 +487,13 @@ def _add_site(command: argparse.ArgumentParser) -> None:
         "--statistics", nargs="+", metavar="KIND", help="what may be asked for (default: all)"
     )
     start.add_argument(
-        "--min-sites", type=int, default=3, help="take part with so many, this one counted"
+        "--min-sites", type=int, default=3, help="fewest sites to take part with, this one counted"
     )
     start.add_argument(
         "--max-colluders",
         type=int,
         metavar="N",
-        help="so many may work together against this one (default: as the study states)",
+        help="most sites that may collude against this one (default: as the study states)",
     )
     start.add_argument(
         "--approve-all", action="store_true", help="agree to plans without asking a person"

@@ -17,7 +17,7 @@ __all__ = ["rehearse"]
 MADE_UP = 20
 
 # Charges of the made-up account: as many as a report lists. More of them add only marks to a
-# picture, each so many bytes, and a third more of these in the page.
+# picture, A_MARK bytes each, and a third more of these in the page.
 MOST_LISTED, A_MARK = 13, 2**8
 
 # Characters of a library's error that are quoted.

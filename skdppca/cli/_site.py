@@ -39,7 +39,7 @@ except ImportError as error:
 
 __all__ = ["approve", "init", "key", "reject", "run", "show", "void"]
 
-# So many digits name a run in a table.
+# Digits that name a run in a table.
 SHOWN = 8
 
 

@@ -13,7 +13,7 @@ from .._text import printable
 
 __all__ = ["SHOWN", "has_controls", "print_to", "printable"]
 
-# So many digits name a release or a ledger.
+# Digits that name a release or a ledger.
 SHOWN = 16
 
 

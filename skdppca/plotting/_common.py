@@ -67,7 +67,7 @@ DASHED = (0, (5, 3))
 # Height of the line above panels that has their title, over that of a panel.
 HEADING = 1e-3
 
-# Of signed numbers, white at 0.
+# Colours of signed numbers, white at 0.
 DIVERGING = "RdBu_r"
 
 
@@ -132,7 +132,7 @@ def panels(
     ax : Axes, sequence of Axes or None
         Axes to be divided; one for each panel; or None for a new figure of pyplot.
     n_columns : int
-        At most so many panels side by side.
+        The most panels side by side.
     size : callable
         Width and height of a new figure, by its numbers of rows and columns.
     of : str
@@ -213,7 +213,7 @@ def as_written(text: object) -> str:
 
 
 def short(text: object, longest: int) -> str:
-    """Return a user's text on one line of at most so many letters, escaped as `as_written`."""
+    """Return a user's text on one line of `longest` letters at most, escaped as `as_written`."""
     shown = printable(str(text))
     return as_written(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
 

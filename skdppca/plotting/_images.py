@@ -111,7 +111,7 @@ class ComponentsImageDisplay:
             Height and width of an image, and its number of colours (3 or 4) if it has any. Their
             product is the number of features.
         max_components : int, default=25
-            Show at most so many.
+            The most components to show.
         ax, options
             As in `plot`.
 
@@ -163,7 +163,7 @@ class ComponentsImageDisplay:
         ax : matplotlib.axes.Axes, or a sequence of them, optional
             Axes to be divided, or one for each component. By default a new figure of pyplot.
         n_columns : int, default=5
-            At most so many images side by side.
+            The most images side by side.
         cmap : str or Colormap, default="RdBu_r"
             Its middle is 0. Images with colours have none: there, grey is 0.
         titles : bool, default=True

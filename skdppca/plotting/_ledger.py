@@ -43,10 +43,10 @@ LINE: dict[str, Any] = {
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
 BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
 
-# Of a kind, so many charges are drawn: more would hide each other.
+# The most charges of a kind that are drawn: more would hide each other.
 MOST_DRAWN = 200
 
-# Of more charges, or longer labels, the names along the axis would not be legible.
+# The most charges with names along the axis, and the most letters of a name: else none is legible.
 MOST_NAMED, LONGEST = 12, 24
 
 

@@ -179,7 +179,8 @@ class LoadingsDisplay:
         estimator : fitted private PCA or Pipeline
             Of a pipeline, its last private PCA.
         components : int or sequence of int, optional
-            The first so many, or which ones, counted from 0. By default the first 10.
+            An int: that number of leading components. A sequence: which ones, counted from 0. By
+            default the first 10.
         max_features : int or None, default=20
             How many features are drawn: those with the largest absolute entries in the drawn
             components. None for all.

@@ -159,7 +159,7 @@ class ProjectionMapDisplay:
         cmap : str or Colormap, default="YlGnBu"
             From few to many; its palest eighth is not used, as it looks like a blank cell.
         n_columns : int, default=5
-            At most so many classes side by side.
+            The most classes side by side.
         shared_scale : bool, default=True
             Whether all classes have one colour scale. If not, shares within a class can be
             compared, and not the classes.

@@ -36,7 +36,7 @@ __all__ = ["ScreeDisplay"]
 # Most components shown that the fit did not keep.
 MAX_LEFT_OUT = 12
 
-# Of more components, points are small and bars have no caps.
+# With more components than this, points are small and bars have no caps.
 CROWDED = 25
 
 Kind = Literal["variance", "ratio", "cumulative"]

@@ -19,7 +19,7 @@ __all__ = ["OVERHEAD", "read_archive", "write_archive"]
 # Bytes that an array takes beside its numbers, at most: headers of zip and npy, its name twice.
 OVERHEAD = 1024
 
-# Of the header of an npy file: where numbers begin, and the digits that a longer shape may take.
+# The header of an npy file ends at a multiple of ALIGNED bytes, and has room for DIGITS digits.
 ALIGNED, DIGITS = 64, 21
 NPY = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(

@@ -12,7 +12,7 @@ __all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "check_words", "denied"]
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
 
-# Of a title, which has room for three lines.
+# Characters of a title, which has room for three lines.
 LONGEST_TITLE = 300
 
 # How an answer is called on the page.

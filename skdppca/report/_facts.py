@@ -42,7 +42,7 @@ HOUSEHOLD = 4
 LARGEST = 5
 MOST_TOLD = 30
 
-# Of a normal distribution: an entry within so many sds of the noise is explained by it.
+# Sds about its mean that hold 95 % of a normal distribution: noise explains an entry within them.
 BAR_SDS = 1.96
 TINY = 1e-6
 

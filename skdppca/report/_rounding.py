@@ -9,7 +9,7 @@ __all__ = ["count", "down", "percent", "percent_down", "percent_up", "up"]
 
 
 def up(value: float, digits: int = 3) -> str:
-    """The number with so many significant digits, rounded up.
+    """The number with `digits` significant digits, rounded up.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def up(value: float, digits: int = 3) -> str:
 
 
 def down(value: float, digits: int = 3) -> str:
-    """The number with so many significant digits, rounded down."""
+    """The number with `digits` significant digits, rounded down."""
     return _rounded(value, digits, ROUND_FLOOR)
 
 

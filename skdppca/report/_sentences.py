@@ -65,7 +65,7 @@ def fitted_step(name: str, kind: str) -> str:
 
 
 def large_delta(delta: str) -> str:
-    """Why a delta is too large for so many records."""
+    """Why a delta is too large for the number of records."""
     return (
         f"{delta} is not below 1 / (number of records). With it, to publish a record chosen at "
         "random could count as private."
@@ -129,7 +129,7 @@ def unit_in_words(unit: str) -> str:
 
 
 def plural(unit: str, number: int) -> str:
-    """So many protected units."""
+    """A number of protected units."""
     return f"{number} {unit}s" if is_one(unit) else f"{number} units ({unit})"
 
 

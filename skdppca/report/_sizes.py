@@ -16,7 +16,7 @@ from ._files import PAGE, REGISTRY, REPORT, arrays_file, table_file
 
 __all__ = ["MOST_BYTES", "archived", "most_bytes"]
 
-# Of one archive: all components of 16 000 features.
+# Most bytes of one archive: all components of 16 000 features.
 MOST_BYTES = 2**31
 
 # Names of features that a report does not hold itself.
@@ -24,11 +24,11 @@ UNKNOWN = MAX_LENGTH
 
 NUMBERS = re.compile("bool|u?int(8|16|32|64)|float(16|32|64)")
 
-# Of a number in a table, with its comma.
+# Bytes of a number in a table, with its comma.
 DIGITS = 25
 
-# Of a picture: its frame, what is drawn for each component or charge, and for each feature (a
-# pixel); and all of it.
+# Bytes of a picture, at most: its frame, what is drawn for each component or charge, and for each
+# feature (a pixel); and all of it.
 FRAME, A_MARK, A_PIXEL, MOST_DRAWN = 2**20, 2**10, 2**7, 2**26
 
 # How often a page may have a picture, and the letters of a report: &#39; is one, and a title stands

@@ -29,7 +29,7 @@ DECLARATION = re.compile(
     r"(fill|stroke|opacity|font|text-anchor)(-[a-z]+)* *:[-#\w ,.'%]*", re.ASCII
 )
 
-# Of a whole picture: none is so long that it pushes the rest of a page out of sight.
+# The side of a picture, in points: none is so long that it pushes the rest of a page out of sight.
 SIDE = r"[1-9]\d\d(\.\d+)?"
 
 PLACE = {"x": NUMBERS, "y": NUMBERS}
