@@ -42,7 +42,7 @@ SECRETS = ["23456", TEXT, str(MANY - 1), str(MANY), str(MANY + 1)]
 
 
 def fuzzed(examples):
-    """So many examples, the same in every run."""
+    """A fixed number of examples, the same in every run."""
     return settings(
         max_examples=examples,
         derandomize=True,

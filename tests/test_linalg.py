@@ -16,7 +16,7 @@ def clustered(seed):
     return (q * values) @ q.T
 
 
-# Of these `scipy.linalg.svd`'s divide and conquer said: did not converge (OpenBLAS 0.3, x86-64).
+# On these `scipy.linalg.svd`'s divide and conquer did not converge (OpenBLAS 0.3, x86-64).
 @pytest.mark.parametrize("seed", [63, 331, 682, 1190])
 @pytest.mark.parametrize("columns", [None, 30])
 def test_clustered_singular_values_are_found(seed, columns):

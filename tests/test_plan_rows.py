@@ -24,7 +24,7 @@ def test_a_record_has_its_rows(size):
 
 
 def test_rows_of_a_record_share_their_part_of_the_variance():
-    # Of 4000 records the correlation of two of their rows is off by less than 5 / sqrt(4000).
+    # With 4000 records the correlation of two of their rows is off by less than 5 / sqrt(4000).
     X = drawn(4000, group_size=2, shared=0.7).X.reshape(4000, 2, 8)
     for feature in range(8):
         assert np.corrcoef(X[:, :, feature].T)[0, 1] == pytest.approx(0.7, abs=0.08)

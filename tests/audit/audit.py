@@ -106,7 +106,7 @@ class Audited:
 
 
 def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int = 2) -> Audited:
-    """The estimator's mechanism for so many features.
+    """The estimator's mechanism for `n_features` features.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class Pair:
 def bounds(
     game: Game, without: np.ndarray, with_record: np.ndarray, runs: int, alpha: float
 ) -> dict[str, float]:
-    """A lower bound on mu from each piece of `Pair.evidence`, by so many runs a side."""
+    """A lower bound on mu from each piece of `Pair.evidence`, by `runs` runs a side."""
     sides = [
         [Pair(game, without, with_record, seen, 2 * i + seen).evidence() for i in range(runs)]
         for seen in (False, True)

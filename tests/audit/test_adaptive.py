@@ -61,7 +61,7 @@ CASES = {
     "ResidualGauss corrects": (ResidualGauss, 1, {**TOLD, "norm_bound": None, "n_iter": 2}),
 }
 
-# Of so many like records ResidualGauss sees all it needs for a correction.
+# ResidualGauss sees all it needs for a correction in 500 equal records.
 MANY = np.tile(ALONG[:1], (500, 1))
 
 # What share of mu the pairs above show at least, where it is not all: in the plane a second

@@ -25,7 +25,7 @@ def k_dp_ojas():
         module = importlib.import_module("as_written")
     finally:
         sys.path.remove(benchmarks)
-    # Of long records every step takes the place of all before it: the last one tells most.
+    # With long records every step takes the place of all before it: the last one tells most.
     model = module.Model((FAR, 1.0), 1.0, 0.0)
     return lambda factors, rng: module.METHODS["k-DP-Ojas"](factors, 1, 1.0, DELTA, model, rng)
 

@@ -36,7 +36,7 @@ WAYS = {
 
 
 def neighbours(adjacency, groups=1, classes=None, far=1.0):
-    """(X, groups, classes) of both: the last record, of so many rows, comes or is exchanged."""
+    """(X, groups, classes) of both: the last record, of `groups` rows, comes or is exchanged."""
     last = [far * ONE] if adjacency == "add-remove" else [far * ONE, OTHER]
     sides = [] if adjacency == "replace-one" else [(BASE, 0)]
     sides += [(np.vstack([BASE, np.repeat(row, groups, axis=0)]), groups) for row in last]

@@ -183,7 +183,7 @@ def pairs(container: str, adjacency: str) -> list[tuple[Data, list[Data]]]:
 
 
 def quickly(cases: list[tuple[Any, ...]], every: int) -> list[Any]:
-    """All cases; only one of so many of them in the quick tests."""
+    """All cases; in the quick tests only each `every`-th of them."""
     return [
         pytest.param(
             *case, id="-".join(map(str, case)), marks=pytest.mark.slow if i % every else ()

@@ -63,7 +63,7 @@ def slope(release, _):
 
 
 def releases(game, X, side, runs, statistic):
-    """What so many runs show; the spectrum, which is the same in all of them, is found once."""
+    """What `runs` runs show; the spectrum, which is the same in all of them, is found once."""
     honest = gap_release.top_span
     found = []
 

@@ -6,7 +6,7 @@ import pytest
 
 from .conftest import is_one_line_error
 
-# Of another manifest, by a key that nobody holds.
+# The signature of another manifest, by a key that nobody holds.
 SIGNATURE = """\
 -----BEGIN SSH SIGNATURE-----
 U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgNfeWlEEmouo/chn+9d4vZYMrlU

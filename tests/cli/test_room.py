@@ -65,7 +65,7 @@ def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape,
 
 @pytest.fixture
 def disk(monkeypatch):
-    """A disk with so many bytes left in whole blocks, by what is held on it at one time."""
+    """A disk with `left` bytes left in whole blocks, by what is held on it at one time."""
 
     def of(left):
         def fallocate(_, __, size):

@@ -37,7 +37,7 @@ def test_it_finds_what_the_records_share(factory, way, right, k, adjacency):
 @on_all_ways
 @on_both_numbers
 def test_explained_variances_are_those_of_the_rows(factory, way, right, k):
-    # Of 40 seeds none was off by more than 0.03, but for a few with one component whose search
+    # None of 40 seeds was off by more than 0.03, but for a few with one component whose search
     # took a radius that was far too large.
     pca = fitted(factory, k, **way)
     np.testing.assert_allclose(pca.explained_variance_, variances_per_row(k), rtol=0.15)

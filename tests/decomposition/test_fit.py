@@ -27,7 +27,8 @@ FRAME = load_iris(as_frame=True).data
 NARROW = np.random.default_rng(0).normal(size=(60, 3)) * [3.0, 2.0, 1.0]
 PACKAGE = str(Path(skdppca.__file__).parent)
 
-# Of a refit's lines, so many from the charge to the end, and all of the last, which store.
+# Lines of a refit at which it is interrupted: SOME_LINES, evenly spaced, and all of the last
+# LAST_LINES, which store.
 SOME_LINES, LAST_LINES = 30, 80
 
 

@@ -110,7 +110,7 @@ def test_rare_values_of_many_sizes_are_found_where_most_of_them_are_likely():
     counts = put({2.0**k: 0.02 for k in range(4, 10)})
     found = np.array([math.sqrt(read(counts, 0.01, seed).variance[0]) for seed in range(50)])
     true = math.sqrt(0.12 * np.mean(4.0 ** np.arange(4, 10)))
-    # of 50; with the cells that stand out most about 10
+    # 35 of 50; about 10 with the cells that stand out most
     assert np.sum(np.abs(np.log2(found / true)) < 2) >= 35
 
 

@@ -33,7 +33,7 @@ def scales(X, mu=1.0, around=None, **more):
 
 
 def one_hot(*shares, n=N):
-    """Columns of which so many rows are 1."""
+    """Columns with these shares of ones."""
     ranks = RNG.permuted(np.tile(np.arange(n)[:, None], len(shares)), axis=0)
     return (ranks < n * np.array(shares)).astype(float)
 

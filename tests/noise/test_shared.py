@@ -105,7 +105,7 @@ def test_shares_open_to_the_sum():
 
 
 def summed(sd, honest):
-    """The probabilities of the sum of so many discrete Gaussians, by convolution."""
+    """The probabilities of the sum of `honest` discrete Gaussians, by convolution."""
     half = int(20 * sd)
     one = np.exp(-(np.arange(-half, half + 1.0) ** 2) / (2 * sd**2))
     one /= one.sum()
@@ -116,7 +116,7 @@ def summed(sd, honest):
 
 
 def hockey_stick(p, shift, epsilon):
-    """What neighbours so many steps apart are told apart by."""
+    """What neighbours `shift` steps apart are told apart by."""
     a, b = np.pad(p, (0, shift)), np.pad(p, (shift, 0))
     return float(np.maximum(a - math.exp(epsilon) * b, 0).sum())
 
@@ -163,7 +163,7 @@ def test_exact_sums_of_two_entries_cost_no_more_than_the_price(shift, sds):
 
 @pytest.mark.parametrize("honest", [2, 3])
 def test_colluders_who_subtract_their_noise_are_paid_for(honest):
-    # of honest + 1 sites one knows its noise: what is left of it is what the price counts
+    # one of honest + 1 sites knows its noise: the price counts what is left of the noise
     mu, shift = 0.9, 32
     sd = math.sqrt(((shift / mu) ** 2 + 16) / honest)
     fields = {"n_sites": honest + 1, "honest": honest, "grid_log2": -5, "site_sd": sd}

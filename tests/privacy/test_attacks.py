@@ -101,7 +101,7 @@ def test_the_coin_of_a_household_by_gaussian_noise(units):
     ("units", "exact"), [(1, 1 / (1 + math.exp(-0.5))), (2, 1 - math.exp(-0.5) / 2)]
 )
 def test_the_coin_of_a_household_by_a_pure_release(units, exact):
-    # Of two units: 1 / (e + e^2) false alarms become 1 / (1 + e), and these e / (1 + e).
+    # With two units, 1 / (e + e^2) false alarms become 1 / (1 + e), and these e / (1 + e).
     assert exact <= coin(PureEvent(0.5), units) <= exact * (1 + 1e-10)
 
 

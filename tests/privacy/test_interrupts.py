@@ -44,7 +44,7 @@ def release(accountant):
 
 
 def every(number, accountant):
-    """Return the places to interrupt in a release; all of them, or so many."""
+    """Return the places to interrupt in a release; all of them, or about `number`."""
     release(accountant)  # fills caches
     _, n = interrupted(lambda: release(accountant), None, ())
     return range(0, n, n // number if number else 1)

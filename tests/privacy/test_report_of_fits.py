@@ -213,7 +213,7 @@ def test_the_releases_above_are_of_all_kinds(name, event):
     assert (getattr(report.event, "failure", 0) > 0) == (name == "failure")
 
 
-# Of so many digits that no random id in a report holds them: 4 are in one of 500 reports.
+# Ten digits, which no random id in a report holds: 4 digits are in one of 500 reports.
 SEED = 3141592653
 
 

@@ -114,7 +114,7 @@ class Words(NoiseSource):
 
 
 def records_of(records: list[np.ndarray], form: Form, n_jobs: int | None = None) -> Records:
-    """Records of so many rows each."""
+    """Records of these rows: a record is a group if the form is grouped."""
     X = np.vstack(records)
     sizes = [len(record) for record in records]
     groups = np.repeat(np.arange(len(records)), sizes) if form.grouped else None

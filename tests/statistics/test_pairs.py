@@ -158,7 +158,7 @@ def test_rounding_stays_within_its_bound_where_it_is_worst(kernel):
     centres = np.repeat([[1.0, 0, 0], [-1.0, 0, 0]], 60, axis=0)
     X = 100 * (centres + near * rng.normal(size=(120, 3)) / math.sqrt(3))
     error = complete_sum(X, kernel) - slow_sum(X, all_pairs(120), kernel)
-    # the bound is for so many more records, and grows with their number
+    # the bound is for MAX_COMPLETE records, and grows with their number
     assert np.linalg.norm(np.triu(error)) / 119 < complete_error(3) * 120 / MAX_COMPLETE
     assert complete_error(1000) < 0.01
     assert cyclic_error(1000, 25) < 0.01

@@ -61,7 +61,7 @@ def fit(rows, kernel, kernel_bound=None, **parameters):
 @pytest.mark.parametrize(("kernel", "bound"), OWN)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_components_and_variances_are_found(kernel, bound, pairs, adjacency):
-    # Of 40 seeds none was off by more than .08 and .2.
+    # None of 40 seeds was off by more than .08 and .2.
     pca = fit(X, kernel, bound, pairs=pairs, adjacency=adjacency)
     assert sin_theta(pca.components_, DRAW.components) < 0.15
     ratios = pca.explained_variance_ratio_

@@ -36,7 +36,7 @@ def test_reused_records_pay_for_every_step():
         spent(pca, name)[""] / whole
         for name in ("length of the records", "radius of the gradient", "gradient")
     )
-    # of what is left; less where records are so many that less is as good
+    # At most `range_share` of the remaining mu^2, and less where more records make less enough.
     assert 0.1 < radii < 0.4 * (1 - length)
     assert length + radii + means == pytest.approx(1)
 
@@ -53,7 +53,7 @@ def test_split_records_pay_for_one_step_all_there_is(strategy, n_parts):
 
 @pytest.mark.parametrize("strategy", ["block", "deflation"])
 def test_a_finite_learning_rate_finds_them_too(strategy):
-    # Of 40 seeds none was off by more than 0.002.
+    # None of 40 seeds was off by more than 0.002.
     pca = fitted(KDPPCA, 2, strategy=strategy, learning_rate=20.0)
     assert sin_theta(pca, spiked(2).components) < 0.01
 
@@ -84,7 +84,7 @@ def three_steps(mean):
 
 @pytest.mark.parametrize("sampling", ["reuse", "split"])
 def test_an_oracle_of_ones_own_does(sampling):
-    # Of 40 seeds none was off by more than 0.02.
+    # None of 40 seeds was off by more than 0.02.
     pca = fitted(KDPPCA, 2, strategy="deflation", sampling=sampling, oracle=three_steps)
     assert sin_theta(pca, spiked(2).components) < 0.05
     search = spent(pca, "gradient")

@@ -119,7 +119,7 @@ def test_on_ordinary_rows_it_is_hardly_behind_dp_gauss(noise, at_most):
 
 
 def test_alignments_tell_how_much_is_noise():
-    # Of corrected components; the median of 10 fits was off by less than a factor of 2.
+    # For corrected components the median of 10 fits was off by less than a factor of 2.
     lost, told = [], []
     truth = np.linalg.eigh(spiked(2).covariance)[1][:, :-3:-1].T
     for seed in range(10):

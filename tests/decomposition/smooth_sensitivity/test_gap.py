@@ -120,7 +120,7 @@ def test_a_rotation_is_orthogonal_and_centred():
     V = np.eye(3, 5)
     drawn = np.array([rotated(V, NoiseSource(s)) for s in range(2000)])
     assert np.abs(drawn @ drawn.transpose(0, 2, 1) - np.eye(3)).max() < 1e-12
-    # of 15 means of 2000 draws of variance 1/3 each; 5 sd
+    # 15 means of 2000 draws of variance 1/3 each; 5 sds
     assert np.abs(drawn[:, :, :3].mean(axis=0)).max() < 5 / math.sqrt(3 * 2000)
     assert np.abs((drawn[:, :, :3] ** 2).mean(axis=0) - 1 / 3).max() < 5 * 0.3 / math.sqrt(2000)
 

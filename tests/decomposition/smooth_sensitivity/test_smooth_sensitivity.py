@@ -147,7 +147,7 @@ def test_variances_and_order_are_found(law, adjacency):
         np.testing.assert_allclose(pca.explained_variance_, reference.explained_variance_, rtol=0.1)
 
 
-# Of 20 seeds none was off by more than 0.028 and 0.055.
+# None of 20 seeds was off by more than 0.028 and 0.055.
 @pytest.mark.parametrize(("adjacency", "right"), [("add-remove", 0.05), ("replace-one", 0.1)])
 @pytest.mark.parametrize("bound", [None, 20.0])
 @pytest.mark.parametrize("unit", ["row", "patient"])
