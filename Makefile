@@ -34,7 +34,7 @@ help:
 	@echo 'make test      the quick tests: less than 4 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
-	@echo 'make lint      style, types, and the layers of setup.cfg'
+	@echo 'make lint      style, types, the layers of setup.cfg, words and circles'
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
 	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
@@ -64,6 +64,7 @@ lint: $(VENV)/.installed-test,dask,federated
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy skdppca
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python .ci/check_words_and_rooms.py
 
 docs: $(VENV)/.installed-doc $(VENV)/.installed-test
 	rm -rf doc/api/generated

@@ -1,0 +1,96 @@
+"""Fail on words without a number, and on circles or new arrows between the rooms of the package.
+
+A room is a module or package at the top of `skdppca`; an arrow says that one imports another, at
+its top, in a function or for types only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("skdppca", "tests")
+PACKAGE = "skdppca"
+
+# Today's numbers: no change may raise them.
+MOST_CIRCLES = 0
+MOST_ARROWS = 110
+
+# Also over the end of a line, within a comment too.
+NUMBERLESS = re.compile(r"\bso[\s#]+(?:many|much)\b", re.IGNORECASE)
+
+Arrow = tuple[str, str]
+
+
+def numberless(text: str) -> list[int]:
+    """Numbers of the lines where words stand for a number or the name of a quantity."""
+    return [text.count("\n", 0, found.start()) + 1 for found in NUMBERLESS.finditer(text)]
+
+
+def places(root: Path, folders: Iterable[str]) -> Iterator[str]:
+    """Path and line of all such words in the files of the folders."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                for line in numberless(path.read_text(encoding="utf-8", errors="replace")):
+                    yield f"{path.relative_to(root)}:{line}"
+
+
+def arrows_of(package: str) -> set[Arrow]:
+    """All pairs of rooms of which the first imports the second; the package itself is a room."""
+    graph = grimp.build_graph(package, cache_dir=None)
+    rooms = graph.find_children(package)
+    for room in rooms:
+        graph.squash_module(room)
+    return {
+        (room, other)
+        for room in {package, *rooms}
+        for other in graph.find_modules_directly_imported_by(room)
+        if other != room
+    }
+
+
+def circles_of(arrows: set[Arrow]) -> list[list[str]]:
+    """Sets of rooms that all import each other, directly or through others."""
+    reached: dict[str, set[str]] = {}
+    for start in {room for arrow in arrows for room in arrow}:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            room = waiting.pop()
+            new = {other for one, other in arrows if one == room} - seen
+            seen |= new
+            waiting += new
+        reached[start] = seen
+    circles = {
+        frozenset(other for other in seen if start in reached[other])
+        for start, seen in reached.items()
+        if start in seen
+    }
+    return sorted(sorted(circle) for circle in circles)
+
+
+def main() -> int:
+    """Print what is wrong and both numbers; 1 if anything is wrong."""
+    sys.path.insert(0, str(ROOT))
+    found = list(places(ROOT, FOLDERS))
+    for place in found:
+        print(f"{place}: says 'so many' or 'so much'; write the number, or name the quantity")
+    arrows = arrows_of(PACKAGE)
+    circles = circles_of(arrows)
+    # what the package offers is no arrow between two of its rooms
+    n_arrows = sum(PACKAGE not in arrow for arrow in arrows)
+    print(f"circles between rooms: {len(circles)} (at most {MOST_CIRCLES})")
+    for circle in circles:
+        print(f"  {', '.join(circle)} import each other; move what they share below them")
+    print(f"arrows between rooms: {n_arrows} (at most {MOST_ARROWS})")
+    return int(bool(found) or len(circles) > MOST_CIRCLES or n_arrows > MOST_ARROWS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
