@@ -66,8 +66,8 @@ def fit_sites(
     analyst : Identity
         Your key, which the sites know.
     max_colluders : int, optional
-        So many sites may subtract their noise, alone or together with the server, and the guarantee
-        still holds. The noise grows by ``sqrt(m / (m - max_colluders))``, m the number of sites. By
+        The most sites that may subtract their noise, alone or together with the server, while the
+        guarantee holds. The noise grows by ``sqrt(m / (m - max_colluders))`` with m sites. By
         default the study's number, and never less. Give more if a site asks for more.
     statistics : sequence of str, optional
         The kinds of questions that may be asked; by default those that this estimator can ask. A

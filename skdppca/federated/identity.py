@@ -130,7 +130,7 @@ def verified(public: str, signature: object, message: bytes) -> bool:
 
 
 def _bytes_of(text: object, length: int) -> bytes | None:
-    """The bytes that so many pairs of lower-case hexadecimal digits stand for, or None."""
+    """The bytes that `length` pairs of lower-case hexadecimal digits stand for, or None."""
     if not isinstance(text, str) or len(text) != 2 * length:
         return None
     try:

@@ -109,7 +109,7 @@ def masked(vector: np.ndarray, pads: Iterable[Pad]) -> np.ndarray:
 
 
 def keystream(key: bytes, length: int) -> Iterator[tuple[int, np.ndarray]]:
-    """So many uniform words, in pieces, each with where it starts."""
+    """Yield `length` uniform words, in pieces, each with where it starts."""
     encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
     for start in range(0, length, CHUNK):
         words = encryptor.update(bytes(8 * min(CHUNK, length - start)))

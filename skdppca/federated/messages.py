@@ -174,7 +174,7 @@ class Plan(Message):
     study : Study
         The public facts that all sites agree on; its sites are the roster.
     honest : int
-        h: how many sites add noise that nobody subtracts. The noise of so many counts.
+        h: how many sites add noise that nobody subtracts. The noise of h sites counts.
     epsilon, delta : float
         What the whole run may cost at every site.
     estimator : str

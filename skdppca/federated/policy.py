@@ -40,16 +40,16 @@ class Policy:
     statistics : tuple of str or None, default=None
         The kinds of questions that are answered; None for all that sites can be asked.
     min_sites : int, default=3
-        Take part with at least so many sites, this one among them.
+        The fewest sites to take part with, this one among them.
     max_colluders : int or None, default=None
-        So many of the other sites may work together against this one, and with the server. None
+        The most other sites that may work together against this one, and with the server. None
         stands for the study's number. A site may give a larger one.
     approval : {"plan", "automatic"}, default="plan"
         Whether a person approves every plan.
     run_days : int, default=7
-        A run in which nothing was asked for so many days is over.
+        The days without a question after which a run is over.
     plan_days : int, default=30
-        A plan that waits, or was approved or rejected, is forgotten after so many days.
+        The days after which a plan that waits, or was approved or rejected, is forgotten.
     """
 
     name: str

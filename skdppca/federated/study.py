@@ -41,7 +41,7 @@ class Study:
     max_rows : int, default=2**20
         No site's table has more rows, or more groups. Sums fit into 64 bits by this number.
     max_sites_per_person : int, default=1
-        One person has records at so many sites at most. The guarantee of a run is for the records
+        The most sites at which one person has records. The guarantee of a run is for the records
         of one site. Who is at j sites has j times its mu.
     max_colluders : int, optional
         So many sites may subtract their noise, alone or together with the server, and the guarantee

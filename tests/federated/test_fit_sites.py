@@ -184,7 +184,7 @@ HISTOGRAM = MeasureHistogram(Distances(np.zeros(6)), EDGES)
 
 
 def asked_once(made, mu=0.5, max_colluders=1):
-    """Noise in so many empty cells, and the query."""
+    """The noise in the empty cells of a histogram, and its sd."""
     talk = Talk(made, honest=len(made.sites) - max_colluders)
     federation = Federation(talk.plan, made.transport, made.analyst)
     data = SitesData(

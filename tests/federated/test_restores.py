@@ -406,7 +406,7 @@ def test_two_sums_with_one_noise_have_no_exact_difference(unseen, talk, monkeypa
 
 
 def is_killed(step, act, log):
-    """Let a child do it, and kill the child at its n-th step to the disk, if there are so many."""
+    """Let a child do it, and kill the child at its n-th step to the disk, if there is one."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)

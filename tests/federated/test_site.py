@@ -915,7 +915,7 @@ def test_what_is_too_much_for_the_declared_rows_is_refused_however_many_there_ar
 
 @contextmanager
 def little_memory(more):
-    """So many bytes more than now."""
+    """Limit memory to `more` bytes above what is used now."""
     resource = pytest.importorskip("resource")
     if not os.path.exists("/proc/self/statm"):
         pytest.skip("memory is not limited like this here")
