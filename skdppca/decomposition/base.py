@@ -216,6 +216,13 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     def _mechanism(self, public: Public) -> Mechanism:
         """The mechanism, built from parameters and public facts alone."""
 
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
+        """The mechanism behind the steps that find private scales and fill absent entries."""
+        mechanism = self._mechanism(public)
+        if self._scales_privately:
+            mechanism = Standardised.checked(mechanism, event, self._finds_centre)
+        return Filled.around(mechanism, event) if self._may_miss else mechanism
+
     def _event(self, public: Public) -> PrivacyEvent:
         """Cost of one fit, and so the budget of the mechanism."""
         return event_of(self.epsilon, self.delta)
@@ -290,13 +297,10 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             is_sparse=table.is_sparse,
             n_records=self._public_count(records),
         )
-        event, mechanism = self._event(public), self._mechanism(public)
+        event = self._event(public)
+        mechanism = self._prepared(public, event)
         if not isinstance(records, Records):
             self._check_sums_only(public, table.gathering)
-        if self._scales_privately:
-            mechanism = Standardised.checked(mechanism, event, self._finds_centre)
-        if self._may_miss:
-            mechanism = Filled.around(mechanism, event)
         self._check_noise(event, d)
         validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
         terms = Terms(

@@ -8,8 +8,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ..decomposition.base import BasePrivatePCA
-from ..mechanisms.missing import Filled
-from ..mechanisms.standardise import Standardised
 from ..private_data import PrivateData, Public
 from ..statistics import KINDS, Measure, Scaled, Statistic, View
 from .questions import QUESTIONS
@@ -29,9 +27,8 @@ def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
     """The kinds of questions that a fit with these parameters can ask of sites, sorted.
 
     A trial fit would not find them: what is asked depends on earlier answers. So this follows the
-    code, from the mechanism that the parameters make (and what asks for private scales and for
-    absent entries, if they say so) to all that it can reach. It finds every kind that a fit can
-    ask for, and some that a fit may not come to ask for.
+    code, from the mechanism that the parameters make to all that it can reach. It finds every kind
+    that a fit can ask for, and some that a fit may not come to ask for.
 
     Parameters
     ----------
@@ -42,13 +39,9 @@ def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
     """
     reach = Reach()
     reach.follow(PrivateData)
-    reach.follow(estimator._mechanism(public))
-    if estimator._scales_privately:
-        reach.follow(Standardised)
-    elif estimator.scale is not None:
+    reach.follow(estimator._prepared(public, estimator._event(public)))
+    if estimator.scale is not None:
         reach.follow(Scaled)  # `SitesTable.source` asks through it
-    if estimator._may_miss:
-        reach.follow(Filled)
     kinds = reach.kinds() | ({"Part"} if "parts" in reach.names else set())
     return tuple(sorted(set(QUESTIONS) if reach.foreign else kinds & set(QUESTIONS)))
 

@@ -44,8 +44,8 @@ class Study:
         The most sites at which one person has records. The guarantee of a run is for the records
         of one site. Who is at j sites has j times its mu.
     max_colluders : int, optional
-        So many sites may subtract their noise, alone or together with the server, and the guarantee
-        still holds. By default a third of the sites, and at least 1. A site or an analyst may ask
+        The most sites that may subtract their noise, alone or together with the server, while the
+        guarantee holds. By default a third of the sites, and at least 1. A site or an analyst may ask
         for more, and never for less.
 
     Examples

@@ -75,7 +75,7 @@ MOST, MOST_RESPONSE = 10.0, 60.0
 ROOM, HEAD = 2**20, 2**12
 PART_BYTES = ROOM - HEAD
 
-# The list of nodes, which anybody can make longer, may have so many times the bytes of an object.
+# The list of nodes, which anybody can make longer, may have `MANY` times the bytes of an object.
 LIST, MANY = "nodes", 64
 
 # Messages that are waited for at once, and that are taken at one look.

@@ -473,7 +473,7 @@ def test_what_is_charged_while_a_run_begins_is_not_left_out(tmp_path, monkeypatc
 
 
 def aged(file, days):
-    """A file that was written so many days ago."""
+    """A file that was written some days ago."""
     then = time.time() - days * 24 * 60 * 60
     os.utime(file, (then, then))
 
