@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from skdppca.decomposition.dp_gauss.nested_release import release_nested
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss, PrivatePCA
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.gram import release_gram
+from skdppca.mechanisms.nested_release import release_nested
 from skdppca.mechanisms.nested_spheres import nested_spheres, shows_more, subspaces
 from skdppca.metrics import captured_variance
 

@@ -5,11 +5,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from skdppca.decomposition.kdpojas.mechanism import BlockOjas
 
 from skdppca import KDPPCA, KDPOjas
 from skdppca.decomposition import OjasOracle
-from skdppca.decomposition.iterative.oracles import OJAS_RATE, OJAS_SEARCHES, start_width
+from skdppca.decomposition.iterative.oracles import (
+    OJAS_RATE,
+    OJAS_SEARCHES,
+    BlockIteration,
+    start_width,
+)
 from skdppca.metrics import sin_theta
 
 from ...asking import private_data
@@ -72,7 +76,7 @@ def test_no_start_is_too_far_from_the_components():
     X = rng.normal(size=(2000, 60)) * np.r_[3.0, 2.0, np.ones(58)]
     for seed in range(60):
         data = private_data(X, 50.0, n=2000.0, seed=seed)
-        V, core, *_ = BlockOjas(2, False, 0.0, oracle=OjasOracle()).directions(data, 2)
+        V, core, *_ = BlockIteration(2, False, 0.0, oracle=OjasOracle()).directions(data, 2)
         assert np.linalg.norm(V[:, :2]) ** 2 > 1.97
         assert np.all(np.diff(np.diag(core)) <= 0)
 
