@@ -23,8 +23,8 @@ ALONE := $(VENV)-alone
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 # What needs the extras dask and federated; without them these tests are left out.
-EXTRA_TESTS := tests/federated tests/cli/test_site.py tests/test_cluster.py tests/test_cluster_processes.py \
-	tests/test_import.py tests/test_documented.py
+EXTRA_TESTS := tests/federated tests/cli/test_site.py tests/records/test_cluster.py \
+	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-extras test-oldest test-all lint docs docs-look dist clean

@@ -11,8 +11,8 @@ from skdppca.model_selection import RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_all_estimators_slowly
+from ..package.test_bad_input import BAD_X
 from ..refusals import refused
-from ..test_bad_input import BAD_X
 from .test_standardise import IRIS, ROWS
 
 

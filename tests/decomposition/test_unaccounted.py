@@ -25,7 +25,7 @@ from skdppca.privacy import charging
 from skdppca.trials import run_trials
 
 from ..estimators import on_all_estimators
-from ..test_trials import SAMPLER
+from ..package.test_trials import SAMPLER
 
 X = np.random.default_rng(0).normal(size=(300, 4)) * [4, 2, 1, 1]
 PCA_2 = DPGauss(2, epsilon=math.inf).fit(X)

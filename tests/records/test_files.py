@@ -20,7 +20,7 @@ from skdppca.records import files as reader
 from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import ClippedGram, Count, Shifted
 
-from ..benchmarks import load
+from ..benchmark_modules import load
 
 SUMS = [name for name in METHODS if name not in ("GDPPCA", "SmoothSensitivityPCA")]
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from skdppca import DPPowerMethod
 from skdppca.metrics import captured_variance
 
-from ...benchmarks import load
+from ...benchmark_modules import load
 
 N, D, K = 4000, 30, 3
 X = np.random.default_rng(0).normal(size=(N, D)) * np.r_[8.0, 6.0, 4.0, np.ones(D - 3)]

@@ -1,7 +1,7 @@
 """scikit-learn's checks of what some estimators do otherwise, by a parameter of their own."""
 
-from .estimators import on_estimators
-from .test_common import assert_passes_all_checks
+from ..estimators import on_estimators
+from .test_scikit_learn import assert_passes_all_checks
 
 MODES = [
     {"noise": "gap-release", "n_components": 1},

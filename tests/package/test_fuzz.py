@@ -28,8 +28,8 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca._sklearn import Interval, StrOptions
 from skdppca.maps import projection_map
 
-from .estimators import ESTIMATORS
-from .refusals import raising
+from ..estimators import ESTIMATORS
+from ..refusals import raising
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),

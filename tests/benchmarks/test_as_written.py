@@ -14,7 +14,7 @@ from skdppca.datasets import make_spiked
 from skdppca.metrics import zeta_squared
 from skdppca.privacy import mu_of
 
-from .benchmarks import BENCHMARKS, Recorder, load
+from ..benchmark_modules import BENCHMARKS, Recorder, load
 
 FILES = sorted((BENCHMARKS / "as_written").glob("*.py"))
 N, D, SIGMA, EIGENVALUES = 3000, 12, 0.05, (10.0, 5.0)

@@ -18,9 +18,9 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.maps import projection_map
 
-from .refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, raising, rows
-from .test_bad_input import BAD_GROUPS, BAD_X
-from .test_maps import COST, EXTENT, PCA_2, X
+from ..package.test_bad_input import BAD_GROUPS, BAD_X
+from ..refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, raising, rows
+from .test_projection_map import COST, EXTENT, PCA_2, X
 
 
 def charged_nothing(pca, rows, message, **more):

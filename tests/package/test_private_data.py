@@ -36,9 +36,9 @@ from skdppca.statistics import (
     encode,
 )
 
-from .asking import filled, private_data
-from .parts import dearest
-from .statistics.cases import CASES, FORMS, Case, Form, records_of, some_records
+from ..asking import filled, private_data
+from ..parts import dearest
+from ..statistics.cases import CASES, FORMS, Case, Form, records_of, some_records
 
 RNG = np.random.default_rng(0)
 D = 5

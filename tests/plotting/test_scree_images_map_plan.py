@@ -17,7 +17,7 @@ from skdppca.plotting import (
 )
 from skdppca.plotting._common import figure
 
-from .estimators import on_all_estimators
+from ..estimators import on_all_estimators
 
 matplotlib = pytest.importorskip("matplotlib")
 

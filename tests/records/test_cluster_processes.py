@@ -24,7 +24,7 @@ from .test_pieces import CASES, SUMS, D, X
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # Found nowhere but in private rows: as a number, and as text.
 PLANTED = "271828.459"

@@ -12,7 +12,7 @@ from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.privacy.charging import needs_no_accountant
 
-from .estimators import on_all_estimators
+from ..estimators import on_all_estimators
 
 X = np.random.default_rng(0).normal(size=(100, 4)) * [4, 2, 1, 1]
 BOUNDS = {"epsilon": 20.0, "delta": 0.01}

@@ -13,7 +13,7 @@ from skdppca.metrics import captured_variance, sin_theta
 from skdppca.privacy import mu_of
 from skdppca.statistics.products import coherence
 
-from .benchmarks import BENCHMARKS, Recorder, load
+from ..benchmark_modules import BENCHMARKS, Recorder, load
 
 FILES = sorted((BENCHMARKS / "baselines").glob("*.py"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT / "examples", ROOT / "doc" / "tutorials")
 EXAMPLES = sorted(FOLDERS[0].glob("plot_*.py"))
 TUTORIALS = sorted(FOLDERS[1].glob("[0-9]_*.py"))

@@ -18,7 +18,7 @@ from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.neighbors import PrivateNearestCentroid
 
-from .estimators import on_all_estimators
+from ..estimators import on_all_estimators
 
 NUMBERS = np.random.default_rng(0).integers(0, 8, (24, 2))
 HOLE = 5

@@ -15,7 +15,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
 
-from .estimators import but_the_first_slow, on_all_estimators, on_estimators, released
+from ..estimators import but_the_first_slow, on_all_estimators, on_estimators, released
 
 on_all_n_components = on_estimators([{"n_components": k} for k in (None, 2, 0.5, "mle", "auto")])
 

@@ -14,7 +14,7 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca._sklearn import Interval
 from skdppca.model_selection import PrivateSearchCV
 
-from .estimators import (
+from ..estimators import (
     ESTIMATORS,
     but_the_first_slow,
     has,
@@ -23,7 +23,7 @@ from .estimators import (
     released,
     takes,
 )
-from .refusals import (
+from ..refusals import (
     assert_fits_in_silence,
     assert_tells_nothing,
     labels,

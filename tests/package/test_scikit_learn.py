@@ -33,7 +33,7 @@ from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, releasing
 from skdppca.exceptions import NotReleasedError
 from skdppca.noise import NoiseSource
 
-from .estimators import ESTIMATORS, but_the_first_slow, on_all_estimators
+from ..estimators import ESTIMATORS, but_the_first_slow, on_all_estimators
 
 CONFIGURATIONS = [
     {},

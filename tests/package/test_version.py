@@ -8,7 +8,7 @@ import yaml
 
 import skdppca
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 VERSION, DATE = re.search(
     r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M

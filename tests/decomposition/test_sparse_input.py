@@ -11,9 +11,9 @@ from skdppca.decomposition.sparse_input import as_compressed
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 
-from .estimators import on_all_estimators_slowly
-from .refusals import N_ROWS, D, assert_tells_nothing, refused, rows
-from .test_maps import COST, EXTENT, PCA_2
+from ..estimators import on_all_estimators_slowly
+from ..maps.test_projection_map import COST, EXTENT, PCA_2
+from ..refusals import N_ROWS, D, assert_tells_nothing, refused, rows
 
 
 def changed(form, **parts):

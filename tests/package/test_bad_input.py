@@ -13,8 +13,8 @@ from sklearn.preprocessing import Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant
 
-from .estimators import on_all_estimators, on_all_estimators_slowly
-from .refusals import (
+from ..estimators import on_all_estimators, on_all_estimators_slowly
+from ..refusals import (
     N_ROWS,
     TEXT,
     VALUE,

@@ -16,7 +16,7 @@ from skdppca.model_selection import PrivateSearchCV
 from skdppca.planner import plan
 from skdppca.trials import run_trials
 
-from .estimators import on_all_estimators
+from ..estimators import on_all_estimators
 from .test_trials import SAMPLER
 
 X = np.random.default_rng(0).normal(size=(200, 4)) * [4, 2, 1, 1]

@@ -10,10 +10,10 @@ from sklearn.model_selection import GridSearchCV
 from skdppca import DPGauss, _sklearn
 from skdppca.model_selection import PrivateSearchCV
 
-from .estimators import ESTIMATORS, on_all_estimators
+from ..estimators import ESTIMATORS, on_all_estimators
 
 ADDRESS = "https://docs.example"
-DOC = Path(__file__).parent.parent / "doc"
+DOC = Path(__file__).parents[2] / "doc"
 LISTED = [
     line.strip()
     for page in (DOC / "api").glob("*.rst")
