@@ -24,7 +24,7 @@ from skdppca.records._dense import DenseRows
 from skdppca.records._numbers import rows_dots
 from skdppca.statistics import ClippedGram
 
-from ..asking import private_data
+from ..private_data_of import private_data
 from .audit import ADJACENCIES, Pair, bounds, build, mostly_slow, on_both_adjacencies, weaken_noise
 from .replay import Data, Leak, Run, audit
 

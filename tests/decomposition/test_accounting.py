@@ -28,7 +28,7 @@ from skdppca.decomposition.gdppca import mechanism as gdppca
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import Spender, mu_of
 
-from ..parts import dearest
+from ..record_costs import largest_cost
 
 RNG = np.random.default_rng(0)
 N, D = 60, 5
@@ -85,11 +85,11 @@ class Bill:
 
     @property
     def paid(self):
-        return dearest([(one.part, one.cost) for one in self.drawn])
+        return largest_cost([(one.part, one.cost) for one in self.drawn])
 
     @property
     def accounted_for(self):
-        return dearest([*((one.part, one.cost) for one in self.drawn), *self.unused])
+        return largest_cost([*((one.part, one.cost) for one in self.drawn), *self.unused])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from skdppca.exceptions import NotReleasedError
 from skdppca.metrics import sin_theta
 from skdppca.records import _records
 
-from .easy import WAYS, N, fitted, names, spiked, variances_per_row
+from .spiked_fits import WAYS, N, fitted, names, spiked, variances_per_row
 
 on_all_ways = pytest.mark.parametrize(("factory", "way", "right"), WAYS.values(), ids=WAYS)
 on_both_numbers = pytest.mark.parametrize("k", [1, 2])

@@ -13,7 +13,7 @@ from skdppca.model_selection import PrivateSearchCV
 
 from ..estimators import on_all_estimators_slowly
 from ..maps.test_projection_map import COST, EXTENT, PCA_2
-from ..refusals import N_ROWS, D, assert_tells_nothing, refused, rows
+from ..secret_rows import N_ROWS, D, assert_tells_nothing, refused, rows
 
 
 def changed(form, **parts):

@@ -12,7 +12,7 @@ from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import on_all_estimators, on_all_estimators_slowly
 from ..package.test_bad_input import BAD_X
-from ..refusals import refused
+from ..secret_rows import refused
 from .test_standardise import IRIS, ROWS
 
 

@@ -19,7 +19,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.maps import projection_map
 
 from ..package.test_bad_input import BAD_GROUPS, BAD_X
-from ..refusals import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, raising, rows
+from ..secret_rows import N_ROWS, TEXT, VALUE, assert_tells_nothing, labels, raising, rows
 from .test_projection_map import COST, EXTENT, PCA_2, X
 
 

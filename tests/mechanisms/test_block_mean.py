@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from skdppca.mechanisms.block_mean import BlockMean, Gradient
 from skdppca.records import _records
 
-from ..asking import exact_sums, filled, private_data
+from ..private_data_of import exact_sums, filled, private_data
 
 RNG = np.random.default_rng(0)
 D = 6

@@ -19,7 +19,7 @@ from skdppca.mechanisms.centre import (
 )
 from skdppca.mechanisms.norm_histogram import EDGES, NormHistogram
 
-from ..asking import filled, private_data
+from ..private_data_of import filled, private_data
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(20_000, 5))

@@ -24,7 +24,7 @@ from skdppca.mechanisms.clipping import (
 from skdppca.mechanisms.norm_histogram import EDGES
 from skdppca.statistics import Distances
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(20_000, 5))

@@ -11,7 +11,7 @@ from scipy import sparse
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.gram import NoisyGram, release_gram
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(5000, 4)) + np.array([3.0, 0.0, -1.0, 0.0])

@@ -23,7 +23,7 @@ from skdppca.mechanisms.missing import (
 )
 from skdppca.privacy import GaussianEvent, NonPrivateEvent, PureEvent
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 3)) + [3.0, -1.0, 0.5]

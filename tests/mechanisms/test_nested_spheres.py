@@ -17,7 +17,7 @@ from skdppca.mechanisms.nested_release import release_nested
 from skdppca.mechanisms.nested_spheres import nested_spheres, shows_more, subspaces
 from skdppca.metrics import captured_variance
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 DIGITS = load_digits().data
 N, D = 3000, 60

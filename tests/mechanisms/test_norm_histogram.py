@@ -19,7 +19,7 @@ from skdppca.mechanisms.norm_histogram import (
 )
 from skdppca.statistics import Distances
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 CELLS = len(EDGES) - 1
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from skdppca.mechanisms.octaves import EDGES
 from skdppca.mechanisms.scales import exact_scales, private_scales
 from skdppca.records import _records
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 N = 20_000

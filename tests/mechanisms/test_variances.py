@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skdppca.mechanisms.variances import release_variances
 
-from ..asking import filled, private_data
+from ..private_data_of import filled, private_data
 
 RNG = np.random.default_rng(0)
 N, D, K = 20_000, 6, 2

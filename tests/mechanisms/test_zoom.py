@@ -13,7 +13,7 @@ from skdppca.mechanisms.column_cells import CellCounts
 from skdppca.mechanisms.octaves import EDGES, read_octaves
 from skdppca.mechanisms.zoom import ROUNDS, far_from_zero, zoom
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 N = 4000
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import Normalizer
 from skdppca import DPGauss, PrivacyAccountant
 
 from ..estimators import on_all_estimators, on_all_estimators_slowly
-from ..refusals import (
+from ..secret_rows import (
     N_ROWS,
     TEXT,
     VALUE,

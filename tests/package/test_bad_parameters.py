@@ -23,7 +23,7 @@ from ..estimators import (
     released,
     takes,
 )
-from ..refusals import (
+from ..secret_rows import (
     assert_fits_in_silence,
     assert_tells_nothing,
     labels,

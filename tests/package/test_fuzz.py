@@ -29,7 +29,7 @@ from skdppca._sklearn import Interval, StrOptions
 from skdppca.maps import projection_map
 
 from ..estimators import ESTIMATORS
-from ..refusals import raising
+from ..secret_rows import raising
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),

@@ -8,7 +8,7 @@ from scipy import linalg
 
 from skdppca.linalg import decreasing_eigh, qr_svd
 
-from ..spans import clusters
+from ..spectra_and_distances import clusters
 
 
 def clustered(seed):

@@ -36,8 +36,8 @@ from skdppca.statistics import (
     encode,
 )
 
-from ..asking import filled, private_data
-from ..parts import dearest
+from ..private_data_of import filled, private_data
+from ..record_costs import largest_cost
 from ..statistics.cases import CASES, FORMS, Case, Form, records_of, some_records
 
 RNG = np.random.default_rng(0)
@@ -482,7 +482,7 @@ def test_every_part_has_all_that_is_left(spent):
     assert {query.part for query in data.spender.queries[bool(spent) :]} == {
         f"{i} of 3" for i in (1, 2, 3)
     }
-    paid = dearest((query.part, query.mu**2) for query in data.spender.queries)
+    paid = largest_cost((query.part, query.mu**2) for query in data.spender.queries)
     assert 1 - 1e-9 < paid <= 1 + 1e-12
 
 
@@ -509,7 +509,7 @@ def test_parts_of_parts_pay_once():
     for part in data.parts((1, 1)):
         for inner in part.parts((1, 2)):
             inner.ask(Count())
-    assert dearest((query.part, query.mu**2) for query in data.spender.queries) <= 1.0
+    assert largest_cost((query.part, query.mu**2) for query in data.spender.queries) <= 1.0
     assert len(data.spender.queries) == 4
 
 

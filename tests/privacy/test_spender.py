@@ -11,12 +11,12 @@ import pytest
 from skdppca.noise import GaussianQuery, LaplaceQuery
 from skdppca.privacy import Spender
 
-from ..parts import dearest
+from ..record_costs import largest_cost
 
 
 def most_paid(spender):
     """The exact square of what any record pays."""
-    return dearest((query.part, Fraction(query.mu) ** 2) for query in spender.queries)
+    return largest_cost((query.part, Fraction(query.mu) ** 2) for query in spender.queries)
 
 
 def spend_at_random(spender, rng, depth=0):

@@ -16,7 +16,7 @@ from skdppca.decomposition import METHODS
 from skdppca.records import Part, Question
 from skdppca.statistics import Count
 
-from ..chunks import fit_chunked
+from ..chunked_tables import fit_chunked
 
 SUMS = [name for name in METHODS if name not in ("GDPPCA", "SmoothSensitivityPCA")]
 

@@ -13,7 +13,7 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records, _records
 from skdppca.statistics import Distances, Scores, Spreads
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 D = 7

@@ -13,7 +13,7 @@ from skdppca.records import Records
 from skdppca.statistics import Histogram
 from skdppca.statistics.cells import STEPS, weigh
 
-from ..asking import filled, private_data
+from ..private_data_of import filled, private_data
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -11,7 +11,7 @@ from scipy import sparse
 from skdppca.records import Records, _records
 from skdppca.statistics import ColumnCells, MeanSquares
 
-from ..asking import filled
+from ..private_data_of import filled
 
 RNG = np.random.default_rng(0)
 D = 4

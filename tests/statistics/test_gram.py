@@ -12,7 +12,7 @@ from scipy import sparse
 from skdppca.records import Records
 from skdppca.statistics import ClippedGram, Distances
 
-from ..asking import asked_sum, exact_sums
+from ..private_data_of import asked_sum, exact_sums
 
 RNG = np.random.default_rng(0)
 D = 6

@@ -17,7 +17,7 @@ from skdppca.statistics import (
     RowCounts,
 )
 
-from ..asking import filled, private_data
+from ..private_data_of import filled, private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(500, 3))

@@ -35,7 +35,7 @@ from skdppca.statistics import (
 )
 from skdppca.statistics.base import Kind
 
-from ..asking import filled
+from ..private_data_of import filled
 from .cases import (
     AS_THEY_ARE,
     CASES,

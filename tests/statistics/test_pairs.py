@@ -21,7 +21,7 @@ from skdppca.records.pairs import (
 )
 from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 
-from ..asking import filled, private_data
+from ..private_data_of import filled, private_data
 
 RNG = np.random.default_rng(0)
 BASE = RNG.normal(size=(41, 3))

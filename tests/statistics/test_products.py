@@ -22,7 +22,7 @@ from skdppca.statistics import (
 )
 from skdppca.statistics.products import coherence, longest_rows, slack
 
-from ..asking import asked_sum, exact_sums, private_data
+from ..private_data_of import asked_sum, exact_sums, private_data
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -12,7 +12,7 @@ from skdppca.records import Records
 from skdppca.statistics import ClippedGram, ClippedSum, NormProduct, ProductSum, ResidualNorms
 from skdppca.statistics.sums import sparse_terms
 
-from ..asking import private_data
+from ..private_data_of import private_data
 
 
 @pytest.mark.parametrize(("distance", "stays_sparse"), [(0.0, True), (1.0, True), (1e9, False)])

@@ -12,7 +12,7 @@ from skdppca.decomposition.dp_power.mechanism import ClippedProducts, DPPowerMec
 from skdppca.decomposition.dp_power.power_method import power_method
 from skdppca.mechanisms.clipping import Clip
 
-from ...asking import private_data
+from ...private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 D = 6

@@ -13,7 +13,7 @@ from skdppca.mechanisms.spectrum import NoisySpectrum
 from skdppca.records.kernels import Kernel
 from skdppca.records.pairs import cyclic_sum
 
-from ...asking import private_data
+from ...private_data_of import private_data
 
 
 @pytest.mark.parametrize("direction", [None, np.array([1.0, 0.0])])

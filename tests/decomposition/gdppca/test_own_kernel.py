@@ -17,7 +17,7 @@ from skdppca.exceptions import NotReleasedError
 from skdppca.metrics import sin_theta
 from skdppca.privacy import PrivacyReport, verify_report
 
-from ...refusals import TEXT, assert_tells_nothing, refused, rows
+from ...secret_rows import TEXT, assert_tells_nothing, refused, rows
 
 DRAW = make_gaussian(2000, 6, [9.0, 4.0], 1.0, random_state=0)
 X = DRAW.X

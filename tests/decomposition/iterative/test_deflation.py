@@ -9,7 +9,7 @@ from skdppca import KDPPCA
 from skdppca.decomposition import Deflation
 from skdppca.mechanisms.block_mean import BlockMean
 
-from ...asking import private_data
+from ...private_data_of import private_data
 
 D, N = 6, 400
 X = np.random.default_rng(0).normal(size=(N, D)) * np.arange(D, 0, -1)

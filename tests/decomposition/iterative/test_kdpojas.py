@@ -16,8 +16,8 @@ from skdppca.decomposition.iterative.oracles import (
 )
 from skdppca.metrics import sin_theta
 
-from ...asking import private_data
-from ..easy import BARE, fitted, names, share_spent, spiked
+from ...private_data_of import private_data
+from ..spiked_fits import BARE, fitted, names, share_spent, spiked
 
 on_both_strategies = pytest.mark.parametrize("strategy", ["block", "deflation"])
 

@@ -11,7 +11,7 @@ from skdppca.decomposition.iterative.iteration import orthonormal_start
 from skdppca.metrics import sin_theta
 from skdppca.statistics import Count
 
-from ..easy import BARE, fitted, names, spiked
+from ..spiked_fits import BARE, fitted, names, spiked
 
 
 def spent(pca, name):

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from skdppca import DPGauss, ResidualGauss
 from skdppca.metrics import zeta_squared
 
-from ..easy import BARE, fitted, names, share_spent, spiked
+from ..spiked_fits import BARE, fitted, names, share_spent, spiked
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, None])

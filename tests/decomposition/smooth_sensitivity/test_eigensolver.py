@@ -19,8 +19,8 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.statistics import Spreads
 
-from ...asking import filled
-from ...spans import distance
+from ...private_data_of import filled
+from ...spectra_and_distances import distance
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -22,8 +22,8 @@ from skdppca.noise import NoiseSource
 from skdppca.privacy import delta_of, mu_of
 from skdppca.statistics import Spreads
 
-from ...asking import private_data
-from ...spans import distance
+from ...private_data_of import private_data
+from ...spectra_and_distances import distance
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -10,7 +10,7 @@ from skdppca.decomposition.smooth_sensitivity.eigensolver import top_span
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
 
-from ...spans import clusters, distance
+from ...spectra_and_distances import clusters, distance
 
 
 @pytest.mark.parametrize("seed", [324, 2061, 7761])

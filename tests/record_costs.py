@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 
-def dearest(costs: Iterable[tuple[str, Fraction | float]]) -> Fraction | float:
+def largest_cost(costs: Iterable[tuple[str, Fraction | float]]) -> Fraction | float:
     """The most that any record pays.
 
     Parameters
