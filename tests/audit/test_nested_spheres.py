@@ -221,12 +221,12 @@ def test_identical_records_orthogonal_to_a_subspace_move_nothing_further(
 
 
 @pytest.mark.parametrize("sizes", [np.full(9, 1e-300), np.full(9, 1e160), [1e-150, 1.0, 5e-324]])
-def test_tiny_and_huge_ones_move_nothing_further(sizes, monkeypatch):
+def test_tiny_and_huge_orthogonal_records_move_nothing_further(sizes, monkeypatch):
     assert max(moves(sizes, 0, monkeypatch)) <= 1
 
 
 @pytest.mark.parametrize("d", [4, 600])
-def test_nor_do_those_of_few_and_of_many_features(d, monkeypatch):
+def test_orthogonal_records_of_few_or_many_features_move_nothing_further(d, monkeypatch):
     found = moves(np.ones(3), 0, monkeypatch, d=d)
     assert len(found) > 1
     assert max(found) <= 1

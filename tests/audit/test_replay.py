@@ -223,7 +223,7 @@ def audited(method: Method, data: Data, neighbours: list[Data]) -> Run:
 
 
 @pytest.mark.parametrize(("name", "container", "adjacency"), quickly(spread(VARIANTS), 9))
-def test_fits(name: str, container: str, adjacency: str):
+def test_fits_pass_the_replay(name: str, container: str, adjacency: str):
     variant = VARIANTS[name]
     for (data, neighbours), epsilon in zip(
         pairs(container, adjacency), variant.epsilons, strict=True
@@ -411,7 +411,7 @@ OTHERS: dict[str, Callable[[str, bool], Method]] = {
     ("name", "container", "adjacency"),
     quickly(list(itertools.product(OTHERS, ("dense", "csr", "groups"), ADJACENCIES)), 5),
 )
-def test_searches_and_maps(name: str, container: str, adjacency: str):
+def test_searches_and_maps_pass_the_replay(name: str, container: str, adjacency: str):
     for data, neighbours in pairs(container, adjacency):
         audited(OTHERS[name](adjacency, data.grouped), data, neighbours)
 
@@ -421,7 +421,7 @@ def test_searches_and_maps(name: str, container: str, adjacency: str):
     ("container", "adjacency"),
     quickly(list(itertools.product(("dense", "float32", "fortran", "groups"), ADJACENCIES)), 3),
 )
-def test_classifiers(container: str, adjacency: str, told: dict[str, Any]):
+def test_classifiers_pass_the_replay(container: str, adjacency: str, told: dict[str, Any]):
     for data, neighbours in pairs(container, adjacency):
         audited(classifier(adjacency, data.grouped, **told), data, neighbours)
 

@@ -35,7 +35,7 @@ def test_the_attack_shows_that_it_is_not(name, claimed):
 
 
 @pytest.mark.parametrize("name", ["analyze_gauss_max", "sgpca", "g_dppca"])
-def test_they_find_components_of_many_rows(name):
+def test_the_baselines_find_the_components_of_3000_rows(name):
     draw = make_gaussian(3000, 5, [9, 4], 1.0, random_state=0)
     more = [(10.0, 1.0)] if name == "sgpca" else []
     method = getattr(load("baselines"), name)
@@ -72,7 +72,7 @@ def test_the_printed_sign_goes_away_from_the_components(sign, better, quiet_desc
     assert (loss(found) < loss(start)) == better
 
 
-def test_many_descents_at_once_are_many_descents(quiet_descents):
+def test_descents_run_together_find_the_component_of_each_table(quiet_descents):
     # all pairs are equal but for signs: no random choice is left
     rng = np.random.default_rng(0)
     tables = [np.outer(rng.choice([-1.0, 1.0], 40), x) for x in rng.normal(size=(3, 4))]

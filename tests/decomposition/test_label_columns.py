@@ -26,7 +26,7 @@ def test_a_label_among_the_features_is_warned_of_before_the_charge(name):
 @pytest.mark.parametrize(
     "names", [["age", "weight", "humid"], ["age", "weight", "idea"], [0, 1, 2]]
 )
-def test_other_names_are_no_labels(names):
+def test_columns_of_other_names_raise_no_label_warning(names):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LabelColumnWarning)
         DPGauss(2).fit(pd.DataFrame(ROWS, columns=names))

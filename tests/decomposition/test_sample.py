@@ -50,7 +50,7 @@ def test_the_law_has_the_released_mean_and_covariance(factory, scale):
     np.testing.assert_allclose(root.T @ root, pca.get_covariance(), rtol=1e-9, atol=1e-9)
 
 
-def test_many_rows_have_that_law():
+def test_sampled_rows_have_the_mean_and_covariance_of_the_model():
     pca, n = release(3, 2), 50_000
     covariance = pca.get_covariance()
     rows = pca.sample(n, 0)

@@ -47,7 +47,7 @@ def test_it_finds_the_components_of_standardised_data(factory, adjacency):
 
 @on_all_estimators
 @pytest.mark.parametrize("parameters", [{"mean": 3.0 * UNITS}, {"center": False}], ids=str)
-def test_it_works_around_a_public_point(factory, parameters):
+def test_private_scales_work_around_a_public_mean_or_0(factory, parameters):
     X = ROWS if "mean" in parameters else ROWS - 3.0 * UNITS
     pca = factory(2, scale="private", epsilon=2.0, random_state=0, **parameters).fit(X)
     assert captured(pca) > 0.9
@@ -56,7 +56,7 @@ def test_it_works_around_a_public_point(factory, parameters):
 
 
 @on_all_estimators
-def test_it_works_on_groups(factory):
+def test_private_scales_work_on_groups(factory):
     pca = factory(2, scale="private", unit="person", epsilon=4.0, random_state=0)
     assert captured(pca.fit(ROWS, groups=np.arange(N) // 2)) > 0.9
 
@@ -222,7 +222,7 @@ def test_everything_is_in_one_charge_and_one_report(factory, adjacency):
 
 
 @on_estimators([{"clip": "spherical"}, {"sampling": "split"}, {"pairs": "incomplete"}], takes)
-def test_ways_of_a_method_work_with_it(factory, parameters):
+def test_private_scales_work_with_every_way_of_a_method(factory, parameters):
     pca = factory(2, scale="private", epsilon=4.0, random_state=0, **parameters).fit(ROWS)
     assert captured(pca) > 0.85
 

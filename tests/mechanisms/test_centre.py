@@ -99,7 +99,7 @@ def test_groups_are_not_as_long_as_their_mean_rows():
 
 
 @on_both_kinds
-def test_a_known_bound_saves_the_looks(kind):
+def test_with_a_norm_bound_only_the_centre_is_queried(kind):
     rows = RNG.normal(size=(5000, 5)) + 3
     data = private_data(kind(rows), n=5000.0, norm_bound=12.0)
     assert error(data, rows) < 0.2

@@ -133,7 +133,7 @@ def test_features_like_the_others_are_hardly_ever_taken_for_empty(error):
 
 
 @pytest.mark.parametrize(("share", "error"), [(0.0, 0.08), (0.01, 0.02), (0.05, 0.001)])
-def test_hardly_any_values_are_seen_to_be_that(share, error):
+def test_features_with_hardly_any_values_are_nearly_always_found(share, error):
     # likewise: nearly all of the noise's z sds, or of LEAST, are left
     seen = drawn(np.r_[np.full(8, 0.9), share, share], error)[:, 8:].all(axis=1)
     assert (~seen).mean() < ERROR + 5 * np.sqrt(ERROR / len(seen))

@@ -33,7 +33,7 @@ def histogram(norms, noise_sd=1.0, seed=None):
     return NormHistogram(counts, EDGES, noise_sd, 0, CELLS)
 
 
-def test_half_octaves_hold_all_that_is_of_any_use():
+def test_the_edges_are_half_octaves_through_the_powers_of_2():
     np.testing.assert_allclose(EDGES[1:] / EDGES[:-1], math.sqrt(2), rtol=1e-15)
     assert EDGES[0] == 2.0**-40.5 and EDGES[-1] == 2.0**40.5
     assert {1.0, 2.0, 1024.0} <= set(EDGES)  # no rounding where a power of 2 is meant
@@ -122,7 +122,7 @@ def test_at_least_one_cell_is_read(norm):
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1.0), ("replace-one", 2**0.5)])
-def test_it_is_one_query(adjacency, moved):
+def test_a_norm_histogram_is_one_query(adjacency, moved):
     rows = RNG.normal(size=(2000, 3)) + 5
     data = private_data(rows, adjacency=adjacency, centre=np.full(3, 5.0))
     found = norm_histogram(data, Distances(data.centre), 0.2, "distances")

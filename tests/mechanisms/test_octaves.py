@@ -78,7 +78,7 @@ def test_variances_are_those_of_the_values_but_for_the_width_of_octaves(name, e)
 
 
 @pytest.mark.parametrize("e", [0.01, 0.03])
-def test_hardly_any_of_many_readings_is_far_off(e):
+def test_at_most_1_percent_of_readings_are_off_by_a_factor_of_2(e):
     """Of 2000 of normal values, at most 1 % by more than 2: 3 sds above .5 % (binomial)."""
     columns = [NORMAL * 10.0**k for k in range(-5, 5)]
     far = 0

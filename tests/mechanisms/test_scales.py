@@ -183,7 +183,7 @@ def test_any_budget_gives_positive_scales_for_at_most_its_share(mu, n, adjacency
 
 
 @pytest.mark.parametrize(("kappa", "most"), [(30, 0.4), (130, 0.25), (1300, 0.1)])
-def test_of_many_records_they_take_little(kappa, most):
+def test_scales_of_many_records_cost_a_small_share_of_the_budget(kappa, most):
     X = np.hstack([(NORMAL + 2.0) * UNITS, one_hot(0.1, 0.3), np.full((N, 1), 5.0)])
     mu = kappa * math.sqrt(X.shape[1]) / N
     for seed in range(5):

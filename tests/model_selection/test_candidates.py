@@ -76,7 +76,7 @@ def test_grids_over_what_must_be_the_same(name):
     refuses(f"param_grid sets 'pca__{name}'", pipeline, {f"pca__{name}": [None, 1]})
 
 
-def test_grids_over_other_steps():
+def test_a_grid_over_other_steps_is_refused():
     pipeline = make_pipeline(Normalizer(), DPGauss(2))
     refuses("only parameters of 'dpgauss'", pipeline, {"normalizer__norm": ["l1", "l2"]})
     refuses("only parameters of 'dpgauss'", pipeline, {"normalizer": [None, Normalizer()]})
@@ -100,7 +100,7 @@ def test_candidates_that_are_not_comparable(candidate, match):
 
 
 @pytest.mark.parametrize("name", ["accountant", "random_state"])
-def test_what_the_search_itself_must_be_given(name):
+def test_an_accountant_or_a_seed_of_a_candidate_is_refused(name):
     value = PrivacyAccountant(1.0, 1e-6) if name == "accountant" else 0
     refuses(rf"pass PrivateSearchCV\({name}=...\)", DPGauss(2, **{name: value}))
 
@@ -159,7 +159,7 @@ def test_data_that_are_not_valid():
     refuses("0 sample", X=X[:0])
 
 
-def test_a_backend_that_cannot_fit_one_after_the_other():
+def test_a_backend_without_generators_is_refused():
     with parallel_config(backend="multiprocessing", n_jobs=2):
         refuses("does not support return_as=generator")
 

@@ -25,7 +25,7 @@ def test_labels_are_uniform():
     assert chisquare(np.bincount(found)).pvalue > 1e-6
 
 
-def test_one_more_record_moves_no_other():
+def test_another_record_leaves_the_folds_of_the_others():
     with pytest.warns(SeededNoiseWarning):
         few, more = (
             labels(RecordKFold(4, random_state=1).split(np.zeros((n, 1))), n) for n in (100, 101)

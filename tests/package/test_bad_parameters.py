@@ -233,7 +233,7 @@ def test_groups_have_no_spherical_clipping(factory, parameters, new_accountant, 
 
 @on_all_estimators
 @on_both_accountants
-def test_what_an_entry_is_accounted_as_is_no_unit(factory, new_accountant, tmp_path):
+def test_the_unit_interaction_is_refused(factory, new_accountant, tmp_path):
     estimator = factory(unit="interaction", accountant=new_accountant(tmp_path, "interaction"))
     refused(estimator, rows(), "unit='interaction' .* by another name", labels())
 

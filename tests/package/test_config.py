@@ -64,7 +64,7 @@ def test_without_a_variable_no_accountant_is_required(monkeypatch):
 
 
 @pytest.mark.parametrize("value", [True, False])
-def test_it_can_be_set(value):
+def test_require_accountant_can_be_set(value):
     skdppca.set_config(require_accountant=not value)
     skdppca.set_config(require_accountant=value)
     skdppca.set_config()
@@ -139,7 +139,7 @@ def test_candidates_and_trials_need_no_accountant(required, fresh_workers, n_job
     assert len(run_trials(DPGauss(2), SAMPLER, 2, n_jobs=n_jobs)) == 6
 
 
-def test_no_thread_escapes(required):
+def test_a_new_thread_requires_an_accountant_too(required):
     found = []
     thread = threading.Thread(target=lambda: found.append(skdppca.get_config()))
     thread.start()

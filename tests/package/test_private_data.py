@@ -330,7 +330,7 @@ def test_records_that_are_far_away_give_the_same_answers():
     assert near.spender.queries == far.spender.queries
 
 
-def test_what_is_no_sum_needs_the_records_here():
+def test_records_that_lie_elsewhere_answer_nothing_but_sums():
     data = private_data(ROWS)
     assert data.unprotected_records("a median") is data.source
     with pytest.raises(TypeError, match=r"the span is no sum over records.*give X as an array"):

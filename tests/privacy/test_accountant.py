@@ -205,7 +205,7 @@ def test_over_budget_says_what_happened(make):
 
 
 @pytest.mark.parametrize("spent", [0.25, 0.5, 0.9999])
-def test_what_a_refusal_asks_for_is_granted(make, spent):
+def test_the_epsilon_that_a_refusal_names_is_granted(make, spent):
     accountant = make()
     accountant.charge(GaussianEvent(mu_of(spent, 1e-6)), **NOTION)
     with pytest.raises(BudgetExceeded) as refusal:

@@ -72,7 +72,7 @@ def test_what_is_kept_back_is_a_probability(bad):
         to_dp_event(GAUSSIAN, bad)
 
 
-def test_no_selection_is_forgotten():
+def test_every_selection_of_a_composition_is_exported():
     """dp-accounting's own Renyi orders are coarser than ours: 3 % at most here."""
     one = SelectionEvent(0.05, 10.0)
     events = [to_dp_event(ComposedEvent((one,) * n)) for n in (1, 2, 8)]
@@ -89,7 +89,7 @@ def test_a_search_beside_a_pure_charge_is_refused_for_nobody_could_price_it(step
         to_dp_event(both, kept_back=1e-6)
 
 
-def test_nothing_costs_nothing_and_no_privacy_is_no_privacy():
+def test_no_charge_exports_no_event_and_no_privacy_a_non_private_one():
     nothing = PrivacyAccountant(1.0, DELTA).to_dp_event()
     assert nothing == dp_accounting.NoOpDpEvent()
     assert to_dp_event(GaussianEvent(0.0)) == nothing

@@ -99,7 +99,7 @@ class Thing:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_anything_becomes_json(value, plain):
+def test_every_value_of_a_report_becomes_json(value, plain):
     assert jsonable(value) == plain
     json.dumps(jsonable(value), allow_nan=False)
 

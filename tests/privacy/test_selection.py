@@ -138,7 +138,7 @@ def test_failures_and_approximate_steps_take_their_part_of_delta():
     assert epsilon_of_event(event, 8e-7) == math.inf
 
 
-def test_it_has_no_price_where_nothing_is_proven():
+def test_a_selection_without_a_proof_costs_infinity():
     assert epsilon_of_event(EVENT, 0.0) == math.inf
     assert epsilon_of_event(EVENT, 1e-50) == math.inf
     assert not is_affordable(EVENT, 1e9, 0.0)

@@ -34,7 +34,7 @@ def spend_at_random(spender, rng, depth=0):
 
 
 @pytest.mark.parametrize("mu", [1e-6, 0.1, 1 / 3, 2.0, 1e3])
-def test_no_mix_overspends(mu):
+def test_random_splits_never_spend_more_than_the_budget(mu):
     rng = np.random.default_rng(0)
     for _ in range(100):
         spender = Spender(mu)
@@ -142,7 +142,7 @@ def test_more_than_is_left_is_refused_and_costs_nothing():
     assert spender.left == 1.0
 
 
-def test_what_is_taken_is_what_is_listed():
+def test_a_query_that_is_taken_is_listed():
     spender = Spender(1.0, "2 of 3")
     query = spender.take("query", 0.5, 3.0, size=7, rounding=1e-9)
     assert spender.queries == [query]

@@ -62,7 +62,7 @@ def test_an_absent_entry_is_filled_before_the_smaller_ones_go():
         np.testing.assert_array_equal(rows, [kept])
 
 
-def test_what_a_row_keeps_is_its_own_affair():
+def test_the_entries_kept_of_a_row_do_not_depend_on_other_rows():
     X = RNG.normal(size=(50, 20)) * (RNG.random((50, 20)) < 0.6)
     together = kept_of(X, 5)
     alone = np.vstack([kept_of(row[None], 5) for row in X])

@@ -68,7 +68,7 @@ def another_shape(t):
         lambda t: t if (t != 3).all() else t.astype(object),
     ],
 )
-def test_where_it_fails_no_other_length_is_affected(xi):
+def test_a_kernel_that_fails_at_one_length_is_nan_there_alone(xi):
     expected = np.where(LENGTHS == 3, np.nan, LENGTHS)
     for lengths in (LENGTHS, LENGTHS[::-1], np.tile(LENGTHS, 50)):
         there = np.resize(expected, len(lengths)) if lengths[0] == 0 else expected[::-1]
@@ -84,7 +84,7 @@ def test_a_function_that_always_fails_returns_no_number(n):
     assert called(fails, LENGTHS[:n]).shape == (n,)
 
 
-def test_it_may_write_to_what_it_is_given():
+def test_a_kernel_that_overwrites_its_argument_changes_no_length():
     def overwriting(t):
         t *= 2
         return t

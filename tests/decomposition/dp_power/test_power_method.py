@@ -35,7 +35,7 @@ def mechanism(**more):
     return DPPowerMechanism(**told | more)
 
 
-def test_any_product_will_do():
+def test_the_product_may_be_a_sum_over_two_parties():
     # such as a secure sum of what two parties hold
     parts = [BASE[:20], BASE[20:]]
     asked = []

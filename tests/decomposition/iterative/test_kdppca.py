@@ -24,7 +24,7 @@ def spent(pca, name):
 
 @pytest.mark.parametrize(("strategy", "times"), [("block", 3), ("deflation", 6)])
 @pytest.mark.parametrize("sampling", ["reuse", "split"])
-def test_it_takes_so_many_steps(strategy, times, sampling):
+def test_the_number_of_gradients_follows_n_iter(strategy, times, sampling):
     pca = fitted(KDPPCA, 2, strategy=strategy, sampling=sampling, n_iter=3, **BARE)
     assert names(pca).count("gradient") == times
 
@@ -83,7 +83,7 @@ def three_steps(mean):
 
 
 @pytest.mark.parametrize("sampling", ["reuse", "split"])
-def test_an_oracle_of_ones_own_does(sampling):
+def test_an_oracle_of_the_user_finds_the_components(sampling):
     # None of 40 seeds was off by more than 0.02.
     pca = fitted(KDPPCA, 2, strategy="deflation", sampling=sampling, oracle=three_steps)
     assert sin_theta(pca, spiked(2).components) < 0.05
