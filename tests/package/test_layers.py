@@ -1,4 +1,4 @@
-"""Layers that import-linter cannot see: private names of scikit-learn, records, and rooms."""
+"""Layers that import-linter cannot see: private names, records, rooms, and the folders of tests."""
 
 import ast
 from pathlib import Path
@@ -140,3 +140,15 @@ def test_a_method_knows_no_other_method(path):
     others = ROOMS - BUILT_ON.get(path.parent.name, set())
     assert not above & (others | {"methods", "private_pca"})
     assert all(node.level or "skdppca" not in node.module for node in imports)
+
+
+# What is tested beside the rooms: all methods against attacks, the scripts of benchmarks/, and the
+# modules in the root of the package with what holds for all of it.
+BESIDE = {"audit", "benchmarks", "package"}
+TESTS = Path(__file__).parents[1]
+
+
+def test_every_test_lies_in_the_folder_of_a_room():
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    folders = {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
+    assert folders <= rooms | BESIDE
