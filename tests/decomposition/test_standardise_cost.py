@@ -61,7 +61,7 @@ def test_a_cost_that_is_not_gaussian_is_refused_for_nothing(factory):
 
 
 def test_a_probability_of_failure_stays_part_of_the_cost():
-    pca = Failing(2, scale="private").fit(ROWS)
+    pca = Failing(2, epsilon=6.0, scale="private").fit(ROWS)
     assert pca.privacy_.event == Failing.event
     assert math.fsum(s.mu**2 for s in pca.privacy_.spendings) <= 1.0
 

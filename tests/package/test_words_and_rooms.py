@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / ".ci" / "check_words_and_rooms.py"
+SCRIPT = Path(__file__).parents[2] / ".ci" / "check_words_and_rooms.py"
 
 
 @pytest.fixture(scope="module")
