@@ -303,12 +303,14 @@ def key_text(plan: str, site: str, key: str) -> bytes:
 
 
 def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
-    """What a site signs when it replies: all fields but the signature, and the vector."""
-    content = {name: value for name, value in fields.items() if name != "signature"}
-    if vector is not None:
-        data = np.ascontiguousarray(vector, dtype="<u8")
-        content["vector"] = hashlib.sha256(data.tobytes()).hexdigest()
-    return canonical({"says": "reply"} | content).encode()
+    """What a site signs when it replies: all fields but the signature, and the vector.
+
+    The fields are apart from the rest, so none of them can stand for the vector.
+    """
+    said = {name: value for name, value in fields.items() if name != "signature"}
+    data = None if vector is None else np.ascontiguousarray(vector, dtype="<u8").tobytes()
+    digest = None if data is None else digest_of(data)
+    return canonical({"says": "reply", "fields": said, "vector": digest}).encode()
 
 
 def refusal_text(site: str, sent: str, nonce: str, code: str) -> bytes:

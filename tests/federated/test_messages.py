@@ -1,5 +1,6 @@
 """Messages have one text each, and masks cancel only where all were asked the same."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -175,6 +176,15 @@ def test_a_reply_is_signed_with_its_vector():
     assert text == reply_text(fields | {"signature": "x"}, vector.copy())
     assert text != reply_text(fields | {"site": "west"}, vector)
     assert text != reply_text(fields, vector + np.uint64(1)) != reply_text(fields, None)
+
+
+@pytest.mark.parametrize("name", ["vector", "says"])
+def test_no_field_of_a_reply_stands_for_something_else_that_is_signed(name):
+    fields, vector = {"site": "east"}, np.arange(3, dtype=np.uint64)
+    said = json.loads(reply_text(fields, vector))[name]
+    assert reply_text(fields | {name: said}, None) != reply_text(fields, vector)
+    assert reply_text(fields | {name: "other"}, vector) != reply_text(fields, vector)
+    assert json.loads(reply_text(fields | {"says": "key"}, None))["says"] == "reply"
 
 
 # --- masks

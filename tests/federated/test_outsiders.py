@@ -1,6 +1,7 @@
 """What somebody without any key of the study can do: nothing but be ignored."""
 
 import gzip
+import hashlib
 import re
 from dataclasses import replace
 
@@ -413,6 +414,14 @@ def passed_on_with_other_arrays(posing, true, body):
     return respond(north, action, body, signature, {"a0": np.zeros(7)}, posing.nonce)
 
 
+def without_its_vector(posing, true, body):
+    """The site's own reply, whose signature covers the vector's digest, with that in its place."""
+    if not isinstance(true, Reply) or true.vector is None:
+        return Refused(Refusal.BUDGET)
+    digest = hashlib.sha256(true.vector.astype("<u8").tobytes()).hexdigest()
+    return Reply(true.fields | {"vector": digest})
+
+
 PASSED_ON = [
     passed_on_as_something_else,
     passed_on_with_another_signature,
@@ -420,6 +429,7 @@ PASSED_ON = [
 ]
 POSES = [
     *PASSED_ON,
+    without_its_vector,
     unsigned,
     signed_by_itself,
     of_another_message,
