@@ -43,6 +43,9 @@ PROTOCOL = "skdppca-sum/1"
 # Of a message, in bytes: fifty sites with their keys take 20 kB, a million names of columns most.
 MAX_BODY = 2**24
 
+# Lists and objects within each other: what is read in one place must be readable in all others.
+MAX_DEPTH = 32
+
 # No run asks more often.
 MAX_ROUNDS = 10_000
 
@@ -53,7 +56,8 @@ def parsed(body: bytes, most: int = MAX_BODY) -> Any:
     Raises
     ------
     ValueError
-        If it is too long, holds NaN, infinity or a key twice, or is not written canonically.
+        If it is too long or nested too deeply, holds NaN, infinity or a key twice, or is not
+        written canonically.
     """
     if len(body) > most:
         raise ValueError(f"it has more than {most} bytes")
@@ -61,11 +65,19 @@ def parsed(body: bytes, most: int = MAX_BODY) -> Any:
         content = json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
         # a key that comes twice, a space, or another spelling of a number is gone by now
         same = canonical(content).encode() == body
+        if _depth(content) > MAX_DEPTH:
+            raise RecursionError
     except (RecursionError, OverflowError):
         raise ValueError("it is nested too deeply, or holds a number that is too large") from None
     if not same:
         raise ValueError("it is not written canonically")
     return content
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects are within each other."""
+    inside = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
 
 
 def _refuse_constant(name: str) -> Any:

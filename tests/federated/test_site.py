@@ -331,6 +331,16 @@ def test_what_is_no_message_is_refused(asked, action):
     assert not (site.folder / "errors.log").exists()
 
 
+def test_a_plan_that_could_be_read_in_some_places_only_is_refused(made):
+    # each open run's plan is read again whenever another run begins, further from the stack's end
+    deep = []
+    for _ in range(200):
+        deep = [deep]
+    refused = Talk(made, parameters={"n_components": deep}).hello()["east"]
+    assert isinstance(refused, Refused) and refused.code is Refusal.MALFORMED
+    assert all(isinstance(reply, Reply) for reply in Talk(made).hello().values())
+
+
 def test_another_version_is_told_so(asked):
     made, body = asked.made, asked.plan.body.replace(b"skdppca-sum/1", b"skdppca-sum/2")
     with pytest.raises(Refused) as refused:
