@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import os
-from contextlib import suppress
-from pathlib import Path
-
 import numpy as np
 
 from ..decomposition import METHODS
+from ..records.machine import memory_limit
 
 __all__ = ["check_memory", "memory_of"]
 
@@ -22,9 +18,6 @@ A_FEATURE = {"SmoothSensitivityPCA": (220, 77)}
 OTHERS = (100, 18)
 
 BYTES = 8  # of a number in float64
-
-# The memory of a container, on Linux.
-CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory_of(method: str, n_features: int, n_components: int) -> int:
@@ -46,7 +39,7 @@ def check_memory(method: str, n_features: int, n_components: int, grouped: bool)
     ValueError
     """
     needed = memory_of(method, n_features, n_components)
-    limit = _limit()
+    limit = memory_limit()
     has = f"this machine has {_size(limit)}"
     if needed <= limit:
         try:
@@ -66,20 +59,6 @@ def check_memory(method: str, n_features: int, n_components: int, grouped: bool)
         f"--method {name.command} needs about {_size(needed)} of memory for {why}, and {has}; "
         f"nothing was charged; choose {wanted}"
     )
-
-
-def _limit() -> float:
-    """Bytes of memory that this process may use at most."""
-    limits = [math.inf]
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # not on Windows
-
-        limits += [limit for limit in resource.getrlimit(resource.RLIMIT_AS) if limit >= 0]
-    with suppress(AttributeError, ValueError, OSError):  # not on Windows
-        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(ValueError, OSError):  # "max" is no number
-        limits.append(int(CGROUP.read_text()))
-    return min(limits)
 
 
 def _size(number: float) -> str:

@@ -32,6 +32,7 @@ from ..noise import NoiseSource, SharedQuery
 from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
 from ..privacy.floats import root_up
 from ..records import Part, Records
+from ..records.machine import memory_limit
 from .identity import Identity, verified
 from .keyed_noise import SECRET_BYTES, noise_key
 from .masks import Pad, RunKey, masked
@@ -67,6 +68,8 @@ LABEL_BYTES = 32
 
 # Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, letter.
 HELD = 8
+
+BYTES = 8  # of a word
 
 DAY = 24 * 60 * 60
 
@@ -498,12 +501,13 @@ class Site:
     def _check_room(self, asked: Asked, query: SharedQuery) -> None:
         """Refuse what this machine could not hold for as many rows as the study declares.
 
-        To fail for as many as there are would tell how many, without noise. The noise and the masks
-        of an answer are drawn after the charge, and must not fail then.
+        To fail for as many as there are would tell how many, without noise. So would an attempt: it
+        shows how much memory the table has left, to the page, and a refusal costs nothing. The
+        noise and the masks of an answer are drawn after the charge, and must not fail then.
         """
         study = self.policy.study
         numbers = study.max_rows * asked.held(study.n_features) + HELD * query.drawn
-        if _tried(lambda: np.empty(numbers)) is None:
+        if BYTES * numbers > memory_limit():
             raise Refused(Refusal.MEMORY)
 
     def _total(self, run: Run, asked: Asked) -> np.ndarray:

@@ -8,6 +8,7 @@ from scipy import sparse
 from skdppca.cli import _memory
 from skdppca.cli._memory import check_memory, memory_of
 from skdppca.decomposition import METHODS
+from skdppca.records import machine
 
 from .conftest import charges, is_one_line_error
 
@@ -39,7 +40,7 @@ def test_the_estimate_is_what_a_fit_holds_up_to_a_factor_of_2(method):
 def test_a_method_that_the_machine_cannot_hold_is_refused_before_the_charge(
     fit, ledger, monkeypatch, options, remedy
 ):
-    monkeypatch.setattr(_memory, "_limit", lambda: 100.0)
+    monkeypatch.setattr(_memory, "memory_limit", lambda: 100.0)
     result = fit("--ledger", ledger, *options)
     assert is_one_line_error(result)
     assert remedy in result.err and "nothing was charged" in result.err
@@ -52,7 +53,7 @@ def test_groups_get_a_method_for_groups():
 
 
 def test_memory_that_is_not_free_is_found_by_asking_for_it(monkeypatch):
-    monkeypatch.setattr(_memory, "_limit", lambda: math.inf)
+    monkeypatch.setattr(_memory, "memory_limit", lambda: math.inf)
     with pytest.raises(ValueError, match="not free"):
         check_memory("DPGauss", 10**8, 2, grouped=False)
 
@@ -60,9 +61,9 @@ def test_memory_that_is_not_free_is_found_by_asking_for_it(monkeypatch):
 def test_the_limit_is_that_of_the_machine_the_process_and_its_container(monkeypatch, tmp_path):
     resource = pytest.importorskip("resource")
     (tmp_path / "max").write_text("12345\n")
-    monkeypatch.setattr(_memory, "CGROUP", tmp_path / "max")
-    assert _memory._limit() == 12345
+    monkeypatch.setattr(machine, "CGROUP", tmp_path / "max")
+    assert machine.memory_limit() == 12345
     (tmp_path / "max").write_text("max\n")
-    assert 2**20 < _memory._limit() < math.inf
+    assert 2**20 < machine.memory_limit() < math.inf
     monkeypatch.setattr(resource, "getrlimit", lambda _: (777, resource.RLIM_INFINITY))
-    assert _memory._limit() == 777
+    assert machine.memory_limit() == 777

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,10 @@ from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, S
 from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
-from skdppca.federated.questions import Drawn
+from skdppca.federated.questions import Asked, Drawn
 from skdppca.federated.table import SiteTable, read_arrays
 from skdppca.privacy import GaussianEvent, epsilon_of, mu_of
+from skdppca.records.machine import memory_limit
 from skdppca.statistics import CapturedTotal, ClippedSum, Count, MeanRows, Scores
 
 from .made import Talk, make, parts_of
@@ -913,14 +915,24 @@ def test_how_many_rows_a_site_has_changes_no_public_word(tmp_path):
     ],
 )
 def test_what_is_too_much_for_the_declared_rows_is_refused_however_many_there_are(tmp_path, asked):
-    made = make(tmp_path, [(np.ones((5, 120)), None)] * 2, max_rows=2**21)
+    made = make(tmp_path, [(np.ones((5, 120)), None)] * 2, max_rows=2**23)
     talk = Talk(made)
     talk.hello()
     made.sites["east"].table.fingerprint  # noqa: B018
-    with little_memory(2**30):  # 2 GB would be needed, for 5 rows 10 kB are
+    with little_memory(2**30):  # 8 GB would be needed, for 5 rows 10 kB are
         assert code(talk.send("east", "answer", *talk.request(**asked))) is Refusal.MEMORY
     assert not made.receipts("east")
     assert isinstance(talk.send("east", "answer", *talk.request(Count())), Reply)
+
+
+def test_whether_an_answer_could_be_held_says_nothing_of_the_table(made):
+    site = made.sites["east"]
+    with little_memory(2**30):
+        query = SimpleNamespace(drawn=int(0.9 * memory_limit()) // (8 * 8))
+        site._check_room(Asked((), Count()), query)  # although much of the memory is taken
+        query.drawn = int(1.1 * memory_limit()) // (8 * 8)
+        with pytest.raises(Refused):
+            site._check_room(Asked((), Count()), query)
 
 
 @contextmanager
