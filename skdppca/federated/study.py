@@ -45,8 +45,8 @@ class Study:
         of one site. Who is at j sites has j times its mu.
     max_colluders : int, optional
         The most sites that may subtract their noise, alone or together with the server, while the
-        guarantee holds. By default a third of the sites, and at least 1. A site or an analyst may ask
-        for more, and never for less.
+        guarantee holds. By default a third of the sites, and at least 1. A site or an analyst may
+        ask for more, and never for less.
 
     Examples
     --------
