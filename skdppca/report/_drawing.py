@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from ..plotting._common import figure
+from ._png import repacked
 
 __all__ = ["METADATA", "drawn_by", "settings", "svg"]
 
@@ -36,6 +37,9 @@ AS_TEXT: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.0,
 }
+
+IMAGE = re.compile(r'(href="data:image/png;base64,)([^"]*)')
+REFERENCE = re.compile(r'(href="|url\()#([^")]*)')
 
 
 @contextmanager
@@ -96,6 +100,19 @@ def svg(drawn: Any, alt: str) -> str:
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    used = set(re.findall(r'(?:href="|url\()#([^")]*)', text))
-    text = re.sub(r'(<\w[^<>]*) id="([^"]*)"', lambda id: id[0] if id[2] in used else id[1], text)
+    text = re.sub(IMAGE, lambda image: image[1] + repacked(image[2]), _numbered(text))
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)
+
+
+def _numbered(text: str) -> str:
+    """With numbers in the place of ids: a hash has room for what nobody can compute again."""
+    numbers: dict[str, int] = {}
+
+    def refer(to: re.Match[str]) -> str:
+        return f"{to[1]}#i{numbers.setdefault(to[2], len(numbers))}"
+
+    def name(tag: re.Match[str]) -> str:
+        return f'{tag[1]} id="i{numbers[tag[2]]}"' if tag[2] in numbers else tag[1]
+
+    text = re.sub(r"<\w[^<>]*>", lambda tag: re.sub(REFERENCE, refer, tag[0]), text)
+    return re.sub(r'(<\w[^<>]*) id="([^"]*)"', name, text)
