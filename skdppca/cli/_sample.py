@@ -19,7 +19,7 @@ from ..privacy import PrivacyReport
 from ..privacy.report import parse
 from ..report import verify
 from ..report._archive import read_archive
-from ..report._files import ARRAYS, cell
+from ..report._files import arrays_file, cell
 from ..report._plain import read_plain
 from ..report._sections import status_of
 from ..report._sizes import MOST_BYTES
@@ -53,8 +53,8 @@ def sample(options: argparse.Namespace) -> int:
     if not found.passed:
         print(found)
         return 1
-    report = found.reports[0]
-    pca, names = _load(options.directory, report)
+    report, file = _with_components(found.reports, options.directory)
+    pca, names = _load(file, report)
     content = _label(report, options)
     with tempfile.TemporaryDirectory(prefix="unfinished-", dir=options.out.parent) as apart:
         rows, about = Path(apart) / options.out.name, Path(apart) / label.name
@@ -100,9 +100,19 @@ def _is_label(path: Path) -> bool:
         return False
 
 
-def _load(directory: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
+def _with_components(
+    reports: Sequence[PrivacyReport], directory: Path
+) -> tuple[PrivacyReport, Path]:
+    """The first release of a PCA among these, and the file of its arrays."""
+    for place, report in enumerate(reports):
+        if any(one.name == "components" for one in report.released):
+            return report, directory / arrays_file(place)
+    raise ValueError(f"{directory} releases no components, so no rows can be drawn; give a PCA's")
+
+
+def _load(file: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
     """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
-    arrays = read_archive(read_plain(directory / ARRAYS, MOST_BYTES))
+    arrays = read_archive(read_plain(file, MOST_BYTES))
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
     return subject.fitted, list(subject.names)
 

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skdppca import GDPPCA, DPGauss
+from skdppca import GDPPCA, DPGauss, PrivacyAccountant
 from skdppca.cli import _sample
+from skdppca.maps import projection_map
+from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.report import ReleaseReport, verify
 
 from .conftest import NAMES, is_one_line_error
@@ -169,3 +171,23 @@ def test_a_release_without_variances_says_why_it_has_no_law(run, rows, tmp_path)
     result = run("sample", tmp_path / "out", "-n", 2, "-o", tmp_path / "rows.csv")
     assert is_one_line_error(result) and "GDPPCA does not release" in result.err
     assert not list(tmp_path.glob("rows*")) and not list(tmp_path.glob("unfinished*"))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_rows_are_drawn_from_the_release_that_has_components(run, rows, tmp_path, first):
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    pca = DPGauss(2, accountant=accountant).fit(pd.DataFrame(rows, columns=list(NAMES)))
+    limits = {"epsilon": 0.5, "delta": 1e-6, "extent": [(-9, 9)] * 2}
+    counts = projection_map(pca, rows, accountant=accountant, **limits)
+    written([pca, counts] if first else [counts, pca], tmp_path / "out")
+    assert run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv").status == 0
+    assert tuple(pd.read_csv(tmp_path / "rows.csv").columns) == NAMES
+
+
+def test_a_release_without_components_is_refused(run, rows, tmp_path):
+    model = PrivateNearestCentroid(["a", "b"]).fit(
+        rows, np.array(["a", "b"])[np.arange(len(rows)) % 2]
+    )
+    ReleaseReport(model, pictures=False).write(tmp_path / "out")
+    ended = run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv")
+    assert is_one_line_error(ended) and "releases no components" in ended.err
