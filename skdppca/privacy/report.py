@@ -16,7 +16,7 @@ import numpy as np
 
 from .._text import listed, printable
 from .chain import Receipt, ReleaseRow, canonical
-from .events import NonPrivateEvent, PrivacyEvent, event_from_dict
+from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
 from .pricing import is_affordable
 from .units import is_one, protected_together
@@ -39,6 +39,9 @@ SCHEMA = "skdppca-fit/1"
 
 # Most characters of a report's JSON: names, means and scales of a million features take half.
 MAX_LENGTH = 2**27
+
+# Of the event of one release: searches have a handful.
+MOST_EVENTS = 100
 
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."
 
@@ -237,10 +240,7 @@ class PrivacyReport:
         asked: dict[str, list[Spending]] = {}
         for spending in self.spendings:
             asked.setdefault(spending.name, []).append(spending)
-        return [
-            (name, len(ones), float(dearest(ones) / Fraction(total) ** 2) if total else 0.0)
-            for name, ones in asked.items()
-        ]
+        return [(name, len(ones), _ratio(dearest(ones), total)) for name, ones in asked.items()]
 
     def core(self) -> dict[str, Any]:
         """All that `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
@@ -456,16 +456,26 @@ def dearest(spendings: Sequence[Spending]) -> Fraction | float:
     """
     if any(math.isinf(spending.mu) for spending in spendings):
         return math.inf
-    paid: dict[str, Fraction] = {}
+    paid: dict[str, Fraction] = {"": Fraction(0)}
     for spending in spendings:
-        paid[spending.part] = paid.get(spending.part, Fraction(0)) + Fraction(spending.mu) ** 2
-    return max(
-        sum(
-            (paid[whole] for whole in paid if not whole or f"{part}, ".startswith(f"{whole}, ")),
-            Fraction(0),
-        )
-        for part in paid
-    )
+        part = f"{spending.part}, " if spending.part else ""
+        paid[part] = paid.get(part, Fraction(0)) + Fraction(spending.mu) ** 2
+    # in this order a part stands behind those that contain it, and these are what is open
+    open_ones, total = [""], {"": paid.pop("")}
+    for part in sorted(paid):
+        while not part.startswith(open_ones[-1]):
+            open_ones.pop()
+        total[part] = total[open_ones[-1]] + paid[part]
+        open_ones.append(part)
+    return max(total.values())
+
+
+def _ratio(paid: Fraction | float, mu: float) -> float:
+    """A part of mu squared; of a report that was made up it may be more than a float holds."""
+    try:
+        return float(paid / Fraction(mu) ** 2) if mu else 0.0
+    except OverflowError:
+        return math.inf
 
 
 def hash_of(core: dict[str, Any]) -> str:
@@ -539,7 +549,7 @@ def _read(content: Any) -> PrivacyReport:
         delta=_number("delta", guarantee["delta"]),
         adjacency=_text("adjacency", guarantee["adjacency"]),
         unit=_text("unit", guarantee["unit"]),
-        event=event_from_dict(core["event"]),
+        event=_event(core["event"]),
         not_private=_entries("not_private", guarantee["not_private"], str),
         spendings=tuple(map(Spending.from_dict, _entries("spendings", core["spendings"], dict))),
         receipt=None if receipt is None else Receipt.from_dict(receipt),
@@ -556,6 +566,14 @@ def _read(content: Any) -> PrivacyReport:
     if canonical(report.core()) != canonical(core):
         raise ValueError("it is not written as skdppca writes it")
     return report
+
+
+def _event(record: Any) -> PrivacyEvent:
+    """A cost that can be priced in seconds."""
+    event = event_from_dict(record)
+    if isinstance(event, ComposedEvent) and len(event.events) > MOST_EVENTS:
+        raise ValueError(f"its event has more than {MOST_EVENTS} parts")
+    return event
 
 
 def _check_keys(what: str, record: Any, names: Sequence[str]) -> None:

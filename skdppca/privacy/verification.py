@@ -17,6 +17,7 @@ import numpy as np
 from .accountant import BaseAccountant, alone
 from .chain import Chain
 from .events import GaussianEvent
+from .floats import root_up
 from .pricing import epsilon_of_event
 from .report import PrivacyReport, Released, dearest, hash_of, parse
 from .statement import Statement
@@ -179,7 +180,8 @@ def _wrong_queries(report: PrivacyReport) -> Iterator[str]:
         return  # no other guarantee is the sum of its queries' shares
     paid = dearest(report.spendings)
     if paid > Fraction(report.event.mu) ** 2:
-        yield f"its queries cost mu={math.sqrt(paid)} together, but its event {report.event.mu}"
+        mu = root_up(paid) if isinstance(paid, Fraction) else paid
+        yield f"its queries cost mu={mu} together, but its event {report.event.mu}"
 
 
 def _wrong_parameters(report: PrivacyReport) -> Iterator[str]:
