@@ -112,7 +112,7 @@ class ReleaseReport:
             raise ValueError(
                 f"{len(self._subjects)} releases do not fit on one page; give at most {MOST}"
             )
-        self._title = _title(self._subjects) if title is None else title
+        self._title = _title(self._subjects) if title is None else title.strip()
         self._context = context or Context()
         self._image_shape = image_shape
         self._ledger = _accountant(self._subjects, releases) if ledger is None else ledger

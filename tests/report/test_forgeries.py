@@ -21,6 +21,7 @@ from PIL import Image
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli import main
 from skdppca.privacy import PrivacyReport, Released, verify_report
+from skdppca.privacy.report import hash_of
 from skdppca.report import ReleaseReport, verify
 from skdppca.report._directory import manifest
 from skdppca.report._document import reports_of
@@ -489,6 +490,49 @@ def test_a_made_up_report_ends_no_check(out, details):
     document["fits"][0]["core"]["details"] |= details
     (out / "report.json").write_text(as_json(document))
     assert status(out) == 1
+
+
+def hashed(out, change_core):
+    """Change what a fit says of itself, and make its hash again."""
+    document = document_of(out)
+    fit = document["fits"][0]
+    change_core(fit["core"])
+    fit["release_id"] = fit["release"]["release"] = hash_of(fit["core"])
+    (out / "report.json").write_text(as_json(document))
+    manifest_again(out)
+
+
+@pytest.mark.parametrize("mu", [1e308, "inf"])
+def test_queries_that_cost_more_than_a_number_holds_end_no_check(out, mu):
+    hashed(out, lambda core: core["spendings"][0].update(mu=mu))
+    found = verify(out)
+    assert 1 in failed(found) and "its queries cost mu=" in str(found)
+    assert status(out) == 1
+    assert main(["report", str(out)]) == 1
+
+
+def test_an_event_of_very_many_parts_is_refused_before_it_is_priced(out):
+    parts = [{"type": "pure", "epsilon": 1e-6 * i} for i in range(1, 102)]
+
+    def composed(core):
+        core["event"] = {"type": "composed", "events": parts}
+
+    hashed(out, composed)
+    assert "its event has more than 100 parts" in str(verify(out))
+
+
+def test_a_title_that_fills_the_page_is_found_at_level_1(copied, out):
+    document = document_of(out)
+    document["title"] = "Private. Epsilon 0.01. " * 1000
+    page_again(out, document)
+    assert failed(verify(out, ledger=copied / "ledger"))[0] == 1
+
+
+def test_a_long_title_with_white_space_around_it_passes(made, tmp_path):
+    title = "x" * 300
+    ReleaseReport(made.pca, title=f" {title}\n", pictures=False).write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed and found.document["title"] == title
 
 
 def test_a_release_without_its_charge_is_found_at_level_1(out):
