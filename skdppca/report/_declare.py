@@ -12,12 +12,12 @@ from shlex import quote
 from .._version import __version__
 from ..privacy.report import MAX_LENGTH
 from ._context import Context, check_words
-from ._directory import MANIFEST, claimed
+from ._directory import claimed
 from ._files import FILES, PAGE, REGISTRY, REPORT, as_json
 from ._plain import read_plain
 from ._release import check_libraries
 from ._sizes import most_bytes
-from ._verify import check_directory, hashes_in, is_ours, pages, verify
+from ._verify import check_directory, is_ours, pages, verify
 
 __all__ = ["copied", "declare"]
 
@@ -126,7 +126,7 @@ def _restated(
             "pages in other words; state more with that version"
         )
     stated = {
-        "title": earlier["title"] if title is None else title,
+        "title": earlier["title"] if title is None else title.strip(),
         "context": _joined(earlier["context"], (context or Context()).to_dict()),
     }
     if all(earlier[name] == stated[name] for name in stated):
@@ -134,7 +134,7 @@ def _restated(
             f"{source} states all of this already; give another title, or answers to what it does "
             "not state"
         )
-    hashes = hashes_in(source / MANIFEST) or {}
+    hashes = found.hashes  # of the bytes that were verified, whatever lies there by now
     most = most_bytes(earlier, found.reports, MAX_LENGTH)
     kept = {
         name: read_plain(source / name, most[name])

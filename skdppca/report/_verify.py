@@ -82,6 +82,8 @@ class Verification:
         For a level: what it does not say, or why it was left out.
     document : dict
         What ``report.json`` holds; empty if it cannot be read.
+    hashes : dict of str to str
+        SHA-256 of the files by the manifest; empty if it cannot be read.
     """
 
     reports: tuple[PrivacyReport, ...]
@@ -89,6 +91,7 @@ class Verification:
     levels: tuple[int, ...]
     notes: Mapping[int, str] = field(default_factory=dict)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    hashes: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -238,7 +241,7 @@ def verify(
             path, document, reports, listed, statement, head, signer, pictures
         )
         findings += found
-    return Verification(reports, tuple(findings), tuple(levels), notes, document)
+    return Verification(reports, tuple(findings), tuple(levels), notes, document, listed or {})
 
 
 def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) -> Statement | None:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -132,6 +133,21 @@ def test_a_release_that_changes_while_it_is_read_is_not_copied(out, tmp_path, mo
         return found
 
     monkeypatch.setattr(_declare, "verify", then_changed)
+    with pytest.raises(ValueError, match="was changed while it was read"):
+        declare(out, tmp_path / "second", context=MORE)
+
+
+def test_a_release_exchanged_with_its_hashes_is_not_copied(made, out, tmp_path, monkeypatch):
+    def then_exchanged(folder):
+        found = verify(folder)
+        svg = (out / "scree.svg").read_bytes().replace(b"epsilon", b"epsilom")
+        manifest = json.loads((out / "MANIFEST.json").read_text())
+        manifest["files"]["scree.svg"] = sha256(svg).hexdigest()
+        (out / "scree.svg").write_bytes(svg)
+        (out / "MANIFEST.json").write_text(f"{json.dumps(manifest, indent=2)}\n")
+        return found
+
+    monkeypatch.setattr(_declare, "verify", then_exchanged)
     with pytest.raises(ValueError, match="was changed while it was read"):
         declare(out, tmp_path / "second", context=MORE)
 
