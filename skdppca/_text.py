@@ -13,6 +13,13 @@ __all__ = ["comes_back", "listed", "names_a_label", "printable", "shown"]
 LABEL = re.compile(r"(^|[\W_])id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
+# Letters by their category, and yet nothing is seen of them: fillers, and marks that choose between
+# forms of a letter. That of emoji (U+FE0F) is left, and its opposite.
+UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0d\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+
 # Most names that a message lists.
 MAX_LISTED = 8
 
@@ -65,20 +72,24 @@ def printable(text: str) -> str:
     Returns
     -------
     str
-        Control characters, marks that change the direction of writing, and bytes that are no
-        UTF-8, as escapes; everything else as it is.
+        Control characters, marks that change the direction of writing, letters of which nothing is
+        seen, and bytes that are no UTF-8, as escapes; everything else as it is.
 
     Examples
     --------
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
-    if text.isprintable():
+    if _is_seen(text):
         return text
     return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        letter if _is_seen(letter) else letter.encode("unicode_escape").decode("ascii")
         for letter in text
     )
+
+
+def _is_seen(text: str) -> bool:
+    return text.isprintable() and UNSEEN.search(text) is None
 
 
 def shown(value: Any) -> Any:

@@ -201,7 +201,7 @@ def _unit(groups: str | None, name: str | None) -> str:
         raise ValueError(
             "a group cannot be called 'row', which means no groups; name it with --unit"
         )
-    if not unit.isprintable():
+    if unit != printable(unit):
         raise ValueError(
             f"a group cannot be called '{unit}', which has characters that cannot be printed, or "
             "bytes that are no UTF-8; name it with --unit"

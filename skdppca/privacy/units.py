@@ -17,7 +17,7 @@ def check_unit(unit: str) -> None:
     ------
     ValueError
     """
-    if isinstance(unit, str) and not unit.isprintable():
+    if isinstance(unit, str) and unit != printable(unit):
         raise ValueError(
             f"unit='{printable(unit)}' has a line break, a mark that turns the direction of "
             "writing, or another character that cannot be printed; choose a plain name"

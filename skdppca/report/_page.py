@@ -125,4 +125,4 @@ def _escaped(text: str) -> str:
     """Text that Markdown shows as it is, and that opens no HTML."""
     if text == "---":
         return text
-    return re.sub(r"([\\`*_\[\]<>|#!])", r"\\\1", text.replace("&", "&amp;"))
+    return re.sub(r"([\\`*_\[\]<>|#!$~])", r"\\\1", text.replace("&", "&amp;"))

@@ -125,6 +125,11 @@ def test_free_text_is_escaped_everywhere(made, page):
     assert yaml.safe_load(made.report.registry_yaml())["deployment"]["basic"]["name"] == TITLE
 
 
+def test_words_are_no_formula_and_not_struck_out_in_markdown(made):
+    report = ReleaseReport(made.free, title="$x$ ~~epsilon~~", pictures=False)
+    assert report.markdown().startswith(r"# \$x\$ \~\~epsilon\~\~" + "\n")
+
+
 def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
     titles = re.findall(r'<h2 id="section-(\d+)">', page)
     assert titles == [str(number) for number in range(2, 13)]
