@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.validation import check_groups, check_rows, class_numbers
-from ..privacy import PrivacyReport
+from ..privacy import BaseAccountant, PrivacyReport
 from ..privacy.charging import check_accounted
 from ..private_data import Answer, Public
 from ..records import Layout, Records
@@ -53,6 +53,8 @@ class ProjectionMap:
         Standard deviation of the noise of every number.
     privacy_ : PrivacyReport
         What this map cost, besides the fit of its axes.
+    accountant : PrivacyAccountant, PrivacyLedger or None, default=None
+        What it was charged to, for the totals in a report of it.
     """
 
     counts: np.ndarray = field(repr=False)
@@ -62,6 +64,7 @@ class ProjectionMap:
     classes: tuple[Hashable, ...] | None
     noise_sd: float
     privacy_: PrivacyReport = field(repr=False)
+    accountant: BaseAccountant | None = field(default=None, repr=False)
 
     @property
     def clipped(self) -> np.ndarray:
@@ -281,6 +284,7 @@ def projection_map(
         classes=names,
         noise_sd=found["noise_sd"],
         privacy_=found["privacy_"],
+        accountant=accountant,
     )
 
 

@@ -87,7 +87,8 @@ def test_the_map_is_a_function_of_the_noisy_answer(monkeypatch, n):
     np.testing.assert_array_equal(found.counts.ravel(), np.arange(16.0))
     assert found.outside == 16
     assert set(vars(found)) == {
-        *("counts", "outside", "edges", "components", "classes", "noise_sd", "privacy_")
+        *("counts", "outside", "edges", "components", "classes", "noise_sd", "privacy_"),
+        "accountant",
     }
     assert found.noise_sd == projection_map(PCA_2, X, bins=4, random_state=0, **COST).noise_sd
 

@@ -7,7 +7,7 @@ import pytest
 
 from skdppca.privacy.report import Spending, dearest
 
-from ..parts import dearest as by_definition
+from ..record_costs import largest_cost as by_definition
 
 PARTS = [
     "",

@@ -58,3 +58,12 @@ def test_images_are_drawn_again_from_the_shape_of_a_row(tmp_path):
     found = verify(tmp_path / "out")
     assert found.passed and "components.svg" not in found.notes[2]
     assert (tmp_path / "out" / "components.svg").is_file()
+
+
+def test_a_map_alone_passes_with_the_ledger_that_it_was_charged_to(tmp_path):
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    pca = DPGauss(2, accountant=accountant).fit(FRAME)
+    found = projection_map(pca, FRAME, epsilon=0.5, delta=1e-6, extent=[(-9, 9)] * 2)
+    ReleaseReport(found).write(tmp_path / "out")
+    checked = verify(tmp_path / "out", ledger=accountant)
+    assert checked.passed and 3 in checked.levels, str(checked)
