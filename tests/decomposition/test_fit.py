@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import skdppca
-from skdppca import PrivacyAccountant
+from skdppca import PrivacyAccountant, releasing
 from skdppca.decomposition import base
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.noise import NoiseSource
@@ -146,14 +146,20 @@ def test_a_refit_that_fails_at_a_query_leaves_the_old_fit(factory, share, error,
 
 
 @on_all_estimators
-@pytest.mark.parametrize("name", ["_cast", "fix_signs", "PrivacyReport", "released_of"])
-def test_a_refit_that_ends_while_it_is_stored_leaves_the_old_fit(factory, name, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(base, "_cast"), (base, "fix_signs"), (releasing, "PrivacyReport"), (releasing, "_hashes")],
+    ids=["_cast", "fix_signs", "PrivacyReport", "_hashes"],
+)
+def test_a_refit_that_ends_while_it_is_stored_leaves_the_old_fit(
+    factory, module, name, monkeypatch
+):
     def failing(*given, **more):
         raise MemoryError
 
     pca = fitted(factory)
     old = state(pca)
-    monkeypatch.setattr(base, name, failing)
+    monkeypatch.setattr(module, name, failing)
     with pytest.raises(MemoryError):
         pca.fit(NARROW)
     assert state(pca) == old
@@ -169,7 +175,7 @@ def with_nan():
 REFUSED = {
     "NaN": ({}, with_nan, "contains NaN"),
     "no rows": ({}, lambda: NARROW[:0], "0 sample"),
-    "other names": ({}, lambda: pd.DataFrame({"a": ["x"], "b": [1.0]}), "X holds text"),
+    "other names": ({}, lambda: pd.DataFrame({"a": ["x"], "b": [1.0]}), "hold no numbers"),
     "components": ({"n_components": 4}, lambda: NARROW, "n_components=4 exceeds n_features=3"),
     "epsilon": ({"epsilon": -1.0}, lambda: NARROW, "epsilon"),
     "a grid": (

@@ -50,7 +50,7 @@ def test_a_method_has_the_name_of_its_class_and_a_room(name):
     assert factory.__name__ == name
     assert getattr(skdppca, name) is factory
     room, file = factory.__module__.removeprefix("skdppca.decomposition.").split(".")
-    assert file == "estimator"
+    assert file in ("estimator", name.lower())  # a room may hold several methods
     assert getattr(importlib.import_module(f"skdppca.decomposition.{room}"), name) is factory
 
 

@@ -11,7 +11,7 @@ DIGEST = "0123456789abcdef" * 4
 def test_receipts_are_numbered_chained_and_complete(make):
     accountant = make(unit="patient", adjacency="replace-one")
     notion = {"adjacency": "replace-one", "unit": "patient"}
-    first = accountant.charge(SMALL, label="one ☃ \ud800", **notion)
+    first = accountant.charge(SMALL, label="one ☃", **notion)
     second = accountant.charge(PureEvent(0.1), label="two", seeded=True, **notion)
     assert accountant.receipts == (first, second)
     assert (first.row, second.row) == (1, 2)

@@ -73,8 +73,8 @@ def test_html_has_the_budget_what_was_spent_and_what_is_left(make):
 
 
 def test_html_obeys_no_text(make):
-    shown = make(unit="<script>\x1b[2J&")._repr_html_()
-    assert "<script>" not in shown and "\x1b" not in shown and "&lt;script&gt;" in shown
+    shown = make(unit="<script>&")._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
 
 
 def test_html_of_a_sealed_accountant_says_so(make, in_child):
