@@ -11,6 +11,9 @@ from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.report import Context, ReleaseReport, declare, verify
 
+# Each draws pictures or writes long files; `tests/cli/test_verify.py` has quick forgeries.
+pytestmark = pytest.mark.slow
+
 ROWS = np.random.default_rng(0).standard_normal((400, 6)) * [6, 5, 4, 3, 2, 1]
 FRAME = pd.DataFrame(ROWS, columns=list("abcdef"))
 PURE = {"delta": 0.0, "norm_bound": 9.0, "center": False, "epsilon": 2.0}

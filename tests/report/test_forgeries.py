@@ -36,6 +36,9 @@ from skdppca.report._svg import alike, wrong_svg
 
 from .conftest import document_of, sign
 
+# Each draws pictures or writes long files; `tests/cli/test_verify.py` has quick forgeries.
+pytestmark = pytest.mark.slow
+
 
 def failed(found):
     """The levels at which something differs."""

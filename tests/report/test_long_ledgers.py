@@ -12,6 +12,9 @@ from skdppca.privacy import GaussianEvent, PureEvent, Statement, chain, verify_r
 from skdppca.privacy.composition import Composition
 from skdppca.report import ReleaseReport, verify
 
+# Each draws pictures or writes long files; `tests/cli/test_verify.py` has quick forgeries.
+pytestmark = pytest.mark.slow
+
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 ROWS = np.random.default_rng(0).standard_normal((300, 4))
 

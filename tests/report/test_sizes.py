@@ -21,6 +21,9 @@ from skdppca.report._sizes import MOST_BYTES, archived, most_bytes
 from .conftest import document_of
 from .test_forgeries import change, failed, forge, manifest_again, named
 
+# Each draws pictures or writes long files; `tests/cli/test_verify.py` has quick forgeries.
+pytestmark = pytest.mark.slow
+
 # What a file claims here, and what reading it may take. A release of these tests has 100 kB.
 CLAIMED, ENOUGH = 2**28, 2**25
 
