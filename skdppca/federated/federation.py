@@ -72,7 +72,7 @@ class SitesError(RuntimeError):
         super().__init__(f"run {run}: {': '.join([when, *filter(None, ['. '.join(reasons)])])}.")
 
     @property
-    def waits(self) -> bool:
+    def _waits(self) -> bool:
         """Whether sites only wait for a person's approval."""
         only = set(self.refused.values()) == {Refusal.APPROVAL}
         return only and not self.silent and not self.false
@@ -126,7 +126,7 @@ class Federation:
         try:
             replies = self._gathered("hello", self.plan, {}, when)
         except SitesError as error:
-            if not error.waits:
+            if not error._waits:
                 self._release(set(self.sites) - set(error.refused))
             raise
         false = []
