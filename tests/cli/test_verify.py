@@ -189,7 +189,17 @@ def set_in_core(path, value):
     return change
 
 
-@pytest.mark.parametrize(("path", "value", "named"), CORE.values(), ids=CORE)
+# One edit in four is among the quick tests: `verify` draws all pictures again.
+on_edits = pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        pytest.param(*edit, id=name, marks=() if i % 4 == 0 else pytest.mark.slow)
+        for i, (name, edit) in enumerate(CORE.items())
+    ],
+)
+
+
+@on_edits
 def test_every_edit_of_a_report_is_named(run, out, path, value, named):
     edit(out, set_in_core(path, value))
     result = run("verify", "out", "--ledger", "ledger")
@@ -201,7 +211,7 @@ def test_every_edit_of_a_report_is_named(run, out, path, value, named):
     assert ("release id: the report was changed" in without.out) == ("schema" not in named)
 
 
-@pytest.mark.parametrize(("path", "value", "named"), CORE.values(), ids=CORE)
+@on_edits
 def test_a_forger_who_makes_all_hashes_right_is_found_by_the_ledger(run, out, path, value, named):
     edit(out, set_in_core(path, value))
     rehash(out)

@@ -34,6 +34,7 @@ def fit(names=("age", "height", "weight"), **parameters):
     return DPGauss(2, **parameters).fit(pd.DataFrame(rows, columns=pd.Index(names, dtype=object)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD.values(), ids=ODD)
 def test_a_name_of_a_column(name, tmp_path):
     pca = fit((name, "height", "weight"))
@@ -63,6 +64,7 @@ def test_a_name_given_to_the_report_is_refused(name):
         ReleaseReport(pca, feature_names=[name, "b"], pictures=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", (ODD | HALVES | NUL).values(), ids=ODD | HALVES | NUL)
 def test_a_title_and_an_answer(text, tmp_path):
     context = Context(purpose=text, fitted_before=text)
@@ -73,6 +75,7 @@ def test_a_title_and_an_answer(text, tmp_path):
     assert printable(text) == text or text not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ODD.values(), ids=ODD)
 def test_a_label(label, tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
