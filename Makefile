@@ -31,7 +31,7 @@ EXTRA_TESTS := tests/federated tests/cli/test_site.py tests/records/test_cluster
 
 help:
 	@echo 'make demo      private components of the digits data, into demo/'
-	@echo 'make test      the quick tests: less than 4 minutes on two cores'
+	@echo 'make test      the quick tests: about 5 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
 	@echo 'make lint      style, types, the layers of setup.cfg, words and circles'
