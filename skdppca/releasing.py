@@ -31,7 +31,7 @@ from .privacy import (
 )
 from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere
-from .privacy.report import jsonable
+from .privacy.report import check_price, jsonable
 from .private_data import PrivateData, Public, Source, spender_of
 
 __all__ = [
@@ -97,6 +97,9 @@ class Terms:
     feature_names: tuple[str, ...] | None = None
     not_private: tuple[str, ...] = ()
     budget: float | None = None
+
+    def __post_init__(self) -> None:
+        check_price(self.event, self.epsilon, self.delta)  # or the report would, after the charge
 
     @property
     def why_not_private(self) -> tuple[str, ...]:

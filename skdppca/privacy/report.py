@@ -29,6 +29,7 @@ __all__ = [
     "PrivacyReport",
     "Released",
     "Spending",
+    "check_price",
     "dearest",
     "hash_of",
     "jsonable",
@@ -218,12 +219,8 @@ class PrivacyReport:
     read: InitVar[bool] = False
 
     def __post_init__(self, read: bool) -> None:
-        exact = math.isinf(self.epsilon)
-        if not (read or exact or is_affordable(self.event, self.epsilon, self.delta)):
-            raise ValueError(
-                f"epsilon={self.epsilon} and delta={self.delta} are less than {self.event} costs; "
-                "state what was paid for"
-            )
+        if not read:
+            check_price(self.event, self.epsilon, self.delta)
 
     @property
     def private(self) -> bool:
@@ -574,6 +571,15 @@ def _event(record: Any) -> PrivacyEvent:
     if isinstance(event, ComposedEvent) and len(event.events) > MOST_EVENTS:
         raise ValueError(f"its event has more than {MOST_EVENTS} parts")
     return event
+
+
+def check_price(event: PrivacyEvent, epsilon: float, delta: float) -> None:
+    """Refuse to state a guarantee that costs less than the event; ``epsilon=inf`` states none."""
+    if not math.isinf(epsilon) and not is_affordable(event, epsilon, delta):
+        raise ValueError(
+            f"epsilon={epsilon} and delta={delta} are less than {event} costs; state what was paid "
+            "for"
+        )
 
 
 def _check_keys(what: str, record: Any, names: Sequence[str]) -> None:

@@ -66,6 +66,13 @@ def test_a_probability_of_failure_stays_part_of_the_cost():
     assert math.fsum(s.mu**2 for s in pca.privacy_.spendings) <= 1.0
 
 
+def test_an_event_that_costs_more_than_is_stated_is_refused_before_the_charge():
+    accountant = PrivacyAccountant(9.0, 1e-5)
+    with pytest.raises(ValueError, match="are less than"):
+        Failing(2, epsilon=1.0, accountant=accountant).fit(ROWS)
+    assert accountant.receipts == ()
+
+
 def test_interactions_have_no_scales():
     accountant = PrivacyAccountant(1.0, 1e-6, unit="interaction")
     pca = DPPowerMethod(
