@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .noise import GaussianQuery, LaplaceQuery, NoiseSource
-from .privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, Spender
+from .privacy import PrivacyFilter
 from .privacy.units import check_unit
 from .records import Layout, Records
 from .statistics import (
@@ -23,7 +23,7 @@ from .statistics import (
     View,
 )
 
-__all__ = ["Answer", "PrivateData", "Public", "Source", "spender_of"]
+__all__ = ["Answer", "PrivateData", "Public", "Source"]
 
 # The largest part of what is left that is kept for later, as a share of mu^2.
 MOST_KEPT = 0.75
@@ -72,7 +72,7 @@ class Source(Protocol):
     def total(self, statistic: Statistic) -> np.ndarray:
         """The exact sum, which only `PrivateData` may see."""
 
-    def seen(self, view: View) -> Source:
+    def through(self, view: View) -> Source:
         """The same records through a view."""
 
     def assign(self, shares: Sequence[int], noise: NoiseSource) -> Sequence[Source]:
@@ -107,7 +107,7 @@ class PrivateData:
     source : Source
         Who evaluates the sums.
     public : Public
-    spender : Spender
+    budget : PrivacyFilter
         A Gaussian-DP filter, which pays for every answer.
     noise : NoiseSource
     centre : ndarray of shape (n_features,)
@@ -116,7 +116,7 @@ class PrivateData:
         Public bound on the records, by which they are clipped.
     n : float
         The number of records, as far as it is known: public or released.
-    length : float or None
+    typical_norm : float or None
         About the median of what records are clipped by (`clip_measure`) about the centre, if that
         was released: where to look for other norms.
     present : ndarray of shape (n_features,) or None
@@ -125,12 +125,12 @@ class PrivateData:
 
     source: Source
     public: Public
-    spender: Spender
+    budget: PrivacyFilter
     noise: NoiseSource
     centre: np.ndarray
     norm_bound: float | None = None
     n: float = math.nan
-    length: float | None = None
+    typical_norm: float | None = None
     present: np.ndarray | None = None
 
     @property
@@ -141,16 +141,16 @@ class PrivateData:
     @property
     def exact(self) -> bool:
         """Whether answers have no noise: the caller's choice, not private."""
-        return math.isinf(self.spender.mu)
+        return math.isinf(self.budget.mu)
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The mu that is not spent yet."""
-        return self.spender.left
+        return self.budget.remaining
 
-    def share(self, fraction: float) -> float:
+    def fraction(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the square of the whole budget's."""
-        return self.spender.share(fraction)
+        return self.budget.fraction(fraction)
 
     def ask(self, statistic: Statistic, mu: float | None = None, name: str = "") -> Answer:
         """A sum over the records, with the noise that makes it `mu`-GDP.
@@ -168,8 +168,8 @@ class PrivateData:
         RuntimeError
             If it costs more than is left: a fault of the method, and nothing was computed.
         """
-        mu = self.left if mu is None else mu
-        query = self.spender.take(
+        mu = self.remaining if mu is None else mu
+        query = self.budget.pay_for(
             name or type(statistic).__name__,
             mu,
             self._sensitivity(statistic, norm=2),
@@ -205,9 +205,9 @@ class PrivateData:
             self._sensitivity(statistic, norm=1) * (1 + rounding.norms),
             size=math.prod(statistic.shape),
             rounding=rounding.total,
-            part=self.spender.part,
+            part=self.budget.part,
         )
-        self.spender.note(query)
+        self.budget.record(query)
         released = query.release(np.ravel(self.source.total(statistic)), self.noise)
         return Answer(np.reshape(released, statistic.shape), query.noise_sd)
 
@@ -238,7 +238,7 @@ class PrivateData:
             "rounding": rounding.total,
         }
 
-    def counted(self, mu: float) -> PrivateData:
+    def ask_count(self, mu: float) -> PrivateData:
         """The same, the number of records known: exactly if it is public, else at a cost.
 
         A noisy count is at least 1. One that was asked for before is kept, and costs nothing.
@@ -250,13 +250,13 @@ class PrivateData:
         n = float(self.ask(Count(), mu, "number of records").value)
         return replace(self, n=max(1.0, n))
 
-    def about(self, centre: np.ndarray) -> PrivateData:
+    def centred_at(self, centre: np.ndarray) -> PrivateData:
         """The same records, looked at from another centre that is public or was released."""
-        return replace(self, centre=centre, length=None)
+        return replace(self, centre=centre, typical_norm=None)
 
-    def seen(self, view: View) -> PrivateData:
+    def through(self, view: View) -> PrivateData:
         """The same records through a view that leaves their features where they are."""
-        return replace(self, source=self.source.seen(view))
+        return replace(self, source=self.source.through(view))
 
     def shifted(self) -> PrivateData:
         """The same records less their centre, which is 0 then: for many passes about one centre.
@@ -265,15 +265,15 @@ class PrivateData:
         """
         if self.source.layout.is_sparse:
             return self
-        return replace(self.seen(Shifted(self.centre)), centre=np.zeros(self.n_features))
+        return replace(self.through(Shifted(self.centre)), centre=np.zeros(self.n_features))
 
     def scaled(self, scale: np.ndarray) -> PrivateData:
         """The same records with features divided by public or released numbers."""
-        return replace(self.seen(Scaled(scale)), centre=self.centre / scale, length=None)
+        return replace(self.through(Scaled(scale)), centre=self.centre / scale, typical_norm=None)
 
-    def within(self, directions: np.ndarray) -> PrivateData:
+    def projected(self, directions: np.ndarray) -> PrivateData:
         """The same records about the centre, as their products with released directions."""
-        scores = self.seen(Scores(directions, self.centre))
+        scores = self.through(Scores(directions, self.centre))
         return replace(scores, centre=np.zeros(len(directions)), present=None)
 
     def mean_rows(self) -> PrivateData:
@@ -281,45 +281,49 @@ class PrivateData:
 
         Absent entries become the centre's now, and stay what they are wherever it moves.
         """
-        rows = self.seen(MeanRows(self.centre))
+        rows = self.through(MeanRows(self.centre))
         return replace(rows, public=replace(self.public, unit="row"))
 
     def shuffled(self) -> PrivateData:
         """The same records in a random cyclic order, for what looks at neighbours in it."""
         return replace(self, source=self.source.shuffled(self.noise))
 
-    def portion(self, mu: float) -> PrivateData:
+    def split(self, mu: float) -> PrivateData:
         """The same records with `mu` of the budget, for a step that asks several times."""
-        return replace(self, spender=self.spender.portion(mu))
+        return replace(self, budget=self.budget.split(mu))
 
-    def keeping(self, fraction: float) -> PrivateData:
+    def reserving(self, fraction: float) -> PrivateData:
         """The same with all that is left but a share of the whole budget, kept for later."""
         if self.exact:
-            return self.portion(self.left)
+            return self.split(self.remaining)
         # a centre that is far costs more than usual: then less is kept, and never all
-        kept = min(self.share(fraction), self.left * math.sqrt(MOST_KEPT))
-        return self.portion(math.sqrt(self.left**2 - kept**2) * (1 - 1e-12))  # both were rounded
+        kept = min(self.fraction(fraction), self.remaining * math.sqrt(MOST_KEPT))
+        return self.split(math.sqrt(self.remaining**2 - kept**2) * (1 - 1e-12))  # both were rounded
 
     def parts(self, shares: Sequence[int]) -> list[PrivateData]:
         """Disjoint random parts of the records, each with all of the budget that is left.
 
-        See `Spender.split` for the proof. A part's number of records is not public, even where
-        that of all is.
+        See `PrivacyFilter.in_parallel` for the proof. A part's number of records is not public,
+        even where that of all is.
         """
         sources = self.source.assign(shares, self.noise)
-        spenders = self.spender.split(len(shares))
+        budgets = self.budget.in_parallel(len(shares))
         public = replace(self.public, n_records=None)
         return [
             replace(
-                self, source=source, public=public, spender=spender, n=self.n * share / sum(shares)
+                self,
+                source=source,
+                public=public,
+                budget=budget,
+                n=self.n * share / sum(shares),
             )
-            for source, spender, share in zip(sources, spenders, shares, strict=True)
+            for source, budget, share in zip(sources, budgets, shares, strict=True)
         ]
 
     def unprotected_records(self, what: str) -> Records:
         """The records themselves, for what is no sum: **the caller answers for its privacy**.
 
-        Nothing that is computed from them may leave without noise; see `take`.
+        Nothing that is computed from them may leave without noise; see `pay_for`.
 
         Parameters
         ----------
@@ -338,7 +342,7 @@ class PrivateData:
             )
         return self.source
 
-    def take(
+    def pay_for(
         self, name: str, mu: float, sensitivity: float, *, size: int = 1, rounding: float
     ) -> GaussianQuery:
         """Pay for numbers that are no sum: **the caller proves the sensitivity**.
@@ -364,11 +368,4 @@ class PrivateData:
         RuntimeError
             If it costs more than is left: a fault of the method.
         """
-        return self.spender.take(name, mu, sensitivity, size=size, rounding=rounding)
-
-
-def spender_of(event: PrivacyEvent) -> Spender:
-    """What Gaussian noise may cost of an event: nothing, if its guarantee is not Gaussian."""
-    if isinstance(event, GaussianEvent):
-        return Spender(event.mu)
-    return Spender(math.inf if isinstance(event, NonPrivateEvent) else 0.0)
+        return self.budget.pay_for(name, mu, sensitivity, size=size, rounding=rounding)

@@ -23,16 +23,16 @@ from .privacy import (
     GaussianEvent,
     NonPrivateEvent,
     PrivacyEvent,
+    PrivacyFilter,
     PrivacyReport,
     Released,
-    Spender,
     Spending,
     mu_of,
 )
 from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere
 from .privacy.report import check_price, jsonable
-from .private_data import PrivateData, Public, Source, spender_of
+from .private_data import PrivateData, Public, Source
 
 __all__ = [
     "Results",
@@ -191,7 +191,9 @@ def release(
     data = door(
         source=source,
         public=terms.public,
-        spender=spender_of(terms.event) if terms.budget is None else Spender(terms.budget),
+        budget=PrivacyFilter.of(terms.event)
+        if terms.budget is None
+        else PrivacyFilter(terms.budget),
         noise=terms.noise,
         centre=terms.centre,
         norm_bound=terms.norm_bound,
@@ -207,7 +209,7 @@ def release(
         unit=terms.unit,
         event=terms.event,
         not_private=terms.why_not_private,
-        spendings=_spendings(data.spender) if is_whole else (),
+        spendings=_spendings(data.budget) if is_whole else (),
         receipt=receipt,
         details=found.details,
         parameters=terms.parameters,
@@ -314,10 +316,10 @@ def _public(name: str, value: Any) -> Any:
     return jsonable(value)
 
 
-def _spendings(spender: Spender) -> tuple[Spending, ...]:
+def _spendings(budget: PrivacyFilter) -> tuple[Spending, ...]:
     """What a report says of the queries that were answered."""
     return tuple(
-        Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part) for q in spender.queries
+        Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part) for q in budget.queries
     )
 
 

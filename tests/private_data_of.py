@@ -9,7 +9,7 @@ from scipy import sparse
 
 from skdppca.linalg import symmetric_from_upper
 from skdppca.noise import GaussianQuery, NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import Statistic
@@ -45,7 +45,7 @@ def private_data(
         is_sparse=sparse.issparse(records._X),
         n_records=None if adjacency == "add-remove" else records.private_n,
     )
-    told = {"spender": Spender(mu), "centre": np.zeros(records.n_features)} | more
+    told = {"budget": PrivacyFilter(mu), "centre": np.zeros(records.n_features)} | more
     return PrivateData(records, public, noise=NoiseSource(seed), **told)
 
 

@@ -11,11 +11,11 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 from sklearn.utils import get_tags
 
-__all__ = ["Step", "learned_before", "other_steps"]
+__all__ = ["UnreleasedStep", "learned_before", "other_steps"]
 
 
 @dataclass(frozen=True)
-class Step:
+class UnreleasedStep:
     """A step of a Pipeline that released nothing.
 
     Parameters
@@ -39,7 +39,7 @@ class Step:
         return self.place == "before" and self.fitted
 
 
-def other_steps(releases: Any) -> list[Step]:
+def other_steps(releases: Any) -> list[UnreleasedStep]:
     """The steps of the Pipelines among these that released nothing, in their order."""
     given = releases if isinstance(releases, list | tuple) else [releases]
     found = []
@@ -49,7 +49,7 @@ def other_steps(releases: Any) -> list[Step]:
         for place, (name, step) in enumerate(pipeline.steps):
             if not private[place] and not _does_nothing(step):
                 where = "before" if place < last else "behind"
-                found.append(Step(name, type(step).__name__, where, _learns(step)))
+                found.append(UnreleasedStep(name, type(step).__name__, where, _learns(step)))
     return found
 
 

@@ -236,7 +236,7 @@ class SitesTable(Table):
                     "2^100; choose other units"
                 )
         records = SitesRecords(self._federation)
-        return records if scale is None else records.seen(Scaled(scale))
+        return records if scale is None else records.through(Scaled(scale))
 
     def details(self) -> dict[str, Any]:
         """Who took part, and what each of them charged."""
@@ -305,7 +305,7 @@ class SitesRecords(Pieces):
         """Disjoint parts: each site draws which of its records is in which, by a key of its own."""
         draw = self.federation.draws
         self.federation.draws += 1
-        return [self.seen(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
+        return [self.through(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class SitesData(PrivateData):
         """
         name = name or type(statistic).__name__
         build = self._query(statistic, name)
-        query = self.spender.pay(name, self.left if mu is None else mu, build)
+        query = self.budget.pay(name, self.remaining if mu is None else mu, build)
         value = self.source.federation.ask(self.source.asked(statistic), query)
         return Answer(value, query.noise_sd)
 
@@ -347,7 +347,7 @@ class SitesData(PrivateData):
             honest=plan.honest,
             max_rows=plan.study.max_rows,
             name=name,
-            part=self.spender.part,
+            part=self.budget.part,
         )
         return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
 
@@ -355,7 +355,7 @@ class SitesData(PrivateData):
         """Refuse: sites add Gaussian noise."""
         raise TypeError(f"{name}: sites add Gaussian noise and no other; choose another method")
 
-    def take(self, name: str, *args: Any, **more: Any) -> NoReturn:
+    def pay_for(self, name: str, *args: Any, **more: Any) -> NoReturn:
         """Refuse: there are no records here."""
         raise TypeError(
             f"{name} is no sum over records, and sites answer no other question; choose DPGauss or "

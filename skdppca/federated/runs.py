@@ -125,7 +125,7 @@ def cost(answered: tuple[Answered, ...]) -> Fraction:
     Whatever they are, of each draw a record is in one part. So it pays for the questions that are
     about no part, and of each draw no more than for the dearest part, within which the same holds.
     Questions about other parts have the same law with and without the record, given all answers
-    before. (`skdppca.privacy.Spender.split`)
+    before. (`skdppca.privacy.PrivacyFilter.split`)
     """
     paid = Fraction(0)
     draws: dict[int, dict[int, list[Answered]]] = {}

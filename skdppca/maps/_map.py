@@ -106,7 +106,7 @@ class LabelledRows:
     def _refused(self, *args: Any, **more: Any) -> NoReturn:
         raise TypeError("a map looks at all rows as they are, and at once; ask a Histogram")
 
-    seen = assign = shuffled = _refused
+    through = assign = shuffled = _refused
 
 
 def projection_map(

@@ -57,18 +57,18 @@ class BlockMean:
     name: str = "gradient"
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The mu that is not spent yet."""
-        return self.data.left
+        return self.data.remaining
 
     @property
     def n_features(self) -> int:
         """The number of features, d."""
         return self.data.n_features
 
-    def portion(self, mu: float) -> BlockMean:
+    def split(self, mu: float) -> BlockMean:
         """The same with `mu` of the budget."""
-        return replace(self, data=self.data.portion(mu))
+        return replace(self, data=self.data.split(mu))
 
     def parts(self, shares: Sequence[int]) -> list[BlockMean]:
         """Of disjoint random parts of the records, each with all of the budget that is left."""
@@ -80,7 +80,7 @@ class BlockMean:
             return replace(self, removed=None)
         # The products of sparse rows would not be projected.
         is_sparse = self.data.source.layout.is_sparse
-        data = self.data.seen(Explicit()) if is_sparse else self.data
+        data = self.data.through(Explicit()) if is_sparse else self.data
         return replace(self, data=data, removed=directions)
 
     def __call__(
@@ -124,8 +124,8 @@ class BlockMean:
     ) -> Gradient:
         """The same with R found among other records; each part spends all it has."""
         residual = self._residual(directions, prediction)
-        radius = others._radius(residual, self.left, self.data.n, others.left, None)
-        return self._mean(residual, radius, self.left)
+        radius = others._radius(residual, self.remaining, self.data.n, others.remaining, None)
+        return self._mean(residual, radius, self.remaining)
 
     def _residual(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
         directions, prediction = (np.ascontiguousarray(x) for x in (directions, prediction))

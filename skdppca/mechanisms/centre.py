@@ -10,7 +10,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import ClippedSum, Distances
 from ..statistics.lemmas import ball_sum, psd_sum
-from .missing import more_noise
+from .missing import noise_inflation
 from .norm_histogram import (
     SEEN,
     SEEN_NEAR,
@@ -73,11 +73,11 @@ def rough_centre(data: PrivateData) -> Centred:
     """
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
-        return Centred(data.about(total / (data.n * _present(data))), None)
+        return Centred(data.centred_at(total / (data.n * _present(data))), None)
     least, most = POLISHING_SHARES
     least = least if data.norm_bound is None else BOUNDED
-    polishing = min(max(POLISHING / _reach(data, data.left), least), most)
-    return _centred(data, data.left, polishing, data.norm_bound)
+    polishing = min(max(POLISHING / _reach(data, data.remaining), least), most)
+    return _centred(data, data.remaining, polishing, data.norm_bound)
 
 
 def robust_location(data: PrivateData, mu: float) -> PrivateData:
@@ -145,7 +145,7 @@ def _centred(
             return Centred(start, None)
         radius, spent = distances.median, (mu / budget) ** 2
         if not start.public.grouped:
-            start = replace(start, length=radius)
+            start = replace(start, typical_norm=radius)
         # 2. means and distances in turn, as long as the mean may be far
         mu = _look_mu(start, budget, CERTAIN_LATER)
         far = (FAR / _reach(start, budget)) ** 2
@@ -174,8 +174,8 @@ def _centred(
         if estimate.is_noise:
             return Centred(start, None)
         radius = math.sqrt(max(radius**2 - estimate.signal, radius**2 / 4))
-    length = None if start.length is None else radius
-    return Centred(replace(estimate.data, length=length), radius)
+    length = None if start.typical_norm is None else radius
+    return Centred(replace(estimate.data, typical_norm=length), radius)
 
 
 @dataclass(frozen=True)
@@ -205,14 +205,14 @@ class _Estimate:
         answer = data.ask(ClippedSum(data.centre, radius), mu, name)
         # what is absent is where the centre is, so the mean is too near to it
         mean = answer.value / (data.n * _present(data))
-        noise = (answer.noise_sd / data.n) ** 2 * more_noise(data.present)
+        noise = (answer.noise_sd / data.n) ** 2 * noise_inflation(data.present)
         signal = float(mean @ mean) - d * noise
         is_noise = self.variance is None and signal <= GUARD * math.sqrt(2 * d) * noise
         # The mean tells how far off the centre is: James & Stein's estimate, where that is more.
         variance = max(self.variance or 0.0, signal / d)
         weight = variance / (variance + noise)
         centre = data.centre + weight * mean
-        return _Estimate(data.about(centre), weight * noise, signal, is_noise)
+        return _Estimate(data.centred_at(centre), weight * noise, signal, is_noise)
 
 
 def _present(data: PrivateData) -> np.ndarray | float:
@@ -244,5 +244,5 @@ def _clipped_mean(data: PrivateData) -> PrivateData:
         if not 0 < median < math.inf:
             break
         total = data.ask(ClippedSum(data.centre, median), name="location").value
-        data = data.about(data.centre + total / data.n)
+        data = data.centred_at(data.centre + total / data.n)
     return data

@@ -30,7 +30,7 @@ __all__ = [
     "median_distance",
     "radius_mu",
     "radius_share",
-    "with_length",
+    "with_typical_norm",
 ]
 
 # Clip at least this share of the records, so that the largest ones do not set the noise.
@@ -121,7 +121,7 @@ def radius_mu(data: PrivateData, usual: float, most: float) -> float:
 
 def radius_share(data: PrivateData, usual: float, most: float) -> float:
     """The same, between two shares of mu^2."""
-    return radius_mu(data, data.share(usual), data.share(most))
+    return radius_mu(data, data.fraction(usual), data.fraction(most))
 
 
 def clip_radius(
@@ -159,14 +159,14 @@ def clip_radius(
     return found.exceeded_by(excess) if found.z > SEEN else expected.typical
 
 
-def with_length(data: PrivateData) -> PrivateData:
+def with_typical_norm(data: PrivateData) -> PrivateData:
     """The same, and about how long the records are, if that can be seen."""
-    if data.exact or data.norm_bound is not None or data.length is not None:
+    if data.exact or data.norm_bound is not None or data.typical_norm is not None:
         return data
     measure = clip_measure(data.centre, 0.0, data.public.grouped)
     mu = radius_share(data, LENGTH_SHARE, MAX_LENGTH_SHARE)
     found = norm_histogram(data, measure, mu, "length of the records")
-    return replace(data, length=found.median if found.z > SEEN else None)
+    return replace(data, typical_norm=found.median if found.z > SEEN else None)
 
 
 def median_distance(data: PrivateData, mu: float) -> float:
@@ -179,16 +179,16 @@ def median_distance(data: PrivateData, mu: float) -> float:
 
 def expected_norms(data: PrivateData) -> Expected:
     """Of the norms of records, or of all their rows."""
-    if data.length is None:
+    if data.typical_norm is None:
         return Expected()
-    return Expected(data.length, FAR_ABOVE * data.length)
+    return Expected(data.typical_norm, FAR_ABOVE * data.typical_norm)
 
 
 def expected_products(data: PrivateData, last: float | None) -> Expected:
     """Of the norms of records' products with a few directions, also by the last such radius."""
     expected = Expected()
-    if data.length is not None:
-        expected = Expected(PRODUCT * data.length**2, FAR_ABOVE * data.length**2)
+    if data.typical_norm is not None:
+        expected = Expected(PRODUCT * data.typical_norm**2, FAR_ABOVE * data.typical_norm**2)
     return expected if last is None else replace(expected, typical=last)
 
 

@@ -81,7 +81,7 @@ def ask_cells(
     answers = []
     for some in np.array_split(np.arange(len(which)), math.ceil(len(which) / MOST_FEATURES)):
         cells = ColumnCells(which[some], centre[some], unit[some], edges, data.public.grouped)
-        mu = data.share(share * len(some) / len(which))
+        mu = data.fraction(share * len(some) / len(which))
         answers.append(data.ask(cells, mu, name))
     counts = np.vstack([answer.value for answer in answers])
     return counts, max(answer.noise_sd for answer in answers)

@@ -11,7 +11,7 @@ from ..private_data import PrivateData
 from ..statistics import ClippedGram
 from .centre import shrink_to_signal
 from .clipping import Clip
-from .missing import more_noise, undone
+from .missing import noise_inflation, undone
 
 __all__ = ["NoisyGram", "release_gram"]
 
@@ -62,7 +62,7 @@ class NoisyGram:
         if not self.constant:
             return moments, np.zeros(d)
         scale = self.constant * n
-        noise_sd = self.noise_sd / math.sqrt(2) / scale * math.sqrt(more_noise(present))
+        noise_sd = self.noise_sd / math.sqrt(2) / scale * math.sqrt(noise_inflation(present))
         mean = shrink_to_signal(self.matrix[-1, :-1] / scale / filled, noise_sd)
         return moments - n * np.outer(mean, mean), mean
 

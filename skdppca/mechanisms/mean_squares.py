@@ -50,7 +50,7 @@ def root_mean_squares(
         At least SMALLEST.
     """
     d = data.n_features
-    mu = data.share(SQUARE_SHARE)
+    mu = data.fraction(SQUARE_SHARE)
     # The bound, over sqrt(d), at which a mean square's noise would be 1.
     reach = present * mu / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
     bound = min(max(BORNE * float(np.median(reach)), LEAST), MOST)

@@ -15,7 +15,7 @@ from ..private_data import PrivateData
 from .base import Mechanism, Release
 from .column_cells import ask_cells
 
-__all__ = ["Filled", "left_along", "more_noise", "share_present", "undone", "with_present"]
+__all__ = ["Filled", "left_along", "noise_inflation", "share_present", "undone", "with_present"]
 
 # Shares of mu^2 of the number of records, and of how many values every feature has.
 COUNT_SHARE, PRESENT_SHARE = 0.01, 0.02
@@ -61,7 +61,7 @@ class Filled:
         Features that are taken for empty are hidden from the method, and do not load.
         """
         known, shares = with_present(data)
-        release = self.method.run(known.portion(known.left))
+        release = self.method.run(known.split(known.remaining))
         empty = shares == 0
         if empty.any():
             release = _without(empty, release, data.centre)
@@ -103,7 +103,7 @@ def left_along(direction: np.ndarray, moments: np.ndarray, present: np.ndarray |
     return float(np.clip((off @ moments @ off + own) / complete, LEAST**2, 1.0))
 
 
-def more_noise(present: np.ndarray | None) -> float:
+def noise_inflation(present: np.ndarray | None) -> float:
     """By how much `undone` raises the noise of an entry, as a root mean square."""
     return 1.0 if present is None else float(np.mean(present**-2.0))
 
@@ -120,7 +120,7 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
     as rare in one feature as in the next, and an error would be one of all its moments. Features
     that are taken for empty have the share 0 and no part in that mean, and their values are hidden.
     """
-    d, data = data.n_features, data.counted(data.share(COUNT_SHARE))
+    d, data = data.n_features, data.ask_count(data.fraction(COUNT_SHARE))
     whole = np.zeros(d), np.ones(d), np.array([-np.inf, np.inf])
     counts, sd = ask_cells(data, np.arange(d), *whole, PRESENT_SHARE, "present values")
     noisy, error = counts[:, 0] / data.n, sd / data.n

@@ -35,7 +35,7 @@ def release_nested(
     n_rows: float,
     *,
     radius: float | None = None,
-    length: float | None = None,
+    typical_norm: float | None = None,
     start: NoisyGram | None = None,
     variances: bool = True,
 ) -> Release:
@@ -48,7 +48,7 @@ def release_nested(
         Public or released.
     radius, start
         See `nested_spheres`.
-    length : float, optional
+    typical_norm : float, optional
         About the median of what records are clipped by (`clip_measure`), if it was released.
     variances : bool
         Whether variances are released; it costs a look at lengths.
@@ -56,13 +56,13 @@ def release_nested(
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
     if variances:
-        most = MAX_LENGTH_SHARE if length is None else LENGTH_SHARE
+        most = MAX_LENGTH_SHARE if typical_norm is None else LENGTH_SHARE
         mu_length = radius_share(data, LENGTH_SHARE, most)
-    mu = math.sqrt(data.left**2 - mu_length**2) * (1 - 1e-12)
+    mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     found = nested_spheres(data, wanted, mu, radius, start)
-    length = _length(found, length, mu_length) if variances else None
-    known = length is not None
+    typical_norm = _length(found, typical_norm, mu_length) if variances else None
+    known = typical_norm is not None
     # 2. eigenvalues without the noise's share: what cannot be seen shares what is left
     spectrum, grouped = found.spectrum, data.public.grouped
     visible = spectrum.visible
@@ -71,13 +71,13 @@ def release_nested(
     # 3. of the scores' directions, under an elliptical model; of groups as if all were as long
     per_row = max(n_rows - 1, 1.0)
     shares = values / per_row if grouped else np.sort(elliptical_variances(values))[::-1]
-    inside = shares * (length or 1.0) ** 2 / share_present(data.present)
+    inside = shares * (typical_norm or 1.0) ** 2 / share_present(data.present)
     # 4. other directions vary no more than those that were kept
     d, p = data.n_features, len(inside)
     rest = min(inside.sum() * (1 / found.shorter - 1) / max(d - p, 1), inside[-1])
     variance = np.append(inside, np.full(d - p, rest))
     k = count_components(n_components, spectrum, values, n_rows)
-    unit = (length or 1.0) ** 2 if grouped else 1.0
+    unit = (typical_norm or 1.0) ** 2 if grouped else 1.0
     details = {
         "clip": "nested",
         "norm_bound": math.sqrt(unit),

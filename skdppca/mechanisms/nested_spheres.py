@@ -84,7 +84,7 @@ def shows_more(data: PrivateData, n_components: Any) -> bool:
     if data.exact or not isinstance(wanted, Integral):
         return False
     is_smaller = len(subspaces(data.n_features, int(wanted))) > 1
-    return is_smaller and _visible(data, data.left) < LITTLE
+    return is_smaller and _visible(data, data.remaining) < LITTLE
 
 
 def subspaces(n_features: int, n_components: int, stages: int = MANY) -> list[int]:
@@ -160,7 +160,7 @@ def nested_spheres(
         q = dimensions[t + 1]
         f = (q / p) ** LOSS
         basis, S = np.ascontiguousarray(vectors[:q] @ basis), np.diag(values[:q])
-        scores = data.within(basis)
+        scores = data.projected(basis)
         kept = kept * _kept(spectrum, q)[: len(kept)]
         # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
         if mu_centre:
@@ -169,7 +169,7 @@ def nested_spheres(
             mean, variance = answer.value / n, (answer.noise_sd / n) ** 2
             signal = max(float(mean @ mean) / q - variance, 0.0)
             e = mean * (signal / (signal + variance))
-            scores, data = scores.about(e), data.about(data.centre + e @ basis)
+            scores, data = scores.centred_at(e), data.centred_at(data.centre + e @ basis)
             S = S - n * np.outer(e, e) / square
         # 5. S: what is known of the next sum, over scores that are shorter by f
         S, precision = S / f, precision * f**2

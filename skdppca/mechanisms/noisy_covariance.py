@@ -12,7 +12,7 @@ from ..private_data import PrivateData
 from .base import Release
 from .clipping import Clip, clip_records, count_rows, median_distance, radius_share
 from .gram import NoisyGram
-from .missing import more_noise, share_present
+from .missing import noise_inflation, share_present
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 
 __all__ = ["COUNT_SHARE", "Clipping", "NoisyCovariance"]
@@ -84,7 +84,7 @@ class NoisyCovariance:
         centre = data.centre + shift if self.center and not spherical else data.centre
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
-        scale, noise_sd = None, gram.noise_sd * more_noise(data.present)
+        scale, noise_sd = None, gram.noise_sd * noise_inflation(data.present)
         if self.correlate and noise_sd:
             scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
             centre = centre / scale
@@ -123,12 +123,12 @@ class NoisyCovariance:
         if not data.public.grouped:
             return data.n
         mu_size = radius_share(data, SIZE_SHARE, MAX_SIZE_SHARE)
-        return count_rows(data, mu_size, data.share(ROWS_SHARE))
+        return count_rows(data, mu_size, data.fraction(ROWS_SHARE))
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
         """What records are clipped to and augmented with, found privately."""
         d, grouped = data.n_features, data.public.grouped
-        clip = clip_records(data, d * (d + 1) // 2, data.left, self.clip == "spherical")
+        clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         median = None
         if clip.spherical:
             mu = radius_share(data, MEDIAN_SHARE, MAX_MEDIAN_SHARE)
@@ -146,5 +146,5 @@ class NoisyCovariance:
         if not gram.constant or data.public.n_records is not None:
             return data.n
         rows, rows_sd = gram.count()
-        sd = 1 / data.share(COUNT_SHARE)
+        sd = 1 / data.fraction(COUNT_SHARE)
         return max(1.0, (data.n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))

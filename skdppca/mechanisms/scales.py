@@ -101,7 +101,7 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     nothing = Scales(data.centre, np.ones(data.n_features))
     # 1. how many values every feature has, and so what can be seen
     n, n_sd = _values(data)
-    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / data.share(1.0)
+    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / data.fraction(1.0)
     kappa = float(np.median(n)) / noise
     if kappa * math.sqrt(MOST_LOOK) < SEEN:
         return nothing
@@ -112,7 +112,7 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     # 3. closer at features far from 0
     mean, variance = data.centre + reading.mean, reading.variance
     if located:
-        spent = 1 - (data.left / data.share(1.0)) ** 2
+        spent = 1 - (data.remaining / data.fraction(1.0)) ** 2
         most = MOST_SHARE - SQUARE_SHARE - spent
         mean, variance = zoom(data, octaves, mean, variance, kappa, most)
     # 4. tails, which a reading does not see; about the centre where most values are there, so that
@@ -151,9 +151,9 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
 
     It has one of every record, unless entries may be absent.
     """
-    mu = data.share(COUNT_SHARE)
+    mu = data.fraction(COUNT_SHARE)
     sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
-    n = np.full(data.n_features, data.counted(mu).n)
+    n = np.full(data.n_features, data.ask_count(mu).n)
     if data.present is not None:
         n = n * data.present
     return n, np.full_like(n, sd)

@@ -29,7 +29,7 @@ class Standardised:
     -----
     All queries are Gaussian, so ``mu^2`` of the searches and of the method add up exactly. The
     method's share follows from which searches were needed: that is a private output, and the
-    spender a Gaussian-DP filter.
+    budget a Gaussian-DP filter.
     """
 
     method: Mechanism
@@ -58,8 +58,8 @@ class Standardised:
         find = exact_scales if data.exact else private_scales
         found = find(data, located=self.center)
         # 2. the method, with all that is left, on features divided by that
-        located = data.about(found.location) if self.center else data
-        release = self.method.run(located.portion(data.left).scaled(found.scale))
+        located = data.centred_at(found.location) if self.center else data
+        release = self.method.run(located.split(data.remaining).scaled(found.scale))
         # 3. one scale
         scale = found.scale if release.scale is None else found.scale * release.scale
         return replace(release, scale=np.asarray(scale))

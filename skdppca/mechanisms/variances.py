@@ -61,11 +61,11 @@ def release_variances(
     """
     k, d = directions.shape
     grouped = data.public.grouped
-    mu = data.left
+    mu = data.remaining
     rayleigh = mu * math.sqrt(RAYLEIGH_SHARE)
     others = mu * math.sqrt((1 - RAYLEIGH_SHARE) / (1 + grouped))
     # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
-    within = BlockMean(data.within(directions), name="variances")
+    within = BlockMean(data.projected(directions), name="variances")
     gradient = within(np.eye(k), core, *_divide(rayleigh, data))
     rayleigh_matrix, variance = combine(core, core_variance, gradient)
     values, rotation = decreasing_eigh((rayleigh_matrix + rayleigh_matrix.T) / 2)

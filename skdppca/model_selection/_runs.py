@@ -132,7 +132,7 @@ def best_run(
 
 
 def _silently(fit: Callable[[Any], Any], candidate: Any) -> Any:
-    # a worker has filters of its own, and the search was charged for all of its candidates
+    # a worker has budgets of its own, and the search was charged for all of its candidates
     with np.errstate(all="ignore"), warnings.catch_warnings(), needs_no_accountant():
         warnings.simplefilter("ignore")
         return _run(fit, candidate)

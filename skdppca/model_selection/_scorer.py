@@ -10,7 +10,7 @@ import numpy as np
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import clip_radius, expected_norms
 from ..mechanisms.scales import private_scales
-from ..privacy import Spender
+from ..privacy import PrivacyFilter
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
@@ -64,7 +64,7 @@ class Scorer:
             axes = axes * (np.asarray(scale, np.float64) / self.scale)
             axes /= np.abs(axes).max()
         axes = np.linalg.qr(axes.T)[0].T
-        run = replace(self.data, spender=Spender(self.mu))
+        run = replace(self.data, budget=PrivacyFilter(self.mu))
         return float(run.ask(self._captured(axes), name="score").value) / self.data.n
 
     @property
@@ -102,15 +102,15 @@ def prepare_scorer(
     scale = None
     if scaled:
         found = private_scales(data, located=centred)
-        located = data.about(found.location) if centred else data
-        data, scale = located.portion(data.left).scaled(found.scale), found.scale
-    data = data.counted(data.share(COUNT_SHARE))
+        located = data.centred_at(found.location) if centred else data
+        data, scale = located.split(data.remaining).scaled(found.scale), found.scale
+    data = data.ask_count(data.fraction(COUNT_SHARE))
     if centred:
         data = rough_centre(data).data
     radius = data.norm_bound
     if radius is None:
         name = "clipping norm of the scores"
-        spreads, mu_radius = Spreads(data.centre), data.left
+        spreads, mu_radius = Spreads(data.centre), data.remaining
         radius = clip_radius(
             data, spreads, 1, mu_score, mu_radius, name, expected=expected_norms(data)
         )
@@ -145,7 +145,7 @@ class HitScorer:
     def __call__(self, hits: np.ndarray) -> float:
         """``(sum_u h_u + noise) / n``, h_u the share of a record's rows that are hits (0 or 1)."""
         records = Records(np.ascontiguousarray(hits, np.float64)[:, None], self.groups)
-        run = replace(self.data, source=records, centre=np.zeros(1), spender=Spender(self.mu))
+        run = replace(self.data, source=records, centre=np.zeros(1), budget=PrivacyFilter(self.mu))
         return float(run.ask(self._right, name="score").value) / self.data.n
 
     @property
@@ -161,4 +161,4 @@ class HitScorer:
 
 def prepare_hit_scorer(data: PrivateData, groups: np.ndarray | None, mu_score: float) -> HitScorer:
     """Find the number of records, with all of the budget."""
-    return HitScorer(data.counted(data.left), groups, mu_score)
+    return HitScorer(data.ask_count(data.remaining), groups, mu_score)

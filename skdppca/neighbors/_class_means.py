@@ -124,7 +124,7 @@ class ClassMeans:
             Whether a private centre is found.
         """
         # 1. the number of records, a centre, and a norm that most of them do not exceed
-        data = data.counted(data.share(COUNT_SHARE))
+        data = data.ask_count(data.fraction(COUNT_SHARE))
         if center:
             data = rough_centre(data).data
         n_classes, d = labelled.n_classes, data.n_features
@@ -135,7 +135,7 @@ class ClassMeans:
                 data,
                 Distances(data.centre),
                 size,
-                data.left,
+                data.remaining,
                 mu_radius,
                 "clipping norm",
                 expected=expected_norms(data),

@@ -19,8 +19,8 @@ from .events import (
 from .gdp import compose_mu, delta_of, epsilon_of, mu_of
 from .ledger import PrivacyLedger
 from .pricing import compose, epsilon_of_event, is_affordable
+from .privacy_filter import PrivacyFilter
 from .report import PrivacyReport, Released, Spending
-from .spender import Spender
 from .statement import Entry, PrivacyCost, Statement
 from .verification import Finding, verify_report
 
@@ -36,6 +36,7 @@ __all__ = [
     "PrivacyAccountant",
     "PrivacyCost",
     "PrivacyEvent",
+    "PrivacyFilter",
     "PrivacyLedger",
     "PrivacyReport",
     "PureEvent",
@@ -43,7 +44,6 @@ __all__ = [
     "ReleaseRow",
     "Released",
     "SelectionEvent",
-    "Spender",
     "Spending",
     "Statement",
     "coin",

@@ -189,7 +189,7 @@ class Records:
         statistic.check(self.layout)
         return statistic.total(self)
 
-    def seen(self, view: Any) -> Any:
+    def through(self, view: Any) -> Any:
         """The records through a view; see `skdppca.statistics.View`."""
         return view.of(self)
 

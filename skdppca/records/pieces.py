@@ -120,7 +120,7 @@ class Pieces(ABC):
             return np.asarray(statistic.total(self))  # a view takes no record away
         return self._sum(Question(self._steps, statistic))
 
-    def seen(self, view: Step) -> Self:
+    def through(self, view: Step) -> Self:
         """The records through a view; see `skdppca.statistics.View`."""
         records = copy.copy(self)
         records._steps = (*self._steps, view)
@@ -129,7 +129,7 @@ class Pieces(ABC):
     def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[Self]:
         """Disjoint parts, as `Records.assign` makes them: a piece can draw its labels again."""
         key = noise.words(KEY_WORDS).tobytes()
-        return [self.seen(Part(key, tuple(shares), i)) for i in range(len(shares))]
+        return [self.through(Part(key, tuple(shares), i)) for i in range(len(shares))]
 
     def shuffled(self, noise: NoiseSource) -> NoReturn:
         """Refuse: an order over all records does not stay within pieces."""

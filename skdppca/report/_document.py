@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..decomposition.pipelines import Step
+from ..decomposition.pipelines import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ..privacy.verification import anew
@@ -30,7 +30,7 @@ ORDER = (
 )
 DRAWING = ("matplotlib", "freetype", "image_shape")
 LISTS = {
-    "steps": [one.name for one in fields(Step)],
+    "steps": [one.name for one in fields(UnreleasedStep)],
     "pictures": ["name", "alt"],
     "checks": [one.name for one in fields(Finding)],
 }
@@ -44,7 +44,7 @@ def assemble(
     context: Context,
     statement: Statement | None,
     checks: Sequence[Finding],
-    steps: Sequence[Step] = (),
+    steps: Sequence[UnreleasedStep] = (),
     pictures: Sequence[Picture] = (),
     image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from skdppca.linalg import symmetric_from_upper
 from skdppca.mechanisms.base import Mechanism, Release
 from skdppca.mechanisms.standardise import Standardised
 from skdppca.noise import GaussianQuery, NoiseSource
-from skdppca.privacy import GaussianEvent, PrivacyEvent
-from skdppca.private_data import PrivateData, Public, spender_of
+from skdppca.privacy import GaussianEvent, PrivacyEvent, PrivacyFilter
+from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
 # What releases something of rows, with that noise; and what it says that it asked.
@@ -97,12 +97,12 @@ class Audited:
         data = PrivateData(
             source=Records(X),
             public=self.public,
-            spender=spender_of(self.event),
+            budget=PrivacyFilter.of(self.event),
             noise=noise,
             centre=self.centre,
             norm_bound=self.norm_bound,
         )
-        return self.mechanism.run(data), data.spender.queries
+        return self.mechanism.run(data), data.budget.queries
 
 
 def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int = 2) -> Audited:

@@ -200,7 +200,7 @@ class _Recorder:
                 (SmoothQuery, "release"),
             ):
                 stack.enter_context(patch.object(owner, name, self._releasing(owner.release)))
-            for name in ("ask", "ask_laplace", "seen", "unprotected_records"):
+            for name in ("ask", "ask_laplace", "through", "unprotected_records"):
                 honest = getattr(PrivateData, name)
                 stack.enter_context(patch.object(PrivateData, name, self._noting(name, honest)))
             for name in ("words", "rounded_gaussian"):

@@ -273,7 +273,7 @@ def test_a_prediction_from_the_data_is_caught(monkeypatch, weakened):
 
 
 def centre_of_the_data(data):
-    return Centred(data.about(data.source._X.mean(axis=0)), None)
+    return Centred(data.centred_at(data.source._X.mean(axis=0)), None)
 
 
 @pytest.mark.parametrize("weakened", [False, True])

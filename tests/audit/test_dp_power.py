@@ -202,7 +202,7 @@ def exactly_counted(data, mu):
 @pytest.mark.parametrize("weakened", [False, True])
 def test_an_exact_number_of_records_is_caught(monkeypatch, weakened):
     if weakened:
-        monkeypatch.setattr(PrivateData, "counted", exactly_counted)
+        monkeypatch.setattr(PrivateData, "ask_count", exactly_counted)
     game = audited(CASES["products"], 2.0)
     sides = [
         collect(lambda i, X=X, o=o: run(game, X, 2 * i + o).release.n_samples, 250)

@@ -276,7 +276,7 @@ def test_a_median_over_disjoint_pairs_of_an_order_is_caught(monkeypatch):
 
 
 def exactly_located(data, mu):
-    return data.about(data.source.private_rows.sum(axis=0))
+    return data.centred_at(data.source.private_rows.sum(axis=0))
 
 
 @pytest.mark.usefixtures("quick")

@@ -11,7 +11,7 @@ import pytest
 
 from skdppca.neighbors._class_means import ClassMeans, LabelledRows
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import ClippedSum
@@ -35,7 +35,7 @@ def sums(rows, adjacency, mu):
         data = PrivateData(
             source=records,
             public=public,
-            spender=Spender(mu),
+            budget=PrivacyFilter(mu),
             noise=NoiseSource([seed, len(rows)]),
             centre=np.zeros(2),
             norm_bound=RADIUS,

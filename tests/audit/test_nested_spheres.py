@@ -17,7 +17,7 @@ from skdppca.linalg import symmetric_from_upper
 from skdppca.mechanisms import nested_spheres as nested
 from skdppca.mechanisms.nested_spheres import nested_spheres
 from skdppca.noise import GaussianQuery
-from skdppca.privacy import Spender, epsilon_of
+from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData
 from skdppca.records import _records
 from skdppca.records._dense import DenseRows
@@ -84,7 +84,7 @@ def test_noise_too_small_by_sqrt2_is_caught(monkeypatch, mu):
 
 def test_stages_that_each_cost_all_are_caught(monkeypatch):
     monkeypatch.setattr(nested, "_costs", lambda data, mu, *stages, **more: (mu, 0.0))
-    monkeypatch.setattr(Spender, "left", property(lambda spender: spender.mu))
+    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
     pair = Pair(game(2.0, "add-remove"), *NEIGHBOURS["add-remove"], True, 0)
     monkeypatch.undo()
     assert pair.path_mu > 2.4
@@ -254,15 +254,15 @@ def test_directions_that_are_not_scaled_to_norm_1_are_caught(monkeypatch):
 
 
 def test_exact_centres_in_subspaces_are_caught(monkeypatch):
-    honest = PrivateData.within
+    honest = PrivateData.projected
 
     def centred(data, directions):
         scores = honest(data, directions)
-        return scores.about(
+        return scores.centred_at(
             scores.source.map(lambda block: block.rows, width=len(directions)).mean(0)
         )
 
-    monkeypatch.setattr(PrivateData, "within", centred)
+    monkeypatch.setattr(PrivateData, "projected", centred)
     others = records(30, False)
     first = Data(others, None)
     with pytest.raises(Leak, match="asked"):

@@ -22,8 +22,8 @@ from sklearn.base import clone
 from skdppca import PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS, private_pca
 from skdppca.decomposition.base import BasePrivatePCA
-from skdppca.privacy import Spender, epsilon_of
-from skdppca.private_data import PrivateData, spender_of
+from skdppca.privacy import PrivacyFilter, epsilon_of
+from skdppca.private_data import PrivateData
 
 from .audit import Pair, bounds, collect, mu_lower_bound, on_both_adjacencies, run
 
@@ -171,7 +171,7 @@ class HalfTheNoise(PrivatePCA):
 
     def _mechanism(self, public):
         def twice(data):
-            return replace(data, spender=Spender(2 * data.spender.mu))
+            return replace(data, budget=PrivacyFilter(2 * data.budget.mu))
 
         return Disguised(super()._mechanism(public), twice)
 
@@ -191,7 +191,7 @@ class TwoBudgets(PrivatePCA):
     def _mechanism(self, public):
         event = self._chosen(public)._event(public)
         return Disguised(
-            super()._mechanism(public), lambda data: replace(data, spender=spender_of(event))
+            super()._mechanism(public), lambda data: replace(data, budget=PrivacyFilter.of(event))
         )
 
 
@@ -208,7 +208,7 @@ class BetterOfTwo(PrivatePCA):
 
     def _mechanism(self, public):
         def anew(data):
-            return replace(data, spender=Spender(data.spender.mu))
+            return replace(data, budget=PrivacyFilter(data.budget.mu))
 
         return Better(Disguised(super()._mechanism(public), anew))
 

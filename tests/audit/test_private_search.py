@@ -11,7 +11,7 @@ import pytest
 
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import CapturedTotal
@@ -32,7 +32,7 @@ def scores(rows, adjacency, mu, told):
         data = PrivateData(
             source=records,
             public=public,
-            spender=Spender(1e6),  # what is asked before the score is not what is audited
+            budget=PrivacyFilter(1e6),  # what is asked before the score is not what is audited
             noise=NoiseSource([seed, len(rows)]),
             centre=np.zeros(2),
             norm_bound=RADIUS if told else None,

@@ -15,7 +15,7 @@ from skdppca import DPGauss
 from skdppca.maps import _map, projection_map
 from skdppca.maps._map import LabelledRows
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender, epsilon_of
+from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import Histogram, cells
@@ -64,7 +64,7 @@ def answer(mu, adjacency, side, noise):
     asked = question(groups, classes)
     rows = LabelledRows(Records(X), groups, classes)
     public = Public(2, adjacency, unit="row" if groups is None else "patient")
-    data = PrivateData(rows, public, Spender(mu), noise, centre=asked.centre)
+    data = PrivateData(rows, public, PrivacyFilter(mu), noise, centre=asked.centre)
     return data.ask(asked).value
 
 

@@ -40,7 +40,7 @@ from skdppca.model_selection import PrivateSearchCV, _fitting, _scorer
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.neighbors._class_means import LabelledRows
 from skdppca.noise import GaussianQuery, NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records, _records
 from skdppca.statistics import KINDS, ClippedSum, Distances, Statistic
@@ -530,12 +530,12 @@ def test_records_that_are_not_clipped_are_convicted(module: str, adjacency: str,
 
 
 def test_an_exact_number_of_records_in_a_mean_is_convicted(monkeypatch):
-    honest = PrivateData.counted
+    honest = PrivateData.ask_count
 
     def counted(data: PrivateData, mu: float) -> PrivateData:
         return replace(honest(data, mu), n=float(data.source.private_n))
 
-    monkeypatch.setattr(PrivateData, "counted", counted)
+    monkeypatch.setattr(PrivateData, "ask_count", counted)
     assert convicted(fit_of("DPGauss")("add-remove", False)) == "asked"
 
 
@@ -589,7 +589,7 @@ def test_scores_in_units_of_exact_scales_are_convicted(adjacency: str, monkeypat
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_centre_of_the_data_is_convicted(adjacency: str, monkeypatch):
     def centre(data: PrivateData) -> Centred:
-        return Centred(data.about(np.median(data.source._X, axis=0)), 1.0)
+        return Centred(data.centred_at(np.median(data.source._X, axis=0)), 1.0)
 
     monkeypatch.setattr(dp_gauss, "rough_centre", centre)
     assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "asked"
@@ -608,7 +608,7 @@ def test_a_radius_that_is_an_exact_quantile_is_convicted(adjacency: str, monkeyp
 def scaled_after_a_look(X: Any, groups: np.ndarray | None) -> Any:
     """A method that looks at norms before and after it scales."""
     data = PrivateData(
-        Records(X), Public(D, "add-remove"), Spender(3.0), NoiseSource(0), np.zeros(D), n=80.0
+        Records(X), Public(D, "add-remove"), PrivacyFilter(3.0), NoiseSource(0), np.zeros(D), n=80.0
     )
     radius = norm_histogram(data, Distances(data.centre), 1.0, "distances").median
     return data.scaled(np.full(D, 0.01)).ask(ClippedSum(np.zeros(D), radius))
@@ -637,7 +637,7 @@ def test_parts_by_position_are_convicted(monkeypatch):
 
 
 def test_a_budget_that_is_never_spent_is_convicted(monkeypatch):
-    monkeypatch.setattr(Spender, "left", property(lambda spender: spender.mu))
+    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
     assert convicted(fit_of("DPGauss")("add-remove", False)) == "moved"
 
 
@@ -687,7 +687,7 @@ def test_a_question_that_is_asked_of_some_data_only_is_convicted(monkeypatch):
 
     def run(self: Any, data: PrivateData) -> Any:
         if data.source.private_n % 2:
-            data = data.counted(data.share(0.02))
+            data = data.ask_count(data.fraction(0.02))
         return honest(self, data)
 
     monkeypatch.setattr(dp_gauss.DPGaussMechanism, "run", run)

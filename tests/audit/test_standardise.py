@@ -14,7 +14,7 @@ import pytest
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, ResidualGauss
 from skdppca.mechanisms import standardise
 from skdppca.mechanisms.scales import exact_scales
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.statistics import columns
 
 from .audit import (
@@ -199,7 +199,7 @@ def test_squares_that_are_not_clipped_are_caught(monkeypatch):
 
 
 def test_a_budget_that_both_parts_spend_is_caught(monkeypatch):
-    monkeypatch.setattr(Spender, "left", property(lambda spender: spender.mu))
+    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
     game = untold("KDPPCA", 2.0, "add-remove", len(NONE))
     found = Pair(game, *NEIGHBOURS["add-remove"], True, 0).path_mu
     monkeypatch.undo()

@@ -26,7 +26,7 @@ from skdppca import (
 )
 from skdppca.decomposition.gdppca import mechanism as gdppca
 from skdppca.noise import GaussianQuery, NoiseSource
-from skdppca.privacy import Spender, mu_of
+from skdppca.privacy import PrivacyFilter, mu_of
 
 from ..record_costs import largest_cost
 
@@ -114,7 +114,7 @@ def bill(monkeypatch):
         before = len(seen.drawn)
         found = median(data, mu, name, *direction)
         spared = math.ceil(math.log2(len(gdppca.FINE_GRID))) - (len(seen.drawn) - before)
-        seen.unused.append((data.spender.part, spared * seen.drawn[-1].cost))
+        seen.unused.append((data.budget.part, spared * seen.drawn[-1].cost))
         return found
 
     monkeypatch.setattr(GaussianQuery, "release", releasing)
@@ -184,12 +184,12 @@ def test_the_accountant_is_charged_once(case):
 
 
 def test_noise_too_small_would_be_seen(bill, monkeypatch):
-    honest = Spender.take
+    honest = PrivacyFilter.pay_for
 
     def too_cheap(*given, **more):
         query = honest(*given, **more)
         return replace(query, mu=query.mu / 0.999)
 
-    monkeypatch.setattr(Spender, "take", too_cheap)
+    monkeypatch.setattr(PrivacyFilter, "pay_for", too_cheap)
     charged = fit("KDPPCA", "default", "add-remove").privacy_.event.mu ** 2
     assert bill.accounted_for > charged

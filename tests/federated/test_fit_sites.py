@@ -37,7 +37,7 @@ from skdppca.federated.estimating import SitesData, SitesRecords
 from skdppca.federated.messages import reply_text
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
-from skdppca.privacy import PrivacyReport, Spender, epsilon_of, mu_of
+from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
 from skdppca.privacy.verification import verify_report
 from skdppca.private_data import Public
 from skdppca.report import ReleaseReport, verify
@@ -190,7 +190,7 @@ def asked_once(made, mu=0.5, max_colluders=1):
     data = SitesData(
         SitesRecords(federation),
         Public(6, "add-remove"),
-        Spender(1.0),
+        PrivacyFilter(1.0),
         NoiseSource(),
         np.zeros(6),
     )
@@ -623,13 +623,13 @@ def test_only_sums_can_be_asked(made):
     data = SitesData(
         SitesRecords(Federation(Talk(made).plan, made.transport, made.analyst)),
         Public(6, "add-remove"),
-        Spender(1.0),
+        PrivacyFilter(1.0),
         NoiseSource(),
         np.zeros(6),
     )
     for ask in (
         lambda: data.ask_laplace(Count(), 0.1, "count"),
-        lambda: data.take("gap", 0.1, 1.0, rounding=0.0),
+        lambda: data.pay_for("gap", 0.1, 1.0, rounding=0.0),
         lambda: data.unprotected_records("a median"),
         lambda: data.shuffled(),
         lambda: data.source.total(Count()),

@@ -91,7 +91,7 @@ def random_fit(rng):
 @pytest.mark.filterwarnings("ignore")
 def test_whatever_a_fit_asks_is_in_its_plan(monkeypatch):
     found = set()
-    ask, seen, parts = PrivateData.ask, PrivateData.seen, PrivateData.parts
+    ask, seen, parts = PrivateData.ask, PrivateData.through, PrivateData.parts
 
     def note(name, original):
         def noted(self, asked, *more, **given):
@@ -104,7 +104,7 @@ def test_whatever_a_fit_asks_is_in_its_plan(monkeypatch):
 
         monkeypatch.setattr(PrivateData, name, noted)
 
-    for name, original in (("ask", ask), ("seen", seen), ("parts", parts)):
+    for name, original in (("ask", ask), ("through", seen), ("parts", parts)):
         note(name, original)
     rng, fits = np.random.default_rng(1), 0
     while fits < 150:

@@ -112,7 +112,7 @@ def test_labelled_rows_answer_no_other_question():
     rows = LabelledRows(Records(X), np.arange(len(X)) // 2)
     for ask in (
         lambda: rows.total(Count()),
-        lambda: rows.seen(Explicit()),
+        lambda: rows.through(Explicit()),
         lambda: rows.assign((1, 1), NoiseSource(0)),
         lambda: rows.shuffled(NoiseSource(0)),
     ):

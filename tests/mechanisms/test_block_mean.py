@@ -193,11 +193,11 @@ def test_what_is_known_of_the_radius_is_not_looked_for():
     found = BlockMean(data)(W, np.zeros_like(W), 0.0, 0.5, radius=7.0)
     assert isinstance(found, Gradient)
     assert found.radius == 7.0
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     assert (query.name, query.mu, query.sensitivity) == ("gradient", 0.5, 7.0)
     bounded = private_data(BASE, 1.0, centre=CENTRE, n=40.0, norm_bound=3.0)
     assert BlockMean(bounded)(W, np.zeros_like(W), 0.3, 0.5).radius == 9.0
-    assert len(bounded.spender.queries) == 1
+    assert len(bounded.budget.queries) == 1
 
 
 @pytest.mark.parametrize(("n", "seen"), [(4000, True), (10, False)])
@@ -215,12 +215,12 @@ def test_parts_spend_all_they_have_on_their_own_records():
     data = private_data(RNG.normal(size=(4000, D)), 1.0, n=4000.0)
     others, mine = BlockMean(data, name="step").parts((1, 3))
     found = mine.ranged_by(others, W, np.zeros_like(W))
-    queries = data.spender.queries
+    queries = data.budget.queries
     searches = [q for q in queries if q.part == "1 of 2"]
     assert {q.name for q in searches} == {"radius of the step"}
     assert sum(q.mu**2 for q in searches) <= 1 + 1e-12
     assert [(q.name, q.mu) for q in queries if q.part == "2 of 2"] == [("step", 1.0)]
-    assert mine.left == 0
+    assert mine.remaining == 0
     # every record of the part once
     assert found.noise_sd == pytest.approx(queries[-1].noise_sd / 3000)
 

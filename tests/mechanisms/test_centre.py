@@ -28,11 +28,11 @@ on_both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def names(data):
-    return [query.name for query in data.spender.queries]
+    return [query.name for query in data.budget.queries]
 
 
 def cost(data):
-    return math.fsum(query.mu**2 for query in data.spender.queries)
+    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 def spread(rows):
@@ -88,14 +88,14 @@ def test_it_starts_from_the_centre_that_is_known():
 def test_the_radius_is_about_the_median_distance_afterwards(offset):
     found = rough_centre(private_data(NORMAL + offset, n=20_000.0))
     assert found.radius == pytest.approx(spread(NORMAL), rel=0.2)
-    assert found.data.length == found.radius
+    assert found.data.typical_norm == found.radius
 
 
 def test_groups_are_not_as_long_as_their_mean_rows():
     groups = np.arange(20_000) // 4
     found = rough_centre(private_data(NORMAL + 30, n=5000.0, groups=groups))
     assert found.radius == pytest.approx(spread(NORMAL) / 2, rel=0.2)
-    assert found.data.length is None
+    assert found.data.typical_norm is None
 
 
 @on_both_kinds
@@ -104,7 +104,7 @@ def test_with_a_norm_bound_only_the_centre_is_queried(kind):
     data = private_data(kind(rows), n=5000.0, norm_bound=12.0)
     assert error(data, rows) < 0.2
     assert names(data) == ["centre"] * POLISHING_ROUNDS
-    assert {query.sensitivity for query in data.spender.queries} > {12.0}
+    assert {query.sensitivity for query in data.budget.queries} > {12.0}
 
 
 @on_both_kinds
@@ -162,11 +162,11 @@ def test_nothing_costs_more_than_its_share_of_what_is_left(mu, adjacency):
         for seed in range(5):
             rows = 10.0 ** RNG.uniform(-5, 5) * RNG.normal(size=(10, 4)) + RNG.normal()
             data = private_data(rows, mu, n=n, seed=seed, adjacency=adjacency)
-            data.portion(0.8 * mu)
-            left = data.left
+            data.split(0.8 * mu)
+            left = data.remaining
             rough_centre(data)
             assert cost(data) <= MAX_SHARE * left**2 * (1 + 1e-9)
-            robust_location(data, data.left)
+            robust_location(data, data.remaining)
             assert cost(data) <= left**2 * (1 + 1e-9)
 
 
@@ -181,7 +181,7 @@ def test_far_sparse_centres_do_not_cancel():
     data = private_data(rows, 5.0, n=3000.0)
     exact = rows.toarray().mean(axis=0)
     assert np.linalg.norm(rough_centre(data).data.centre - exact) < 0.1
-    for query in data.spender.queries:
+    for query in data.budget.queries:
         assert query.widened_sensitivity <= 1.05 * query.sensitivity
 
 

@@ -19,7 +19,7 @@ from skdppca.mechanisms.clipping import (
     expected_products,
     median_distance,
     radius_share,
-    with_length,
+    with_typical_norm,
 )
 from skdppca.mechanisms.norm_histogram import EDGES
 from skdppca.statistics import Distances
@@ -32,11 +32,11 @@ GROUPS = np.arange(20_000) // 4
 
 
 def names(data):
-    return [query.name for query in data.spender.queries]
+    return [query.name for query in data.budget.queries]
 
 
 def cost(data):
-    return math.fsum(query.mu**2 for query in data.spender.queries)
+    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 def beyond(rows, radius):
@@ -55,7 +55,7 @@ def test_without_noise_nothing_is_clipped():
     assert clip_records(data, 15, math.inf) == Clip(math.inf)
     assert clip_radius(data, Distances(np.zeros(5)), 15, math.inf, math.inf, "r") == math.inf
     assert radius_share(data, 0.02, 0.05) == math.inf
-    assert with_length(data).length is None
+    assert with_typical_norm(data).typical_norm is None
     assert names(data) == []
 
 
@@ -73,7 +73,7 @@ def test_a_radius_takes_what_it_is_worth_between_two_shares(n, expected):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_clipping_norm_leaves_out_a_few_records_at_one_question(scale, adjacency):
     data = private_data(scale * ROWS, 2.0, n=20_000.0, adjacency=adjacency)
-    clip = clip_records(data, 15, data.left)
+    clip = clip_records(data, 15, data.remaining)
     assert not clip.spherical
     assert 0.01 < beyond(scale * ROWS, clip.radius) < 0.06
     assert names(data) == ["clipping norm"]
@@ -117,38 +117,38 @@ def test_norms_longer_than_expected_are_taken_for_noise_unless_they_stand_out():
     assert clip_radius(many, *asked, expected=Expected(3.0, 50.0)) > 1e6
 
 
-@pytest.mark.parametrize("told", [{}, {"norm_bound": 3.0}, {"length": 2.0}])
+@pytest.mark.parametrize("told", [{}, {"norm_bound": 3.0}, {"typical_norm": 2.0}])
 def test_how_long_records_are_is_asked_once(told):
     data = private_data(ROWS, 1.0, n=20_000.0, **told)
-    found = with_length(data)
+    found = with_typical_norm(data)
     if told:
         assert found is data
         assert names(data) == []
         return
-    assert found.length == pytest.approx(np.median(np.linalg.norm(ROWS, axis=1)), rel=0.1)
+    assert found.typical_norm == pytest.approx(np.median(np.linalg.norm(ROWS, axis=1)), rel=0.1)
     assert names(data) == ["length of the records"]
     assert cost(data) <= 0.002 * (1 + 1e-12)
-    assert with_length(found) is found
+    assert with_typical_norm(found) is found
 
 
 def test_how_long_records_are_is_forgotten_where_it_does_not_hold():
-    found = with_length(private_data(ROWS, 1.0, n=20_000.0))
-    assert found.portion(0.1).length == found.length
-    assert found.about(np.ones(5)).length is None
-    assert found.scaled(np.full(5, 3.0)).length is None
+    found = with_typical_norm(private_data(ROWS, 1.0, n=20_000.0))
+    assert found.split(0.1).typical_norm == found.typical_norm
+    assert found.centred_at(np.ones(5)).typical_norm is None
+    assert found.scaled(np.full(5, 3.0)).typical_norm is None
 
 
 def test_too_few_records_have_no_length():
     data = private_data(ROWS[:20], 1.0, n=20.0)
-    found = with_length(data)
-    assert found.length is None
+    found = with_typical_norm(data)
+    assert found.typical_norm is None
     assert expected_norms(found) == Expected() == expected_products(found, None)
     assert expected_products(found, 5.0) == Expected(5.0)
     assert cost(data) <= 0.04 * (1 + 1e-12)
 
 
 def test_products_are_no_longer_than_squares():
-    data = private_data(ROWS, length=3.0)
+    data = private_data(ROWS, typical_norm=3.0)
     assert expected_norms(data) == Expected(3.0, FAR_ABOVE * 3)
     assert expected_products(data, None).typical < expected_products(data, None).longest / 100
     assert expected_products(data, 5.0) == Expected(5.0, FAR_ABOVE * 9)
@@ -158,7 +158,7 @@ def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
     data = private_data(ROWS, 1.0, n=20_000.0)
     exact = np.median(np.linalg.norm(ROWS, axis=1))
     assert median_distance(data, 0.2) == pytest.approx(exact, rel=0.1)
-    few = private_data(ROWS[:20], 1.0, n=20.0, length=7.0)
+    few = private_data(ROWS[:20], 1.0, n=20.0, typical_norm=7.0)
     assert median_distance(few, 0.02) == 7.0
 
 
@@ -213,7 +213,7 @@ def grams():
 
 def test_a_clipping_norm_bounds_the_groups_gram_matrices():
     data = private_data(ROWS, 2.0, groups=GROUPS, n=5000.0)
-    clip = clip_records(data, 15, data.left)
+    clip = clip_records(data, 15, data.remaining)
     assert not clip.spherical
     inside = np.mean(np.sqrt(np.linalg.norm(grams(), axis=(1, 2))) <= clip.radius)
     assert 0.9 < inside < 1
@@ -226,7 +226,7 @@ def test_rows_of_groups_are_counted_none_beyond_a_private_bound():
     # the large group counts for no more than the others' bound
     assert abs(rows - 15_000) < 200
     assert set(names(data)) == {"rows of a group", "number of rows"}
-    assert data.spender.queries[-1].mu == 0.3
+    assert data.budget.queries[-1].mu == 0.3
     assert cost(data) <= 0.4**2 + 0.3**2 + 1e-12
 
 

@@ -38,7 +38,7 @@ def test_without_noise_it_is_the_scatter_about_the_mean(kind, constant):
 def test_it_costs_what_it_is_told_or_all_that_is_left(kind, mu):
     data = private_data(kind(ROWS), 2.0, centre=CENTRE)
     gram = release_gram(data, Clip(9.0), 1.0, mu)
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     assert query.mu == (2.0 if mu is None else mu)
     assert gram.noise_sd == query.noise_sd
     assert gram.count()[0] == pytest.approx(5000, abs=6 * gram.count()[1])

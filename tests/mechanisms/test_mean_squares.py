@@ -22,16 +22,16 @@ def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
     X = sparse.csr_array(X) if groups is None and seed % 2 else X
     data = private_data(X, mu, groups=groups, adjacency=adjacency, seed=seed)
     n = np.full(3, float(n))
-    return root_mean_squares(data, CENTRE, UNIT, n, CENTRE), data.spender
+    return root_mean_squares(data, CENTRE, UNIT, n, CENTRE), data.budget
 
 
 @BOTH
 @pytest.mark.parametrize("seed", range(4))
 def test_they_are_those_of_the_deviations(adjacency, seed):
-    mine, spender = found(ROWS, mu=1e4, adjacency=adjacency, seed=seed)  # the odd ones as CSR
+    mine, budget = found(ROWS, mu=1e4, adjacency=adjacency, seed=seed)  # the odd ones as CSR
     true = np.sqrt(np.mean(((ROWS - CENTRE) / UNIT) ** 2, axis=0))
     np.testing.assert_allclose(mine, true, rtol=0.05)  # rows of norm above 16 sqrt(3) are clipped
-    assert [query.name for query in spender.queries] == ["mean squares"]
+    assert [query.name for query in budget.queries] == ["mean squares"]
 
 
 def test_sparse_rows_stay_sparse_about_zero(monkeypatch):
@@ -92,13 +92,13 @@ def test_they_are_about_the_mean_though_they_are_asked_about_a_centre():
 
 @BOTH
 def test_nothing_is_asked_where_noise_would_hide_it(adjacency):
-    mine, spender = found(ROWS, mu=0.05, adjacency=adjacency)
+    mine, budget = found(ROWS, mu=0.05, adjacency=adjacency)
     np.testing.assert_array_equal(mine, 1.0)
-    assert spender.queries == []
+    assert budget.queries == []
 
 
 def test_they_are_positive_whatever_the_noise():
     for seed in range(20):
-        mine, spender = found(0.0 * ROWS + CENTRE, mu=0.7, seed=seed)
-        assert len(spender.queries) == 1
+        mine, budget = found(0.0 * ROWS + CENTRE, mu=0.7, seed=seed)
+        assert len(budget.queries) == 1
         assert np.all(mine >= 0.5)

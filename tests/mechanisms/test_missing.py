@@ -17,7 +17,7 @@ from skdppca.mechanisms.missing import (
     _directions_without,
     _empty,
     left_along,
-    more_noise,
+    noise_inflation,
     undone,
     with_present,
 )
@@ -66,8 +66,10 @@ def test_noise_grows_as_the_entries_do():
     present = np.linspace(0.5, 0.8, d)
     upper = np.triu_indices(d, 1)
     noise = [undone(rng.normal(0, sd, (d, d)), present)[upper] for _ in range(300)]
-    assert np.sqrt(np.mean(np.square(noise))) == pytest.approx(sd * more_noise(present), rel=0.1)
-    assert more_noise(None) == 1.0
+    assert np.sqrt(np.mean(np.square(noise))) == pytest.approx(
+        sd * noise_inflation(present), rel=0.1
+    )
+    assert noise_inflation(None) == 1.0
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -76,14 +78,14 @@ def test_the_same_is_asked_whatever_is_absent(adjacency, absent):
     X = np.where(RNG.random((400, 5)) < absent, np.nan, 1.0)
     data = private_data(X, 2.0, adjacency=adjacency, may_miss=True)
     with_present(data)
-    asked = [(query.name, round((query.mu / 2.0) ** 2, 12)) for query in data.spender.queries]
+    asked = [(query.name, round((query.mu / 2.0) ** 2, 12)) for query in data.budget.queries]
     expected = [("number of records", 0.01), ("present values", 0.02)]
     assert asked == expected[adjacency == "replace-one" :]
 
 
 def test_the_number_of_records_is_asked_for_once():
     data, _ = with_present(private_data(np.ones((400, 2)), 1.0, may_miss=True))
-    assert data.counted(0.5) is data
+    assert data.ask_count(0.5) is data
 
 
 def test_shares_are_exact_without_noise():

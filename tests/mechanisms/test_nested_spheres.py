@@ -38,8 +38,8 @@ def counted(X, mu, **more):
     return private_data(X, mu, n=float(len(X)), **more)
 
 
-def cost(spender):
-    return math.fsum(query.mu**2 for query in spender.queries)
+def cost(budget):
+    return math.fsum(query.mu**2 for query in budget.queries)
 
 
 # Subspaces
@@ -104,8 +104,8 @@ def test_what_needs_the_whole_spectrum_takes_one_matrix_at_any_budget(told):
 def test_all_stages_together_cost_the_budget_and_no_more(mu, d, radius, adjacency):
     data = counted(rows(0, 300)[0][:, :d], mu, adjacency=adjacency)
     found = nested_spheres(data, 1, mu, radius)
-    assert mu**2 * (1 - 1e-9) < cost(data.spender) <= mu**2
-    assert len(data.spender.queries) == (
+    assert mu**2 * (1 - 1e-9) < cost(data.budget) <= mu**2
+    assert len(data.budget.queries) == (
         2 * len(found.dimensions) - 1 if radius else len(found.dimensions)
     )
 
@@ -114,11 +114,11 @@ def test_all_stages_together_cost_the_budget_and_no_more(mu, d, radius, adjacenc
 def test_a_matrix_that_is_there_already_is_not_paid_again(d):
     data = counted(rows(0)[0][:, :d], 0.06)
     start = release_gram(data, Clip(1.0, spherical=True), mu=0.03)
-    left = data.left
+    left = data.remaining
     found = nested_spheres(data, 1, left, 1.0, start)
     assert found.spectrum.noise_sd <= start.noise_sd
-    assert cost(data.spender) <= 0.06**2 * (1 + 1e-12)
-    assert [query.name for query in data.spender.queries].count("Gram matrix") == len(
+    assert cost(data.budget) <= 0.06**2 * (1 + 1e-12)
+    assert [query.name for query in data.budget.queries].count("Gram matrix") == len(
         found.dimensions
     )
 
@@ -127,9 +127,9 @@ def test_a_matrix_that_is_there_already_is_not_paid_again(d):
 @pytest.mark.parametrize("variances", [True, False])
 def test_a_release_costs_all_that_is_left(length, variances):
     data = counted(rows(0)[0], 0.06)
-    release = release_nested(data, 2, float(N), length=length, variances=variances)
-    assert 0.999 * 0.06**2 < cost(data.spender) <= 0.06**2
-    asked = [query.name for query in data.spender.queries]
+    release = release_nested(data, 2, float(N), typical_norm=length, variances=variances)
+    assert 0.999 * 0.06**2 < cost(data.budget) <= 0.06**2
+    asked = [query.name for query in data.budget.queries]
     assert ("length in the subspace" in asked) == variances
     assert (release.explained_variance is not None) == variances
 

@@ -126,7 +126,7 @@ def test_a_norm_histogram_is_one_query(adjacency, moved):
     rows = RNG.normal(size=(2000, 3)) + 5
     data = private_data(rows, adjacency=adjacency, centre=np.full(3, 5.0))
     found = norm_histogram(data, Distances(data.centre), 0.2, "distances")
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     assert (query.name, query.mu, query.sensitivity) == ("distances", 0.2, moved)
     assert found.noise_sd == query.noise_sd
     assert found.median == pytest.approx(np.median(np.linalg.norm(rows - 5, axis=1)), rel=0.1)

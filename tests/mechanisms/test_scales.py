@@ -25,11 +25,11 @@ ADJACENCIES = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"]
 
 
 def scales(X, mu=1.0, around=None, **more):
-    """The result and the spender. By default kappa is 6000, and the noise of a cell 24 records."""
+    """The result and the budget. By default kappa is 6000, and the noise of a cell 24 records."""
     told = more if around is None else more | {"centre": around}
     data = private_data(X, mu, **told)
     data = with_present(data)[0] if data.source.layout.may_miss else data
-    return private_scales(data, located=around is None), data.spender
+    return private_scales(data, located=around is None), data.budget
 
 
 def one_hot(*shares, n=N):
@@ -38,12 +38,12 @@ def one_hot(*shares, n=N):
     return (ranks < n * np.array(shares)).astype(float)
 
 
-def cost(spender):
-    return math.fsum(query.mu**2 for query in spender.queries)
+def cost(budget):
+    return math.fsum(query.mu**2 for query in budget.queries)
 
 
-def names(spender):
-    return [query.name for query in spender.queries]
+def names(budget):
+    return [query.name for query in budget.queries]
 
 
 @ADJACENCIES
@@ -89,8 +89,8 @@ def test_heavy_tails_do_not_blow_a_scale_up(df, offset, adjacency):
 @pytest.mark.parametrize("seed", range(3))
 def test_flags_too_rare_to_be_seen_show_in_the_mean_squares(seed):
     X = np.hstack([NORMAL[:, :9], one_hot(0.01), np.zeros((N, 1))])  # 200 values, of 1.5 sds
-    found, spender = scales(X, mu=0.05, seed=seed)
-    assert "mean squares" in names(spender)
+    found, budget = scales(X, mu=0.05, seed=seed)
+    assert "mean squares" in names(budget)
     assert 0.7 < found.scale[9] / X[:, 9].std() < 1.4
     assert found.scale[10] < 0.25
 
@@ -105,16 +105,16 @@ def test_a_far_location_is_found(offset, mu):
 
 
 def test_deviations_are_from_a_public_point_if_there_is_one():
-    found, spender = scales((NORMAL + 200.0) * UNITS, around=200.0 * UNITS)
+    found, budget = scales((NORMAL + 200.0) * UNITS, around=200.0 * UNITS)
     assert np.all((found.scale / UNITS > 0.7) & (found.scale / UNITS < 1.4))
     np.testing.assert_array_equal(found.location, 200.0 * UNITS)
-    assert "closer cells" not in names(spender)
+    assert "closer cells" not in names(budget)
 
 
 def test_about_a_point_far_off_they_are_root_mean_squares():
-    found, spender = scales(NORMAL + 50.0, around=np.full(len(UNITS), 20.0))
+    found, budget = scales(NORMAL + 50.0, around=np.full(len(UNITS), 20.0))
     np.testing.assert_allclose(found.scale, 30.0, rtol=0.1)
-    assert "closer cells" not in names(spender)
+    assert "closer cells" not in names(budget)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.3, 0.45, 0.5, 0.55, 0.7, 0.9, 0.95])
@@ -176,10 +176,10 @@ def test_no_feature_of_many_is_lost(adjacency):
 def test_any_budget_gives_positive_scales_for_at_most_its_share(mu, n, adjacency, missing):
     X = 100 + NORMAL[:n] * UNITS
     X = with_holes(X) if missing else X
-    found, spender = scales(X, mu=mu, adjacency=adjacency, may_miss=missing)
+    found, budget = scales(X, mu=mu, adjacency=adjacency, may_miss=missing)
     assert np.all((found.scale > 0) & (found.scale <= 2.0**45))
     assert np.isfinite(found.location).all()
-    assert cost(spender) <= 0.4 * mu**2
+    assert cost(budget) <= 0.4 * mu**2
 
 
 @pytest.mark.parametrize(("kappa", "most"), [(30, 0.4), (130, 0.25), (1300, 0.1)])
@@ -191,17 +191,17 @@ def test_scales_of_many_records_cost_a_small_share_of_the_budget(kappa, most):
 
 
 def test_with_too_few_records_nothing_is_standardised():
-    found, spender = scales(NORMAL[:50] * UNITS, mu=0.1)
+    found, budget = scales(NORMAL[:50] * UNITS, mu=0.1)
     np.testing.assert_array_equal(found.scale, 1.0)
     np.testing.assert_array_equal(found.location, 0.0)
-    assert names(spender) == ["number of records"]
+    assert names(budget) == ["number of records"]
 
 
 def test_where_few_features_are_seen_nothing_is_standardised():
     beyond = 2.0**60 * NORMAL[:, :2]
-    found, spender = scales(np.hstack([NORMAL[:, :1], beyond]))
+    found, budget = scales(np.hstack([NORMAL[:, :1], beyond]))
     np.testing.assert_array_equal(found.scale, 1.0)
-    assert "mean squares" not in names(spender)
+    assert "mean squares" not in names(budget)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, np.asfortranarray])
@@ -216,10 +216,10 @@ def test_sparse_features_keep_sparse_rows_sparse(monkeypatch):
     shares = np.tile([0.02, 0.1, 0.3, 0.45], 3)
     X = sparse.csr_array(one_hot(*shares) * np.repeat([1.0, 100.0, -3e-5], 4))
     monkeypatch.setattr(sparse.csr_array, "toarray", None)
-    found, spender = scales(X)
+    found, budget = scales(X)
     monkeypatch.undo()
     np.testing.assert_array_equal(found.location, 0.0)
-    assert names(spender)[-1] == "mean squares"
+    assert names(budget)[-1] == "mean squares"
     np.testing.assert_allclose(found.scale, X.toarray().std(axis=0), rtol=0.15)
 
 
@@ -232,8 +232,8 @@ def test_groups_count_by_shares_of_their_rows(monkeypatch):
 
 
 def test_many_features_are_asked_about_in_parts_at_the_same_noise(monkeypatch):
-    def noises(spender):
-        return {round(query.noise_sd, 9) for query in spender.queries if query.name == "octaves"}
+    def noises(budget):
+        return {round(query.noise_sd, 9) for query in budget.queries if query.name == "octaves"}
 
     X = (NORMAL + 300.0) * UNITS
     whole = scales(X)[1]
@@ -256,10 +256,10 @@ def test_values_that_are_there_get_about_their_standard_deviation(kind, located)
     groups = np.arange(N) // 2 if kind == "groups" else None
     around = None if located else 3.0 * UNITS
     rows = sparse.csr_array(X) if kind == "CSR" else X
-    found, spender = scales(rows, mu=2.0, around=around, groups=groups, may_miss=True)
+    found, budget = scales(rows, mu=2.0, around=around, groups=groups, may_miss=True)
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 1.7))
     assert np.all(np.abs(found.location / UNITS - 3.0) < 1.0)
-    assert names(spender).count("present values") == 1
+    assert names(budget).count("present values") == 1
 
 
 def test_the_centres_entry_is_not_taken_for_a_value():

@@ -46,7 +46,7 @@ def test_they_are_found_through_the_noise_whatever_is_predicted(kind, adjacency,
     np.testing.assert_allclose(found.explained, [16.0, 9.0], rtol=0.1)
     assert found.rest == pytest.approx(1.0, rel=0.3)
     np.testing.assert_allclose(np.abs(found.rotation @ TURNED)[:, :K], np.eye(K), atol=0.1)
-    names = {query.name for query in data.spender.queries}
+    names = {query.name for query in data.budget.queries}
     assert names == SEARCHES | {"variances", "total variance"}
 
 
@@ -55,7 +55,7 @@ def test_they_are_found_through_the_noise_whatever_is_predicted(kind, adjacency,
 def test_they_spend_all_that_is_left_and_no_more(told, groups):
     _, data = released(ROWS, 2.0, N if groups is None else N / 4, groups=groups, **told)
     costs = {name: 0.0 for name in ("variances", "total variance", "number of rows")}
-    for query in data.spender.queries:
+    for query in data.budget.queries:
         costs[query.name] = costs.get(query.name, 0.0) + query.mu**2
     assert math.fsum(costs.values()) == pytest.approx(4.0, rel=1e-12)
     assert bool(SEARCHES & set(costs)) == (not told)
@@ -93,10 +93,10 @@ def test_mere_noise_gives_positive_variances_in_order(mu, seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("length", [None, 6.0])
-def test_few_records_have_no_wild_variances(seed, length):
+@pytest.mark.parametrize("typical_norm", [None, 6.0])
+def test_few_records_have_no_wild_variances(seed, typical_norm):
     """Whose norms are not seen in the noise: a false radius of 2^30 would square to 1e18."""
-    found, _ = released(ROWS[:200], 0.1, n=200.0, seed=seed, length=length)
+    found, _ = released(ROWS[:200], 0.1, n=200.0, seed=seed, typical_norm=typical_norm)
     assert found.explained[0] < 1e3
     assert found.rest < 1e3
 

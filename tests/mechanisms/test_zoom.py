@@ -30,13 +30,13 @@ def octaves_of(X, e=2e-4, seed=None):
 
 
 def zoomed_in(X, mu=2.0, most=0.3, e=2e-4, noise=None, kind=np.asarray, **more):
-    """Errors of the means and ratios of the sds, in and to those of the columns; the spender."""
+    """Errors of the means and ratios of the sds, in and to those of the columns; the budget."""
     octaves = octaves_of(X, e, noise)
     reading, data = read_octaves(octaves, True), private_data(kind(X), mu, **more)
     kappa = len(X) * mu / math.sqrt(X.shape[1])
     mean, variance = zoom(data, octaves, reading.mean, reading.variance, kappa, most)
     spread = X.std(axis=0)
-    return (mean - X.mean(axis=0)) / spread, np.sqrt(variance) / spread, data.spender
+    return (mean - X.mean(axis=0)) / spread, np.sqrt(variance) / spread, data.budget
 
 
 def test_features_are_far_if_two_octaves_of_one_sign_hold_nearly_all_values():
@@ -103,7 +103,7 @@ def test_a_constant_keeps_its_octaves_scale():
     X = np.full((N, 1), 3.0)
     data, octaves = private_data(X, 2.0), octaves_of(X)
     mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
-    assert len(data.spender.queries) == ROUNDS
+    assert len(data.budget.queries) == ROUNDS
     assert (mean[0], variance[0]) == (2.5, 0.5)
 
 
@@ -119,21 +119,21 @@ def test_noise_is_not_followed():
 @pytest.mark.parametrize("most", [0.0, 0.004, 0.05, 0.3])
 def test_no_round_is_begun_that_cannot_be_paid(most):
     X = NORMAL[:, None] * np.ones(4) + 1e6
-    spender = zoomed_in(X, most=most)[2]
-    cost = math.fsum(query.mu**2 for query in spender.queries) / 4.0
+    budget = zoomed_in(X, most=most)[2]
+    cost = math.fsum(query.mu**2 for query in budget.queries) / 4.0
     assert cost <= most * (1 + 1e-12)
     assert (cost > 0) == (most >= 0.01)
 
 
 def test_a_round_costs_by_how_many_features_it_is_about():
     near, far = NORMAL[:, None] * np.ones(3), NORMAL[:, None] + 1e6
-    spender = zoomed_in(np.hstack([near, far]))[2]
-    for query in spender.queries:
+    budget = zoomed_in(np.hstack([near, far]))[2]
+    for query in budget.queries:
         assert query.sensitivity == 1.0
         assert query.mu**2 == pytest.approx(0.01 / 4 * 4.0)
 
 
 def test_without_any_such_feature_nothing_is_asked(monkeypatch):
     monkeypatch.setattr(zoomed, "ask_cells", None)
-    spender = zoomed_in(NORMAL[:, None] * np.ones(3))[2]
-    assert spender.queries == []
+    budget = zoomed_in(NORMAL[:, None] * np.ones(3))[2]
+    assert budget.queries == []

@@ -11,7 +11,7 @@ import pytest
 from skdppca.model_selection._plan import budget_of, plan_search
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender, is_affordable, mu_of
+from skdppca.privacy import PrivacyFilter, is_affordable, mu_of
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
@@ -54,7 +54,7 @@ def test_no_record_moves_a_score_further_than_its_sensitivity(adjacency, grouped
             held = PrivateData(
                 source=Records(data.reshape(-1, 5), labels),
                 public=public,
-                spender=Spender(1e9),
+                budget=PrivacyFilter(1e9),
                 noise=NoiseSource(0),
                 centre=np.ones(5),
                 norm_bound=2.0,

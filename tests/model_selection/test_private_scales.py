@@ -11,7 +11,7 @@ from skdppca import GDPPCA, DPGauss, PrivacyAccountant
 from skdppca.model_selection import PrivateSearchCV, _private_search, price
 from skdppca.model_selection._scorer import Scorer, prepare_scorer
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
@@ -28,7 +28,7 @@ def scorer_of(rows, scale, adjacency="add-remove", groups=None, mu=1e8):
     data = PrivateData(
         source=Records(rows, groups),
         public=Public(D, adjacency, "row" if groups is None else "user", n_records=50),
-        spender=Spender(1e9),
+        budget=PrivacyFilter(1e9),
         noise=NoiseSource(0),
         centre=np.zeros(D),
         n=1.0,
@@ -128,7 +128,7 @@ def test_with_few_records_there_are_no_scales_and_still_a_score():
     data = PrivateData(
         source=Records(X[:20]),
         public=Public(D, "add-remove"),
-        spender=Spender(0.1),
+        budget=PrivacyFilter(0.1),
         noise=NoiseSource(0),
         centre=np.zeros(D),
     )

@@ -22,7 +22,7 @@ from skdppca.model_selection._plan import budget_of, plan_search
 from skdppca.model_selection._scorer import prepare_hit_scorer
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.noise import NoiseSource
-from skdppca.privacy import SelectionEvent, Spender, mu_of
+from skdppca.privacy import PrivacyFilter, SelectionEvent, mu_of
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
@@ -142,7 +142,7 @@ def test_one_record_moves_the_number_of_hits_by_at_most_one(adjacency, grouped):
             data = PrivateData(
                 source=Records(np.zeros((40 + len(last), 5)), groups),
                 public=public,
-                spender=Spender(1e9),
+                budget=PrivacyFilter(1e9),
                 noise=NoiseSource(0),
                 centre=np.zeros(5),
                 n=1.0,

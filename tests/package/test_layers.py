@@ -74,7 +74,7 @@ OPENED = {
     "decomposition/gdppca/mechanism.py": {"_median_difference"},
     "decomposition/smooth_sensitivity/gap.py": {"exact_span", "release_span"},
 }
-DOORS = {"unprotected_records", "take"}
+DOORS = {"unprotected_records", "pay_for"}
 METHODS = sorted(
     path
     for room in ("mechanisms", "decomposition", "maps", "neighbors")
@@ -101,7 +101,7 @@ def openings(source):
     "line",
     [
         "data.unprotected_records('a median')",
-        "self.data.take('gap', mu, 1.0, rounding=0.0)",
+        "self.data.pay_for('gap', mu, 1.0, rounding=0.0)",
         "data.source.total(Count())",
         "mean.data.source.private_n",
     ],

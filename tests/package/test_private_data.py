@@ -15,10 +15,10 @@ from skdppca.privacy import (
     ApproximateEvent,
     GaussianEvent,
     NonPrivateEvent,
+    PrivacyFilter,
     PureEvent,
-    Spender,
 )
-from skdppca.private_data import Public, spender_of
+from skdppca.private_data import Public
 from skdppca.records import Records
 from skdppca.statistics import (
     BoundedTotal,
@@ -55,11 +55,11 @@ EVERY = [
 
 
 def names(data):
-    return [query.name for query in data.spender.queries]
+    return [query.name for query in data.budget.queries]
 
 
 def cost(data):
-    return math.fsum(query.mu**2 for query in data.spender.queries)
+    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 class Untouched:
@@ -93,17 +93,17 @@ def test_nothing_is_free(mu):
     data = untouched(private_data(ROWS))
     with pytest.raises(RuntimeError, match="exceeds what is left"):
         data.ask(Count(), mu)
-    assert data.left == 1.0
+    assert data.remaining == 1.0
 
 
 def test_by_default_it_costs_all_that_is_left():
     data = private_data(ROWS, 2.0)
-    data.ask(Count(), data.share(0.25), "number of records")
+    data.ask(Count(), data.fraction(0.25), "number of records")
     answer = data.ask(ClippedSum(data.centre, 1.0))
     assert names(data) == ["number of records", "ClippedSum"]
     assert cost(data) == pytest.approx(4.0)
-    assert data.left < 1e-7
-    assert answer.noise_sd == data.spender.queries[-1].noise_sd
+    assert data.remaining < 1e-7
+    assert answer.noise_sd == data.budget.queries[-1].noise_sd
 
 
 class Told(NoiseSource):
@@ -131,7 +131,7 @@ def test_the_noise_drawn_is_that_of_the_query_recorded(
     data = replace(private_data(records, mu, adjacency=adjacency), noise=noise, source=source)
     answer = data.ask(statistic, name="asked")
     # 1. what is recorded is the statistic's own
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     rounding = statistic.rounding(records.layout)
     assert query == GaussianQuery(
         "asked",
@@ -203,7 +203,7 @@ def test_laplace_noise_is_that_of_the_query_recorded(monkeypatch, asked, epsilon
     monkeypatch.setattr(laplace, "rounded_noise", spy)
     data = private_data(ROWS, 0.0, adjacency=adjacency)
     answer = data.ask_laplace(asked, epsilon, "asked")
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     rounding = asked.rounding(data.source.layout)
     assert query == LaplaceQuery(
         "asked",
@@ -225,7 +225,7 @@ def test_laplace_noise_is_not_paid_with_a_gaussian_budget(mu):
     data = untouched(private_data(ROWS, mu))
     with pytest.raises(RuntimeError, match="count: the mechanism's budget does not pay"):
         data.ask_laplace(Count(), 1.0, "count")
-    assert data.spender.queries == []
+    assert data.budget.queries == []
 
 
 def test_no_gaussian_noise_is_paid_with_a_budget_of_nothing():
@@ -241,8 +241,8 @@ def test_a_sensitivity_is_taken_in_the_norm_of_its_noise():
             ask(scores)
     with pytest.raises(TypeError, match=r"ClippedSum bounds an l2 norm.*ask it with `ask`"):
         pure.ask_laplace(rows, 1.0, "rows")
-    assert gaussian.left == 1.0
-    assert pure.spender.queries == []
+    assert gaussian.remaining == 1.0
+    assert pure.budget.queries == []
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_of_a_single_number_all_norms_are_the_same(asked):
 
 def test_what_is_no_sum_is_paid_as_its_proof_says():
     data = private_data(ROWS)
-    query = data.take("eigengap", 0.6, 2.0, size=3, rounding=1e-3)
-    assert data.spender.queries == [query]
+    query = data.pay_for("eigengap", 0.6, 2.0, size=3, rounding=1e-3)
+    assert data.budget.queries == [query]
     assert query == GaussianQuery("eigengap", 0.6, 2.0, size=3, rounding=1e-3)
     with pytest.raises(RuntimeError, match=r"eigengap: mu=0\.9 exceeds what is left"):
-        data.take("eigengap", 0.9, 2.0, rounding=1e-3)
+        data.pay_for("eigengap", 0.9, 2.0, rounding=1e-3)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -271,7 +271,7 @@ def test_without_noise_answers_are_exact_and_the_budget_lasts(symmetric):
     upper = np.triu if symmetric else np.asarray
     np.testing.assert_array_equal(upper(answer.value), upper(asked.total(data.source)))
     assert answer.noise_sd == 0
-    assert data.left == math.inf
+    assert data.remaining == math.inf
     if symmetric:
         np.testing.assert_array_equal(answer.value, answer.value.T)
     assert not private_data(ROWS, 1e9).exact
@@ -294,8 +294,8 @@ class Far:
         total = self._records.total(decode(json.loads(json.dumps(encode(statistic)))))
         return decode(json.loads(json.dumps(encode(total))))
 
-    def seen(self, view):
-        return Far(self._records.seen(decode(json.loads(json.dumps(encode(view))))))
+    def through(self, view):
+        return Far(self._records.through(decode(json.loads(json.dumps(encode(view))))))
 
     def assign(self, shares, noise):
         return [Far(part) for part in self._records.assign(shares, noise)]
@@ -306,19 +306,19 @@ class Far:
 
 def everything(data):
     """Answers to a bit of all that a method may do."""
-    data = data.counted(0.1)
+    data = data.ask_count(0.1)
     yield data.n
-    data = data.about(np.full(D, 0.5))
+    data = data.centred_at(np.full(D, 0.5))
     edges = np.array([0.0, 1.0, 2.0, 4.0])
     yield data.ask(MeasureHistogram(Distances(data.centre), edges), 0.2).value
     radius = 2.0
     scaled = data.scaled(np.arange(1.0, D + 1))
     yield scaled.ask(ClippedGram(scaled.centre, radius), 0.1).value
-    within = data.within(np.eye(2, D))
+    within = data.projected(np.eye(2, D))
     yield within.ask(ClippedSum(within.centre, radius), 0.1).value
     pairs = data.mean_rows().shuffled()
     yield pairs.ask(KendallMatrix(D, offsets=2), 0.1).value
-    for part in data.portion(0.3).parts((1, 2)):
+    for part in data.split(0.3).parts((1, 2)):
         yield part.ask(ClippedSum(part.centre, radius)).value
 
 
@@ -327,7 +327,7 @@ def test_records_that_are_far_away_give_the_same_answers():
     far = replace(far, source=Far(far.source))
     for mine, theirs in zip(everything(near), everything(far), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert near.spender.queries == far.spender.queries
+    assert near.budget.queries == far.budget.queries
 
 
 def test_records_that_lie_elsewhere_answer_nothing_but_sums():
@@ -346,19 +346,19 @@ def test_the_noise_follows_public_facts_alone():
 
 def test_a_count_is_exact_only_where_it_is_public():
     told = untouched(private_data(ROWS[:7], adjacency="replace-one"))
-    assert told.counted(0.5).n == 7
+    assert told.ask_count(0.5).n == 7
     assert names(told) == []
     found = private_data(ROWS[:7], seed=3)
-    noisy = found.counted(0.5)
+    noisy = found.ask_count(0.5)
     assert noisy.n >= 1.0 and noisy.n != 7
-    assert [(q.name, q.mu) for q in found.spender.queries] == [("number of records", 0.5)]
-    assert min(private_data(ROWS[:1], seed=s).counted(0.01).n for s in range(20)) == 1.0
-    assert private_data(ROWS, math.inf).counted(math.inf).n == 10_000
+    assert [(q.name, q.mu) for q in found.budget.queries] == [("number of records", 0.5)]
+    assert min(private_data(ROWS[:1], seed=s).ask_count(0.01).n for s in range(20)) == 1.0
+    assert private_data(ROWS, math.inf).ask_count(math.inf).n == 10_000
 
 
 def test_groups_are_counted_and_not_their_rows():
     data = private_data(ROWS, 1e3, groups=np.arange(10_000) // 10)
-    assert data.counted(1e3).n == pytest.approx(1000, abs=1)
+    assert data.ask_count(1e3).n == pytest.approx(1000, abs=1)
 
 
 # The same records, looked at in another way.
@@ -369,7 +369,7 @@ def test_the_centre_is_what_absent_entries_are_read_as(kind):
     holes = np.where(RNG.random(ROWS.shape) < 0.2, np.nan, ROWS)
     data = private_data(kind(holes), math.inf, may_miss=True)
     for centre in (np.zeros(D), np.full(D, 3.0)):
-        moved = data.about(centre)
+        moved = data.centred_at(centre)
         found = moved.ask(ClippedSum(moved.centre, 9.0)).value
         full = Records(kind(filled(holes, centre)))
         np.testing.assert_allclose(found, ClippedSum(centre, 9.0).total(full), rtol=1e-9)
@@ -377,7 +377,7 @@ def test_the_centre_is_what_absent_entries_are_read_as(kind):
 
 def test_about_moves_the_centre_and_nothing_else():
     data = private_data(ROWS, 2.0, n=7.0, norm_bound=3.0)
-    moved = data.about(np.ones(D))
+    moved = data.centred_at(np.ones(D))
     np.testing.assert_array_equal(moved.centre, 1.0)
     back = replace(moved, centre=data.centre)
     assert all(getattr(back, field.name) is getattr(data, field.name) for field in fields(data))
@@ -395,7 +395,7 @@ def test_scaled_features_have_the_same_centre_in_other_units():
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_records_within_directions_are_their_scores_about_the_centre(kind):
     directions = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T
-    data = private_data(kind(ROWS), math.inf, centre=np.full(D, 6.0)).within(directions)
+    data = private_data(kind(ROWS), math.inf, centre=np.full(D, 6.0)).projected(directions)
     assert data.n_features == 2
     np.testing.assert_array_equal(data.centre, 0.0)
     found = data.ask(ClippedGram(data.centre, math.inf)).value
@@ -426,9 +426,9 @@ def test_an_order_is_drawn_anew_every_time_and_without_a_look_at_data():
 
 def test_a_portion_is_of_the_same_records_and_no_more_is_spent():
     data = private_data(ROWS, 2.0)
-    portion = data.portion(1.2)
-    assert portion.left == 1.2
-    assert data.left == pytest.approx(1.6)
+    portion = data.split(1.2)
+    assert portion.remaining == 1.2
+    assert data.remaining == pytest.approx(1.6)
     assert portion.source is data.source
     portion.ask(Count(), 0.5)
     with pytest.raises(RuntimeError, match="exceeds what is left"):
@@ -439,8 +439,8 @@ def test_a_portion_is_of_the_same_records_and_no_more_is_spent():
 def test_no_more_is_kept_for_later_than_leaves_something_for_now():
     data = private_data(ROWS, 2.0)
     data.ask(Count(), 1.8)
-    before = data.left
-    assert data.keeping(0.5).left == pytest.approx(before / 2)
+    before = data.remaining
+    assert data.reserving(0.5).remaining == pytest.approx(before / 2)
 
 
 @pytest.mark.parametrize("spent", [0.0, 0.5])
@@ -449,15 +449,15 @@ def test_a_share_of_the_whole_is_kept_for_later(spent, fraction):
     data = private_data(ROWS, 2.0)
     if spent:
         data.ask(Count(), spent)
-    before = data.left
-    paid = data.keeping(fraction)
-    assert paid.left**2 == pytest.approx(before**2 - fraction * 4.0)
-    assert data.left >= data.share(fraction) * (1 - 1e-9)
+    before = data.remaining
+    paid = data.reserving(fraction)
+    assert paid.remaining**2 == pytest.approx(before**2 - fraction * 4.0)
+    assert data.remaining >= data.fraction(fraction) * (1 - 1e-9)
     if fraction:
         paid.ask(Count())
-        data.ask(Count(), data.share(fraction))  # is there
+        data.ask(Count(), data.fraction(fraction))  # is there
         assert cost(data) <= 4.0
-    kept = private_data(ROWS, math.inf).keeping(fraction)
+    kept = private_data(ROWS, math.inf).reserving(fraction)
     assert kept.exact
 
 
@@ -469,20 +469,20 @@ def test_every_part_has_all_that_is_left(spent):
     data = private_data(ROWS, 1.0, adjacency="replace-one", n=10_000.0)
     if spent:
         data.ask(Count(), spent)
-    left = data.left
+    left = data.remaining
     parts = data.parts((1, 0, 3))
-    assert data.left < 1e-7
-    assert [part.left for part in parts] == [left] * 3
+    assert data.remaining < 1e-7
+    assert [part.remaining for part in parts] == [left] * 3
     assert [part.n for part in parts] == [2500.0, 0.0, 7500.0]
     # how many records a part has is private, even where that of all is not
     assert all(part.public == replace(data.public, n_records=None) for part in parts)
-    assert [part.counted(0.1).n for part in parts] == [2500.0, 0.0, 7500.0]
+    assert [part.ask_count(0.1).n for part in parts] == [2500.0, 0.0, 7500.0]
     for part in parts:
         part.ask(ClippedSum(part.centre, 1.0))
-    assert {query.part for query in data.spender.queries[bool(spent) :]} == {
+    assert {query.part for query in data.budget.queries[bool(spent) :]} == {
         f"{i} of 3" for i in (1, 2, 3)
     }
-    paid = largest_cost((query.part, query.mu**2) for query in data.spender.queries)
+    paid = largest_cost((query.part, query.mu**2) for query in data.budget.queries)
     assert 1 - 1e-9 < paid <= 1 + 1e-12
 
 
@@ -498,7 +498,7 @@ def test_parts_cover_the_records_once():
 def test_one_part_cannot_spend_for_another():
     first, second = private_data(ROWS).parts((1, 1))
     first.ask(Count())
-    assert first.left == 0.0
+    assert first.remaining == 0.0
     with pytest.raises(RuntimeError, match="exceeds what is left"):
         untouched(first).ask(Count(), 0.1)
     second.ask(Count(), 1.0)
@@ -509,8 +509,8 @@ def test_parts_of_parts_pay_once():
     for part in data.parts((1, 1)):
         for inner in part.parts((1, 2)):
             inner.ask(Count())
-    assert largest_cost((query.part, query.mu**2) for query in data.spender.queries) <= 1.0
-    assert len(data.spender.queries) == 4
+    assert largest_cost((query.part, query.mu**2) for query in data.budget.queries) <= 1.0
+    assert len(data.budget.queries) == 4
 
 
 # Its budget.
@@ -527,15 +527,15 @@ def test_parts_of_parts_pay_once():
     ],
 )
 def test_gaussian_noise_is_paid_by_gaussian_events_alone(event, mu):
-    assert spender_of(event).mu == mu
+    assert PrivacyFilter.of(event).mu == mu
 
 
 def test_shares_are_of_the_whole_budget():
-    data = private_data(ROWS, 2.0, spender=Spender(2.0))
+    data = private_data(ROWS, 2.0, budget=PrivacyFilter(2.0))
     data.ask(Count(), 1.0)
-    assert data.share(0.25) == 1.0
-    assert data.share(0.0) == 0.0
-    assert private_data(ROWS, math.inf).share(0.0) == 0.0
+    assert data.fraction(0.25) == 1.0
+    assert data.fraction(0.0) == 0.0
+    assert private_data(ROWS, math.inf).fraction(0.0) == 0.0
 
 
 def test_what_stands_for_a_record_is_public():

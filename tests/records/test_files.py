@@ -340,7 +340,7 @@ def test_the_number_of_records_is_not_read_from_the_files_again(tmp_path):
     passes = []
     files = Files(parquet(tmp_path, TABLE), NAMES, tell=passes.append)
     records = reader.FileRecords(files, files.check())
-    assert records.seen(Shifted(np.ones(len(NAMES)))).total(Count()) == N
+    assert records.through(Shifted(np.ones(len(NAMES)))).total(Count()) == N
     assert passes == [0]
 
 

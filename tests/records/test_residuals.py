@@ -46,7 +46,7 @@ def spreads(mean):
 
 
 def scores(mean):
-    scores = mean.data.source.seen(Scores(W, mean.data.centre))
+    scores = mean.data.source.through(Scores(W, mean.data.centre))
     points = (np.zeros(2), *np.eye(2))
     return np.vstack([scores.measured(Distances(point)) for point in points]).T
 

@@ -163,7 +163,7 @@ def test_the_noise_has_the_declared_sd(adjacency, grouped):
 
     data = replace(private_data(ROWS, 0.5, adjacency=adjacency), source=Rows())
     answer = data.ask(asked)
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     assert query.mu == 0.5
     assert query.noise_sd == answer.noise_sd
     assert query.noise_sd == pytest.approx(asked.sensitivity(adjacency) / 0.5, rel=1e-6)

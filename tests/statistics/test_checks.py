@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from skdppca.noise import NoiseSource
-from skdppca.privacy import Spender
+from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Interactions, LargestEntries, Records
 from skdppca.statistics import (
@@ -52,7 +52,7 @@ REFUSED = {
 
 def private(records):
     public = Public(D, "add-remove", "person" if records is GROUPED else "row")
-    return PrivateData(records, public, Spender(1.0), NoiseSource(0), ZERO, n=4.0)
+    return PrivateData(records, public, PrivacyFilter(1.0), NoiseSource(0), ZERO, n=4.0)
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -61,8 +61,8 @@ def test_what_is_not_proven_is_refused_and_costs_nothing(case):
     data = private(records)
     with pytest.raises(TypeError):
         data.ask(statistic)
-    assert data.left == 1.0
-    assert data.spender.queries == []
+    assert data.remaining == 1.0
+    assert data.budget.queries == []
 
 
 @pytest.mark.parametrize("case", REFUSED)

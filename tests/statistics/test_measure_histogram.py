@@ -75,7 +75,7 @@ def test_numbers_that_several_records_change_are_refused_and_cost_nothing():
     data = private_data(ROWS).mean_rows().shuffled()
     with pytest.raises(TypeError, match="AdjacentDifferences changes for 2 records"):
         data.ask(MeasureHistogram(AdjacentDifferences(), EDGES))
-    assert data.spender.queries == []
+    assert data.budget.queries == []
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1.0), ("replace-one", 2**0.5)])

@@ -308,7 +308,7 @@ def test_the_release_is_the_matrix_plus_noise_of_the_declared_sd(adjacency, offs
         answer = data.ask(asked)
         draws.append((answer.value - exact)[np.triu_indices(3, 1)])
         assert answer.noise_sd == pytest.approx(asked.sensitivity(adjacency) / 0.5, rel=0.01)
-        assert data.left == 0.0
+        assert data.remaining == 0.0
     # 900 draws: the sd is within 12 % but for a chance of 1e-6
     assert np.std(draws) == pytest.approx(answer.noise_sd / math.sqrt(2), rel=0.12)
     assert np.trace(exact) == pytest.approx(61 / 2)
@@ -344,5 +344,5 @@ def test_absent_entries_are_the_centres_before_any_difference_is_formed(fill, gr
     for asked in (KendallMatrix(3, 0.7, offsets), CountBeyond(AdjacentDifferences(), 1.0)):
         np.testing.assert_array_equal(missing.ask(asked).value, full.ask(asked).value)
     # they stay what they are wherever the centre moves
-    elsewhere = missing.about(np.full(3, 9.0)).source.private_rows
+    elsewhere = missing.centred_at(np.full(3, 9.0)).source.private_rows
     np.testing.assert_array_equal(elsewhere, full.source.private_rows)

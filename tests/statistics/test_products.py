@@ -319,7 +319,7 @@ def test_no_group_moves_them_further(sums, make, largest):
 
 
 def seen_sum(sums, view: View, asked, X):
-    private_data(X).seen(view).ask(asked)
+    private_data(X).through(view).ask(asked)
     return sums.pop()
 
 

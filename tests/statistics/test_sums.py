@@ -67,7 +67,7 @@ def test_the_widening_stays_small_and_the_digits_are_those_of_dense_rows(index, 
     asked = sums_of(np.full(5, distance))[index]
     data = private_data(sparse.csr_array(rows))
     data.ask(asked)
-    (query,) = data.spender.queries
+    (query,) = data.budget.queries
     assert query.widened_sensitivity <= 1.05 * query.sensitivity
     dense, csr = asked.total(Records(rows)), asked.total(Records(sparse.csr_array(rows)))
     if asked.symmetric:

@@ -34,7 +34,7 @@ class DPGaussMechanism(NoisyCovariance):
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
-        data = data.counted(data.share(COUNT_SHARE))
+        data = data.ask_count(data.fraction(COUNT_SHARE))
         nested = self.nested and shows_more(data, self.n_components)
         # 2. c: a rough centre
         radius = None
@@ -45,7 +45,9 @@ class DPGaussMechanism(NoisyCovariance):
         n_rows = self.rows(data)
         if nested:
             length = None if data.public.grouped else radius
-            return release_nested(data, self.n_components, n_rows, radius=radius, length=length)
+            return release_nested(
+                data, self.n_components, n_rows, radius=radius, typical_norm=length
+            )
         # 4. R: the clipping norm around the centre
         clipping = self.clipping(data, n_rows)
         # 5. the noisy Gram matrix

@@ -13,7 +13,7 @@ from ...mechanisms.base import Release
 from ...mechanisms.clipping import MOST, Clip, clip_radius, clip_records, expected_products
 from ...private_data import Answer, PrivateData
 from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
-from ..iterative.iteration import Found, orthonormal_start
+from ..iterative.iteration import Directions, orthonormal_start
 from ..iterative.steps import geometric, left_by, radius_mus
 from ..iterative.subspace import SubspaceMechanism
 from .power_method import Product, power_method
@@ -73,12 +73,12 @@ class DPPowerMechanism(SubspaceMechanism):
             # One interaction more or less exchanges one of the rows, whose norms are at most 1.
             public = replace(data.public, adjacency="replace-one")
             told = replace(data, public=public, norm_bound=1.0)
-            return super().run(told.seen(Interactions(self.degree_floor)))
+            return super().run(told.through(Interactions(self.degree_floor)))
         if self.max_nonzero is not None:
-            data = data.seen(LargestEntries(self.max_nonzero))
+            data = data.through(LargestEntries(self.max_nonzero))
         return super().run(data)
 
-    def directions(self, data: PrivateData, k: int) -> Found:
+    def directions(self, data: PrivateData, k: int) -> Directions:
         """Spend all of the budget on k directions."""
         d = data.n_features
         p = width(k, d, self.oversampling)
@@ -87,9 +87,9 @@ class DPPowerMechanism(SubspaceMechanism):
         if self.clip == "auto" and self.max_nonzero is None and data.norm_bound is None:
             product, mu = self._of_clipped_products(data)
         else:
-            last = data.left * math.sqrt(shares[-1])
+            last = data.remaining * math.sqrt(shares[-1])
             clip = clip_records(data, d * p, last, self.clip == "spherical")
-            mu = data.left
+            mu = data.remaining
             product = partial(self._of_clipped_norms, data, clip)
         # 2. the passes, with all that is left
         mus = [mu * math.sqrt(share) for share in shares]
@@ -98,7 +98,7 @@ class DPPowerMechanism(SubspaceMechanism):
     def _of_clipped_products(self, data: PrivateData) -> tuple[Product, float]:
         """Products that are clipped, record by record, and what their radii leave of the budget."""
         mus_radius = radius_mus(data, RANGE_SHARE, self.n_iter)
-        return ClippedProducts(data, list(mus_radius)), left_by(mus_radius, data.left)
+        return ClippedProducts(data, list(mus_radius)), left_by(mus_radius, data.remaining)
 
     def _of_clipped_norms(
         self, data: PrivateData, clip: Clip, W: np.ndarray, mu: float

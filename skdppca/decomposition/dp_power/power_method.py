@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ...linalg import qr_svd
-from ..iterative.iteration import Found, predict
+from ..iterative.iteration import Directions, predict
 
 __all__ = ["Product", "power_method"]
 
@@ -20,7 +20,7 @@ __all__ = ["Product", "power_method"]
 Product = Callable[[np.ndarray, float], tuple[np.ndarray, float]]
 
 
-def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: int) -> Found:
+def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: int) -> Directions:
     """The randomised power method (Hardt & Price 2014; Nicolas et al. 2025, Algorithm 1).
 
     Parameters
@@ -36,7 +36,7 @@ def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: i
 
     Returns
     -------
-    Found
+    Directions
         As the last pass tells it.
     """
     # 1. X_0: orthonormal
@@ -50,4 +50,4 @@ def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: i
         W, core = predict(Y, W)
     # 4. the left singular vectors of R turn X so that the first k hold most of Y; free
     turn = qr_svd(W @ Y.T)[0].T[:k]
-    return Found(turn @ W, turn @ core @ turn.T, noise_sd**2)
+    return Directions(turn @ W, turn @ core @ turn.T, noise_sd**2)

@@ -12,7 +12,7 @@ from ...mechanisms.base import Release
 from ...mechanisms.centre import location_error, robust_location, rough_centre
 from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
-from ...mechanisms.missing import left_along, more_noise, undone
+from ...mechanisms.missing import left_along, noise_inflation, undone
 from ...mechanisms.spectrum import NoisySpectrum, count_components
 from ...private_data import PrivateData
 from ...records.kernels import Kernel, ScaleFunction
@@ -86,26 +86,26 @@ class GDPPCAMechanism:
             data = rough_centre(data).data
         data = replace(data.mean_rows(), present=None)
         # 1. n: how many records
-        data = data.counted(data.share(COUNT_SHARE))
+        data = data.ask_count(data.fraction(COUNT_SHARE))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
         # 3. r: the radius of winsorisation
         kernel = self._kernel(data)
         # 4. K: the noisy matrix, with all but what the variances cost
-        paid = data.keeping(self.variance_share)
+        paid = data.reserving(self.variance_share)
         if around_centre:
             matrix, noise_sd = _signs_around_centre(paid, kernel)
         else:
             matrix, noise_sd = self._signs_of_pairs(paid, kernel)
         if present is not None:
-            matrix, noise_sd = undone(matrix, present), noise_sd * more_noise(present)
+            matrix, noise_sd = undone(matrix, present), noise_sd * noise_inflation(present)
         values, vectors = decreasing_eigh(matrix)
         spectrum = NoisySpectrum(values, noise_sd)
         # 5. the variances behind its eigenvalues, and their scale along the first component
         largest = None
         if self.variance_share:
             name = "median along the first component"
-            length = _median_difference(data, data.left, name, vectors[0])
+            length = _median_difference(data, data.remaining, name, vectors[0])
             largest = length**2 / MEDIAN_CHI2 / left_along(vectors[0], matrix, present)
         shares = kendall_shares(spectrum, kernel, largest)
         k = count_components(self.n_components, spectrum, shares, data.n)
@@ -140,9 +140,9 @@ class GDPPCAMechanism:
         around_centre = self.centering == "private"
         if not self.center:
             return data, around_centre
-        mu = data.share(self.location_share)
+        mu = data.fraction(self.location_share)
         if around_centre:
-            enough = data.share(CENTRE_SHARE)
+            enough = data.fraction(CENTRE_SHARE)
             around_centre = location_error(data, enough) < LARGEST_ERROR
             mu = enough if around_centre else mu
         return (robust_location(data, mu) if mu else data), around_centre
@@ -155,7 +155,7 @@ class GDPPCAMechanism:
             return Kernel()
         if data.norm_bound is not None:
             return Kernel(data.norm_bound)
-        mu = data.share(RADIUS_SHARE)
+        mu = data.fraction(RADIUS_SHARE)
         return Kernel(_median_difference(data, mu, "radius of winsorisation") or 1.0)
 
     def _forms_all_pairs(self, data: PrivateData) -> bool:
@@ -165,7 +165,7 @@ class GDPPCAMechanism:
         # Only on a count that cannot be off by as much as `MAX_COMPLETE`: 100 sds, at least.
         told = data.public.n_records is not None
         return data.n <= COMPLETE_UP_TO and (
-            told or 1 / data.share(COUNT_SHARE) <= LARGEST_COUNT_SD
+            told or 1 / data.fraction(COUNT_SHARE) <= LARGEST_COUNT_SD
         )
 
     def _signs_of_pairs(self, data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:

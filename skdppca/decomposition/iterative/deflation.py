@@ -10,7 +10,7 @@ import numpy as np
 from ...mechanisms.block_mean import BlockMean
 from ...noise import NoiseSource
 from ...private_data import PrivateData
-from .iteration import Found, orthonormal_start
+from .iteration import Directions, orthonormal_start
 from .oracles import Oracle
 from .subspace import SubspaceMechanism
 
@@ -41,12 +41,12 @@ class Deflation:
     **Proof of "split".** Every record draws its round by itself, without a look at the data. Its
     label follows from a secret key and its number. As long as the key stays secret, labels are
     independent and of one law at every number, so neighbouring data sets can be coupled so that
-    each record in both draws the same round (`Spender.split`). Given these labels, the data sets
-    differ in the records of one round. The other rounds ask the same questions of the same records,
-    given the answers so far; so all answers together are as private as those of that round: mu-GDP.
-    A mixture of mu-GDP pairs with common weights is mu-GDP. By positions instead ("record i to
-    round ``i k / n``"), or to whoever knows the key, one record less moves others to other rounds,
-    and the proof and the guarantee break.
+    each record in both draws the same round (`PrivacyFilter.in_parallel`). Given these labels, the
+    data sets differ in the records of one round. The other rounds ask the same questions of the
+    same records, given the answers so far; so all answers together are as private as those of that
+    round: mu-GDP. A mixture of mu-GDP pairs with common weights is mu-GDP. By positions instead
+    ("record i to round ``i k / n``"), or to whoever knows the key, one record less moves others
+    to other rounds, and the proof and the guarantee break.
     """
 
     oracle: Oracle
@@ -59,8 +59,8 @@ class Deflation:
         if self.sampling == "split":
             rounds = mean.parts((1,) * k)
         else:
-            mu = mean.left / math.sqrt(k) * (1 - 1e-12)
-            rounds = [mean.portion(mu) for _ in range(k)]
+            mu = mean.remaining / math.sqrt(k) * (1 - 1e-12)
+            rounds = [mean.split(mu) for _ in range(k)]
         found = np.empty((0, mean.n_features))
         values = []
         for part in rounds:
@@ -84,9 +84,9 @@ class DeflatedOracle(SubspaceMechanism):
     oracle: Oracle
     sampling: str
 
-    def directions(self, data: PrivateData, k: int) -> Found:
+    def directions(self, data: PrivateData, k: int) -> Directions:
         """Direction after direction, each off those found before."""
-        return Found(*Deflation(self.oracle, k, self.sampling)(BlockMean(data)))
+        return Directions(*Deflation(self.oracle, k, self.sampling)(BlockMean(data)))
 
 
 def _unit(direction: np.ndarray, found: np.ndarray, noise: NoiseSource) -> np.ndarray:

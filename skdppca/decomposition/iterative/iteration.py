@@ -12,16 +12,16 @@ from ...linalg import decreasing_eigh, qr_svd
 from ...mechanisms.block_mean import Gradient, combine
 from ...noise import NoiseSource
 
-__all__ = ["Found", "Step", "iterate", "orthonormal_start", "predict"]
+__all__ = ["Directions", "PrivateMean", "iterate", "orthonormal_start", "predict"]
 
 # What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
-Step = Callable[[np.ndarray, np.ndarray], Gradient]
+PrivateMean = Callable[[np.ndarray, np.ndarray], Gradient]
 
 # Directions of W that the new span has lost say nothing about it.
 LOST = 0.3
 
 
-class Found(NamedTuple):
+class Directions(NamedTuple):
     """Directions, and what is known of them.
 
     Parameters
@@ -45,13 +45,13 @@ class Found(NamedTuple):
 
 
 def iterate(
-    todo: list[Step],
+    todo: list[PrivateMean],
     start: np.ndarray,
     learning_rate: float | str,
     predicts: bool,
     prediction: np.ndarray | None = None,
     narrowed: tuple[int, int] | None = None,
-) -> Found:
+) -> Directions:
     """Oja's iteration over private means.
 
     Parameters
@@ -70,7 +70,7 @@ def iterate(
 
     Returns
     -------
-    Found
+    Directions
         The core as the last step saw it; how certain only if means are predicted and the
         directions their limit: else what older steps know of them is not kept.
     """
@@ -102,7 +102,7 @@ def iterate(
         if predicts:
             prediction = (directions @ basis.T) @ within @ basis
     certain = predicts and isinstance(learning_rate, str)
-    return Found(directions, core, variance if certain else math.inf)
+    return Directions(directions, core, variance if certain else math.inf)
 
 
 def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...mechanisms.block_mean import BlockMean
 from ...private_data import PrivateData
-from .iteration import Found, iterate, orthonormal_start
+from .iteration import Directions, iterate, orthonormal_start
 from .steps import steps
 from .subspace import SubspaceMechanism
 
@@ -96,7 +96,7 @@ class PowerOracle:
         """The block iteration with a single direction."""
         return _single(self.block(mean, 1))
 
-    def block(self, mean: BlockMean, width: int) -> Found:
+    def block(self, mean: BlockMean, width: int) -> Directions:
         """Find `width` directions at once, and the mean matrix within them."""
         todo = steps(mean, self.sampling, self.n_iter, self.ratio, self.range_share)
         narrowed = (WIDE_STEPS, width)
@@ -140,7 +140,7 @@ class OjasOracle:
         """The block iteration with a single direction."""
         return _single(self.block(mean, 1))
 
-    def block(self, mean: BlockMean, width: int) -> Found:
+    def block(self, mean: BlockMean, width: int) -> Directions:
         """Find `width` directions at once, and the mean matrix within them."""
         todo = steps(mean, self.sampling, self.n_iter, OJAS_RATIO, OJAS_RANGE_SHARE, OJAS_SEARCHES)
         rate = OJAS_RATE if isinstance(self.learning_rate, str) else self.learning_rate
@@ -159,7 +159,7 @@ class BlockIteration(SubspaceMechanism):
 
     oracle: PowerOracle | OjasOracle
 
-    def directions(self, data: PrivateData, k: int) -> Found:
+    def directions(self, data: PrivateData, k: int) -> Directions:
         """Private mean after private mean, from a random start."""
         return self.oracle.block(BlockMean(data), k)
 
@@ -171,6 +171,6 @@ def _start(mean: BlockMean, width: int) -> np.ndarray:
     return orthonormal_start(wide, mean.n_features, mean.removed, mean.data.noise)
 
 
-def _single(found: Found) -> tuple[np.ndarray, float]:
+def _single(found: Directions) -> tuple[np.ndarray, float]:
     """The only direction of a block of one, and its value."""
     return found.directions[0], float(found.core[0, 0])

@@ -11,7 +11,7 @@ import numpy as np
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.clipping import radius_mu
 from ...private_data import PrivateData
-from .iteration import Step
+from .iteration import PrivateMean
 
 __all__ = ["chained", "geometric", "left_by", "radius_mus", "steps"]
 
@@ -30,7 +30,7 @@ def steps(
     ratio: float,
     range_share: float,
     searches: int | None = None,
-) -> Iterator[Step]:
+) -> Iterator[PrivateMean]:
     """Yield `n_steps` private steps, which spend all that is left of the budget of `mean`.
 
     Parameters
@@ -57,13 +57,13 @@ def steps(
     if not bounded:
         searches = min(searches or n_steps, n_steps)
         mus_radius[:searches] = radius_mus(mean.data, range_share, searches)
-    mus = left_by(mus_radius, mean.left) * np.sqrt(geometric(ratio, n_steps))
+    mus = left_by(mus_radius, mean.remaining) * np.sqrt(geometric(ratio, n_steps))
     yield from chained(mean, mus_radius, mus)
 
 
 def chained(
     mean: BlockMean, mus_radius: np.ndarray, mus: np.ndarray, radius: float | None = None
-) -> Iterator[Step]:
+) -> Iterator[PrivateMean]:
     """Steps at these costs; each has the last one's radius, or looks for its own if that costs.
 
     Parameters
@@ -84,7 +84,7 @@ def chained(
 
 def radius_mus(data: PrivateData, range_share: float, searches: int) -> np.ndarray:
     """The mu of every search: `range_share` of the remaining mu^2 for all of them, or less."""
-    usual = data.left * math.sqrt(range_share / searches)
+    usual = data.remaining * math.sqrt(range_share / searches)
     return np.full(searches, radius_mu(data, usual, usual))
 
 

@@ -14,13 +14,13 @@ from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import Release
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import with_length
+from ...mechanisms.clipping import with_typical_norm
 from ...mechanisms.missing import share_present
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
 from ..base import VARIANCES, BasePrivatePCA
 from ..parameters import estimator, parameter
-from .iteration import Found
+from .iteration import Directions
 
 __all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
@@ -61,24 +61,24 @@ class SubspaceMechanism(ABC):
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
-        data = data.counted(data.share(COUNT_SHARE))
+        data = data.ask_count(data.fraction(COUNT_SHARE))
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data
-        data = with_length(data)
+        data = with_typical_norm(data)
         centre, present = data.centre, data.present
         if present is not None:
             # products of two features are as large as those of complete rows then, and rows longer
             share = share_present(present)
             data = replace(
                 data.scaled(present),
-                length=_over(data.length, share),
+                typical_norm=_over(data.typical_norm, share),
                 norm_bound=_over(data.norm_bound, math.sqrt(share)),
                 present=None,
             )
         data = data.shifted()
         # 3. the method itself, with all but what the variances cost
-        found = self.directions(data.keeping(self.variance_share), k)
+        found = self.directions(data.reserving(self.variance_share), k)
         # 4. the variances along the directions, which also give their order
         details = {"norm_bound": data.norm_bound}
         paid = bool(self.variance_share)
@@ -86,7 +86,7 @@ class SubspaceMechanism(ABC):
         return release if present is None else _without_excess(release, share_present(present))
 
     @abstractmethod
-    def directions(self, data: PrivateData, k: int) -> Found:
+    def directions(self, data: PrivateData, k: int) -> Directions:
         """Spend all of the budget on k directions."""
 
 
@@ -117,7 +117,7 @@ def _less(variances: np.ndarray, excess: float) -> np.ndarray:
 
 def release_along(
     data: PrivateData,
-    found: Found,
+    found: Directions,
     centre: np.ndarray,
     variances: bool,
     details: dict[str, Any],
@@ -157,7 +157,7 @@ def release_along(
     )
 
 
-def _certain(found: Found, along: Variances, n: float) -> dict[str, Any]:
+def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
     """How much of the directions is expected not to be noise, by variances of other noise.
 
     The noise of a mean is passed on from step to step, each time by what other directions have of a

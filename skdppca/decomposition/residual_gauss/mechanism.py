@@ -20,7 +20,7 @@ from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import COUNT_SHARE, Clipping, NoisyCovariance
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
-from ..iterative.iteration import Found, iterate
+from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
 
@@ -90,7 +90,7 @@ class ResidualGaussMechanism:
         grouped = data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
-        data = data.counted(data.share(COUNT_SHARE))
+        data = data.ask_count(data.fraction(COUNT_SHARE))
         little = self.nested and shows_more(data, k)
         # 2. c: a rough centre
         radius = None
@@ -99,7 +99,7 @@ class ResidualGaussMechanism:
             data, radius = centred.data, centred.radius
         # 3. of rows of which one matrix would show little: nested spheres
         if little and not grouped:
-            return self._nested(gauss, data, radius=radius, length=radius)
+            return self._nested(gauss, data, radius=radius, typical_norm=radius)
         # 4. what DPGauss clips to; all of its matrix where nothing else is on its scale
         clipping = _clipping(gauss, data, little)
         if data.exact or clipping.clip.spherical:
@@ -108,7 +108,7 @@ class ResidualGaussMechanism:
         mu = self._left(data) * math.sqrt(START)
         gram = release_gram(data, clipping.clip, clipping.constant, mu)
         for step in range(self.n_iter):
-            seen = _Seen(data, gram, k, clipping.clip.radius**2)
+            seen = _Eigenspectrum(data, gram, k, clipping.clip.radius**2)
             # 6. R: how far records are from what S predicts, where that may be near
             if seen.is_clear or (grouped and seen.aligned):
                 mu_radius, mu = self._costs(data, step)
@@ -120,7 +120,7 @@ class ResidualGaussMechanism:
                     return self._iterated(seen, R, step)
             # 8. another matrix, which is averaged with S: in subspaces, in part, or the last one
             if little and not seen.is_clear:
-                return self._nested(gauss, data, length=seen.length, start=seen.unit)
+                return self._nested(gauss, data, typical_norm=seen.typical_norm, start=seen.unit)
             if seen.is_clear or step == self.n_iter - 1:
                 break
             mu = self._costs(data, step)[1]
@@ -129,13 +129,13 @@ class ResidualGaussMechanism:
 
     def _left(self, data: PrivateData) -> float:
         """What is left for directions."""
-        variances = min(data.share(self.variance_share), data.left / math.sqrt(2))
-        return left_by(np.array([variances]), data.left) * (1 - 1e-12)
+        variances = min(data.fraction(self.variance_share), data.remaining / math.sqrt(2))
+        return left_by(np.array([variances]), data.remaining) * (1 - 1e-12)
 
     def _costs(self, data: PrivateData, step: int) -> tuple[float, float]:
         """What the radius and the mean of a step cost, if it and all later ones have a radius."""
         left, weights = self._left(data), geometric(RATIO, self.n_iter)[step:]
-        usual = data.share(RADII / self.n_iter)
+        usual = data.fraction(RADII / self.n_iter)
         mu_radius = min(radius_mu(data, usual, usual), left / math.sqrt(2 * len(weights)))
         rest = left_by(np.full(len(weights), mu_radius), left)
         return mu_radius, rest * math.sqrt(weights[0] / weights.sum())
@@ -160,7 +160,7 @@ class ResidualGaussMechanism:
         release = gauss.read(gram, data, clipping, n_rows)
         return release if self.variance_share else replace(release, explained_variance=None)
 
-    def _iterated(self, seen: _Seen, R: float, step: int) -> Release:
+    def _iterated(self, seen: _Eigenspectrum, R: float, step: int) -> Release:
         """The power iteration, from what S shows, for all steps that are left."""
         mus_radius = np.full(self.n_iter - step, self._costs(seen.data, step)[0])
         mus_radius[0] = 0.0
@@ -169,7 +169,7 @@ class ResidualGaussMechanism:
         todo = list(chained(seen.mean, mus_radius, mus, R))
         return self._along(seen, iterate(todo, seen.W, "auto", True, seen.prediction))
 
-    def _corrected(self, seen: _Seen, R: float, step: int) -> Release:
+    def _corrected(self, seen: _Eigenspectrum, R: float, step: int) -> Release:
         """Corrections of what S does to its top eigenvectors, as long as the radius falls."""
         S, W, mean, k = seen.S, seen.W, seen.mean, len(seen.W)
         # 1. v: the variance of S W; each correction is weighted against it
@@ -198,9 +198,9 @@ class ResidualGaussMechanism:
             if is_last:
                 break
         alignments = NoisySpectrum(values, math.sqrt(2 * v)).alignments[:k]
-        return self._along(seen, Found(W, np.diag(values[:k]), v), alignments=alignments)
+        return self._along(seen, Directions(W, np.diag(values[:k]), v), alignments=alignments)
 
-    def _along(self, seen: _Seen, found: Found, **more: Any) -> Release:
+    def _along(self, seen: _Eigenspectrum, found: Directions, **more: Any) -> Release:
         """The directions, and variances for what is left."""
         details = {"clip": "norm", "norm_bound": math.sqrt(seen.bound), **more}
         paid = bool(self.variance_share)
@@ -227,7 +227,7 @@ def _stretched(answer: Gradient, W: np.ndarray, C: np.ndarray, bulk: float) -> G
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Eigenspectrum:
     """What a noisy matrix shows.
 
     Parameters
@@ -258,7 +258,7 @@ class _Seen:
     @cached_property
     def data(self) -> PrivateData:
         """The records about that mean."""
-        return self.start.about(self.start.centre + self._about_mean[1])
+        return self.start.centred_at(self.start.centre + self._about_mean[1])
 
     @property
     def noise_sd(self) -> float:
@@ -301,10 +301,10 @@ class _Seen:
     @cached_property
     def mean(self) -> BlockMean:
         """For means around a prediction."""
-        return BlockMean(replace(self.data.shifted(), length=math.sqrt(self.bound)))
+        return BlockMean(replace(self.data.shifted(), typical_norm=math.sqrt(self.bound)))
 
     @property
-    def length(self) -> float | None:
+    def typical_norm(self) -> float | None:
         """About how long records are; None if it was not seen."""
         found = math.sqrt(self.bound)
         return found if found > Expected().typical else None
@@ -321,5 +321,5 @@ def _clipping(gauss: NoisyCovariance, data: PrivateData, little: bool) -> Clippi
     if not little:
         return gauss.clipping(data, data.n)
     d = data.n_features
-    clip = clip_records(data, d * (d + 1) // 2, data.left, most=MOST_OF_FEW)
+    clip = clip_records(data, d * (d + 1) // 2, data.remaining, most=MOST_OF_FEW)
     return Clipping(clip, 0.0, None)

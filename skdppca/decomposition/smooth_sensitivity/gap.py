@@ -224,9 +224,9 @@ def release_span(
     That Q is known up to ``2^-29 k^1.5`` is inside the sensitivity; see `rotated`.
     """
     # 1. g^: below the gap but with probability `failure`
-    query = data.take(
+    query = data.pay_for(
         "eigengap",
-        data.left * math.sqrt(GAP_SHARE),
+        data.remaining * math.sqrt(GAP_SHARE),
         sensitivity.step,
         rounding=UNIT_ROUNDOFF * MAX_ROWS,
     )
@@ -234,8 +234,8 @@ def release_span(
     gap = float(query.release(spectrum.gap, data.noise)) - below
     # 2. V Q + noise
     k, d = spectrum.directions.shape
-    mu = data.left - rotation_mu(k)
-    span = data.take("span", mu, sensitivity.local(gap), size=k * d, rounding=UNIT_ROUNDOFF)
+    mu = data.remaining - rotation_mu(k)
+    span = data.pay_for("span", mu, sensitivity.local(gap), size=k * d, rounding=UNIT_ROUNDOFF)
     rows = span.release(rotated(spectrum.directions, data.noise).ravel(), data.noise)
     return as_directions(rows.reshape(k, d))
 

@@ -13,7 +13,7 @@ from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_sha
 from ...mechanisms.gram import release_gram
 from ...private_data import PrivateData, Public
 from ...statistics import Count, ScoreGram, Spreads
-from ..iterative.iteration import Found
+from ..iterative.iteration import Directions
 from ..iterative.subspace import SubspaceMechanism
 from .gap import SpanSensitivity, exact_span, release_span, span_sensitivity
 from .pure import SmoothQuery
@@ -44,7 +44,7 @@ class GapMechanism(SubspaceMechanism):
 
     failure: float
 
-    def directions(self, data: PrivateData, k: int) -> Found:
+    def directions(self, data: PrivateData, k: int) -> Directions:
         """The gap with noise, and the span with the noise that this gap asks for."""
         # 1. R: what the records are clipped to
         radius = self._radius(data, k)
@@ -53,13 +53,13 @@ class GapMechanism(SubspaceMechanism):
             gram = release_gram(data, Clip(radius))
             values, vectors = decreasing_eigh(gram.matrix / data.n)
             variance = (gram.noise_sd / data.n) ** 2 / 2
-            return Found(vectors, np.diag(values), variance)
+            return Directions(vectors, np.diag(values), variance)
         # 2. V, g: the top eigenvectors and the gap below them, not private yet
         spectrum, sensitivity = exact_span(data, radius, k)
         if data.exact:
-            return Found(spectrum.directions, np.diag(spectrum.values / data.n), 0.0)
+            return Directions(spectrum.directions, np.diag(spectrum.values / data.n), 0.0)
         # 3. both with noise
-        return Found(release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k)))
+        return Directions(release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k)))
 
     def _radius(self, data: PrivateData, k: int) -> float:
         if data.norm_bound is not None and not data.exact:
@@ -68,7 +68,7 @@ class GapMechanism(SubspaceMechanism):
         spreads, dim = Spreads(data.centre), k * data.n_features
         name = "clipping norm"
         return clip_radius(
-            data, spreads, dim, data.left, mu_radius, name, expected=expected_norms(data)
+            data, spreads, dim, data.remaining, mu_radius, name, expected=expected_norms(data)
         )
 
 
@@ -123,7 +123,7 @@ class SmoothMechanism:
         if k < d:
             spectrum, sensitivity = exact_span(data, radius, k, exact=True)
             query = self._query(public, sensitivity)
-            data.spender.note(query)
+            data.budget.record(query)
             directions = query.release(spectrum, data.noise)
         details: dict[str, Any] = {"norm_bound": radius, "noise": self.law}
         if not self.variance_share:

@@ -64,7 +64,7 @@ def test_products_cost_what_they_are_told_and_no_more():
     for mu in (0.5, 0.6):
         product(W, mu)
     names = ["product", "radius of the product"]
-    queries = data.spender.queries
+    queries = data.budget.queries
     costs = {name: math.hypot(*(q.mu for q in queries if q.name == name)) for name in names}
     assert {q.name for q in queries} == set(names)
     assert costs["product"] == pytest.approx(math.hypot(0.5, 0.6))
@@ -78,7 +78,10 @@ def test_products_of_clipped_rows_cost_what_they_are_told_and_no_more():
     product = partial(mechanism()._of_clipped_norms, data, Clip(1.0))
     for mu in (0.5, 0.6):
         product(W, mu)
-    assert [(q.name, q.mu) for q in data.spender.queries] == [("product", 0.5), ("product", 0.6)]
+    assert [(q.name, q.mu) for q in data.budget.queries] == [
+        ("product", 0.5),
+        ("product", 0.6),
+    ]
     with pytest.raises(RuntimeError, match="exceeds what is left"):
         product(W, 0.7)
 
@@ -88,8 +91,8 @@ def test_products_of_clipped_rows_cost_what_they_are_told_and_no_more():
 def test_the_passes_spend_all_of_the_budget(clip, adjacency):
     data = private_data(np.tile(BASE, (50, 1)), 2.0, n=2000.0, adjacency=adjacency)
     mechanism(clip=clip, n_iter=3, budget_ratio=2.0).directions(data, 2)
-    products = [q.mu for q in data.spender.queries if q.name == "product"]
+    products = [q.mu for q in data.budget.queries if q.name == "product"]
     assert len(products) == 3
     np.testing.assert_allclose(products[1] / products[0], math.sqrt(2))
-    assert math.fsum(q.mu**2 for q in data.spender.queries) == pytest.approx(4.0, rel=0.02)
-    assert math.fsum(q.mu**2 for q in data.spender.queries) <= 4.0 * (1 + 1e-12)
+    assert math.fsum(q.mu**2 for q in data.budget.queries) == pytest.approx(4.0, rel=0.02)
+    assert math.fsum(q.mu**2 for q in data.budget.queries) <= 4.0 * (1 + 1e-12)

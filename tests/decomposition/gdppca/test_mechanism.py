@@ -26,8 +26,8 @@ def test_the_median_difference_is_found_within_its_grid(direction):
         assert median == pytest.approx(3 * 0.6745, rel=0.03)
     assert found == pytest.approx(median, rel=0.06)
     assert found in FINE_GRID
-    assert math.fsum(q.mu**2 for q in private.spender.queries) <= 1 + 1e-12
-    assert {q.sensitivity for q in private.spender.queries} == {2.0}
+    assert math.fsum(q.mu**2 for q in private.budget.queries) <= 1 + 1e-12
+    assert {q.sensitivity for q in private.budget.queries} == {2.0}
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])

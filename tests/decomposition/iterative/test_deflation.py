@@ -66,14 +66,16 @@ def test_rounds_that_reuse_the_records_share_the_budget():
     oracle = Exact()
     Deflation(oracle, 3, "reuse")(block_mean(2.0))
     assert [mean.data.source.private_n for mean in oracle.means] == [N] * 3
-    np.testing.assert_allclose([mean.left for mean in oracle.means], 2 / math.sqrt(3), rtol=1e-9)
-    assert math.fsum(mean.left**2 for mean in oracle.means) <= 4
+    np.testing.assert_allclose(
+        [mean.remaining for mean in oracle.means], 2 / math.sqrt(3), rtol=1e-9
+    )
+    assert math.fsum(mean.remaining**2 for mean in oracle.means) <= 4
 
 
 def test_rounds_that_split_the_records_have_the_whole_budget_each():
     oracle = Exact()
     Deflation(oracle, 3, "split")(block_mean(2.0))
-    assert [mean.left for mean in oracle.means] == [2.0] * 3
+    assert [mean.remaining for mean in oracle.means] == [2.0] * 3
     sizes = [mean.data.source.private_n for mean in oracle.means]
     assert sum(sizes) == N
     assert min(sizes) > N / 5  # a third each, but for chance: 2e-9 to be below

@@ -73,7 +73,7 @@ def random_direction(mean):
 
 def three_steps(mean):
     """The power iteration, around 0, with a third of the budget a step."""
-    whole, w = mean.left, random_direction(mean)
+    whole, w = mean.remaining, random_direction(mean)
     for _ in range(3):
         mus = (whole * math.sqrt(share) for share in (0.03, 0.3))
         gradient = mean(w, np.zeros_like(w), *mus).mean
@@ -94,23 +94,23 @@ def test_an_oracle_of_the_user_finds_the_components(sampling):
 
 def too_large_a_mean(mean):
     w = random_direction(mean)
-    mean(w, 0 * w, 0.1 * mean.left, 1.01 * mean.left)
+    mean(w, 0 * w, 0.1 * mean.remaining, 1.01 * mean.remaining)
 
 
 def one_mean_too_many(mean):
-    mu, w = mean.left / math.sqrt(3), random_direction(mean)
+    mu, w = mean.remaining / math.sqrt(3), random_direction(mean)
     for _ in range(4):
         mean(w, 0 * w, 0.1 * mu, 0.99 * mu)
 
 
 def a_portion_and_all(mean):
-    whole = mean.left
-    mean.portion(0.5 * whole)
-    mean.portion(whole)
+    whole = mean.remaining
+    mean.split(0.5 * whole)
+    mean.split(whole)
 
 
 def parts_and_more(mean):
-    whole = mean.left
+    whole = mean.remaining
     mean.parts((1, 1))
     mean.data.ask(Count(), 0.01 * whole)
 

@@ -149,7 +149,7 @@ def test_the_rotation_is_paid_from_the_budget(k, monkeypatch):
     spectrum = Spectrum(np.eye(k, 9), np.ones(k), 50.0, 0.0, 0.0)
     data = private_data(np.zeros((1, 9)))
     release_span(data, spectrum, span_sensitivity(k, 9, "add-remove"), 1e-6)
-    first, second = (query.mu for query in data.spender.queries)
+    first, second = (query.mu for query in data.budget.queries)
     assert math.hypot(first, second + rotation_mu(k)) == pytest.approx(1.0, rel=1e-12)
 
 
@@ -176,4 +176,4 @@ def test_a_gap_that_is_no_number_is_the_cap_and_a_finite_release():
     with np.errstate(all="ignore"):
         rows = release_span(data, nothing, s, 1e-7)
     np.testing.assert_allclose(rows @ rows.T, np.eye(2), atol=1e-12)
-    assert data.spender.queries[-1].sensitivity >= s.cap
+    assert data.budget.queries[-1].sensitivity >= s.cap

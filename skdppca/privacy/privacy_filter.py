@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from ..noise import GaussianQuery
+from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 
-__all__ = ["Query", "Spender"]
+__all__ = ["PrivacyFilter", "Query"]
 
 # A square below this would be rounded to fewer digits than others; it counts for nothing.
 LEAST_SQUARE = 2.0**-1000
@@ -42,7 +43,7 @@ class Query(Protocol):
 Q = TypeVar("Q", bound=Query)
 
 
-class Spender:
+class PrivacyFilter:
     """A Gaussian-DP filter: the squares of all shares add up to at most ``mu**2``.
 
     Shares may depend on earlier private outputs; the sum may not grow.
@@ -59,10 +60,17 @@ class Spender:
         self.mu = mu
         self.part = part
         self._own: list[Query] = []
-        self._handed_on: list[Spender] = []
+        self._handed_on: list[PrivacyFilter] = []
         self._spent = Fraction(0)
 
-    def share(self, fraction: float) -> float:
+    @classmethod
+    def of(cls, event: PrivacyEvent) -> Self:
+        """What Gaussian noise may cost of an event: nothing, if its guarantee is not Gaussian."""
+        if isinstance(event, GaussianEvent):
+            return cls(event.mu)
+        return cls(math.inf if isinstance(event, NonPrivateEvent) else 0.0)
+
+    def fraction(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the whole budget's."""
         return self.mu * math.sqrt(fraction) if fraction else 0.0  # inf * 0
 
@@ -72,7 +80,7 @@ class Spender:
         return [*self._own, *(query for other in self._handed_on for query in other.queries)]
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The mu that is neither spent nor handed on, rounded down."""
         if math.isinf(self.mu) or not self._spent:
             return self.mu
@@ -83,7 +91,7 @@ class Spender:
         return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
 
     def _spend(self, what: str, mu: float) -> float:
-        left = self.left
+        left = self.remaining
         if not 0 < mu <= left * (1 + 1e-12):
             raise RuntimeError(f"{what}: mu={mu} exceeds what is left of the mechanism's budget")
         if math.isinf(left):
@@ -91,7 +99,7 @@ class Spender:
         self._spent += Fraction(min(mu, left)) ** 2
         return min(mu, left)
 
-    def take(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
+    def pay_for(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
         """Spend `mu` on a query; see `GaussianQuery` for the parameters."""
         return self.pay(
             name, mu, lambda mu: GaussianQuery(name, mu, sensitivity, part=self.part, **query)
@@ -103,7 +111,7 @@ class Spender:
         self._own.append(taken)
         return taken
 
-    def note(self, query: Query) -> None:
+    def record(self, query: Query) -> None:
         """List a query that another guarantee than Gaussian DP pays for.
 
         Raises
@@ -115,8 +123,8 @@ class Spender:
             raise RuntimeError(f"{query.name}: the mechanism's budget does not pay for it")
         self._own.append(query)
 
-    def split(self, n_parts: int) -> list[Spender]:
-        """A spender for each of `n_parts` disjoint parts of the records, with all that is left.
+    def in_parallel(self, n_parts: int) -> list[PrivacyFilter]:
+        """A filter for each of `n_parts` disjoint parts of the records, with all that is left.
 
         Proof of parallel composition. Every record draws its part without a look at the data: the
         label follows from a secret key and the record's number (`Records.assign`). One record more
@@ -130,14 +138,14 @@ class Spender:
         The labels that records drew could be released with the answers, but the key never: with the
         key, labels are a function of the numbers, and one record more moves others to other parts.
         """
-        left = self._spend("parts", self.left)
+        left = self._spend("parts", self.remaining)
         inside = f"{self.part}, " if self.part else ""
-        parts = [Spender(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
+        parts = [PrivacyFilter(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
         self._handed_on.extend(parts)
         return parts
 
-    def portion(self, mu: float) -> Spender:
+    def split(self, mu: float) -> PrivacyFilter:
         """Hand `mu` on, for a step that asks several queries of the same records."""
-        portion = Spender(self._spend("a portion", mu), self.part)
+        portion = PrivacyFilter(self._spend("a part of the budget", mu), self.part)
         self._handed_on.append(portion)
         return portion

@@ -1,0 +1,180 @@
+"""No mix of asking, handing on and dividing spends more than the budget."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skdppca.noise import GaussianQuery, LaplaceQuery
+from skdppca.privacy import PrivacyFilter
+
+from ..record_costs import largest_cost
+
+
+def most_paid(budget):
+    """The exact square of what any record pays."""
+    return largest_cost((query.part, Fraction(query.mu) ** 2) for query in budget.queries)
+
+
+def spend_at_random(budget, rng, depth=0):
+    """Ask, hand on and divide until nothing is left or chance ends it."""
+    while budget.remaining and rng.uniform() < 0.9:
+        mu = budget.remaining * rng.choice([1.0, rng.uniform(0.01, 1.0)])
+        match rng.choice(["take", "portion", "split"], p=[0.5, 0.3, 0.2]):
+            case "portion" if depth < 3:
+                spend_at_random(budget.split(mu), rng, depth + 1)
+            case "split" if depth < 3:
+                for part in budget.in_parallel(int(rng.integers(1, 4))):
+                    spend_at_random(part, rng, depth + 1)
+            case _:
+                budget.pay_for("query", mu, 1.0)
+
+
+@pytest.mark.parametrize("mu", [1e-6, 0.1, 1 / 3, 2.0, 1e3])
+def test_random_splits_never_spend_more_than_the_budget(mu):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        budget = PrivacyFilter(mu)
+        spend_at_random(budget, rng)
+        assert most_paid(budget) <= Fraction(mu) ** 2
+
+
+@pytest.mark.parametrize("mu", [1e-6, 0.1, 2.0])
+def test_next_to_nothing_that_is_left_is_rounded_down_as_well(mu):
+    """Down to squares that float64 would hold to few digits."""
+    for seed in range(100):
+        rng, budget = np.random.default_rng(seed), PrivacyFilter(mu)
+        while budget.remaining:
+            budget.pay_for("query", budget.remaining * rng.choice([1.0, 1e-20, rng.uniform()]), 1.0)
+        assert most_paid(budget) <= Fraction(mu) ** 2
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.3])
+def test_every_part_gets_what_is_left(fraction):
+    budget = PrivacyFilter(2.0)
+    if fraction:
+        budget.pay_for("first", budget.fraction(fraction), 1.0)
+    for part in budget.in_parallel(3):
+        part.pay_for("query", part.remaining, 1.0)
+    assert [query.part for query in budget.queries][-3:] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert float(most_paid(budget)) == pytest.approx(4.0, rel=1e-12)
+
+
+def test_parts_of_parts_are_told_apart():
+    budget = PrivacyFilter(1.0)
+    for part in budget.in_parallel(2):
+        for inner in part.in_parallel(2):
+            inner.pay_for("query", inner.remaining, 1.0)
+    assert [query.part for query in budget.queries] == [
+        f"{i} of 2, {j} of 2" for i in (1, 2) for j in (1, 2)
+    ]
+    assert most_paid(budget) <= 1
+
+
+@pytest.mark.parametrize("hand_on", [lambda s: s.in_parallel(2), lambda s: s.split(s.remaining)])
+def test_what_was_handed_on_is_spent(hand_on):
+    budget = PrivacyFilter(1.0)
+    hand_on(budget)
+    assert budget.remaining == 0.0
+    for ask in (
+        lambda: budget.pay_for("query", 1e-6, 1.0),
+        lambda: hand_on(budget),
+    ):
+        with pytest.raises(RuntimeError, match="budget"):
+            ask()
+
+
+@pytest.mark.parametrize("hand_on", [lambda s: s.in_parallel(2)[0], lambda s: s.split(0.5)])
+def test_what_was_handed_on_cannot_be_exceeded(hand_on):
+    handed_on = hand_on(PrivacyFilter(1.0))
+    with pytest.raises(RuntimeError, match="budget"):
+        handed_on.pay_for("query", handed_on.remaining * 1.001, 1.0)
+
+
+def test_one_part_cannot_spend_for_another():
+    first, second = PrivacyFilter(1.0).in_parallel(2)
+    first.pay_for("query", first.remaining, 1.0)
+    assert first.remaining == 0.0
+    assert second.remaining == 1.0
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.nan])
+def test_nothing_is_free(mu):
+    with pytest.raises(RuntimeError, match="budget"):
+        PrivacyFilter(1.0).pay_for("query", mu, 1.0)
+    with pytest.raises(RuntimeError, match="budget"):
+        PrivacyFilter(1.0).split(mu)
+
+
+def test_an_infinite_budget_lasts():
+    budget = PrivacyFilter(math.inf)
+    budget.pay_for("query", math.inf, math.inf)
+    portion = budget.split(math.inf)
+    parts = portion.in_parallel(2)
+    for each in (budget, portion, *parts):
+        assert math.isinf(each.remaining)
+        assert math.isinf(each.pay_for("query", each.remaining, math.inf).mu)
+
+
+def test_an_infinite_budget_adds_no_noise_to_a_finite_question_either():
+    query = PrivacyFilter(math.inf).pay_for("query", 1.0, 1.0)
+    assert query.noise_sd == 0.0
+
+
+@pytest.mark.parametrize("spent", [0.0, 1.0])
+def test_a_budget_is_spent_once(spent):
+    budget = PrivacyFilter(2.0)
+    if spent:
+        budget.pay_for("a", spent, 1.0)
+    budget.pay_for("b", budget.fraction(0.5), 1.0)
+    budget.pay_for("c", budget.remaining, 1.0)
+    assert 4.0 * (1 - 1e-12) < most_paid(budget) <= 4
+    with pytest.raises(RuntimeError, match="budget"):
+        budget.pay_for("d", 1e-3, 1.0)
+
+
+def test_more_than_is_left_is_refused_and_costs_nothing():
+    budget = PrivacyFilter(1.0)
+    for ask in (
+        lambda: budget.pay_for("a", 1.001, 1.0),
+        lambda: budget.split(1.001),
+    ):
+        with pytest.raises(RuntimeError, match="budget"):
+            ask()
+    assert budget.queries == []
+    assert budget.remaining == 1.0
+
+
+def test_a_query_that_is_taken_is_listed():
+    budget = PrivacyFilter(1.0, "2 of 3")
+    query = budget.pay_for("query", 0.5, 3.0, size=7, rounding=1e-9)
+    assert budget.queries == [query]
+    assert query == GaussianQuery("query", 0.5, 3.0, size=7, rounding=1e-9, part="2 of 3")
+
+
+def test_portions_are_of_the_same_records_and_listed_after_what_was_asked_before():
+    budget = PrivacyFilter(1.0, "1 of 2")
+    portion = budget.split(0.5)
+    portion.pay_for("second", 0.5, 1.0)
+    budget.pay_for("first", 0.5, 1.0)
+    assert portion.part == "1 of 2"
+    assert [query.name for query in budget.queries] == ["first", "second"]
+
+
+def test_a_query_that_another_guarantee_pays_for_is_listed_where_there_is_no_budget():
+    budget, query = PrivacyFilter(0.0), LaplaceQuery("count", 1.0, 1.0)
+    budget.record(query)
+    assert budget.queries == [query]
+    with pytest.raises(RuntimeError, match="budget"):  # and nothing else is
+        budget.pay_for("query", 1e-9, 1.0)
+
+
+@pytest.mark.parametrize("mu", [1e-9, 1.0, math.inf])
+def test_a_budget_does_not_pay_for_a_query_of_another_guarantee(mu):
+    budget = PrivacyFilter(mu)
+    with pytest.raises(RuntimeError, match="count: the mechanism's budget"):
+        budget.record(LaplaceQuery("count", 1.0, 1.0))
+    assert budget.queries == []
