@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import PrivacyFilter
 from .privacy.units import check_unit
-from .records import Layout, Records
+from .records import Records, Source, precision_of
 from .statistics import (
     Count,
     MeanRows,
@@ -57,29 +57,6 @@ class Public:
     def grouped(self) -> bool:
         """Whether a record is a group of rows."""
         return self.unit != "row"
-
-
-class Source(Protocol):
-    """Who holds the records and evaluates sums over them: arrays here, workers or sites elsewhere.
-
-    Views and statistics are all that reaches it: names and numbers (`skdppca.statistics.encode`).
-    """
-
-    @property
-    def layout(self) -> Layout:
-        """Public; all that the rounding of a total may depend on."""
-
-    def total(self, statistic: Statistic) -> np.ndarray:
-        """The exact sum, which only `PrivateData` may see."""
-
-    def through(self, view: View) -> Source:
-        """The same records through a view."""
-
-    def assign(self, shares: Sequence[int], noise: NoiseSource) -> Sequence[Source]:
-        """Disjoint parts; every record draws its own, without a look at data or other records."""
-
-    def shuffled(self, noise: NoiseSource) -> Source:
-        """The same in a random cyclic order; every record draws a word, without a look at data."""
 
 
 @dataclass(frozen=True)
@@ -168,16 +145,10 @@ class PrivateData:
         RuntimeError
             If it costs more than is left: a fault of the method, and nothing was computed.
         """
-        mu = self.remaining if mu is None else mu
-        query = self.budget.pay_for(
-            name or type(statistic).__name__,
-            mu,
-            self._sensitivity(statistic, norm=2),
-            **self._precision(statistic),
-        )
-        total = self.source.total(statistic)
-        released = query.release(total if statistic.symmetric else np.ravel(total), self.noise)
-        return Answer(np.reshape(released, statistic.shape), query.noise_sd)
+        name = name or type(statistic).__name__
+        query = self._query(statistic, name)
+        paid = self.budget.pay(name, self.remaining if mu is None else mu, query)
+        return Answer(self.source.answer(statistic, paid, self.noise), paid.noise_sd)
 
     def ask_laplace(self, statistic: Statistic, epsilon: float, name: str) -> Answer:
         """A sum over the records, with the Laplace noise that makes it `epsilon`-DP.
@@ -198,23 +169,27 @@ class PrivateData:
         RuntimeError
             If there is a Gaussian budget, which would not pay for it; nothing was computed.
         """
-        rounding = statistic.rounding(self.source.layout)
+        sensitivity = self._sensitivity(statistic, norm=1)
+        precision = precision_of(statistic, self.source.layout)
         query = LaplaceQuery(
             name,
             epsilon,
-            self._sensitivity(statistic, norm=1) * (1 + rounding.norms),
+            sensitivity * (1 + precision["norm_error"]),
             size=math.prod(statistic.shape),
-            rounding=rounding.total,
+            rounding=precision["rounding"],
             part=self.budget.part,
         )
         self.budget.record(query)
-        released = query.release(np.ravel(self.source.total(statistic)), self.noise)
-        return Answer(np.reshape(released, statistic.shape), query.noise_sd)
+        return Answer(self.source.answer(statistic, query, self.noise), query.noise_sd)
 
     def noise_sd(self, statistic: Statistic, mu: float) -> float:
         """Standard deviation of the noise that `ask` would add; public, and nothing is asked."""
+        return float(self._query(statistic, "")(mu).noise_sd)
+
+    def _query(self, statistic: Statistic, name: str) -> Callable[[float], Any]:
+        """What a statistic is asked with, by what it costs."""
         sensitivity = self._sensitivity(statistic, norm=2)
-        return GaussianQuery("", mu, sensitivity, **self._precision(statistic)).noise_sd
+        return self.source.query(statistic, sensitivity, name, self.budget.part)
 
     def _sensitivity(self, statistic: Statistic, norm: int) -> float:
         """How far one record can move the sum, in the norm that the noise is scaled to."""
@@ -225,18 +200,6 @@ class PrivateData:
                 f"needs an l{norm} norm; ask it with `{door}`"
             )
         return statistic.sensitivity(self.public.adjacency)
-
-    def _precision(self, statistic: Statistic) -> dict[str, Any]:
-        """What a `GaussianQuery` must know of the sum besides its sensitivity."""
-        layout, shape = self.source.layout, statistic.shape
-        statistic.check(layout)
-        rounding = statistic.rounding(layout)
-        return {
-            "size": shape[0] if statistic.symmetric else math.prod(shape),
-            "symmetric": statistic.symmetric,
-            "norm_error": rounding.norms,
-            "rounding": rounding.total,
-        }
 
     def ask_count(self, mu: float) -> PrivateData:
         """The same, the number of records known: exactly if it is public, else at a cost.
@@ -306,7 +269,7 @@ class PrivateData:
         See `PrivacyFilter.in_parallel` for the proof. A part's number of records is not public,
         even where that of all is.
         """
-        sources = self.source.assign(shares, self.noise)
+        sources = self.source.parts(shares, self.noise)
         budgets = self.budget.in_parallel(len(shares))
         public = replace(self.public, n_records=None)
         return [
@@ -335,12 +298,7 @@ class PrivateData:
         TypeError
             If the records are not all here.
         """
-        if not isinstance(self.source, Records):
-            raise TypeError(
-                f"{what} is no sum over records, so it needs all of them in one place; give X as "
-                "an array, or choose another method"
-            )
-        return self.source
+        return self.source.whole(what)
 
     def pay_for(
         self, name: str, mu: float, sensitivity: float, *, size: int = 1, rounding: float
@@ -368,4 +326,5 @@ class PrivateData:
         RuntimeError
             If it costs more than is left: a fault of the method.
         """
+        self.source.whole(name)
         return self.budget.pay_for(name, mu, sensitivity, size=size, rounding=rounding)

@@ -42,6 +42,7 @@ __all__ = [
     "event_of",
     "fit_promised",
     "noise_source",
+    "plain",
     "public_parameters",
     "release",
     "store",
@@ -145,8 +146,6 @@ def release(
     source: Source,
     run: Callable[[PrivateData], T],
     results: Callable[[T], Results],
-    *,
-    door: type[PrivateData] = PrivateData,
 ) -> dict[str, Any]:
     """Charge, compute, report and record; the caller stores all of it in one step.
 
@@ -162,8 +161,6 @@ def release(
         The private computation.
     results : callable
         What is released of its outcome.
-    door : type
-        Through which the source is asked.
 
     Returns
     -------
@@ -188,7 +185,7 @@ def release(
     )
     # 2. compute, through the door
     is_whole = terms.budget is None
-    data = door(
+    data = PrivateData(
         source=source,
         public=terms.public,
         budget=PrivacyFilter.of(terms.event)
@@ -223,7 +220,7 @@ def release(
     return {**found.besides, **found.attributes, "privacy_": report}
 
 
-def fit_promised(estimator: E, release: Callable[[E], dict[str, Any]]) -> E:
+def fit_promised(estimator: E, release: Callable[..., dict[str, Any]], *given: Any) -> E:
     """Fit an estimator as it is now, whatever becomes of its parameters meanwhile.
 
     A copy is validated, charged, computed and reported, and nobody else can set its parameters. A
@@ -233,18 +230,34 @@ def fit_promised(estimator: E, release: Callable[[E], dict[str, Any]]) -> E:
     ----------
     estimator : estimator
     release : callable
-        What the copy releases: all that is to be stored, the report as ``privacy_``.
+        What the copy, which it takes first, releases of what is given: all that is to be stored,
+        the report as ``privacy_``.
 
     Returns
     -------
     estimator
         The given one, fitted.
     """
-    promised = copy.copy(estimator)
-    found = release(promised)
+    promised = plain(estimator)
+    found = release(promised, *given)
     store(estimator, found)
     announce(found["privacy_"], promised.verbose)
     return estimator
+
+
+def plain(original: E) -> E:
+    """Return a copy whose parameters are Python's numbers where they were NumPy's.
+
+    Those wrap around (``-np.uint8(2)`` is 254), or bring a precision of their own into what is
+    computed from them.
+    """
+    copied = copy.copy(original)
+    for name, value in original.get_params(deep=False).items():
+        if isinstance(value, np.integer):
+            setattr(copied, name, int(value))
+        elif isinstance(value, np.floating):
+            setattr(copied, name, float(value))
+    return copied
 
 
 def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:

@@ -1,55 +1,62 @@
 """A table in pieces that are all in memory: what files and clusters do, and nothing else."""
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from skdppca.decomposition.tables import ArrayTable
+from skdppca.decomposition.tables import in_memory
 from skdppca.records import CompensatedSum, Pieces, Records
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Chunks(Pieces):
     """Records cut at some row numbers."""
 
-    def __init__(self, X, edges, groups=None, scale=None, may_miss=False):
+    cut: tuple[Records, ...]
+
+    @classmethod
+    def of(cls, X, edges, groups=None, scale=None, may_miss=False):
         more = {"scale": scale, "may_miss": may_miss}
-        self._parts = []
-        self._n = 0
+        cut, n = [], 0
         for start, stop in pairwise([0, *edges, X.shape[0]]):
             labels = (
                 None if groups is None else groups[start:stop] - groups[start : start + 1].sum()
             )
-            self._parts.append(Records(X[start:stop], labels, first=self._n, **more))
-            self._n += self._parts[-1].private_n
+            cut.append(Records.of(X[start:stop], labels, first=n, **more))
+            n += cut[-1].private_n
         none = None if groups is None else np.zeros(0, np.intp)
-        super().__init__(Records(X[:0], none, **more))
+        return cls(standin=Records.of(X[:0], none, **more), cut=tuple(cut))
 
     @property
     def private_n(self):
-        return self._n
+        return sum(part.private_n for part in self.cut)
 
     @property
     def largest_norm(self):
-        return max(part.largest_norm for part in self._parts)
+        return max(part.largest_norm for part in self.cut)
 
-    def _sum(self, question):
+    def sum(self, question):
         total = CompensatedSum(question.statistic.shape)
-        for part in self._parts:
+        for part in self.cut:
             total.add(question.answer(part))
         return total.result()
 
 
-class ChunkedTable(ArrayTable):
+def chunked(estimator, X, groups=None, edges=()):
     """The rows of an array table, cut at some row numbers."""
+    table = in_memory(estimator, X, groups)
 
-    def __init__(self, estimator, X, groups=None, edges=()):
-        super().__init__(estimator, X, groups)
-        self.edges = edges
+    def read(scale, n_jobs):
+        whole = table.read(None, n_jobs)
+        order, sizes = whole.members.order, whole.members.sizes
+        assert order is None
+        labels = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
+        return Chunks.of(whole.rows.X, edges, labels, scale, whole.rows.may_be_absent)
 
-    def source(self, scale, n_jobs):
-        return Chunks(self._X, self.edges, self._labels, scale, self._may_miss)
+    return replace(table, read=read)
 
 
 def fit_chunked(estimator, X, groups=None, edges=()):
     """Fit on the rows of X in pieces."""
-    return estimator._fit(lambda seen: ChunkedTable(seen, X, groups, edges))
+    return estimator._fit(lambda seen: chunked(seen, X, groups, edges))

@@ -37,12 +37,12 @@ def private_data(
     **more : Any
         Other fields of `PrivateData`. By default the centre is 0, and n is not known.
     """
-    records = X if isinstance(X, Records) else Records(X, groups, may_miss=may_miss)
+    records = X if isinstance(X, Records) else Records.of(X, groups, may_miss=may_miss)
     public = Public(
         n_features=records.n_features,
         adjacency=adjacency,
         unit="row" if groups is None else "person",
-        is_sparse=sparse.issparse(records._X),
+        is_sparse=sparse.issparse(records.rows.X),
         n_records=None if adjacency == "add-remove" else records.private_n,
     )
     told = {"budget": PrivacyFilter(mu), "centre": np.zeros(records.n_features)} | more

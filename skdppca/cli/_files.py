@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-import numpy as np
-
 from .._text import listed
 from ..decomposition import DPGauss
 from ..decomposition.file_table import FileTable
-from ..records import Records
-from ..records.files import FileRecords
 
 if TYPE_CHECKING:
     from ..decomposition import BasePrivatePCA
@@ -29,8 +25,6 @@ class TableOfFiles(FileTable):
     rows : TableRows
     tell : callable or None
         Called with its number, from 0, as a pass over the files begins.
-    whole : bool
-        Load all rows, for a method that does more than sum over records.
     """
 
     REFUSALS: ClassVar[dict[str, str]] = {
@@ -57,13 +51,11 @@ class TableOfFiles(FileTable):
         estimator: BasePrivatePCA,
         rows: TableRows,
         tell: Callable[[int], None] | None = None,
-        whole: bool = False,
     ) -> None:
         super().__init__(estimator, rows.dataset, rows.groups, tell)
         files = rows.files.files
         self._words["name"] = files[0].name if len(files) == 1 else "the table"
         self._rows = rows
-        self._whole = whole
 
     def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
         found, groups = self._rows.files, self._rows.groups
@@ -75,13 +67,6 @@ class TableOfFiles(FileTable):
                 wrong = "disordered"
                 self._words["order"] = listed(file.name for file in found.files)
         super()._refuse(wrong, which)
-
-    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> FileRecords | Records:
-        """The records, after one pass over the files that found them valid."""
-        if not self._whole:
-            return super().source(scale, n_jobs)
-        X, groups = self.in_memory()
-        return Records(X, groups, scale, n_jobs, may_miss=self._may_miss)
 
 
 def loaded(rows: TableRows, may_miss: bool) -> tuple[Any, Any]:

@@ -90,7 +90,7 @@ class TableRows:
         """Fit in passes over the files, or on rows that are loaded as a whole."""
         from ._files import TableOfFiles
 
-        pca._fit(lambda seen: TableOfFiles(seen, self, tell, whole))
+        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole))
 
 
 def opened(

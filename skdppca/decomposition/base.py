@@ -6,6 +6,7 @@ import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
 from ..private_data import Public
-from ..records import MAX_ROWS, Pieces, Records
+from ..records import MAX_ROWS, Records, Source
 from ..releasing import (
     Results,
     Terms,
@@ -34,7 +35,7 @@ from ..releasing import (
     release,
 )
 from .fitted import FittedPCA
-from .parameters import estimator, parameter, plain
+from .parameters import estimator, parameter
 from .tables import Table, opened
 from .validation import (
     check_domain,
@@ -261,22 +262,18 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
         """
-        return self._fit(lambda promised: opened(promised, X, groups))
+        return self._fit(partial(opened, X=X, groups=groups))
 
     def _fit(self, open_table: Callable[[Self], Table]) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
-        return fit_promised(self, lambda promised: promised._released(open_table))
+        return fit_promised(self, type(self)._released, open_table)
 
     @fit_context(prefer_skip_nested_validation=True)
     def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
-        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        promised = plain(self)
-        with closing(open_table(promised)) as table:
-            return promised._released_of(table)
-
-    def _released_of(self, table: Table) -> dict[str, Any]:
         # 1. validate
+        check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
+        table = open_table(self)
         check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features
@@ -285,51 +282,50 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
-        records = table.source(scale, self.n_jobs)
-        check_domain(self, records.private_n)
-        if math.isinf(self.epsilon):
-            check_unclipped(records)
-        # 2. build the mechanism from public facts
-        public = Public(
-            n_features=d,
-            adjacency=self.adjacency,
-            unit=self.unit,
-            is_sparse=table.is_sparse,
-            n_records=self._public_count(records),
-        )
-        event = self._event(public)
-        mechanism = self._prepared(public, event)
-        if not isinstance(records, Records):
-            self._check_sums_only(public, table.gathering)
-        self._check_noise(event, d)
-        validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-        terms = Terms(
-            method=type(self).__name__,
-            event=event,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            public=public,
-            unit=self._accounted_unit,
-            accountant=self.accountant,
-            parameters=public_parameters(self.get_params()),
-            noise=self._noise(),
-            centre=self._public_centre(mean, scale, d),
-            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-            feature_names=_names(validated),
-        )
-        dtype = np.float32 if table.is_single else np.float64
-        # 3. charge, compute, report, record
-        return release(
-            terms,
-            records,
-            mechanism.run,
-            lambda found: Results(
-                attributes=_cast(self._attributes(found, d), dtype),
-                details=self._details(found, public) | table.details(),
-                besides=validated,
-            ),
-            door=table.door,
-        )
+        with closing(table.read(scale, self.n_jobs)) as source:
+            check_domain(self, source.private_n)
+            if math.isinf(self.epsilon):
+                check_unclipped(source)
+            # 2. build the mechanism from public facts
+            public = Public(
+                n_features=d,
+                adjacency=self.adjacency,
+                unit=self.unit,
+                is_sparse=table.is_sparse,
+                n_records=self._public_count(source),
+            )
+            event = self._event(public)
+            mechanism = self._prepared(public, event)
+            if not isinstance(source, Records):
+                self._check_sums_only(public, table.gathering)
+            self._check_noise(event, d)
+            validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
+            terms = Terms(
+                method=type(self).__name__,
+                event=event,
+                epsilon=float(self.epsilon),
+                delta=float(self.delta),
+                public=public,
+                unit=self._accounted_unit,
+                accountant=self.accountant,
+                parameters=public_parameters(self.get_params()),
+                noise=self._noise(),
+                centre=self._public_centre(mean, scale, d),
+                norm_bound=None if self.norm_bound is None else float(self.norm_bound),
+                feature_names=_names(validated),
+            )
+            dtype = np.float32 if table.is_single else np.float64
+            # 3. charge, compute, report, record
+            return release(
+                terms,
+                source,
+                mechanism.run,
+                lambda found: Results(
+                    attributes=_cast(self._attributes(found, d), dtype),
+                    details=self._details(found, public) | source.details(),
+                    besides=validated,
+                ),
+            )
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:
@@ -394,10 +390,10 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
             return np.zeros(n_features)
         return mean if scale is None else mean / scale
 
-    def _public_count(self, records: Records | Pieces) -> int | None:
+    def _public_count(self, source: Source) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
         if self.adjacency == "replace-one" or math.isinf(self.epsilon):
-            return records.private_n
+            return source.private_n
         return None
 
     def _noise(self) -> NoiseSource:

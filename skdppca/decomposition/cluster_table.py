@@ -18,7 +18,7 @@ from .validation import check_row_count, check_rows, check_unit, number_groups, 
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
 
-__all__ = ["ClusterTable"]
+__all__ = ["on_cluster"]
 
 LENGTHS = (
     "groups must have the partitions of X, with one label for every row. Give a column of X by "
@@ -26,52 +26,40 @@ LENGTHS = (
 )
 
 
-class ClusterTable(Table):
-    """Rows in the partitions of a dask array or data frame.
+def on_cluster(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
+    """The table of rows in the partitions of a dask array or data frame.
 
     Parameters
     ----------
     estimator : estimator
-        Its number of features and their names are set.
     X : dask array or dask DataFrame
     groups : dask array, dask Series, str or None
         A str is the name of a column of X, which is no feature then.
     """
+    check_unit(groups, estimator.unit)
+    if is_frame(X) and isinstance(groups, str):
+        if groups not in X.columns:
+            raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
+        X, groups = X.drop(columns=[groups]), X[groups]
+    X = as_dask_rows(X)
+    row = check_rows(estimator, made_up_row(X))
+    missing = estimator.missing
 
-    def __init__(self, estimator: BasePrivatePCA, X: Any, groups: Any) -> None:
-        check_unit(groups, estimator.unit)
-        if is_frame(X) and isinstance(groups, str):
-            if groups not in X.columns:
-                raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
-            X, groups = X.drop(columns=[groups]), X[groups]
-        X = as_dask_rows(X)
-        row = check_rows(estimator, made_up_row(X))
-        self.n_features = row.shape[1]
-        self.is_sparse = bool(sparse.issparse(row))
-        self.is_single = row.dtype == np.float32
-        self._X, self._groups, self._nothing = X, groups, row[:0]
-        self._missing = estimator.missing
-        self._records: ClusterRecords | None = None
+    def read(scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
+        parts = np.ravel(X.to_delayed()).tolist()
+        labels = None if groups is None else _labels(X, groups, len(parts))
+        reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None)
+        may_miss = missing == "mean"
+        records = ClusterRecords.of(parts, labels, reader, row[:0], scale, may_miss)
+        check_row_count(records.n_rows)
+        return records
 
-    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
-        """The records; the workers have read all partitions."""
-        parts = np.ravel(self._X.to_delayed()).tolist()
-        names = tuple(self._X.columns) if is_frame(self._X) else None
-        self._records = ClusterRecords(
-            parts,
-            None if self._groups is None else _labels(self._X, self._groups, len(parts)),
-            _Reader(self._missing, self._nothing, names),
-            self._nothing,
-            scale,
-            self._missing == "mean",
-        )
-        check_row_count(self._records.private_n_rows)
-        return self._records
-
-    def close(self) -> None:
-        """Have the workers forget what they measured."""
-        if self._records is not None:
-            self._records.close()
+    return Table(
+        n_features=row.shape[1],
+        read=read,
+        is_sparse=bool(sparse.issparse(row)),
+        is_single=row.dtype == np.float32,
+    )
 
 
 def _labels(X: Any, groups: Any, n_parts: int) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.dataset as ds
 
 from .._text import listed
-from ..records import Records
+from ..records import Records, Source
 from ..records.files import FileRecords, Files, Unreadable, Valid, is_label, is_number
 from .tables import Table
 from .validation import ABSENT, CONSTANTS, check_row_count, check_unit
@@ -25,8 +25,8 @@ T = TypeVar("T")
 SORTED = "COPY (FROM 'table.parquet' ORDER BY \"{groups}\") TO 'sorted.parquet'"
 
 
-class FileTable(Table):
-    """Rows in files, all columns of a dataset but that of the groups.
+class FileTable:
+    """Rows in files, all columns of a dataset but that of the groups, and what is wrong with them.
 
     Parameters
     ----------
@@ -74,14 +74,27 @@ class FileTable(Table):
         self._names = features
         self._words = {"groups": groups}
         self._may_miss = estimator._may_miss
-        self.n_features = self._files.n_features
-        self.is_single = self._files.dtype == np.float32
-        estimator.n_features_in_ = self.n_features
+        estimator.n_features_in_ = self._files.n_features
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
 
-    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> FileRecords | Records:
-        """The records, after one pass over the files that found them valid."""
-        return FileRecords(self._files, self._check(), scale, n_jobs, self._may_miss)
+    def opened(self, whole: bool = False) -> Table:
+        """The table, its rows unread.
+
+        Parameters
+        ----------
+        whole : bool
+            Load all rows, for a method that does more than sum over records.
+        """
+
+        def read(scale: np.ndarray | None, n_jobs: int | None) -> Source:
+            if whole:
+                X, groups = self.in_memory()
+                return Records.of(X, groups, scale, n_jobs, may_miss=self._may_miss)
+            return FileRecords.of(self._files, self._check(), scale, n_jobs, self._may_miss)
+
+        return Table(
+            n_features=self._files.n_features, read=read, is_single=self._files.dtype == np.float32
+        )
 
     def in_memory(self) -> tuple[np.ndarray, np.ndarray | None]:
         """All rows, valid, and the number of every row's group; for what is no sum over records."""

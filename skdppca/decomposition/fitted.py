@@ -68,8 +68,8 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         centre = np.asarray(self.mean_, dtype=np.float64)
         axes = np.ascontiguousarray(self._axes(), dtype=np.float64)
-        return Records(X, n_jobs=self.n_jobs, may_miss=self._may_miss).map(
-            lambda block: block.scores(axes, centre), width=len(axes), fill=centre
+        return Records.of(X, n_jobs=self.n_jobs, may_miss=self._may_miss).map(
+            lambda block: block.scores(axes, centre), width=len(axes), imputed=centre
         )
 
     def inverse_transform(self, X: Any) -> np.ndarray:

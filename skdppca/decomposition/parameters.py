@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["estimator", "parameter", "plain", "without"]
+__all__ = ["estimator", "parameter", "without"]
 
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound=BaseEstimator)
@@ -40,21 +38,6 @@ def estimator(cls: C) -> C:
             text = _completed(text, theirs, section)
         cls.__doc__ = text
     return cls
-
-
-def plain(original: E) -> E:
-    """Return a copy whose parameters are Python's numbers where they were NumPy's.
-
-    Those wrap around (``-np.uint8(2)`` is 254), or bring a precision of their own into what is
-    computed from them.
-    """
-    copied = copy.copy(original)
-    for name, value in original.get_params(deep=False).items():
-        if isinstance(value, np.integer):
-            setattr(copied, name, int(value))
-        elif isinstance(value, np.floating):
-            setattr(copied, name, float(value))
-    return copied
 
 
 def without(name: str, instead: str) -> Callable[[C], C]:

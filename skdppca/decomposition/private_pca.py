@@ -13,9 +13,10 @@ from ..linalg import dense_fits
 from ..mechanisms.base import Mechanism, Release
 from ..privacy import PrivacyEvent
 from ..private_data import Public
+from ..releasing import plain
 from .base import VARIANCES, BasePrivatePCA
 from .methods import METHODS
-from .parameters import estimator, parameter, plain
+from .parameters import estimator, parameter
 
 __all__ = ["PrivatePCA", "choose"]
 

@@ -19,7 +19,7 @@ from .._sklearn import check_feature_names, check_n_features
 from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.callers import level_of_user
-from ..records import MAX_ROWS, Pieces, Records
+from ..records import MAX_ROWS, Source
 from .dataset_input import check_no_dataset
 from .declared import as_declared, declared
 from .missing_input import is_missing
@@ -194,15 +194,15 @@ def check_domain(estimator: Any, n_records: int) -> None:
         )
 
 
-def check_unclipped(records: Records | Pieces) -> None:
+def check_unclipped(source: Source) -> None:
     """Refuse rows that would overflow where nothing is clipped: with ``epsilon=inf``.
 
     Parameters
     ----------
-    records : Records or Pieces
+    source : Source
         With public scales, if there are any.
     """
-    if not records.largest_norm <= LARGEST:
+    if not source.largest_norm <= LARGEST:
         raise ValueError(
             f"(scaled) rows of X have norms above {LARGEST}, too large to be squared where nothing "
             "is clipped, as with epsilon=inf. Choose units in which they are smaller, or a finite "

@@ -1,4 +1,4 @@
-"""An estimator over sites: the same mechanisms, asking other records through another door."""
+"""An estimator over sites: the same mechanisms and the same door, asking another source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..privacy.charging import needs_no_accountant
 from ..privacy.floats import root_up
 from ..privacy.report import jsonable
 from ..privacy.strength import warn_if_weak
-from ..private_data import Answer, PrivateData, Public
+from ..private_data import Public
 from ..records import Pieces
 from ..releasing import announce, public_parameters
 from ..statistics import Scaled, Statistic
@@ -126,7 +126,7 @@ def fit_sites(
 
     colluders = study.max_colluders if max_colluders is None else max_colluders
 
-    def opened(seen: BasePrivatePCA) -> SitesTable:
+    def opened(seen: BasePrivatePCA) -> Table:
         _check(seen, study, colluders)
         plan = Plan(
             run=new_run() if run is None else run,
@@ -141,7 +141,7 @@ def fit_sites(
             else tuple(sorted(set(statistics))),
         )
         begun.append(Federation(plan, transport, analyst))
-        return SitesTable(seen, begun[-1])
+        return _table(seen, begun[-1])
 
     warn_if_weak(estimator.epsilon, estimator.delta)
     with needs_no_accountant():  # each site charges its own
@@ -202,8 +202,8 @@ def _kinds(estimator: BasePrivatePCA, study: Study) -> tuple[str, ...]:
     return kinds_asked(estimator, public)
 
 
-class SitesTable(Table):
-    """Tables of several sites; nothing of them is here.
+def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
+    """The tables of several sites; nothing of them is here.
 
     Parameters
     ----------
@@ -211,36 +211,124 @@ class SitesTable(Table):
         Its number of features and their names are set.
     federation : Federation
     """
+    study = federation.study
+    d = estimator.n_features_in_ = study.n_features
+    if isinstance(study.columns, tuple):
+        estimator.feature_names_in_ = np.array(study.columns, dtype=object)
 
-    gathering = ""
-
-    def __init__(self, estimator: BasePrivatePCA, federation: Federation) -> None:
-        study = federation.study
-        self.n_features = estimator.n_features_in_ = study.n_features
-        self.is_sparse = study.sparse
-        self.door = SitesData
-        self._federation = federation
-        self._mean, self._bound = estimator.mean, estimator.norm_bound
-        if isinstance(study.columns, tuple):
-            estimator.feature_names_in_ = np.array(study.columns, dtype=object)
-
-    def source(self, scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
+    def read(scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
         """The records, far away; each site has seen that its own are valid."""
-        unit = np.ones(self.n_features) if scale is None else scale
-        mean = np.zeros(self.n_features) if self._mean is None else np.asarray(self._mean)
-        bound = 1.0 if self._bound is None else self._bound
+        unit = np.ones(d) if scale is None else scale
+        mean = np.zeros(d) if estimator.mean is None else np.asarray(estimator.mean)
+        bound = 1.0 if estimator.norm_bound is None else estimator.norm_bound
         for numbers in (unit, 1 / unit, mean / unit, bound, 1 / bound):
             if not np.max(np.abs(numbers)) <= LARGEST:
                 raise ValueError(
                     "over sites, scale, mean / scale and norm_bound must lie between 2^-100 and "
                     "2^100; choose other units"
                 )
-        records = SitesRecords(self._federation)
+        records = SitesRecords.of(federation)
         return records if scale is None else records.through(Scaled(scale))
+
+    return Table(n_features=d, read=read, is_sparse=study.sparse, gathering="")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SitesRecords(Pieces):
+    """The records of all sites, each site's in one piece; the sites add noise to their sums.
+
+    The noise is that of all sites, of which `Plan.honest` count; see `SharedQuery`.
+
+    Parameters
+    ----------
+    federation : Federation
+    """
+
+    federation: Federation
+
+    @classmethod
+    def of(cls, federation: Federation) -> SitesRecords:
+        """The records of the sites of a federation."""
+        study = federation.study
+        return cls(
+            standin=standin(
+                study.n_features,
+                grouped=study.unit != "row",
+                is_sparse=study.sparse,
+                may_miss=study.missing == "mean",
+            ),
+            federation=federation,
+        )
+
+    @property
+    def private_n(self) -> int:
+        """No more records are anywhere than the study declares; how many there are is not known."""
+        return self.federation.study.max_rows
+
+    @property
+    def largest_norm(self) -> float:
+        """Not known."""
+        self.whole("The largest norm of a row")
+
+    def total(self, statistic: Any) -> NoReturn:
+        """Refuse: no sum is known without noise."""
+        self.whole("An exact total")
+
+    def sum(self, question: Any) -> NoReturn:
+        """Refuse: no sum is known without noise."""
+        self.whole("An exact total")
+
+    def whole(self, what: str) -> NoReturn:
+        """Refuse: there are no records here."""
+        raise TypeError(
+            f"{what} is not available over sites, which answer sums only and add Gaussian noise; "
+            "choose DPGauss or KDPPCA"
+        )
+
+    def asked(self, statistic: Statistic) -> Asked:
+        """A question about these records."""
+        return Asked(self.views, statistic)
+
+    def parts(self, shares: Sequence[int], noise: NoiseSource) -> list[SitesRecords]:
+        """Disjoint parts: each site draws which of its records is in which, by a key of its own."""
+        draw = self.federation.draws
+        self.federation.draws += 1
+        return [self.through(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
+
+    def query(
+        self, statistic: Statistic, sensitivity: float, name: str, part: str
+    ) -> Callable[[float], SharedQuery]:
+        """What a statistic is asked with, by what it costs: every site adds its share of noise."""
+        plan = self.federation.plan
+        build = partial(
+            priced,
+            self.asked(statistic),
+            self.layout,
+            n_sites=len(plan.study.sites),
+            honest=plan.honest,
+            max_rows=plan.study.max_rows,
+            name=name,
+            part=part,
+        )
+        return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
+
+    def answer(self, statistic: Statistic, query: Any, noise: NoiseSource) -> np.ndarray:
+        """A sum over all sites' records, with noise of every site.
+
+        Raises
+        ------
+        SitesError
+            The run has failed.
+        TypeError
+            It is asked with other noise than the sites add.
+        """
+        if not isinstance(query, SharedQuery):
+            self.whole(query.name)
+        return self.federation.ask(self.asked(statistic), query)
 
     def details(self) -> dict[str, Any]:
         """Who took part, and what each of them charged."""
-        federation = self._federation
+        federation = self.federation
         plan, study = federation.plan, federation.study
         mu = root_up(cost(tuple(federation.answered)))
         charged = {"questions": len(federation.answered), "mu": mu}
@@ -255,109 +343,3 @@ class SitesTable(Table):
             "max_sites_per_person": study.max_sites_per_person,
             "person_epsilon": study.person_epsilon(plan.epsilon, plan.delta),
         }
-
-
-class SitesRecords(Pieces):
-    """The records of all sites, each site's in one piece; only `SitesData` can ask them.
-
-    Parameters
-    ----------
-    federation : Federation
-    """
-
-    def __init__(self, federation: Federation) -> None:
-        study = federation.study
-        super().__init__(
-            standin(
-                study.n_features,
-                grouped=study.unit != "row",
-                is_sparse=study.sparse,
-                may_miss=study.missing == "mean",
-            )
-        )
-        self.federation = federation
-
-    @property
-    def private_n(self) -> int:
-        """No more records are anywhere than the study declares; how many there are is not known."""
-        return self.federation.study.max_rows
-
-    @property
-    def largest_norm(self) -> float:
-        """Not known."""
-        self._refuse("The largest norm of a row")
-
-    def total(self, statistic: Any) -> NoReturn:
-        """Refuse: no sum is known without noise."""
-        self._refuse("An exact total")
-
-    def _sum(self, question: Any) -> NoReturn:
-        self._refuse("An exact total")
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise TypeError(f"{what} is not available over sites; choose DPGauss or KDPPCA")
-
-    def asked(self, statistic: Statistic) -> Asked:
-        """A question about these records."""
-        return Asked(self._steps, statistic)
-
-    def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[SitesRecords]:
-        """Disjoint parts: each site draws which of its records is in which, by a key of its own."""
-        draw = self.federation.draws
-        self.federation.draws += 1
-        return [self.through(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
-
-
-@dataclass(frozen=True)
-class SitesData(PrivateData):
-    """Records of several sites behind one budget: every question goes to all of them.
-
-    The noise is that of all sites, of which `Plan.honest` count; see `SharedQuery`.
-    """
-
-    source: SitesRecords
-
-    def ask(self, statistic: Statistic, mu: float | None = None, name: str = "") -> Answer:
-        """A sum over all sites' records, with noise of every site; see `PrivateData.ask`.
-
-        Raises
-        ------
-        SitesError
-            The run has failed.
-        """
-        name = name or type(statistic).__name__
-        build = self._query(statistic, name)
-        query = self.budget.pay(name, self.remaining if mu is None else mu, build)
-        value = self.source.federation.ask(self.source.asked(statistic), query)
-        return Answer(value, query.noise_sd)
-
-    def noise_sd(self, statistic: Statistic, mu: float) -> float:
-        """Standard deviation of the noise that `ask` would add; public, and nothing is asked."""
-        return self._query(statistic, "")(mu).noise_sd
-
-    def _query(self, statistic: Statistic, name: str) -> Callable[[float], SharedQuery]:
-        """The query, by what it costs."""
-        source, plan = self.source, self.source.federation.plan
-        self._sensitivity(statistic, norm=2)  # refuses another norm
-        build = partial(
-            priced,
-            source.asked(statistic),
-            source.layout,
-            n_sites=len(plan.study.sites),
-            honest=plan.honest,
-            max_rows=plan.study.max_rows,
-            name=name,
-            part=self.budget.part,
-        )
-        return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
-
-    def ask_laplace(self, statistic: Statistic, epsilon: float, name: str) -> NoReturn:
-        """Refuse: sites add Gaussian noise."""
-        raise TypeError(f"{name}: sites add Gaussian noise and no other; choose another method")
-
-    def pay_for(self, name: str, *args: Any, **more: Any) -> NoReturn:
-        """Refuse: there are no records here."""
-        raise TypeError(
-            f"{name} is no sum over records, and sites answer no other question; choose DPGauss or "
-            "KDPPCA"
-        )

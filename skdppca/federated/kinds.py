@@ -41,7 +41,7 @@ def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
     reach.follow(PrivateData)
     reach.follow(estimator._prepared(public, estimator._event(public)))
     if estimator.scale is not None:
-        reach.follow(Scaled)  # `SitesTable.source` asks through it
+        reach.follow(Scaled)  # the source of the sites is asked through it
     kinds = reach.kinds() | ({"Part"} if "parts" in reach.names else set())
     return tuple(sorted(set(QUESTIONS) if reach.foreign else kinds & set(QUESTIONS)))
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ..noise import SharedQuery
-from ..records import Layout, Records
+from ..records import Layout, Records, precision_of
 from ..statistics import (
     KINDS,
     CapturedTotal,
@@ -344,7 +344,7 @@ def standin(
     """One record of zeros in the place of a site's: for what follows from public facts alone."""
     zeros = np.zeros((1, n_features))
     labels = np.zeros(1, dtype=np.intp) if grouped else None
-    return Records(sparse.csr_array(zeros) if is_sparse else zeros, labels, may_miss=may_miss)
+    return Records.of(sparse.csr_array(zeros) if is_sparse else zeros, labels, may_miss=may_miss)
 
 
 def priced(
@@ -361,16 +361,8 @@ def priced(
         Takes what follows from the question.
     """
     statistic = asked.statistic
-    statistic.check(layout)
-    rounding, shape = statistic.rounding(layout), statistic.shape
-    return build(
-        sensitivity=statistic.sensitivity("add-remove"),
-        size=shape[0] if statistic.symmetric else math.prod(shape),
-        symmetric=statistic.symmetric,
-        norm_error=rounding.norms,
-        rounding=rounding.total,
-        **more,
-    )
+    precision = precision_of(statistic, layout)
+    return build(sensitivity=statistic.sensitivity("add-remove"), **precision, **more)
 
 
 def written_question(

@@ -115,7 +115,7 @@ class SiteTable:
         if sparse.issparse(X) is not study.sparse:
             raise ValueError(f"the study says sparse={study.sparse}, and the table is otherwise")
         self._X, self._numbers = X, numbers
-        self.records = Records(X, numbers, may_miss=study.missing == "mean")
+        self.records = Records.of(X, numbers, may_miss=study.missing == "mean")
         if X.shape[0] > study.max_rows:
             raise ValueError(
                 f"the table has more than max_rows={study.max_rows} rows; raise max_rows in the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +16,9 @@ from ..decomposition.validation import check_groups, check_rows, class_numbers
 from ..privacy import BaseAccountant, PrivacyReport
 from ..privacy.charging import check_accounted
 from ..private_data import Answer, Public
-from ..records import Layout, Records
+from ..records import Layout, Records, Source
 from ..releasing import Results, Terms, noise_source, public_parameters, release
-from ..statistics import Histogram, Statistic
+from ..statistics import Histogram
 from ._validation import (
     check_budget,
     check_classes,
@@ -78,7 +78,7 @@ class ProjectionMap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelledRows:
+class LabelledRows(Source):
     """A source of rows that have labels besides: whose they are, and of which class.
 
     Parameters
@@ -97,16 +97,17 @@ class LabelledRows:
         """Public; all that the rounding of a total may depend on."""
         return self.rows.layout
 
-    def total(self, statistic: Statistic) -> np.ndarray:
+    def total(self, statistic: Any) -> np.ndarray:
         """The exact histogram, for `PrivateData` only."""
         if not isinstance(statistic, Histogram):
             raise TypeError(f"{type(statistic).__name__} takes no labels; ask a Histogram")
         return statistic.total(self.rows, self.groups, self.classes)
 
-    def _refused(self, *args: Any, **more: Any) -> NoReturn:
+    def _refused(self, *args: Any) -> NoReturn:
         raise TypeError("a map looks at all rows as they are, and at once; ask a Histogram")
 
-    through = assign = shuffled = _refused
+    through = parts = shuffled = whole = cast(Any, _refused)
+    private_n = largest_norm = property(_refused)
 
 
 def projection_map(
@@ -272,7 +273,7 @@ def projection_map(
     # 3. charge, compute, report, record
     found = release(
         terms,
-        LabelledRows(Records(X, may_miss=pca._may_miss), labels, numbers),
+        LabelledRows(Records.of(X, may_miss=pca._may_miss), labels, numbers),
         lambda data: data.ask(histogram, name="histogram"),
         results,
     )

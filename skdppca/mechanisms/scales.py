@@ -70,7 +70,7 @@ def exact_scales(data: PrivateData, located: bool) -> Scales:
                 out, lambda x, j: np.where(np.isnan(x), 0.0, f(x, j))
             ),
             (d,),
-            fill=absent,
+            imputed=absent,
         )
 
     n = np.maximum(total(lambda x, j: np.ones_like(x)), 1.0)

@@ -13,11 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ..decomposition import BasePrivatePCA
-from ..decomposition.parameters import plain
 from ..decomposition.validation import check_reach, check_vector
 from ..neighbors import PrivateNearestCentroid
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..private_data import Public
+from ..releasing import plain
 
 __all__ = ["Candidate", "Candidates", "PrivateStep", "public_vectors"]
 

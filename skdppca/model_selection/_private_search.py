@@ -228,7 +228,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         RuntimeError
             Every candidate failed; the search was charged.
         """
-        return fit_promised(self, lambda promised: promised._released(X, y, groups))
+        return fit_promised(self, type(self)._released, X, y, groups)
 
     @fit_context(prefer_skip_nested_validation=False)
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
@@ -245,7 +245,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         if candidates.classifier is not None:
             _check_labels(candidates.classifier, y, checked.shape[0])
         mean, scale = public_vectors(step, checked.shape[1])
-        records = Records(checked, labels, scale, self.n_jobs, may_miss=step._may_miss)
+        records = Records.of(checked, labels, scale, self.n_jobs, may_miss=step._may_miss)
         for parameters in candidates.grid:  # or only those would fail that n is too large for
             check_domain(candidates.candidate(parameters).pca, records.private_n)
         # 2. the plan, from public facts

@@ -144,14 +144,14 @@ class HitScorer:
 
     def __call__(self, hits: np.ndarray) -> float:
         """``(sum_u h_u + noise) / n``, h_u the share of a record's rows that are hits (0 or 1)."""
-        records = Records(np.ascontiguousarray(hits, np.float64)[:, None], self.groups)
+        records = Records.of(np.ascontiguousarray(hits, np.float64)[:, None], self.groups)
         run = replace(self.data, source=records, centre=np.zeros(1), budget=PrivacyFilter(self.mu))
         return float(run.ask(self._right, name="score").value) / self.data.n
 
     @property
     def details(self) -> dict[str, Any]:
         """For the report."""
-        nothing = replace(self.data, source=Records(np.zeros((1, 1))), centre=np.zeros(1))
+        nothing = replace(self.data, source=Records.of(np.zeros((1, 1))), centre=np.zeros(1))
         return {"score_noise_sd": nothing.noise_sd(self._right, self.mu) / self.data.n}
 
     @property

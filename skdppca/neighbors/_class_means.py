@@ -85,7 +85,7 @@ class LabelledRows:
             ),
             shape=shape,
         )
-        return Records(rows, self.groups)
+        return Records.of(rows, self.groups)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def nearest_class(
     """
     centre = means.mean(axis=0)
     directions = np.ascontiguousarray(means - centre)
-    products = Records(X, n_jobs=n_jobs).map(
+    products = Records.of(X, n_jobs=n_jobs).map(
         lambda block: block.scores(directions, around(centre)), width=len(means)
     )
     return np.argmax(products - np.sum(directions**2, axis=1) / 2, axis=1)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import Documented, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
-from ..decomposition.parameters import estimator, parameter, plain
+from ..decomposition.parameters import estimator, parameter
 from ..decomposition.validation import (
     check_domain,
     check_groups,
@@ -175,14 +175,11 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
-        return fit_promised(self, lambda promised: promised._released(X, y, groups))
+        return fit_promised(self, type(self)._released, X, y, groups)
 
     @fit_context(prefer_skip_nested_validation=True)
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
-        return plain(self)._released_of(X, y, groups)
-
-    def _released_of(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         # 1. validate
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         names = self._public_classes()
@@ -200,7 +197,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, None, self.norm_bound)
         self._check_parameters(d)
-        records = Records(X, labels)
+        records = Records.of(X, labels)
         check_domain(self, records.private_n)
         is_exact = math.isinf(self.epsilon)
         if is_exact:

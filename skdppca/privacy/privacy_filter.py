@@ -127,7 +127,7 @@ class PrivacyFilter:
         """A filter for each of `n_parts` disjoint parts of the records, with all that is left.
 
         Proof of parallel composition. Every record draws its part without a look at the data: the
-        label follows from a secret key and the record's number (`Records.assign`). One record more
+        label follows from a secret key and the record's number (`Records.parts`). One record more
         in front gives all others another number. To whoever does not know the key, labels are
         independent and of one law at every number, so they are exchangeable, and two neighbouring
         data sets can be coupled so that each record in both has one label. Fix these labels: the

@@ -2,12 +2,14 @@
 
 from ._block import Block, ColumnFunction, Residual, RowBlock
 from ._compensated import CompensatedSum
-from ._entries import Interactions, LargestEntries, SquaredDeviations
+from ._entries import KeepLargest, OnesByDegree
 from ._numbers import CANCELLATION
-from ._records import Layout, Measurable, Records
-from ._single_rows import MeanRows
+from ._records import Records
+from .asked import Measure, View
+from .layout import Layout
 from .pieces import Part, Pieces, Question
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF, summation_error
+from .source import Source, precision_of
 
 __all__ = [
     "CANCELLATION",
@@ -16,17 +18,18 @@ __all__ = [
     "Block",
     "ColumnFunction",
     "CompensatedSum",
-    "Interactions",
-    "LargestEntries",
+    "KeepLargest",
     "Layout",
-    "MeanRows",
-    "Measurable",
+    "Measure",
+    "OnesByDegree",
     "Part",
     "Pieces",
     "Question",
     "Records",
     "Residual",
     "RowBlock",
-    "SquaredDeviations",
+    "Source",
+    "View",
+    "precision_of",
     "summation_error",
 ]

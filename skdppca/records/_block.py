@@ -49,6 +49,9 @@ class Residual:
 class Block(Protocol):
     """A block of records, with one weight a record in the sums."""
 
+    def mean_rows(self) -> np.ndarray:
+        """Every record's (mean) row, dense."""
+
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         """Distance of every record's (mean) row from the centre."""
 

@@ -32,6 +32,9 @@ class DenseRows(ProductResiduals):
             return self.rows
         return np.subtract(self.rows, centre, out=self.scratch[:, : self.rows.shape[1]])
 
+    def mean_rows(self) -> np.ndarray:
+        return self.rows
+
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         return row_norms(self.centred(centre))
 

@@ -1,57 +1,39 @@
-"""Records with other entries: a function of each row by itself."""
+"""Rows with other entries: changes of each row by itself."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from ._records import Records
 from ._sparse import canonical
 
-__all__ = ["Interactions", "LargestEntries", "SquaredDeviations"]
+__all__ = ["KeepLargest", "OnesByDegree", "SquaredDeviations"]
 
 
-class _Changed(Records):
-    """The same records with every row changed as it is read, without a look at other rows."""
-
-    def __init__(self, records: Records) -> None:
-        if isinstance(records, _Changed) and not records._replaced:
-            raise TypeError(
-                f"{type(self).__name__} of {type(records).__name__} would read the rows without "
-                "the inner change, of which what is known of them may follow; change them once"
-            )
-        records._check_not_shifted()
-        vars(self).update(vars(records._derived()))
-        self._replaced, self._most, self._floor = False, None, None
-
-    def _rows(self, where: slice, fill: np.ndarray | None = None) -> np.ndarray | sparse.csr_array:
-        rows = super()._rows(where, fill)
-        # The scores of records replace their rows, and are left as they are.
-        return rows if self._replaced else self._change(rows)
-
-    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
-        raise NotImplementedError
-
-
-class LargestEntries(_Changed):
+@dataclass(frozen=True, eq=False)
+class KeepLargest:
     """Sparse rows without all but their `most` largest entries in absolute value, once scaled.
 
     Of equal ones those of the first columns stay.
     """
 
-    def __init__(self, records: Records, most: int) -> None:
-        super().__init__(records)
-        self.most = self._most = most
+    most: int
 
-    def _change(self, rows: np.ndarray | sparse.csr_array) -> sparse.csr_array:
+    floor: ClassVar[None] = None
+    imputes: ClassVar[bool] = False
+
+    def of(self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None) -> sparse.csr_array:
         rows = canonical(rows)
         lengths = np.diff(rows.indptr)
         if not np.any(lengths > self.most):
             return rows
         number = np.repeat(np.arange(len(lengths)), lengths)
         sizes = np.abs(rows.data)
-        if self._scale is not None:  # the caller divides by it
-            sizes = sizes / self._scale[rows.indices]
+        if scale is not None:  # the caller divides by it
+            sizes = sizes / scale[rows.indices]
         order = np.lexsort((rows.indices, -sizes, number))
         rank = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
         kept = np.sort(order[rank < self.most])
@@ -59,17 +41,21 @@ class LargestEntries(_Changed):
         return sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), rows.shape)
 
 
-class Interactions(_Changed):
+@dataclass(frozen=True, eq=False)
+class OnesByDegree:
     """Every non-zero entry counts 1, and a row is divided by ``sqrt(max(its number, floor))``.
 
     So a row r is one term of ``A = sum r r^T / max(deg r, floor)``, of norm at most 1.
     """
 
-    def __init__(self, records: Records, floor: int) -> None:
-        super().__init__(records)
-        self.floor = self._floor = floor
+    floor: int
 
-    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
+    most: ClassVar[None] = None
+    imputes: ClassVar[bool] = False
+
+    def of(
+        self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None
+    ) -> np.ndarray | sparse.csr_array:
         if not sparse.issparse(rows):
             ones = (rows != 0).astype(np.float64)
             return ones / np.sqrt(np.maximum(ones.sum(axis=1), self.floor))[:, None]
@@ -80,36 +66,39 @@ class Interactions(_Changed):
         return rows
 
 
-class SquaredDeviations(_Changed):
-    """``((x - centre) / unit)^2`` of every entry; sparse about 0, else in dense blocks.
+@dataclass(frozen=True, eq=False)
+class SquaredDeviations:
+    """``((x / scale - centre) / unit)^2`` of every entry; sparse about 0, else dense.
 
-    Centre and unit are public or were released. An absent entry is read as the centre's: 0.
+    All of it is public or was released. An absent entry is read as the centre's: 0.
     """
 
-    def __init__(self, records: Records, centre: np.ndarray, unit: np.ndarray) -> None:
-        super().__init__(records)
-        ones = np.ones(records.n_features)
-        self._public_scale = ones if records._scale is None else records._scale
-        self._explicit, self._scale = self._explicit or bool(centre.any()), None
-        self._centre, self._unit = centre, unit
+    centre: np.ndarray
+    unit: np.ndarray
+    scale: np.ndarray
+    is_dense: bool
+    may_miss: bool
 
-    def _rows(self, where: slice, fill: np.ndarray | None = None) -> np.ndarray | sparse.csr_array:
-        return super()._rows(where, np.full(self.n_features, np.nan))  # absent until `_change`
+    most: ClassVar[None] = None
+    floor: ClassVar[None] = None
+    imputes: ClassVar[bool] = True
 
-    def _change(self, rows: np.ndarray | sparse.csr_array) -> np.ndarray | sparse.csr_array:
+    def of(
+        self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None
+    ) -> np.ndarray | sparse.csr_array:
         with np.errstate(all="ignore"):  # a row that overflows weighs nothing
             if sparse.issparse(rows):
                 rows = canonical(rows)
-                if self.is_sparse:
+                if not self.is_dense:
                     at = rows.indices
-                    units = rows.data / self._public_scale[at] / self._unit[at]
-                    rows.data = self._filled(units**2)
+                    units = rows.data / self.scale[at] / self.unit[at]
+                    rows.data = self._known(units**2)
                     return rows
                 rows = rows.toarray()
             dense = np.asarray(rows, dtype=np.float64)
-            return self._filled(((dense / self._public_scale - self._centre) / self._unit) ** 2)
+            return self._known(((dense / self.scale - self.centre) / self.unit) ** 2)
 
-    def _filled(self, squares: np.ndarray) -> np.ndarray:
-        if self._may_miss:
+    def _known(self, squares: np.ndarray) -> np.ndarray:
+        if self.may_miss:
             squares[np.isnan(squares)] = 0.0
         return squares

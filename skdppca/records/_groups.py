@@ -18,17 +18,17 @@ __all__ = ["DenseGroups", "LargeGroup"]
 class _Groups(ExplicitResiduals):
     """A group counts by its mean row where a row would count by itself."""
 
-    def _means(self) -> np.ndarray:
+    def mean_rows(self) -> np.ndarray:
         raise NotImplementedError
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
-        means = self._means()
+        means = self.mean_rows()
         return row_norms(means if centre is None else means - centre)
 
     def add_moment(
         self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
     ) -> None:
-        means = self._means()
+        means = self.mean_rows()
         DenseRows(means, np.empty_like(means)).add_moment(out, weights, centre)
 
 
@@ -40,7 +40,7 @@ class DenseGroups(_Groups):
         self.sizes = sizes
         self._rows = DenseRows(rows, scratch)
 
-    def _means(self) -> np.ndarray:
+    def mean_rows(self) -> np.ndarray:
         return self._sums(self.rows) / self.sizes[:, None]
 
     def _sums(self, rows: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ class LargeGroup(_Groups):
         self.parts = parts
         self.size = size
 
-    def _means(self) -> np.ndarray:
+    def mean_rows(self) -> np.ndarray:
         return sum(part.rows.sum(axis=0) for part in self.parts())[None, :] / self.size
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ..noise import KEY_WORDS, NoiseSource, keyed_labels
+from ..noise import KEY_WORDS, NoiseSource
 from ._block import Block, RowBlock
 from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
+from ._entries import SquaredDeviations
 from ._groups import DenseGroups, LargeGroup
+from ._members import Members
 from ._numbers import aligned_empty
-from ._sparse import SparseRows, canonical
-from .rounding import MAX_ROWS
+from ._rows import Change, Rows
+from ._sparse import SparseRows
+from .asked import Measure, View
+from .layout import SPAN_ROWS, Layout
+from .source import Source
 
-__all__ = ["MAX_ROWS", "Layout", "Measurable", "Records"]
+__all__ = ["MeasureCache", "Records"]
 
 # A block stays in the cache of one core.
 BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
-
-# Rows of a span (or twice the features, if more), which are summed in plain floating point. The
-# sums of spans are added with compensation. It sets the rounding error that a release carries.
-SPAN_ROWS = 4096
 
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
 # cast, put in order and shifted once, not in every pass.
@@ -41,92 +42,71 @@ KEPT_ENTRIES = 2**25
 KEPT_MEASURES, NARROW = 3, 2
 
 
-class Layout(NamedTuple):
-    """How records lie, without a word of what is in them: public, and all that rounding follows.
+class MeasureCache:
+    """The last few measures of the same records, by the bits of what was measured.
 
-    Parameters
-    ----------
-    n_features : int
-    is_sparse : bool
-        A centre is subtracted in the products rather than from every row.
-    is_explicit : bool
-        Residuals are formed record by record.
-    span_rows : int
-        Number of rows that are summed without compensation.
-    may_miss : bool
-        A NaN is an absent entry, which is read as the entry of what the rows are centred on.
-    is_grouped : bool
-        A record is a group of rows.
-    most : int or None
-        No row has more non-zeros (`LargestEntries`).
-    floor : int or None
-        Rows count interactions, divided by no less than the root of that (`Interactions`).
+    It is never sent, and never pickled.
     """
 
-    n_features: int
-    is_sparse: bool = False
-    is_explicit: bool = False
-    span_rows: int = SPAN_ROWS
-    may_miss: bool = False
-    is_grouped: bool = False
-    most: int | None = None
-    floor: int | None = None
+    def __init__(self, measured: Mapping[tuple[Any, ...], np.ndarray] | None = None) -> None:
+        self.measured = OrderedDict(measured or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def __contains__(self, measure: Measure) -> bool:
+        return measure.key in self.measured
+
+    def __getitem__(self, measure: Measure) -> np.ndarray:
+        self.measured.move_to_end(measure.key)
+        return self.measured[measure.key]
+
+    def __setitem__(self, measure: Measure, numbers: np.ndarray) -> None:
+        self.measured[measure.key] = numbers
+        while len(self.measured) > KEPT_MEASURES:
+            self.measured.popitem(last=False)
+
+    def make_room(self, width: int) -> None:
+        """Drop the last wide measure before another one is made: both are as long as the data."""
+        if width > NARROW:
+            for key in [k for k, kept in self.measured.items() if _width(kept) > NARROW]:
+                del self.measured[key]
 
 
-class Measurable(Protocol):
-    """A number, or a few, of every record: a bitwise function of that record alone."""
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Its name and the bits of its fields."""
-
-    @property
-    def fill(self) -> np.ndarray | None:
-        """What an absent entry is read as; None for 0."""
-
-    def width(self, layout: Layout) -> int:
-        """Numbers a record; 0 for a single one that is no row of numbers."""
-
-    def needs(self, layout: Layout) -> Measurable | None:
-        """The measure that it is computed from besides the block, if there is one."""
-
-    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
-        """The numbers of a block's records."""
-
-    def of_all(self, records: Any) -> np.ndarray | None:
-        """The numbers of all records, if they are not found block by block."""
-
-
-class Records:
-    """Records of `X`: its rows, or its groups of rows.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Records(Source):
+    """Records that are all here: rows, or groups of rows.
 
     Everything here is private but `layout`: the number of records is (there is no ``len``), and so
     is what is asked of the rows. `skdppca.private_data.PrivateData` is the one who asks.
 
     Parameters
     ----------
-    X : ndarray, memmap or CSR array of shape (n_rows, n_features)
-        Any real dtype and memory order. It is cast to float64 block by block and never written.
-    groups : ndarray of int of shape (n_rows,), optional
-        The group of every row, as integers from 0. Rows of a group keep their order.
-    scale : ndarray of shape (n_features,), optional
-        Public; every feature is divided by it.
-    n_jobs : int, optional
+    rows : Rows
+        How rows are read.
+    members : Members
+        Which of them are which record.
+    n_jobs : int or None
         Threads that share the blocks.
-    explicit : bool
-        Leave nothing to products: sparse rows are given as dense blocks, so that a centre is
+    is_explicit : bool
+        Nothing is left to products: sparse rows are given as dense blocks, so that a centre is
         subtracted from every row exactly, and residuals are formed record by record.
-    may_miss : bool
-        NaN is an absent entry. **The record is the filled row**: every absent entry is read as the
-        entry of what the rows are centred on at that moment, which is public or was released, so
-        the filled row is a function of the record and released numbers, and whatever is proven for
-        a row is proven for it.
-    first : int
-        The number of the first record in the table, of which `X` may be one piece.
+    cycle : ndarray of int or None
+        The numbers of the records in the cyclic order that was drawn.
+    cache : MeasureCache
+        Of these records.
     """
 
-    def __init__(
-        self,
+    rows: Rows
+    members: Members
+    n_jobs: int | None = None
+    is_explicit: bool = False
+    cycle: np.ndarray | None = None
+    cache: MeasureCache = field(default_factory=MeasureCache, repr=False)
+
+    @classmethod
+    def of(
+        cls,
         X: np.ndarray | sparse.csr_array,
         groups: np.ndarray | None = None,
         scale: np.ndarray | None = None,
@@ -134,41 +114,37 @@ class Records:
         explicit: bool = False,
         may_miss: bool = False,
         first: int = 0,
-    ) -> None:
-        self._X = X
-        self._scale = scale
-        # What views have enforced on every row; and whether scores have taken the rows' place.
-        self._most: int | None = None
-        self._floor: int | None = None
-        self._replaced = False
-        # Whether the rows are less a centre; that centre, if they are not held so in memory.
-        self._is_shifted = False
-        self._shift: np.ndarray | None = None
-        self._may_miss = self._absent = may_miss
-        self._measured: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
-        self._n_jobs = n_jobs
-        self._explicit = explicit or groups is not None
-        self.n_features = X.shape[1]
-        self._cycle: np.ndarray | None = None
-        # The records' numbers less that of the first; increasing, and None for all from 0 on.
-        self._first = first
-        self._numbers: np.ndarray | None = None
-        # Rows in the order of the records, and rows per record; None: as they stand, one each.
-        self._order: np.ndarray | None = None
-        self._sizes: np.ndarray | None = None
-        if groups is not None:
-            self._sizes = np.bincount(groups)
-            if np.any(groups[1:] < groups[:-1]):
-                self._order = np.argsort(groups, kind="stable")
+    ) -> Records:
+        """Records of `X`: its rows, or its groups of rows.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_measured": OrderedDict()}
+        Parameters
+        ----------
+        X : ndarray, memmap or CSR array of shape (n_rows, n_features)
+            Any real dtype and memory order. It is cast to float64 block by block and never written.
+        groups : ndarray of int of shape (n_rows,), optional
+            The group of every row, as integers from 0. Rows of a group keep their order.
+        scale : ndarray of shape (n_features,), optional
+            Public; every feature is divided by it.
+        n_jobs, explicit
+            See `Records`.
+        may_miss : bool
+            NaN is an absent entry. **The record is the filled row**: every absent entry is read as
+            the entry of what the rows are centred on at that moment, which is public or was
+            released, so the filled row is a function of the record and released numbers, and
+            whatever is proven for a row is proven for it.
+        first : int
+            The number of the first record in the table, of which `X` may be one piece.
+        """
+        return cls(
+            rows=Rows(X, scale, may_miss),
+            members=Members.of(X.shape[0], groups, first),
+            n_jobs=n_jobs,
+            is_explicit=explicit or groups is not None,
+        )
 
-    def _derived(self) -> Any:
-        """A copy to be changed. What was measured is of these records, and so is their cycle."""
-        records = copy.copy(self)
-        records._measured, records._cycle = OrderedDict(), None
-        return records
+    def _derived(self, **changes: Any) -> Records:
+        """The same with changes. What was measured is of these records, and so is their cycle."""
+        return replace(self, cache=MeasureCache(), **({"cycle": None} | changes))
 
     @property
     def layout(self) -> Layout:
@@ -176,29 +152,32 @@ class Records:
         return Layout(
             n_features=self.n_features,
             is_sparse=self.is_sparse,
-            is_explicit=self._explicit,
+            is_explicit=self.is_explicit,
             span_rows=self.span_rows,
-            may_miss=self._may_miss,
-            is_grouped=self._sizes is not None,
-            most=self._most,
-            floor=self._floor,
+            may_miss=self.rows.may_miss,
+            is_grouped=self.members.sizes is not None,
+            most=self.rows.most,
+            floor=self.rows.floor,
         )
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the rows as they are seen."""
+        return self.rows.n_features
 
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum of a statistic, for `PrivateData` only."""
         statistic.check(self.layout)
-        return statistic.total(self)
+        return np.asarray(statistic.total(self))
 
-    def through(self, view: Any) -> Any:
+    def through(self, view: View) -> Records:
         """The records through a view; see `skdppca.statistics.View`."""
         return view.of(self)
 
     @property
     def private_n(self) -> int:
         """The exact number of records."""
-        if self._sizes is not None:
-            return len(self._sizes)
-        return self._X.shape[0] if self._order is None else len(self._order)
+        return self.members.n
 
     @property
     def largest_norm(self) -> float:
@@ -208,30 +187,39 @@ class Records:
     @property
     def private_sizes(self) -> np.ndarray:
         """The exact number of rows of every record."""
-        return np.ones(self.private_n, np.intp) if self._sizes is None else self._sizes
+        sizes = self.members.sizes
+        return np.ones(self.private_n, np.intp) if sizes is None else sizes
 
     @property
     def is_sparse(self) -> bool:
         """Whether a centre is subtracted in the products rather than from every row."""
-        return sparse.issparse(self._X) and not self._explicit
+        return sparse.issparse(self.rows.X) and not self.is_explicit
 
-    @property
-    def is_explicit(self) -> bool:
-        """Whether residuals are formed record by record."""
-        return self._explicit
+    def whole(self, what: str) -> Records:
+        """All records, for what is no sum over them."""
+        return self
 
     def explicit(self) -> Records:
         """The same records with nothing left to products."""
-        records = self._derived()
-        records._explicit = True
-        return records
+        return self._derived(is_explicit=True)
 
     def scaled(self, scale: np.ndarray) -> Records:
         """The same records, every feature divided by a scale that is public or was released."""
-        self._check_not_shifted()
-        records = self._derived()
-        records._scale = scale if self._scale is None else self._scale * scale
-        return records
+        return self._derived(rows=self.rows.scaled(scale))
+
+    def changed(self, change: Change) -> Records:
+        """The same records, every row changed by itself before it is scaled."""
+        return self._derived(rows=self.rows.changed(change, self.rows.scale))
+
+    def squared_deviations(self, centre: np.ndarray, unit: np.ndarray) -> Records:
+        """``((x - centre) / unit)^2`` of every entry; sparse about 0, else in dense blocks.
+
+        Centre and unit are public or were released. An absent entry is read as the centre's: 0.
+        """
+        scale = np.ones(self.n_features) if self.rows.scale is None else self.rows.scale
+        explicit = self.is_explicit or bool(centre.any())
+        squares = SquaredDeviations(centre, unit, scale, explicit, self.rows.may_miss)
+        return self._derived(rows=self.rows.changed(squares, None), is_explicit=explicit)
 
     def shifted(self, centre: np.ndarray) -> Records:
         """The same records less a centre that is public or was released; dense ones only.
@@ -241,61 +229,77 @@ class Records:
         """
         if self.is_sparse:
             raise TypeError("sparse rows are never shifted; their centre is left to the products")
-        self._check_not_shifted()
-        total = len(self._order) if self._order is not None else self._X.shape[0]
+        total = self.members.n_taken
         if total * self.n_features > KEPT_ENTRIES:
-            records = self._derived()
-            records._is_shifted, records._may_miss, records._shift = True, False, centre
-            records._absent = self._may_miss
-            records._most, records._floor = None, None if centre.any() else self._floor
-            return records
-        rows, step = np.empty((total, self.n_features)), self._block_rows
+            return self._derived(rows=self.rows.shifted(centre, None))
+        held, step = np.empty((total, self.n_features)), self._block_rows
         copied = self._scratch(step)
         with np.errstate(all="ignore"):  # a row that overflows gets weight 0
             for start in range(0, total, step):
                 where = slice(start, min(start + step, total))
-                np.subtract(self._dense_rows(where, copied, centre), centre, out=rows[where])
-        records = Records(rows, n_jobs=self._n_jobs, explicit=self._explicit, first=self._first)
-        records._sizes, records._is_shifted = self._sizes, True
-        records._numbers = self._numbers
-        records._floor = None if centre.any() else self._floor
-        return records
-
-    def _check_not_shifted(self) -> None:
-        if self._is_shifted:
-            raise TypeError("rows are scaled or changed before they are shifted, never after")
+                np.subtract(
+                    self.rows.read_dense(self.members.rows(where), copied, centre),
+                    centre,
+                    out=held[where],
+                )
+        rows = self.rows.shifted(centre, held)
+        return self._derived(rows=rows, members=self.members.in_order())
 
     def ungrouped(self) -> Records:
         """Every row of the records as a record of its own, in the order in which they stand."""
-        records = self._derived()
-        records._sizes = records._numbers = None  # rows are not put into parts, records are
-        if self._order is not None:
-            every = len(self._order) == self._X.shape[0]
-            records._order = None if every else np.sort(self._order)
-        return records
+        return self._derived(members=self.members.ungrouped())
 
-    def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[Records]:
+    def mean_rows(self, imputed: np.ndarray | None) -> Records:
+        """Every record's row, or its mean row if it is a group, as a record; dense, all at once.
+
+        Rows that are infinite, or whose squared norms are, are left out. What absent entries are
+        read as stays what it is.
+        """
+        rows = self._all_rows(imputed)
+        every = Records.of(rows, n_jobs=self.n_jobs, first=self.members.first)
+        inside = np.isfinite(every.map(lambda block: block.distances(None)))
+        members = replace(every.members, numbers=self.members.numbers)
+        if not inside.all():
+            rows, numbers = rows[inside], members.all_numbers[inside]
+            members = replace(members, n_rows=len(rows), numbers=numbers)
+        return every._derived(rows=Rows(rows, is_finite=True), members=members)
+
+    @property
+    def private_rows(self) -> np.ndarray:
+        """All rows of `mean_rows`: float64, finite, and only to be read."""
+        if not self.rows.is_finite:
+            raise TypeError(
+                "pairs are formed of single finite rows; look through MeanRows first, and change "
+                "no row after it"
+            )
+        X, order = cast(np.ndarray, self.rows.X), self.members.order
+        return X if order is None else X[order]
+
+    def _all_rows(self, imputed: np.ndarray | None) -> np.ndarray:
+        """Each a bitwise function of its record alone; X's own memory, if it can be."""
+        given = self.members.sizes is None and self.rows.are_as_given
+        if given and not sparse.issparse(self.rows.X):
+            where = self.members.rows(slice(0, self.private_n))
+            dense = np.asarray(self.rows.given(where, imputed))  # X may be a memmap
+            if dense.dtype == np.float64 and dense.flags.c_contiguous:
+                return dense
+        return self.map(lambda block: block.mean_rows(), width=self.n_features, imputed=imputed)
+
+    def parts(self, shares: Sequence[int], noise: NoiseSource) -> list[Records]:
         """Disjoint parts: every record draws its own, part i with probability ``shares[i] / sum``.
 
         The draw looks neither at the data nor at the other records, so under both notions of
         neighbours one record changes one part, and no other record changes its part.
         """
-        parts = self._parts(noise.words(KEY_WORDS).tobytes(), shares)
+        parts = self.members.parts(noise.words(KEY_WORDS).tobytes(), shares)
         return [self._subset(parts == i) for i in range(len(shares))]
 
     def part(self, key: bytes, shares: Sequence[int], index: int) -> Records:
-        """One of the parts that `assign` makes with a key, and the others are not made."""
-        return self._subset(self._parts(key, shares) == index)
+        """One of the parts that `parts` makes with a key, and the others are not made."""
+        return self._subset(self.members.parts(key, shares) == index)
 
-    def _parts(self, key: bytes, shares: Sequence[int]) -> np.ndarray:
-        """The part of every record: a function of the key and of the record's number."""
-        numbers = self._numbers
-        if numbers is None:
-            labels = keyed_labels(key, self._first, self.private_n, sum(shares))
-        else:
-            last = int(numbers[-1]) + 1 if len(numbers) else 0
-            labels = keyed_labels(key, self._first, last, sum(shares))[numbers]
-        return np.searchsorted(np.cumsum(shares), labels, side="right")
+    def _subset(self, keep: np.ndarray) -> Records:
+        return self._derived(members=self.members.subset(keep))
 
     def shuffled(self, noise: NoiseSource) -> Records:
         """The same records in a random cyclic order: every one draws a word, and they are sorted.
@@ -304,46 +308,27 @@ class Records:
         words: then one record more is inserted at one place, and the order of the others stays.
         Ties go by position, which does not change that.
         """
-        records = self._derived()
-        records._cycle = np.argsort(noise.words(self.private_n), kind="stable")
-        return records
+        return self._derived(cycle=np.argsort(noise.words(self.private_n), kind="stable"))
 
     @property
     def private_cycle(self) -> np.ndarray:
         """The numbers of the records in the cyclic order that was drawn."""
-        if self._cycle is None:
+        if self.cycle is None:
             raise TypeError("these records are in no cyclic order; put them into one by shuffled()")
-        return self._cycle
-
-    def _subset(self, keep: np.ndarray) -> Records:
-        records = self._derived()
-        numbers = np.arange(self.private_n) if self._numbers is None else self._numbers
-        records._numbers = numbers[keep]
-        if self._sizes is None:
-            rows = keep
-        else:
-            rows = np.repeat(keep, self._sizes)
-            records._sizes = self._sizes[keep]
-        records._order = np.flatnonzero(rows) if self._order is None else self._order[rows]
-        return records
+        return self.cycle
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
         """The same records; their features are the products of their rows with the directions."""
-        rows = self._derived()  # of all of X, in its order, whichever of them the records are
-        rows._order = rows._sizes = None
-        out = np.empty((self._X.shape[0], len(directions)))
+        # of all of X, in its order, whichever of them the records are
+        table = self._derived(members=Members(self.members.n_rows))
+        out = np.empty((self.members.n_rows, len(directions)))
 
         def work(spans: list[slice]) -> None:
-            for where, block in rows._blocks(spans, centre):
+            for where, block in table._blocks(spans, centre):
                 out[where] = cast(RowBlock, block).scores(directions, centre)
 
-        rows._share(work)
-        records = self._derived()
-        records._X, records.n_features = out, len(directions)
-        records._replaced = True
-        records._scale = records._shift = records._most = records._floor = None
-        records._may_miss = records._absent = records._is_shifted = False
-        return records
+        table._share(work)
+        return self._derived(rows=Rows(out))
 
     @property
     def span_rows(self) -> int:
@@ -355,49 +340,43 @@ class Records:
         f: Callable[..., np.ndarray],
         *given: np.ndarray,
         width: int = 0,
-        fill: np.ndarray | None = None,
+        imputed: np.ndarray | None = None,
     ) -> np.ndarray:
         """``f(block, *(x[block] for x in given))`` of every block, in the order of the records.
 
         One number a record, or a row of `width` numbers. Absent entries are read as those of
-        `fill`.
+        `imputed`.
         """
         out = np.empty((self.private_n, width) if width else self.private_n)
 
         def work(spans: list[slice]) -> None:
-            for where, block in self._blocks(spans, fill):
+            for where, block in self._blocks(spans, imputed):
                 out[where] = f(block, *(numbers[where] for numbers in given))
 
         self._share(work)
         return out
 
-    def measured(self, measure: Measurable) -> np.ndarray:
+    def measured(self, measure: Measure) -> np.ndarray:
         """The numbers of all records. The last few measures are kept."""
-        key = measure.key
-        if key in self._measured:
-            self._measured.move_to_end(key)
-            return self._measured[key]
+        if measure in self.cache:
+            return self.cache[measure]
         numbers = measure.of_all(self)
         if numbers is None:
             needed, width = measure.needs(self.layout), measure.width(self.layout)
             given = () if needed is None else (self.measured(needed),)
-            if width > NARROW:  # as long as the data: the last such gives way
-                for other in [k for k, kept in self._measured.items() if _width(kept) > NARROW]:
-                    del self._measured[other]
+            self.cache.make_room(width)
             numbers = self.map(
                 lambda block, *known: measure.of(block, *known or (None,)),
                 *given,
                 width=width,
-                fill=measure.fill,
+                imputed=measure.imputed,
             )
-        self._measured[key] = numbers
-        while len(self._measured) > KEPT_MEASURES:
-            self._measured.popitem(last=False)
+        self.cache[measure] = numbers
         return numbers
 
     def accumulate(
         self,
-        measure: Measurable,
+        measure: Measure,
         f: Callable[[np.ndarray, Block, np.ndarray], None],
         shape: tuple[int, ...],
         explicit: bool = False,
@@ -411,18 +390,18 @@ class Records:
         explicit : bool
             Sum over explicit blocks; the records are measured as they are.
         """
-        others = explicit and not self._explicit
-        if others or measure.key in self._measured:
+        others = explicit and not self.is_explicit
+        if others or measure in self.cache:
             numbers = self.measured(measure)
             records = self.explicit() if others else self
-            return records.fold(f, shape, numbers, fill=measure.fill)
+            return records.fold(f, shape, numbers, imputed=measure.imputed)
         needed = measure.needs(self.layout)
         given = None if needed is None else self.measured(needed)
         return self.fold(
             lambda out, block, known: f(out, block, measure.of(block, known)),
             shape,
             given,
-            fill=measure.fill,
+            imputed=measure.imputed,
         )
 
     def fold(
@@ -430,18 +409,18 @@ class Records:
         f: Callable[[np.ndarray, Block, Any], None],
         shape: tuple[int, ...],
         weights: np.ndarray | None = None,
-        fill: np.ndarray | None = None,
+        imputed: np.ndarray | None = None,
     ) -> np.ndarray:
         """Sum over records: ``f(out, block, weights of the block)`` adds a block into ``out``.
 
-        Absent entries are read as those of `fill`.
+        Absent entries are read as those of `imputed`.
         """
 
         def work(spans: list[slice]) -> CompensatedSum:
             total = CompensatedSum(shape)
             for span in spans:
                 part = np.zeros(shape, order="F")
-                for where, block in self._blocks([span], fill):
+                for where, block in self._blocks([span], imputed):
                     f(part, block, None if weights is None else weights[where])
                 total.add(part)
             return total
@@ -462,8 +441,8 @@ class Records:
             with np.errstate(all="ignore"):
                 return work(spans)
 
-        spans = self._spans()
-        jobs = effective_n_jobs(self._n_jobs)
+        spans = self.members.spans(self.span_rows)
+        jobs = effective_n_jobs(self.n_jobs)
         if jobs <= 1:
             return [quietly(spans)]
         # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
@@ -472,44 +451,37 @@ class Records:
             shares = (delayed(quietly)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)
 
-    def _spans(self) -> list[slice]:
-        """Slices of records (not rows) of about `span_rows` rows each."""
-        n, rows = self.private_n, self.span_rows
-        if not n:
-            return []
-        if self._sizes is None:
-            edges = np.arange(0, n, rows)
-        else:
-            stops = np.cumsum(self._sizes)
-            edges = np.unique(np.searchsorted(stops, np.arange(0, stops[-1], rows), "right"))
-        return [slice(int(a), int(b)) for a, b in zip(edges, [*edges[1:], n], strict=True)]
-
     def _blocks(
-        self, spans: list[slice], fill: np.ndarray | None = None
+        self, spans: list[slice], imputed: np.ndarray | None = None
     ) -> Iterator[tuple[slice, Block]]:
         rows = self._block_rows
-        if self._sizes is not None:
-            yield from self._group_blocks(spans, rows, fill)
+        if self.members.sizes is not None:
+            yield from self._group_blocks(spans, rows, imputed)
         elif self.is_sparse:
             for span in spans:
-                yield span, SparseRows(self._sparse_rows(span, fill))
+                yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
         else:
             scratch, copied = self._scratch(rows), self._scratch(rows)
-            kind = ExplicitRows if self._explicit else DenseRows
+            kind = ExplicitRows if self.is_explicit else DenseRows
             for span in spans:
                 for start in range(span.start, span.stop, rows):
                     where = slice(start, min(start + rows, span.stop))
-                    yield where, kind(self._dense_rows(where, copied, fill), scratch)
+                    yield (
+                        where,
+                        kind(
+                            self.rows.read_dense(self.members.rows(where), copied, imputed), scratch
+                        ),
+                    )
 
     def _group_blocks(
-        self, spans: list[slice], rows: int, fill: np.ndarray | None
+        self, spans: list[slice], rows: int, imputed: np.ndarray | None
     ) -> Iterator[tuple[slice, Block]]:
         all_sizes = self.private_sizes
         stops = np.cumsum(all_sizes)
         scratch, copied = self._scratch(rows), self._scratch(rows)
 
         def gather(start: int, stop: int) -> np.ndarray:
-            return self._dense_rows(slice(start, stop), copied, fill)
+            return self.rows.read_dense(self.members.rows(slice(start, stop)), copied, imputed)
 
         def parts(start: int, stop: int) -> Iterator[DenseRows]:
             for a in range(start, stop, rows):
@@ -535,56 +507,6 @@ class Records:
 
     def _scratch(self, rows: int) -> np.ndarray:
         return aligned_empty(rows, self.n_features + 1)
-
-    def _rows(self, where: slice, fill: np.ndarray | None = None) -> np.ndarray | sparse.csr_array:
-        """Rows as they are given, absent entries filled: in units of X, so before any scale."""
-        rows = self._X[where if self._order is None else self._order[where]]
-        if not self._absent:
-            return rows
-        _, values = self._filling(fill)
-        if sparse.issparse(rows):
-            rows = canonical(rows)
-            absent = np.isnan(rows.data)
-            rows.data[absent] = values[rows.indices[absent]]
-            return rows
-        return np.where(np.isnan(rows), values, rows)
-
-    def _filling(self, fill: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """What an absent entry is read as, and the same in units of X."""
-        fill = fill if self._shift is None else self._shift
-        values = np.zeros(self.n_features) if fill is None else fill
-        return values, values if self._scale is None else values * self._scale
-
-    def _dense_rows(
-        self, where: slice, copied: np.ndarray, fill: np.ndarray | None = None
-    ) -> np.ndarray:
-        """The rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
-        rows = self._rows(where, fill)
-        if sparse.issparse(rows):
-            rows = canonical(rows).toarray()
-        as_it_is = self._scale is None and self._shift is None
-        if as_it_is and rows.dtype == np.float64 and rows.flags.c_contiguous:
-            return np.asarray(rows)
-        out = copied.ravel()[: rows.size].reshape(rows.shape)
-        out[...] = rows
-        if self._scale is not None:
-            out /= self._scale
-            if self._absent:  # exactly, or a blank row would have the direction of rounding errors
-                values, given = self._filling(fill)
-                np.copyto(out, values, where=rows == given)
-        if self._shift is not None:
-            out -= self._shift
-        return out
-
-    def _sparse_rows(self, where: slice, fill: np.ndarray | None = None) -> sparse.csr_array:
-        rows = canonical(self._rows(where, fill))
-        if self._scale is not None:
-            given, at = rows.data.copy(), rows.indices
-            rows.data /= self._scale[at]
-            if self._absent:  # likewise
-                values, filled = self._filling(fill)
-                np.copyto(rows.data, values[at], where=given == filled[at])
-        return rows
 
 
 def _width(numbers: np.ndarray) -> int:

@@ -22,6 +22,9 @@ class SparseRows(ProductResiduals):
     def __init__(self, rows: sparse.csr_array) -> None:
         self.rows = rows
 
+    def mean_rows(self) -> np.ndarray:
+        return self.rows.toarray()
+
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         squares = self._squares()
         if centre is None:

@@ -23,8 +23,8 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ._compensated import CompensatedSum
-from ._records import Records
-from .pieces import Part, Pieces, Question, seen_through
+from ._records import MeasureCache, Records
+from .pieces import Part, Pieces, Question, piece_like, seen_through
 
 __all__ = ["ClusterRecords", "Reader"]
 
@@ -85,6 +85,7 @@ class Reader(Protocol):
         """
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterRecords(Pieces):
     """The records of a dask collection, a piece a partition.
 
@@ -93,22 +94,16 @@ class ClusterRecords(Pieces):
 
     Parameters
     ----------
-    parts : sequence of Delayed
-    labels : sequence of Delayed or None
-        The groups' labels of the rows, by partition. They are sorted over the table. Where a group
-        goes on in the next partition, its rows there join those where it begins.
-    read : Reader
-    nothing : ndarray or CSR array of shape (0, n_features)
-        Rows like those of the partitions, but none.
-    scale : ndarray of shape (n_features,), optional
-        Public; every feature is divided by it.
-    may_miss : bool
-        NaN is an absent entry.
-
-    Raises
-    ------
-    ValueError, TypeError
-        The rows, the groups or the workers cannot be used.
+    partitions : list of tuple of Delayed
+        Rows and labels.
+    places : list of _Place
+        Which records of every partition are its piece.
+    joining : list of list of int
+        The partitions whose first rows join each piece.
+    table : _Table
+        What a worker must know.
+    n_rows, n_records : int
+        Exact and private.
 
     Notes
     -----
@@ -121,61 +116,95 @@ class ClusterRecords(Pieces):
     random, because keys are logged as well.
     """
 
-    def __init__(
-        self,
+    partitions: list[tuple[Any, Any]]
+    places: list[_Place]
+    joining: list[list[int]]
+    table: _Table
+    n_rows: int
+    n_records: int
+
+    @classmethod
+    def of(
+        cls,
         parts: Sequence[Any],
         labels: Sequence[Any] | None,
         read: Reader,
         nothing: Rows,
         scale: np.ndarray | None = None,
         may_miss: bool = False,
-    ) -> None:
+    ) -> ClusterRecords:
+        """The records of a collection, once the workers have found all partitions valid.
+
+        Parameters
+        ----------
+        parts : sequence of Delayed
+        labels : sequence of Delayed or None
+            The groups' labels of the rows, by partition. They are sorted over the table. Where a
+            group goes on in the next partition, its rows there join those where it begins.
+        read : Reader
+        nothing : ndarray or CSR array of shape (0, n_features)
+            Rows like those of the partitions, but none.
+        scale : ndarray of shape (n_features,), optional
+            Public; every feature is divided by it.
+        may_miss : bool
+            NaN is an absent entry.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The rows, the groups or the workers cannot be used.
+        """
         none = None if labels is None else np.zeros(0, np.intp)
-        super().__init__(Records(nothing, none, scale, may_miss=may_miss))
-        self._parts = list(zip_longest(parts, () if labels is None else labels))
-        self._table = _Table(secrets.token_hex(16), read, scale, may_miss)
-        looks = self._looks()
+        standin = Records.of(nothing, none, scale, 1, may_miss=may_miss)
+        partitions = list(zip_longest(parts, () if labels is None else labels))
+        table = _Table(secrets.token_hex(16), read, standin)
+        given = _literal(table)
+        looks = _computed([_task(_look, given, *both) for both in partitions])
         if len({look.environment for look in looks} | _environments()) > 1:
             raise ValueError(UNEQUAL)
-        self._table = replace(self._table, environment=looks[0].environment)
-        self.private_n_rows = sum(look.n_rows for look in looks)
-        self._n, self._places, self._joining = _placed(looks)
+        n_records, places, joining = _placed(looks)
+        return cls(
+            standin=standin,
+            partitions=partitions,
+            places=places,
+            joining=joining,
+            table=replace(table, environment=looks[0].environment),
+            n_rows=sum(look.n_rows for look in looks),
+            n_records=n_records,
+        )
 
     @property
     def private_n(self) -> int:
         """The exact number of records."""
-        return self._n
+        return self.n_records
 
     @property
     def largest_norm(self) -> float:
         """Of all rows, about 0; exact and private."""
-        return float(np.max(_computed(self._ask(_largest_norm, self._table))))
+        return float(np.max(_computed(self._ask(_largest_norm, self.table))))
 
     def close(self) -> None:
         """Have all that was kept for these records forgotten, here and on the workers."""
-        KEPT.forget(self._table.fit)
+        KEPT.forget(self.table.fit)
         client = _client()
         if client is not None and client.status == "running":
             try:
-                client.run(_forget, self._table.fit, on_error="ignore")
+                client.run(_forget, self.table.fit, on_error="ignore")
             except Exception:  # the workers forget when others need the room
                 return
 
-    def _looks(self) -> list[_Look]:
-        table = _literal(self._table)
-        return _computed([_task(_look, table, *both) for both in self._parts])
-
     def _ask(self, f: Callable[..., Any], asked: Any) -> list[Any]:
         """Tasks that answer for the records of a partition each, in order."""
-        given, table = _literal(asked), _literal(self._table)
+        given, table = _literal(asked), _literal(self.table)
         answers = []
-        for place, both, others in zip(self._places, self._parts, self._joining, strict=True):
-            heads = [_task(_head, table, self._places[i], *self._parts[i]) for i in others]
+        for place, both, others in zip(self.places, self.partitions, self.joining, strict=True):
+            heads = [_task(_head, table, self.places[i], *self.partitions[i]) for i in others]
             answers.append(_task(f, given, place, *both, *heads))
         return answers
 
-    def _sum(self, question: Question) -> np.ndarray:
-        sums = self._ask(_answer, (self._table, question))
+    def sum(self, question: Question) -> np.ndarray:
+        """The compensated sum, in the order of the pieces, of their answers."""
+        sums = self._ask(_answer, (self.table, question))
         while True:
             sums = [_task(_add, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
             if len(sums) == 1:
@@ -218,8 +247,7 @@ class _Table:
 
     fit: str
     read: Reader
-    scale: np.ndarray | None
-    may_miss: bool
+    standin: Records
     environment: str = ""
 
     def look(self, part: Any, labels: Any) -> _Look | _Failure:
@@ -261,9 +289,7 @@ class _Table:
                 more = sum(head.shape[0] for head in heads)
                 rows = _stacked([rows, *heads])
                 numbers = np.append(numbers, np.full(more, numbers[-1]))
-        return Records(
-            rows, numbers, self.scale, n_jobs=1, may_miss=self.may_miss, first=place.first
-        )
+        return piece_like(self.standin, rows, numbers, place.first)
 
     def _mark(self, rows: Rows, labels: np.ndarray | None) -> bytes:
         """A keyed hash of some rows and of the partition's shape."""
@@ -283,20 +309,20 @@ class _Refused(Exception):
 
 
 class _Kept:
-    """Measures of records of partitions, by fit and partition; those of the last steps only."""
+    """Measures of records of partitions, by fit and partition; those of the last views only."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._of: OrderedDict[tuple[str, int], tuple[Any, OrderedDict, int]] = OrderedDict()
         self.size = 0
 
-    def lend(self, fit: str, partition: int, steps: Any) -> OrderedDict:
-        """What is kept of the records of a partition after some steps."""
+    def lend(self, fit: str, partition: int, views: Any) -> OrderedDict:
+        """What is kept of the records of a partition through some views."""
         with self._lock:
             seen, measured, _ = self._of.get((fit, partition), (None, {}, 0))
-            return OrderedDict(measured if seen == steps else {})
+            return OrderedDict(measured if seen == views else {})
 
-    def keep(self, fit: str, partition: int, steps: Any, measured: OrderedDict) -> None:
+    def keep(self, fit: str, partition: int, views: Any, measured: OrderedDict) -> None:
         """Keep it, if there is room; other fits, which may have lost their client, give way."""
         size = sum(numbers.nbytes for numbers in measured.values())
         with self._lock:
@@ -304,7 +330,7 @@ class _Kept:
             while self._of and self.size + size > KEPT_BYTES and next(iter(self._of))[0] != fit:
                 self._drop(next(iter(self._of)))
             if self.size + size <= KEPT_BYTES:
-                self._of[fit, partition] = steps, OrderedDict(measured), size
+                self._of[fit, partition] = views, OrderedDict(measured), size
                 self.size += size
 
     def forget(self, fit: str) -> None:
@@ -384,11 +410,11 @@ def _answer(
     asked: tuple[_Table, Question], place: _Place, part: Any, labels: Any, *heads: Rows
 ) -> np.ndarray:
     table, question = asked
-    records = seen_through(table.records(place, part, labels, heads), question.steps)
-    steps = tuple(map(_step_key, question.steps))
-    records._measured = KEPT.lend(table.fit, place.partition, steps)
-    total = records.total(question.statistic)
-    KEPT.keep(table.fit, place.partition, steps, records._measured)
+    records = seen_through(table.records(place, part, labels, heads), question.views)
+    views = tuple(map(_view_key, question.views))
+    cache = MeasureCache(KEPT.lend(table.fit, place.partition, views))
+    total = replace(records, cache=cache).total(question.statistic)
+    KEPT.keep(table.fit, place.partition, views, cache.measured)
     return total
 
 
@@ -504,8 +530,8 @@ def environment() -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _step_key(step: Any) -> Any:
-    return step if isinstance(step, Part) else step.key
+def _view_key(view: Any) -> Any:
+    return view if isinstance(view, Part) else view.key
 
 
 def _stacked(parts: Sequence[Any]) -> Rows:

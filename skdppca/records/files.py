@@ -6,6 +6,7 @@ import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..exceptions import TableChangedError
 from ._compensated import CompensatedSum
 from ._records import Records
 from .batches import batches, value_type
-from .pieces import Pieces, Question
+from .pieces import Pieces, Question, piece_like
 from .quotes import well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
@@ -274,64 +275,66 @@ class Files:
         return batches(self._dataset, self._columns, size)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FileRecords(Pieces):
-    """The records of a table in files.
+    """The records of a table in files, a piece as much as is read at a time.
 
     Parameters
     ----------
     files : Files
     valid : Valid
         What `files.check` found.
-    scale : ndarray of shape (n_features,) or None
-    n_jobs : int or None
-    may_miss : bool
-        See `Records`.
+    jobs : int
+        Threads that sum over pieces.
     """
 
-    def __init__(
-        self,
+    files: Files
+    valid: Valid
+    jobs: int
+
+    @classmethod
+    def of(
+        cls,
         files: Files,
         valid: Valid,
         scale: np.ndarray | None = None,
         n_jobs: int | None = None,
         may_miss: bool = False,
-    ) -> None:
-        self._files, self._valid = files, valid
-        self._scale, self._may_miss = scale, may_miss
-        self._jobs = max(1, effective_n_jobs(n_jobs))
-        super().__init__(self._records(files.empty, 0))
+    ) -> FileRecords:
+        """The records of valid files; see `Records.of` for the parameters."""
+        rows, groups = files.empty
+        standin = Records.of(rows, groups, scale, 1, may_miss=may_miss)
+        jobs = max(1, effective_n_jobs(n_jobs))
+        return cls(standin=standin, files=files, valid=valid, jobs=jobs)
 
     @property
     def private_n(self) -> int:
         """The exact number of records."""
-        return self._valid.n_records
+        return self.valid.n_records
 
     @property
     def largest_norm(self) -> float:
         """Of all rows, about 0; exact and private."""
         return max(records.largest_norm for records in self._read())
 
-    def _sum(self, question: Question) -> np.ndarray:
+    def sum(self, question: Question) -> np.ndarray:
+        """The compensated sum, in the order of the pieces, of their answers."""
+
         def answer(records: Records) -> np.ndarray:
             with np.errstate(all="ignore"):  # in a thread of its own
                 return question.answer(records)
 
         total, waiting = CompensatedSum(question.statistic.shape), deque[Future[np.ndarray]]()
-        alone = self._jobs > 1 or self._files.n_features < MANY_FEATURES
+        alone = self.jobs > 1 or self.files.n_features < MANY_FEATURES
         blas = 1 if alone else None
-        with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self._jobs) as threads:
+        with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self.jobs) as threads:
             for records in self._read():
                 waiting.append(threads.submit(answer, records))
-                if len(waiting) > self._jobs:
+                if len(waiting) > self.jobs:
                     total.add(waiting.popleft().result())
             for done in waiting:
                 total.add(done.result())
         return total.result()
-
-    def _records(self, piece: Piece, first: int) -> Records:
-        return Records(
-            piece.rows, piece.groups, self._scale, 1, may_miss=self._may_miss, first=first
-        )
 
     def _read(self) -> Iterator[Records]:
         """The records, piece by piece, in the order in which they were when they were checked.
@@ -342,18 +345,18 @@ class FileRecords(Pieces):
             If they are not what they were.
         MemoryError
         """
-        kept, rows, records = self._valid.kept, 0, 0
+        kept, rows, records = self.valid.kept, 0, 0
         failed: Unreadable | None = None
         try:
-            for piece in self._files.pieces() if kept is None else self._files.again(kept):
-                yield self._records(piece, records)
+            for piece in self.files.pieces() if kept is None else self.files.again(kept):
+                yield piece_like(self.standin, piece.rows, piece.groups, records)
                 rows, records = rows + len(piece.rows), records + piece.n_records
         except Unreadable as error:
             failed = error
         if failed is not None and failed.memory:
             raise MemoryError("X no longer fits into memory piece by piece; a charge stands")
-        same = (rows, records) == (self._valid.n_rows, self._valid.n_records)
-        if failed is not None or not same or (kept is None and not self._files.is_unchanged()):
+        same = (rows, records) == (self.valid.n_rows, self.valid.n_records)
+        if failed is not None or not same or (kept is None and not self.files.is_unchanged()):
             raise TableChangedError(CHANGED)
 
 

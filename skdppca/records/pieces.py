@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from ..noise import KEY_WORDS, NoiseSource
-from ._records import Layout, Records
+from ._records import Records
+from .asked import View
+from .layout import Layout
+from .source import Source
 
-__all__ = ["Part", "Pieces", "Question", "Step"]
-
-
-class Step(Protocol):
-    """What is done to records before anything is asked of them: a view, or the choice of a part."""
-
-    def of(self, records: Records) -> Records:
-        """The records as they are seen."""
+__all__ = ["Part", "Pieces", "Question"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of several disjoint random parts of the records.
+    """One of several disjoint random parts of the records, as a view.
 
     Parameters
     ----------
@@ -52,19 +47,20 @@ class Question:
 
     Parameters
     ----------
-    steps : tuple of Step
+    views : tuple of View
     statistic : Statistic
     """
 
-    steps: tuple[Step, ...]
+    views: tuple[View, ...]
     statistic: Any
 
     def answer(self, records: Records) -> np.ndarray:
         """The exact total over the records of a piece; private."""
-        return seen_through(records, self.steps).total(self.statistic)
+        return seen_through(records, self.views).total(self.statistic)
 
 
-class Pieces(ABC):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pieces(Source):
     """The records of a table in several pieces, in a fixed order; a record is in one piece.
 
     A total is the sum over the pieces of their totals, added up with compensation. Every number
@@ -74,7 +70,9 @@ class Pieces(ABC):
     Parameters
     ----------
     standin : Records
-        Records like these, but none: for their layout.
+        Records like these, but none: pieces are made like it, and it has their layout.
+    views : tuple of View
+        What the records are seen through.
 
     Notes
     -----
@@ -83,67 +81,56 @@ class Pieces(ABC):
     last one as its total is rounded; the compensated sum over pieces takes 3 more.
     """
 
-    def __init__(self, standin: Records) -> None:
-        self._standin = standin
-        self._steps: tuple[Step, ...] = ()
-
-    @property
-    @abstractmethod
-    def private_n(self) -> int:
-        """The exact number of records."""
-
-    @property
-    @abstractmethod
-    def largest_norm(self) -> float:
-        """Of all rows, about 0; exact and private."""
+    standin: Records
+    views: tuple[View, ...] = ()
 
     @abstractmethod
-    def _sum(self, question: Question) -> np.ndarray:
+    def sum(self, question: Question) -> np.ndarray:
         """The compensated sum, in the order of the pieces, of their answers."""
 
     @property
     def layout(self) -> Layout:
         """Public; all that the rounding of a total may depend on."""
-        return seen_through(self._standin, self._steps).layout
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether a centre is subtracted in the products rather than from every row."""
-        return self.layout.is_sparse
+        return seen_through(self.standin, self.views).layout
 
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum of a statistic, for `PrivateData` only."""
         statistic.check(self.layout)
         if not statistic.additive:
-            self._refuse(f"{type(statistic).__name__} looks at pairs of records")
-        if statistic.counts_only and not any(isinstance(step, Part) for step in self._steps):
+            self.whole(f"{type(statistic).__name__} looks at pairs of records, which")
+        if statistic.counts_only and not any(isinstance(view, Part) for view in self.views):
             return np.asarray(statistic.total(self))  # a view takes no record away
-        return self._sum(Question(self._steps, statistic))
+        return self.sum(Question(self.views, statistic))
 
-    def through(self, view: Step) -> Self:
+    def through(self, view: View) -> Self:
         """The records through a view; see `skdppca.statistics.View`."""
-        records = copy.copy(self)
-        records._steps = (*self._steps, view)
-        return records
+        return replace(self, views=(*self.views, view))
 
-    def assign(self, shares: Sequence[int], noise: NoiseSource) -> list[Self]:
-        """Disjoint parts, as `Records.assign` makes them: a piece can draw its labels again."""
+    def parts(self, shares: Sequence[int], noise: NoiseSource) -> list[Self]:
+        """Disjoint parts, as `Records.parts` makes them: a piece can draw its labels again."""
         key = noise.words(KEY_WORDS).tobytes()
         return [self.through(Part(key, tuple(shares), i)) for i in range(len(shares))]
 
     def shuffled(self, noise: NoiseSource) -> NoReturn:
         """Refuse: an order over all records does not stay within pieces."""
-        self._refuse("A random order of the records")
+        self.whole("A random order of the records")
 
-    def _refuse(self, what: str) -> NoReturn:
+    def whole(self, what: str) -> NoReturn:
+        """Refuse: the records are not in one place."""
         raise TypeError(
-            f"{what}, so it needs all of them in one place; give X as an array, or choose a method "
-            "that only sums"
+            f"{what} is no sum over records, so it needs all of them in one place; give X as an "
+            "array, or choose another method"
         )
 
 
-def seen_through(records: Records, steps: Sequence[Step]) -> Records:
-    """The records after all steps, in their order."""
-    for step in steps:
-        records = step.of(records)
+def piece_like(standin: Records, rows: Any, groups: np.ndarray | None, first: int = 0) -> Records:
+    """The records of a piece, like the stand-in of their table."""
+    like = standin.rows
+    return Records.of(rows, groups, like.scale, 1, may_miss=like.may_be_absent, first=first)
+
+
+def seen_through(records: Records, views: Sequence[View]) -> Records:
+    """The records after all views, in their order."""
+    for view in views:
+        records = view.of(records)
     return records

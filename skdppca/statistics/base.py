@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..records import Block, Layout, Records
+from ..records import Layout, Records, asked
 
 __all__ = [
     "KINDS",
@@ -60,7 +60,7 @@ class Kind:
         return type(self), *(_key(getattr(self, field.name)) for field in fields(self))
 
 
-class View(Kind, ABC):
+class View(Kind, asked.View, ABC):
     """A way to look at records: others come out, each a function of one that went in."""
 
     @abstractmethod
@@ -68,32 +68,11 @@ class View(Kind, ABC):
         """The records as they are seen."""
 
 
-class Measure(Kind, ABC):
+class Measure(Kind, asked.Measure, ABC):
     """A number (or a few) a record, private, and a bitwise function of that record alone."""
 
     # How many records' numbers change if one record comes or goes, or is exchanged.
     moved: ClassVar[int] = 1
-
-    @property
-    def fill(self) -> np.ndarray | None:
-        """What an absent entry is read as: the centre's entry, so that it deviates by 0."""
-        return getattr(self, "centre", None)
-
-    def width(self, layout: Layout) -> int:
-        """Numbers a record; 0 for a single one that is no row of numbers."""
-        return 0
-
-    def needs(self, layout: Layout) -> Measure | None:
-        """The measure that this one is computed from besides the block, if there is one."""
-        return None
-
-    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
-        """The numbers of a block's records."""
-        raise NotImplementedError(f"{type(self).__name__} is found for all records at once")
-
-    def of_all(self, records: Records) -> np.ndarray | None:
-        """The numbers of all records, if they are not found block by block."""
-        return None
 
     @abstractmethod
     def error(self, layout: Layout) -> float:

@@ -96,7 +96,7 @@ class Histogram(Statistic):
     def _cells(self, records: Records) -> np.ndarray:
         """Of every row by its two scores alone; what is no number lies outside."""
         scores = records.ungrouped().map(
-            lambda block: block.scores(self.axes, around(self.centre)), width=2, fill=self.centre
+            lambda block: block.scores(self.axes, around(self.centre)), width=2, imputed=self.centre
         )
         places = []
         for edges, score in zip((self.x_edges, self.y_edges), scores.T, strict=True):

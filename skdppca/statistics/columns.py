@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..records import Layout, Records, SquaredDeviations, summation_error
+from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, check_grouped
 from .cells import NO_ERROR
 from .lemmas import box_sum, psd_sum
@@ -75,7 +75,7 @@ class ColumnCells(Statistic):
         return records.fold(
             lambda out, block, _: block.add_cells(out, self.which, self._cell),
             self.shape,
-            fill=absent,
+            imputed=absent,
         )
 
     def _cell(self, x: np.ndarray, k: Any) -> np.ndarray:
@@ -127,7 +127,7 @@ class MeanSquares(Statistic):
         return Rounding(self.measure.error(squares), error)
 
     def total(self, records: Records) -> np.ndarray:
-        return SquaredDeviations(records, self.centre, self.unit).accumulate(
+        return records.squared_deviations(self.centre, self.unit).accumulate(
             self.measure,
             lambda out, block, norms: block.add_moment(out, clip_weights(norms, self.bound), None),
             self.shape,

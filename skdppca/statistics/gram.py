@@ -103,7 +103,7 @@ class ClippedGram(Statistic):
         c, t = around(self.centre), self.constant
         if math.isinf(self.radius):
             return records.fold(
-                lambda out, block, w: block.add_gram(out, w, c, t), self.shape, fill=self.centre
+                lambda out, block, w: block.add_gram(out, w, c, t), self.shape, imputed=self.centre
             )
         reach = math.sqrt(self.bound) if self.grouped else self.radius
         return records.accumulate(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import Layout, MeanRows, Records
+from ..records import Layout, Records
 from ..records.kernels import Kernel, ScaleFunction
 from ..records.pairs import (
     MAX_COMPLETE,
@@ -96,7 +96,7 @@ class KendallMatrix(Statistic):
         return Rounding(total=cyclic_error(self.n_features, self.offsets))
 
     def total(self, records: Records) -> np.ndarray:
-        rows, kernel = _single_rows(records), Kernel(self.radius, self.xi)
+        rows, kernel = records.private_rows, Kernel(self.radius, self.xi)
         if self.offsets is not None:
             total = cyclic_sum(rows, records.private_cycle, self.offsets, kernel)
             return total / (2 * self.offsets)
@@ -127,13 +127,7 @@ class AdjacentDifferences(Measure):
     moved = 2
 
     def of_all(self, records: Records) -> np.ndarray:
-        return adjacent_differences(_single_rows(records), records.private_cycle, self.direction)
+        return adjacent_differences(records.private_rows, records.private_cycle, self.direction)
 
     def error(self, layout: Layout) -> float:
         raise NotImplementedError("no record is clipped by its difference from another")
-
-
-def _single_rows(records: Records) -> np.ndarray:
-    if not isinstance(records, MeanRows):
-        raise TypeError("pairs are formed of single finite rows; look through MeanRows first")
-    return records.private_rows

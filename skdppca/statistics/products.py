@@ -183,7 +183,7 @@ class NormProduct(Statistic):
             lambda out, block, w: block.add_products(out, w, c, self.directions),
             self.shape,
             weights,
-            fill=self.centre,
+            imputed=self.centre,
         )
 
 

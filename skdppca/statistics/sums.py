@@ -73,7 +73,7 @@ class ClippedSum(Statistic):
         c = around(self.centre)
         if math.isinf(self.radius):
             return records.fold(
-                lambda out, block, w: block.add_moment(out, w, c), self.shape, fill=self.centre
+                lambda out, block, w: block.add_moment(out, w, c), self.shape, imputed=self.centre
             )
         return records.accumulate(
             Distances(self.centre),

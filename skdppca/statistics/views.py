@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import Interactions as CountedInteractions
-from ..records import LargestEntries as KeptEntries
-from ..records import MeanRows as SingleRows
-from ..records import Records
+from ..records import KeepLargest, OnesByDegree, Records
 from .base import View, around
 
 __all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"]
@@ -67,7 +64,7 @@ class LargestEntries(View):
     most: int
 
     def of(self, records: Records) -> Records:
-        return KeptEntries(records, self.most)
+        return records.changed(KeepLargest(self.most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +81,7 @@ class MeanRows(View):
     fill: np.ndarray
 
     def of(self, records: Records) -> Records:
-        return SingleRows(records, self.fill)
+        return records.mean_rows(self.fill)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,4 +91,4 @@ class Interactions(View):
     floor: int
 
     def of(self, records: Records) -> Records:
-        return CountedInteractions(records, self.floor)
+        return records.changed(OnesByDegree(self.floor))

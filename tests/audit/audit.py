@@ -95,7 +95,7 @@ class Audited:
 
     def __call__(self, X: np.ndarray, noise: NoiseSource) -> tuple[Release, Sequence[Any]]:
         data = PrivateData(
-            source=Records(X),
+            source=Records.of(X),
             public=self.public,
             budget=PrivacyFilter.of(self.event),
             noise=noise,
@@ -116,7 +116,7 @@ def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int
     n_records : int
         Told only where it is public.
     """
-    n = estimator._public_count(Records(np.zeros((n_records, n_features))))
+    n = estimator._public_count(Records.of(np.zeros((n_records, n_features))))
     public = Public(n_features, estimator.adjacency, n_records=n)
     event = estimator._event(public) if mu is None else GaussianEvent(mu)
     mechanism = estimator._mechanism(public)

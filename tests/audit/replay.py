@@ -33,7 +33,7 @@ from skdppca.noise import GaussianQuery, NoiseSource, keyed_labels, rounded_gaus
 from skdppca.noise.laplace import LaplaceQuery
 from skdppca.privacy import GaussianEvent
 from skdppca.private_data import PrivateData
-from skdppca.records import _records
+from skdppca.records import _members
 
 __all__ = ["Data", "Leak", "Method", "Run", "audit"]
 
@@ -205,7 +205,7 @@ class _Recorder:
                 stack.enter_context(patch.object(PrivateData, name, self._noting(name, honest)))
             for name in ("words", "rounded_gaussian"):
                 stack.enter_context(patch.object(NoiseSource, name, getattr(self, f"_{name}")()))
-            stack.enter_context(patch.object(_records, "keyed_labels", self._labels()))
+            stack.enter_context(patch.object(_members, "keyed_labels", self._labels()))
             yield
 
     # What is asked

@@ -257,7 +257,7 @@ def shown(game, statistic, runs=250):
 
 
 def predicted_from_data(mean, directions, prediction, *args):
-    X = mean.data.source._X
+    X = mean.data.source.rows.X
     return honest_mean(mean, directions, (X @ directions.T).T @ X / len(X), *args)
 
 
@@ -273,7 +273,7 @@ def test_a_prediction_from_the_data_is_caught(monkeypatch, weakened):
 
 
 def centre_of_the_data(data):
-    return Centred(data.centred_at(data.source._X.mean(axis=0)), None)
+    return Centred(data.centred_at(data.source.rows.X.mean(axis=0)), None)
 
 
 @pytest.mark.parametrize("weakened", [False, True])

@@ -256,9 +256,7 @@ def test_exact_n_is_caught(weakened, statistic):
 
 
 def in_their_order(records, noise):
-    cyclic = records._derived()
-    cyclic._cycle = np.arange(records.private_n)
-    return cyclic
+    return replace(records, cycle=np.arange(records.private_n))
 
 
 def test_a_median_over_disjoint_pairs_of_an_order_is_caught(monkeypatch):

@@ -28,7 +28,7 @@ ODD = np.array([[1e4, 0.0]])
 def sums(rows, adjacency, mu):
     """Every seed's sum of the class, along the record that comes, goes or is another."""
     public = Public(2, adjacency, n_records=21 if adjacency == "replace-one" else None)
-    records = Records(rows)
+    records = Records.of(rows)
     labelled = LabelledRows(rows, None, np.zeros(len(rows), int), 2)
 
     def one(seed):

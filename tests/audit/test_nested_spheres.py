@@ -84,7 +84,7 @@ def test_noise_too_small_by_sqrt2_is_caught(monkeypatch, mu):
 
 def test_stages_that_each_cost_all_are_caught(monkeypatch):
     monkeypatch.setattr(nested, "_costs", lambda data, mu, *stages, **more: (mu, 0.0))
-    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
+    monkeypatch.setattr(PrivacyFilter, "remaining", property(lambda budget: budget.mu))
     pair = Pair(game(2.0, "add-remove"), *NEIGHBOURS["add-remove"], True, 0)
     monkeypatch.undo()
     assert pair.path_mu > 2.4

@@ -26,7 +26,7 @@ AXIS, OFF_AXIS = np.array([[0.0, 1e4]]), np.array([[1e4, 0.0]])
 def scores(rows, adjacency, mu, told):
     """Every seed's score of the second unit vector, times the count that is known to the audit."""
     public = Public(2, adjacency, n_records=21 if adjacency == "replace-one" else None)
-    records = Records(rows)
+    records = Records.of(rows)
 
     def one(seed):
         data = PrivateData(

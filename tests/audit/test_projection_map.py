@@ -62,7 +62,7 @@ def question(groups, classes):
 def answer(mu, adjacency, side, noise):
     X, groups, classes = side
     asked = question(groups, classes)
-    rows = LabelledRows(Records(X), groups, classes)
+    rows = LabelledRows(Records.of(X), groups, classes)
     public = Public(2, adjacency, unit="row" if groups is None else "patient")
     data = PrivateData(rows, public, PrivacyFilter(mu), noise, centre=asked.centre)
     return data.ask(asked).value
@@ -91,7 +91,7 @@ def whole_map(mu, adjacency, side, noise):
 def found_mu(mu, adjacency, way, release=answer, runs=RUNS):
     """The bound that the best test proves: the answers along the line of the exact histograms."""
     sides = neighbours(adjacency, **way)
-    exact = [question(*labels).total(Records(X), *labels).ravel() for X, *labels in sides]
+    exact = [question(*labels).total(Records.of(X), *labels).ravel() for X, *labels in sides]
     line = exact[1] - exact[0]
     middle = line @ (exact[0] + exact[1]) / 2
     shown = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 import warnings
@@ -578,7 +577,7 @@ def test_a_classifier_without_noise_in_a_search_is_convicted(adjacency: str, mon
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_scores_in_units_of_exact_scales_are_convicted(adjacency: str, monkeypatch):
     def exact(data: PrivateData, located: bool) -> Scales:
-        X = np.clip(data.source._X, -1e6, 1e6)
+        X = np.clip(data.source.rows.X, -1e6, 1e6)
         return Scales(np.median(X, axis=0), 0.1 + X.std(axis=0))
 
     monkeypatch.setattr(_scorer, "private_scales", exact)
@@ -589,7 +588,7 @@ def test_scores_in_units_of_exact_scales_are_convicted(adjacency: str, monkeypat
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_centre_of_the_data_is_convicted(adjacency: str, monkeypatch):
     def centre(data: PrivateData) -> Centred:
-        return Centred(data.centred_at(np.median(data.source._X, axis=0)), 1.0)
+        return Centred(data.centred_at(np.median(data.source.rows.X, axis=0)), 1.0)
 
     monkeypatch.setattr(dp_gauss, "rough_centre", centre)
     assert convicted(fit_of("DPGauss")(adjacency, False), adjacency) == "asked"
@@ -608,7 +607,12 @@ def test_a_radius_that_is_an_exact_quantile_is_convicted(adjacency: str, monkeyp
 def scaled_after_a_look(X: Any, groups: np.ndarray | None) -> Any:
     """A method that looks at norms before and after it scales."""
     data = PrivateData(
-        Records(X), Public(D, "add-remove"), PrivacyFilter(3.0), NoiseSource(0), np.zeros(D), n=80.0
+        Records.of(X),
+        Public(D, "add-remove"),
+        PrivacyFilter(3.0),
+        NoiseSource(0),
+        np.zeros(D),
+        n=80.0,
     )
     radius = norm_histogram(data, Distances(data.centre), 1.0, "distances").median
     return data.scaled(np.full(D, 0.01)).ask(ClippedSum(np.zeros(D), radius))
@@ -618,10 +622,8 @@ def test_a_cache_that_survives_in_derived_records_is_convicted(monkeypatch):
     for data, neighbours in pairs("dense", "add-remove"):
         audited(scaled_after_a_look, data, neighbours)
 
-    def derived(records: Records) -> Records:
-        other = copy.copy(records)
-        other._measured = records._measured
-        return other
+    def derived(records: Records, **changes) -> Records:
+        return replace(records, **changes)
 
     monkeypatch.setattr(Records, "_derived", derived)
     assert convicted(scaled_after_a_look) == "moved"
@@ -632,12 +634,12 @@ def test_parts_by_position_are_convicted(monkeypatch):
         part = np.arange(records.private_n) % len(shares)
         return [records._subset(part == i) for i in range(len(shares))]
 
-    monkeypatch.setattr(Records, "assign", assign)
+    monkeypatch.setattr(Records, "parts", assign)
     assert convicted(fit_of("KDPPCA, split")("add-remove", False)) == "moved"
 
 
 def test_a_budget_that_is_never_spent_is_convicted(monkeypatch):
-    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
+    monkeypatch.setattr(PrivacyFilter, "remaining", property(lambda budget: budget.mu))
     assert convicted(fit_of("DPGauss")("add-remove", False)) == "moved"
 
 

@@ -199,7 +199,7 @@ def test_squares_that_are_not_clipped_are_caught(monkeypatch):
 
 
 def test_a_budget_that_both_parts_spend_is_caught(monkeypatch):
-    monkeypatch.setattr(PrivacyFilter, "left", property(lambda budget: budget.mu))
+    monkeypatch.setattr(PrivacyFilter, "remaining", property(lambda budget: budget.mu))
     game = untold("KDPPCA", 2.0, "add-remove", len(NONE))
     found = Pair(game, *NEIGHBOURS["add-remove"], True, 0).path_mu
     monkeypatch.undo()

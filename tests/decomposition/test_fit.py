@@ -270,7 +270,7 @@ def test_nothing_is_asked_of_the_records_before_the_charge(factory, parameters, 
 
     noted(PrivacyAccountant, "charge", "charge")
     noted(NoiseSource, "rounded_gaussian", "noise")
-    for name in ("total", "through", "map", "fold", "measured", "assign", "shuffled"):
+    for name in ("total", "through", "map", "fold", "measured", "parts", "shuffled"):
         noted(Records, name, "records")
     factory(2, accountant=PrivacyAccountant(1.0, 1e-6), **parameters).fit(FRAME)
     assert steps[0] == "charge"

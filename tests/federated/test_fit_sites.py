@@ -33,13 +33,13 @@ from skdppca.federated import (
     fit_sites,
 )
 from skdppca.federated import site as site_module
-from skdppca.federated.estimating import SitesData, SitesRecords
+from skdppca.federated.estimating import SitesRecords
 from skdppca.federated.messages import reply_text
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
 from skdppca.privacy.verification import verify_report
-from skdppca.private_data import Public
+from skdppca.private_data import PrivateData, Public
 from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
@@ -187,8 +187,8 @@ def asked_once(made, mu=0.5, max_colluders=1):
     """The noise in the empty cells of a histogram, and its sd."""
     talk = Talk(made, honest=len(made.sites) - max_colluders)
     federation = Federation(talk.plan, made.transport, made.analyst)
-    data = SitesData(
-        SitesRecords(federation),
+    data = PrivateData(
+        SitesRecords.of(federation),
         Public(6, "add-remove"),
         PrivacyFilter(1.0),
         NoiseSource(),
@@ -613,22 +613,22 @@ def test_questions_are_asked_even_where_a_process_requires_an_accountant(made):
 
 
 def test_every_draw_has_its_own_number(made):
-    records = SitesRecords(Federation(Talk(made).plan, made.transport, made.analyst))
-    first, second = records.assign((1, 2), NoiseSource()), records.assign((1, 2), NoiseSource())
+    records = SitesRecords.of(Federation(Talk(made).plan, made.transport, made.analyst))
+    first, second = records.parts((1, 2), NoiseSource()), records.parts((1, 2), NoiseSource())
     asked = [part.asked(Count()).drawn()[0] for part in (*first, *second)]
     assert [(part.draw, part.index) for part in asked] == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def test_only_sums_can_be_asked(made):
-    data = SitesData(
-        SitesRecords(Federation(Talk(made).plan, made.transport, made.analyst)),
+    data = PrivateData(
+        SitesRecords.of(Federation(Talk(made).plan, made.transport, made.analyst)),
         Public(6, "add-remove"),
         PrivacyFilter(1.0),
         NoiseSource(),
         np.zeros(6),
     )
     for ask in (
-        lambda: data.ask_laplace(Count(), 0.1, "count"),
+        lambda: replace(data, budget=PrivacyFilter(0.0)).ask_laplace(Count(), 0.1, "count"),
         lambda: data.pay_for("gap", 0.1, 1.0, rounding=0.0),
         lambda: data.unprotected_records("a median"),
         lambda: data.shuffled(),

@@ -594,7 +594,7 @@ def test_a_table_that_was_written_to_between_two_runs_is_read_again(filed):
     later = Talk(talk.made)
     later.hello()
     assert isinstance(asked(later, 1, {}), Reply)
-    np.testing.assert_array_equal(talk.made.sites["east"].table.records._X, TABLE[1:])
+    np.testing.assert_array_equal(talk.made.sites["east"].table.records.rows.X, TABLE[1:])
 
 
 def test_a_table_that_changes_while_it_is_read_is_refused(filed):
@@ -622,7 +622,7 @@ def test_disjoint_parts_are_disjoint_whatever_is_done_to_the_file(filed, monkeyp
     found = []
     for index in (0, 1):
         records = site._records(run, Asked((Drawn(0, (1, 1), index),), Count()))
-        found += [tuple(row) for row in np.asarray(records._X)[records._order]]
+        found += [tuple(row) for row in np.asarray(records.rows.X)[records.members.order]]
         np.save(path, TABLE[::-1])
     assert len(set(found)) == len(found) == 4000
 

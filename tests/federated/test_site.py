@@ -824,7 +824,7 @@ def test_parts_are_disjoint_and_complete_and_last_a_run(made, talk):
         from skdppca.federated.questions import Asked
 
         asked = Asked((Drawn(draw, (1, 1, 2), index),), Count())
-        return site._records(run, asked)._order
+        return site._records(run, asked).members.order
 
     def parts(run, draw=0):
         return [rows(run, draw, i).tolist() for i in range(3)]

@@ -99,9 +99,9 @@ def test_a_row_lies_where_it_lies_by_itself():
     rows, axes = rng.normal(size=(300, 50)), np.linalg.qr(rng.normal(size=(50, 2)))[0].T.copy()
 
     def cells(some, edges):
-        return Histogram(axes, np.zeros(50), *edges)._cells(Records(some))
+        return Histogram(axes, np.zeros(50), *edges)._cells(Records.of(some))
 
-    alone = [Records(row[None]).map(lambda b: b.scores(axes, None), width=2)[0] for row in rows]
+    alone = [Records.of(row[None]).map(lambda b: b.scores(axes, None), width=2)[0] for row in rows]
     edges = tuple(np.sort(np.array(alone), axis=0).T)
     together = cells(rows, edges)
     np.testing.assert_array_equal(together, [cells(row[None], edges)[0] for row in rows])
@@ -109,11 +109,11 @@ def test_a_row_lies_where_it_lies_by_itself():
 
 def test_labelled_rows_answer_no_other_question():
     # their labels would not follow the rows through a view, or into a part
-    rows = LabelledRows(Records(X), np.arange(len(X)) // 2)
+    rows = LabelledRows(Records.of(X), np.arange(len(X)) // 2)
     for ask in (
         lambda: rows.total(Count()),
         lambda: rows.through(Explicit()),
-        lambda: rows.assign((1, 1), NoiseSource(0)),
+        lambda: rows.parts((1, 1), NoiseSource(0)),
         lambda: rows.shuffled(NoiseSource(0)),
     ):
         with pytest.raises(TypeError, match="ask a Histogram"):

@@ -41,7 +41,7 @@ def test_sparse_rows_stay_sparse_about_zero(monkeypatch):
     places = np.repeat(np.tile(np.arange(3), 200), 2), np.arange(0, 1201, 6)
     X = sparse.csr_array((twice, *places), shape=(200, 3))
     monkeypatch.setattr(sparse.csr_array, "toarray", None)
-    data = private_data(Records(X, scale=np.array([1.0, 2.0, 4.0])), 1e5)
+    data = private_data(Records.of(X, scale=np.array([1.0, 2.0, 4.0])), 1e5)
     about = np.zeros(3)
     mine = root_mean_squares(data, about, UNIT / 4, np.full(3, 200.0), about)
     monkeypatch.undo()

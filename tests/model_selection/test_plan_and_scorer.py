@@ -52,7 +52,7 @@ def test_no_record_moves_a_score_further_than_its_sensitivity(adjacency, grouped
         for data in pair:
             labels = np.repeat(np.arange(len(data)), size) if grouped else None
             held = PrivateData(
-                source=Records(data.reshape(-1, 5), labels),
+                source=Records.of(data.reshape(-1, 5), labels),
                 public=public,
                 budget=PrivacyFilter(1e9),
                 noise=NoiseSource(0),

@@ -26,7 +26,7 @@ GRID = {"clip": ["auto", "spherical"]}
 def scorer_of(rows, scale, adjacency="add-remove", groups=None, mu=1e8):
     """Scores with noise far below their bound, in units of scales that are known."""
     data = PrivateData(
-        source=Records(rows, groups),
+        source=Records.of(rows, groups),
         public=Public(D, adjacency, "row" if groups is None else "user", n_records=50),
         budget=PrivacyFilter(1e9),
         noise=NoiseSource(0),
@@ -126,7 +126,7 @@ def test_no_record_moves_a_score_further_than_its_sensitivity(adjacency, grouped
 
 def test_with_few_records_there_are_no_scales_and_still_a_score():
     data = PrivateData(
-        source=Records(X[:20]),
+        source=Records.of(X[:20]),
         public=Public(D, "add-remove"),
         budget=PrivacyFilter(0.1),
         noise=NoiseSource(0),

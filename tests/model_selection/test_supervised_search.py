@@ -140,7 +140,7 @@ def test_one_record_moves_the_number_of_hits_by_at_most_one(adjacency, grouped):
         for last in pair:
             groups = np.r_[np.arange(40), np.full(len(last), 40)] if grouped else None
             data = PrivateData(
-                source=Records(np.zeros((40 + len(last), 5)), groups),
+                source=Records.of(np.zeros((40 + len(last), 5)), groups),
                 public=public,
                 budget=PrivacyFilter(1e9),
                 noise=NoiseSource(0),

@@ -223,5 +223,5 @@ def test_no_row_decides_in_which_order_anothers_parts_are_added(form):
             starts = np.array([0, len(parts), len(parts) + 2])
             X = sparse.csr_array((X.data, columns, starts), shape=X.shape)
         checked = check_rows(DPGauss(), X)
-        sums.append(Records(checked).explicit()._dense_rows(slice(0, 1), np.empty((1, 6)))[0, 3])
+        sums.append(Records.of(checked).rows.read_dense(slice(0, 1), np.empty((1, 6)))[0, 3])
     assert sums[0] == sums[1]

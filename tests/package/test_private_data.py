@@ -18,7 +18,7 @@ from skdppca.privacy import (
     PrivacyFilter,
     PureEvent,
 )
-from skdppca.private_data import Public
+from skdppca.private_data import Public, Source
 from skdppca.records import Records
 from skdppca.statistics import (
     BoundedTotal,
@@ -64,6 +64,8 @@ def cost(data):
 
 class Untouched:
     """A source that nothing may be asked of but its layout."""
+
+    query, answer = Source.query, Source.answer
 
     def __init__(self, records: Records) -> None:
         self.layout = records.layout
@@ -181,6 +183,8 @@ def test_sums_that_are_said_to_be_free_of_rounding_are_whole_numbers(case: Case,
 class Total:
     """A source of one known sum, as histograms of groups need."""
 
+    query, answer = Source.query, Source.answer
+
     def __init__(self, records: Records, exact: np.ndarray) -> None:
         self.layout, self.exact = records.layout, exact
         self.asked: list = []
@@ -280,7 +284,7 @@ def test_without_noise_answers_are_exact_and_the_budget_lasts(symmetric):
 # Who holds the records.
 
 
-class Far:
+class Far(Source):
     """Records elsewhere: views, statistics and totals travel as text."""
 
     def __init__(self, records) -> None:
@@ -297,8 +301,19 @@ class Far:
     def through(self, view):
         return Far(self._records.through(decode(json.loads(json.dumps(encode(view))))))
 
-    def assign(self, shares, noise):
-        return [Far(part) for part in self._records.assign(shares, noise)]
+    @property
+    def private_n(self):
+        return self._records.private_n
+
+    @property
+    def largest_norm(self):
+        return self._records.largest_norm
+
+    def whole(self, what):
+        raise TypeError(f"{what} is no sum over records; give X as an array")
+
+    def parts(self, shares, noise):
+        return [Far(part) for part in self._records.parts(shares, noise)]
 
     def shuffled(self, noise):
         return Far(self._records.shuffled(noise))
@@ -371,7 +386,7 @@ def test_the_centre_is_what_absent_entries_are_read_as(kind):
     for centre in (np.zeros(D), np.full(D, 3.0)):
         moved = data.centred_at(centre)
         found = moved.ask(ClippedSum(moved.centre, 9.0)).value
-        full = Records(kind(filled(holes, centre)))
+        full = Records.of(kind(filled(holes, centre)))
         np.testing.assert_allclose(found, ClippedSum(centre, 9.0).total(full), rtol=1e-9)
 
 

@@ -63,14 +63,14 @@ def test_a_fit_on_processes_gives_the_release_of_the_array(client, name, case):
 
 def test_measures_are_kept_on_the_workers_during_a_fit(client, monkeypatch):
     seen = []
-    ask = code.ClusterRecords._sum
+    ask = code.ClusterRecords.sum
 
     def spy(self, question):
         total = ask(self, question)
         seen.extend(client.run(kept).values())
         return total
 
-    monkeypatch.setattr(code.ClusterRecords, "_sum", spy)
+    monkeypatch.setattr(code.ClusterRecords, "sum", spy)
     seeded("KDPPCA").fit(as_dask(X).persist())
     assert max(seen) > (0, 0)
     assert set(client.run(kept).values()) == {(0, 0)}

@@ -147,7 +147,7 @@ def test_the_size_of_pieces_changes_nothing(entries, jobs, tmp_path, monkeypatch
     files = Files(X, NAMES, "who")
     valid = files.check()
     assert (valid.n_rows, valid.n_records) == (N, len(set(PATIENTS)))
-    records = reader.FileRecords(files, valid, n_jobs=jobs)
+    records = reader.FileRecords.of(files, valid, n_jobs=jobs)
     rows = np.concatenate([piece.rows for piece in files.pieces()])
     np.testing.assert_array_equal(rows, ROWS)
     sizes = np.concatenate([np.bincount(piece.groups) for piece in files.pieces()])
@@ -339,7 +339,7 @@ def test_what_can_be_read_once_is_refused(tmp_path):
 def test_the_number_of_records_is_not_read_from_the_files_again(tmp_path):
     passes = []
     files = Files(parquet(tmp_path, TABLE), NAMES, tell=passes.append)
-    records = reader.FileRecords(files, files.check())
+    records = reader.FileRecords.of(files, files.check())
     assert records.through(Shifted(np.ones(len(NAMES)))).total(Count()) == N
     assert passes == [0]
 
@@ -376,7 +376,7 @@ def test_memory_does_not_grow_with_rows_or_row_groups(grouped, tmp_path, monkeyp
     files = Files(X, NAMES, "who" if grouped else None)
     before = pool.bytes_allocated()
     tracemalloc.start()
-    records = reader.FileRecords(files, files.check())
+    records = reader.FileRecords.of(files, files.check())
     records.total(ClippedGram(np.zeros(len(NAMES)), 3.0, grouped=grouped))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -422,7 +422,7 @@ def test_how_many_passes_are_told_does_not_depend_on_how_many_rows_there_are(
     told = []
     monkeypatch.setattr(reader, "KEPT_ENTRIES", 10**9 if kept else 1)
     files = Files(parquet(tmp_path, TABLE), NAMES, None, told.append)
-    records = FileRecords(files, files.check(), None, None, False)
+    records = FileRecords.of(files, files.check(), None, None, False)
     _ = records.largest_norm
     assert told == [0, 1]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdppca.noise import NoiseSource
-from skdppca.records import MeanRows, Records
+from skdppca.records import Records
 from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 
 OVERFLOWS = np.array([0.0, 1e300, 0.0])
@@ -24,7 +24,7 @@ class Words(NoiseSource):
 
 
 def total(asked, X, seed):
-    return asked.total(MeanRows(Records(X)).shuffled(Words(seed)))
+    return asked.total(Records.of(X).mean_rows(None).shuffled(Words(seed)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,9 @@ def test_a_row_that_overflows_moves_a_sum_over_pairs_no_further_than_declared(as
 
 def test_rows_that_overflow_have_no_partners():
     rows = np.vstack([np.eye(3), OVERFLOWS, -OVERFLOWS])
-    seen = MeanRows(Records(rows))
+    seen = Records.of(rows).mean_rows(None)
     np.testing.assert_array_equal(seen.private_rows, np.eye(3))
     found = KendallMatrix(3).total(seen)
-    np.testing.assert_array_equal(found, KendallMatrix(3).total(MeanRows(Records(np.eye(3)))))
+    np.testing.assert_array_equal(
+        found, KendallMatrix(3).total(Records.of(np.eye(3)).mean_rows(None))
+    )

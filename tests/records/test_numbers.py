@@ -103,7 +103,7 @@ def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, expl
     residual = Residual(directions, np.ascontiguousarray(2 * directions), centre)
 
     def numbers(rows):
-        records = Records(rows, explicit=explicit)
+        records = Records.of(rows, explicit=explicit)
         norms = records.map(lambda block: block.residual_norms(residual, None)[:, 0])
         lengths = records.map(lambda block: block.distances(centre))
         if explicit:

@@ -47,7 +47,7 @@ def gram(records, centre=CENTRE, constant=0.5, weights=None):
 def test_distances_equal_numpys(name, centre):
     rows = dense(CONTAINERS[name]) - (0 if centre is None else centre)
     np.testing.assert_allclose(
-        distances(Records(CONTAINERS[name]), centre), np.linalg.norm(rows, axis=1), rtol=1e-9
+        distances(Records.of(CONTAINERS[name]), centre), np.linalg.norm(rows, axis=1), rtol=1e-9
     )
 
 
@@ -61,7 +61,7 @@ def test_gram_equals_numpys(name, centre, weighted):
     if weighted:
         centred = centred * weights[:, None]
     augmented = np.hstack([centred, np.full((len(rows), 1), 0.5)])
-    found = gram(Records(CONTAINERS[name]), centre, weights=weights)
+    found = gram(Records.of(CONTAINERS[name]), centre, weights=weights)
     np.testing.assert_allclose(found, augmented.T @ augmented, rtol=1e-9, atol=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_moment_equals_numpys(name):
     rows = dense(CONTAINERS[name])
     weights = RNG.uniform(size=len(rows))
     weights[::7] = 0.0
-    found = Records(CONTAINERS[name]).fold(
+    found = Records.of(CONTAINERS[name]).fold(
         lambda out, block, w: block.add_moment(out, w, CENTRE), (7,), weights
     )
     np.testing.assert_allclose(found, weights @ (rows - CENTRE), rtol=1e-9, atol=1e-8)
@@ -81,9 +81,9 @@ def test_moment_equals_numpys(name):
 def test_a_distance_is_a_bitwise_function_of_its_record(n_features, kind):
     rows = RNG.normal(size=(1500, n_features))
     centre = RNG.normal(size=n_features)
-    whole = distances(Records(kind(rows)), centre)
+    whole = distances(Records.of(kind(rows)), centre)
     for order in (slice(1, None), slice(777, 778), RNG.permutation(len(rows))):
-        assert np.array_equal(distances(Records(kind(rows[order])), centre), whole[order])
+        assert np.array_equal(distances(Records.of(kind(rows[order])), centre), whole[order])
 
 
 @pytest.mark.parametrize("largest", [3, 400])
@@ -97,8 +97,8 @@ def test_a_groups_norm_is_a_bitwise_function_of_its_rows(monkeypatch, largest):
     def norms(records):
         return records.map(lambda block: block.gram_norms(CENTRE, 0.5))
 
-    whole = norms(Records(rows, groups))
-    later = norms(Records(rows[groups >= 3], groups[groups >= 3] - 3))
+    whole = norms(Records.of(rows, groups))
+    later = norms(Records.of(rows[groups >= 3], groups[groups >= 3] - 3))
     assert np.array_equal(later, whole[3:])
 
 
@@ -110,7 +110,7 @@ def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
     groups = np.unique(groups, return_inverse=True)[1]
     weights = RNG.uniform(size=groups.max() + 1)
     rows = np.hstack([X - CENTRE, np.full((len(X), 1), 0.5)]) * weights[groups][:, None]
-    records = Records(kind(X), groups)
+    records = Records.of(kind(X), groups)
     np.testing.assert_allclose(gram(records, weights=weights), rows.T @ rows, rtol=1e-9, atol=1e-6)
     norms = records.map(lambda block: block.gram_norms(CENTRE, 0.0))
     one = X[groups == 5] - CENTRE
@@ -122,21 +122,21 @@ def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_threads_do_not_change_the_sum(n_jobs):
     rows = RNG.normal(size=(30000, 5))
-    found = gram(Records(rows, n_jobs=n_jobs), CENTRE[:5])
-    np.testing.assert_allclose(found, gram(Records(rows), CENTRE[:5]), rtol=1e-13, atol=1e-9)
+    found = gram(Records.of(rows, n_jobs=n_jobs), CENTRE[:5])
+    np.testing.assert_allclose(found, gram(Records.of(rows), CENTRE[:5]), rtol=1e-13, atol=1e-9)
 
 
 def test_a_sum_keeps_its_digits_over_many_blocks(monkeypatch):
     monkeypatch.setattr(_records, "SPAN_ROWS", 128)
     rows = np.full((200_000, 1), 0.1)
     exact = 200_000 * 0.1**2
-    assert abs(gram(Records(rows), None, 0.0)[0, 0] - exact) < 1e-13 * exact
+    assert abs(gram(Records.of(rows), None, 0.0)[0, 0] - exact) < 1e-13 * exact
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300, 1.7e308])
 def test_extreme_rows_neither_overflow_nor_poison_the_sum(scale):
     rows = np.vstack([np.eye(7), np.full((1, 7), scale), np.full((1, 7), -scale)])
-    records = Records(rows)
+    records = Records.of(rows)
     lengths = distances(records, np.full(7, 1e200))
     weights = np.minimum(1, 1 / lengths)
     assert np.isfinite(gram(records, np.full(7, 1e200), weights=weights)).all()
@@ -145,21 +145,21 @@ def test_extreme_rows_neither_overflow_nor_poison_the_sum(scale):
 def test_the_callers_rows_are_never_written():
     rows = X.copy()
     rows.flags.writeable = False
-    gram(Records(rows), weights=RNG.uniform(size=len(rows)))
+    gram(Records.of(rows), weights=RNG.uniform(size=len(rows)))
     assert np.array_equal(rows, X)
 
 
 def test_a_scale_divides_every_feature():
     scale = RNG.uniform(1, 2, size=7)
     for kind in (np.asarray, sparse.csr_array):
-        found = gram(Records(kind(X), scale=scale))
-        np.testing.assert_allclose(found, gram(Records(X / scale)), rtol=1e-9, atol=1e-6)
+        found = gram(Records.of(kind(X), scale=scale))
+        np.testing.assert_allclose(found, gram(Records.of(X / scale)), rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_memory_stays_within_blocks(dtype):
     rows = np.ones((200_000, 20), dtype=dtype)
-    records = Records(rows)
+    records = Records.of(rows)
     tracemalloc.start()
     gram(records, np.ones(20))
     distances(records, np.ones(20))

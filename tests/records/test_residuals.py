@@ -31,7 +31,7 @@ KINDS = {"C": np.asarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
 
 
 def mean_of(X, groups=None, centre=CENTRE, removed=None, n_jobs=None):
-    records = Records(X, groups, n_jobs=n_jobs)
+    records = Records.of(X, groups, n_jobs=n_jobs)
     centre = np.zeros(D) if centre is None else centre
     mean = BlockMean(private_data(records, groups=groups, centre=centre, n=1.0))
     return mean if removed is None else mean.without(removed)
@@ -146,7 +146,7 @@ def test_numbers_do_not_follow_the_threads(monkeypatch, numbers, grouped, n_jobs
 
 def parts_of(X, noise, shares, groups=None):
     """The records of every part, where a record is one positive number."""
-    parts = Records(X, groups).assign(shares, noise)
+    parts = Records.of(X, groups).parts(shares, noise)
     return [part.map(lambda block: block.distances(None)) for part in parts]
 
 
@@ -164,8 +164,8 @@ def test_parts_are_disjoint_and_cover(grouped):
 
 def test_groups_stay_whole():
     groups = RNG.permutation(np.repeat(np.arange(50), 4))
-    records = Records(numbered(200), groups)
-    for part in records.assign((1, 1, 1), NoiseSource(0)):
+    records = Records.of(numbered(200), groups)
+    for part in records.parts((1, 1, 1), NoiseSource(0)):
         assert set(part.private_sizes) == {4}
         sums = part.fold(lambda out, block, w: block.add_moment(out, w, None), (1,))
         assert np.isclose(sums[0], part.map(lambda block: block.distances(None)).sum())
@@ -174,7 +174,7 @@ def test_groups_stay_whole():
 def test_parts_have_their_shares():
     # chi-square with 2 degrees of freedom; error 1e-6, fixed seed
     n, shares = 20_000, (15, 85, 0, 100)
-    parts = Records(numbered(n)).assign(shares, NoiseSource(0))
+    parts = Records.of(numbered(n)).parts(shares, NoiseSource(0))
     sizes = np.array([part.private_n for part in parts])
     expected = n * np.array(shares) / sum(shares)
     assert sizes[2] == 0
@@ -207,8 +207,8 @@ def test_one_record_more_changes_one_part():
 
 
 def test_parts_of_parts_are_parts():
-    outer = Records(numbered(300)).assign((1, 1), NoiseSource(0))
-    inner = [part for half in outer for part in half.assign((1, 2), NoiseSource(1))]
+    outer = Records.of(numbered(300)).parts((1, 1), NoiseSource(0))
+    inner = [part for half in outer for part in half.parts((1, 2), NoiseSource(1))]
     rows = np.concatenate([part.map(lambda block: block.distances(None)) for part in inner])
     assert sorted(rows) == list(numbered(300).ravel())
 
@@ -217,9 +217,9 @@ def test_parts_of_parts_are_parts():
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_empty_part_is_no_error(kind, grouped, n_jobs):
-    records = Records(kind(ROWS[:1]), np.zeros(1, int) if grouped else None, n_jobs=n_jobs)
-    parts = records.assign((1, 1, 1), NoiseSource(0))
-    for part in [*parts, *parts[0].assign((1, 1), NoiseSource(0))]:
+    records = Records.of(kind(ROWS[:1]), np.zeros(1, int) if grouped else None, n_jobs=n_jobs)
+    parts = records.parts((1, 1, 1), NoiseSource(0))
+    for part in [*parts, *parts[0].parts((1, 1), NoiseSource(0))]:
         distances = part.map(lambda block: block.distances(None))
         assert len(distances) == part.private_n
         total = part.fold(lambda out, block, w: block.add_moment(out, w, None), (D,))

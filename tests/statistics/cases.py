@@ -120,7 +120,7 @@ def records_of(records: list[np.ndarray], form: Form, n_jobs: int | None = None)
     groups = np.repeat(np.arange(len(records)), sizes) if form.grouped else None
     if form.is_sparse:
         X = sparse.csr_array(X)
-    return Records(X, groups, n_jobs=n_jobs, may_miss=form.may_miss)
+    return Records.of(X, groups, n_jobs=n_jobs, may_miss=form.may_miss)
 
 
 def seen_by(*views: View) -> Callable[[Records, int], Records]:

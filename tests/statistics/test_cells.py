@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.records import Records
+from skdppca.records import Records, Source
 from skdppca.statistics import Histogram
 from skdppca.statistics.cells import STEPS, weigh
 
@@ -98,21 +98,21 @@ CELLS = np.array([0, 1, 2, 3, 1, 3, 4, 4, 4, 4])
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("shift", [0.0, 4.0])
 def test_rows_lie_in_the_cell_of_their_scores_or_outside(kind, shift):
-    found = histogram((shift, shift)).total(Records(kind(ROWS + shift)))
+    found = histogram((shift, shift)).total(Records.of(kind(ROWS + shift)))
     np.testing.assert_array_equal(found, [np.bincount(CELLS)])
 
 
 def test_cells_are_numpys():
     X = np.random.default_rng(0).normal(size=(500, 2))
     expected, *_ = np.histogram2d(*X.T, bins=[EDGES, EDGES])
-    found = histogram().total(Records(X))
+    found = histogram().total(Records.of(X))
     np.testing.assert_array_equal(found[0, :-1], expected.ravel())
     assert found[0, -1] == 500 - expected.sum()
 
 
 def test_classes_have_a_histogram_each_and_a_row_of_none_counts_nowhere():
     classes = np.array([0, 1, 1, 1, -1, 0, 0, 1, -1, 1])
-    found = histogram(n_classes=2).total(Records(ROWS), classes=classes)
+    found = histogram(n_classes=2).total(Records.of(ROWS), classes=classes)
     expected = [np.bincount(CELLS[classes == c], minlength=5) for c in range(2)]
     np.testing.assert_array_equal(found, expected)
 
@@ -120,7 +120,7 @@ def test_classes_have_a_histogram_each_and_a_row_of_none_counts_nowhere():
 def test_a_group_weighs_one_over_cells_and_classes():
     groups, classes = np.array([0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), np.array([0, 1] * 5)
     asked = histogram(n_classes=2, grouped=True)
-    found = asked.total(Records(ROWS), groups=groups, classes=classes)
+    found = asked.total(Records.of(ROWS), groups=groups, classes=classes)
     assert found.sum() == 3
     np.testing.assert_array_equal(found[:, 0], [0.5, 0])
     np.testing.assert_array_equal(found[:, 4], [0.5, 0.5])
@@ -130,7 +130,7 @@ def test_a_group_weighs_one_over_cells_and_classes():
 def test_rows_and_groups_are_told_apart(grouped):
     groups = None if grouped else np.zeros(len(ROWS), int)
     with pytest.raises(TypeError, match="needs the rows' groups"):
-        histogram(grouped=grouped).total(Records(ROWS), groups=groups)
+        histogram(grouped=grouped).total(Records.of(ROWS), groups=groups)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -139,11 +139,11 @@ def test_an_absent_entry_adds_nothing_to_a_score(kind, centre):
     X = np.random.default_rng(0).normal(size=(200, 2))
     X[np.random.default_rng(1).random(X.shape) < 0.3] = np.nan
     asked = histogram(centre)
-    found = asked.total(Records(kind(X), may_miss=True))
-    expected = asked.total(Records(kind(filled(X, np.array(centre)))))
+    found = asked.total(Records.of(kind(X), may_miss=True))
+    expected = asked.total(Records.of(kind(filled(X, np.array(centre)))))
     np.testing.assert_array_equal(found, expected)
     # where nothing is there, the scores are 0
-    nothing = asked.total(Records(kind(np.full((7, 2), np.nan)), may_miss=True))
+    nothing = asked.total(Records.of(kind(np.full((7, 2), np.nan)), may_miss=True))
     np.testing.assert_array_equal(nothing, [[0, 0, 0, 7, 0]])
 
 
@@ -156,10 +156,11 @@ def test_the_noise_has_the_declared_sd(adjacency, grouped):
     class Rows:
         """What holds the rows' groups, too."""
 
-        layout = Records(ROWS).layout
+        query, answer = Source.query, Source.answer
+        layout = Records.of(ROWS).layout
 
         def total(self, statistic):
-            return statistic.total(Records(ROWS[:1]), np.zeros(1, int) if grouped else None)
+            return statistic.total(Records.of(ROWS[:1]), np.zeros(1, int) if grouped else None)
 
     data = replace(private_data(ROWS, 0.5, adjacency=adjacency), source=Rows())
     answer = data.ask(asked)

@@ -11,7 +11,7 @@ from scipy import sparse
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
-from skdppca.records import Interactions, LargestEntries, Records
+from skdppca.records import KeepLargest, OnesByDegree, Records
 from skdppca.statistics import (
     BoundedTotal,
     ClippedGram,
@@ -27,8 +27,8 @@ ZERO = np.zeros(D)
 AXIS = np.eye(D)[:1]
 CELLS = ColumnCells(np.arange(D), ZERO, np.ones(D), np.arange(3.0))
 ROWS = np.arange(12.0).reshape(4, D)
-SINGLE, GROUPED = Records(ROWS), Records(ROWS, np.array([0, 0, 1, 1]))
-SPARSE = Records(sparse.csr_array(ROWS))
+SINGLE, GROUPED = Records.of(ROWS), Records.of(ROWS, np.array([0, 0, 1, 1]))
+SPARSE = Records.of(sparse.csr_array(ROWS))
 
 REFUSED = {
     "a matrix of rows, of groups": (ClippedGram(ZERO, 1.0), GROUPED),
@@ -43,10 +43,13 @@ REFUSED = {
     "few entries that nobody enforces": (NormProduct(ZERO, AXIS, 1.0, most=2), SPARSE),
     "fewer entries than are enforced": (
         NormProduct(ZERO, AXIS, 1.0, most=1),
-        LargestEntries(SPARSE, 2),
+        SPARSE.changed(KeepLargest(2)),
     ),
     "interactions of rows as they are": (NormProduct(ZERO, AXIS, 1.0, floor=1), SINGLE),
-    "rows of interactions as they are": (NormProduct(ZERO, AXIS, 1.0), Interactions(SINGLE, 2)),
+    "rows of interactions as they are": (
+        NormProduct(ZERO, AXIS, 1.0),
+        SINGLE.changed(OnesByDegree(2)),
+    ),
 }
 
 
@@ -77,9 +80,9 @@ def test_whoever_holds_the_records_refuses_it_too(case):
     [
         (ClippedGram(ZERO, 1.0), SINGLE),
         (ClippedGram(ZERO, 1.0, grouped=True), GROUPED),
-        (NormProduct(ZERO, AXIS, 1.0, most=2), LargestEntries(SPARSE, 2)),
-        (NormProduct(ZERO, AXIS, 1.0, floor=2), Interactions(SINGLE, 2)),
-        (NormProduct(ZERO, AXIS, 1.0, floor=2), Interactions(SINGLE, 2).shifted(ZERO)),
+        (NormProduct(ZERO, AXIS, 1.0, most=2), SPARSE.changed(KeepLargest(2))),
+        (NormProduct(ZERO, AXIS, 1.0, floor=2), SINGLE.changed(OnesByDegree(2))),
+        (NormProduct(ZERO, AXIS, 1.0, floor=2), SINGLE.changed(OnesByDegree(2)).shifted(ZERO)),
     ],
 )
 def test_what_is_proven_is_answered(statistic, records):
@@ -106,7 +109,7 @@ def test_a_name_of_the_closed_set_is_not_taken_twice():
 @pytest.mark.parametrize("rows", [ROWS, sparse.csr_array(ROWS)], ids=["dense", "csr"])
 def test_rows_stay_changed_through_joblib(rows):
     # It loads arrays anew, so that no two attributes are one array any more.
-    records, file = Interactions(Records(rows), 1), io.BytesIO()
+    records, file = Records.of(rows).changed(OnesByDegree(1)), io.BytesIO()
     joblib.dump(records, file)
     file.seek(0)
     product = NormProduct(ZERO, AXIS, 1.0, floor=1)

@@ -32,7 +32,7 @@ on_all_kinds = pytest.mark.parametrize("kind", KINDS)
 
 def records_of(rows, kind, **more):
     make, groups = KINDS[kind]
-    return Records(make(rows), groups, **more)
+    return Records.of(make(rows), groups, **more)
 
 
 def by_record(values, kind):
@@ -96,7 +96,7 @@ def test_shares_are_summed_exactly_whatever_the_order(kind):
     for order in (np.arange(300), rng.permutation(300)):
         labels = np.repeat(np.arange(300), sizes[order])
         shuffled = np.vstack([rows[i] for i in order])
-        totals.append(asked.total(Records(KINDS[kind][0](shuffled), labels)))
+        totals.append(asked.total(Records.of(KINDS[kind][0](shuffled), labels)))
     np.testing.assert_array_equal(*totals)
     np.testing.assert_array_equal(totals[0] * 2**20, np.rint(totals[0] * 2**20))
 
@@ -118,19 +118,19 @@ def test_one_cell_of_all_numbers_counts_those_that_are_there(kind, missing):
 def test_what_is_beyond_all_edges_or_overflows_lies_in_no_cell(form, centre, unit, expected):
     rows = np.array([[1.7e308], [-1.7e308], [5.0], [-5.0], [4.0], [-4.0]])
     asked = ColumnCells(np.arange(1), np.array([centre]), np.array([unit]), EDGES)
-    np.testing.assert_array_equal(asked.total(Records(form(rows)))[0], expected)
+    np.testing.assert_array_equal(asked.total(Records.of(form(rows)))[0], expected)
 
 
 def test_zeros_that_are_stored_are_zeros():
     stored = sparse.csr_array((np.zeros(2), ([0, 1], [0, 0])), shape=(5, 2))
     asked = ColumnCells(np.arange(2), np.zeros(2), np.ones(2), EDGES)
-    np.testing.assert_array_equal(asked.total(Records(stored)), [[0, 0, 5, 0]] * 2)
+    np.testing.assert_array_equal(asked.total(Records.of(stored)), [[0, 0, 5, 0]] * 2)
 
 
 def test_sparse_rows_are_not_made_dense(monkeypatch):
     rows = sparse.random_array((100, D), density=0.1, format="csr", rng=0)
     monkeypatch.setattr(sparse.csr_array, "toarray", None)
-    found = cells("CSR").total(Records(rows))
+    found = cells("CSR").total(Records.of(rows))
     assert found.sum() > 0
 
 
@@ -157,12 +157,12 @@ def test_a_group_of_more_rows_than_a_block_counts_by_the_mean_of_its_squares(mon
     """And not by the square of its mean."""
     monkeypatch.setattr(_records, "BLOCK_ENTRIES", 1)
     rows, groups = np.array([[1.0], [-1.0]] * 50), np.zeros(100, int)
-    found = MeanSquares(np.zeros(1), np.ones(1), 9.0).total(Records(rows, groups))
+    found = MeanSquares(np.zeros(1), np.ones(1), 9.0).total(Records.of(rows, groups))
     assert found == pytest.approx(1.0)
 
 
 def test_a_row_that_overflows_weighs_nothing():
     rows = np.vstack([np.full(D, 1e300), np.full(D, -1.7e308), CENTRE + UNIT])
     for kind in (np.asarray, sparse.csr_array):
-        found = MeanSquares(CENTRE, UNIT, 9.0).total(Records(kind(rows)))
+        found = MeanSquares(CENTRE, UNIT, 9.0).total(Records.of(kind(rows)))
         np.testing.assert_allclose(found, 1.0)

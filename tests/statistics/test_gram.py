@@ -78,7 +78,7 @@ def test_entries_stored_in_parts_weigh_their_sum(sums, dtype, centre):
 
 def test_a_sparse_row_that_overflows_its_scale_is_left_out(sums):
     rows = sparse.csr_array(np.vstack([np.eye(D), [[1e300] + [0] * (D - 1)]]))
-    records = Records(rows, scale=np.full(D, 1e-30))
+    records = Records.of(rows, scale=np.full(D, 1e-30))
     assert np.isinf(records.measured(Distances(ORIGIN))).any()
     _, total = asked_sum(sums, ClippedGram(ORIGIN, 1.0, 0.125), records)
     np.testing.assert_allclose(total[:D, :D], np.eye(D), rtol=1e-12)

@@ -27,7 +27,7 @@ on_all_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def total(X, centre=(0.0, 0.0, 0.0), edges=EDGES, **more):
-    return MeasureHistogram(Distances(np.array(centre)), edges).total(Records(X, **more))
+    return MeasureHistogram(Distances(np.array(centre)), edges).total(Records.of(X, **more))
 
 
 @on_all_kinds
@@ -41,7 +41,7 @@ def test_it_is_the_difference_of_the_counts_beyond_two_edges():
     """Numbers on an edge, too: they belong to the interval below."""
     X = np.outer(np.r_[EDGES, 0.3, 1.1], [1.0, 0.0, 0.0])
     zero = Distances(np.zeros(3))
-    beyond = [CountBeyond(zero, float(edge)).total(Records(X)) for edge in EDGES]
+    beyond = [CountBeyond(zero, float(edge)).total(Records.of(X)) for edge in EDGES]
     np.testing.assert_array_equal(total(X), -np.diff(beyond))
 
 
@@ -56,7 +56,7 @@ def test_numbers_beyond_all_edges_are_counted_nowhere(kind):
 
 def test_a_group_counts_once_by_its_own_number():
     groups = np.repeat([0, 1, 2], [1, 3, 4])
-    records = Records(ROWS[:8], groups)
+    records = Records.of(ROWS[:8], groups)
     sizes = MeasureHistogram(RowCounts(), np.array([0.5, 1.0, 2.0, 4.0]))
     np.testing.assert_array_equal(sizes.total(records), [1, 0, 2])
     means = np.linalg.norm([ROWS[:8][groups == g].mean(axis=0) for g in range(3)], axis=1)

@@ -63,7 +63,7 @@ def test_a_records_numbers_do_not_follow_threads_or_memory(measure: Measure, for
         copies.append(np.empty(X.size + 8)[start : start + X.size].reshape(X.shape))
         copies[-1][:] = X
     for rows in copies:
-        there = Records(rows, groups, may_miss=form.may_miss)
+        there = Records.of(rows, groups, may_miss=form.may_miss)
         assert np.array_equal(there.measured(measure), expected)
 
 
@@ -73,18 +73,18 @@ def test_a_difference_follows_two_records_alone(row):
     assert measure.moved == 2
     rows = np.random.default_rng(0).normal(size=(30, D))
     view = VIEWS["MeanRows"][0][0]
-    whole = view.of(Records(rows)).shuffled(Words(1))
+    whole = view.of(Records.of(rows)).shuffled(Words(1))
     found, cycle = whole.measured(measure), whole.private_cycle
     for place in range(30):
         pair = rows[cycle[[place, (place + 1) % 30]]]
-        alone = view.of(Records(pair)).shuffled(Words(1))
+        alone = view.of(Records.of(pair)).shuffled(Words(1))
         assert np.array_equal(alone.measured(measure), np.repeat(found[place], 2))
 
 
 def derivations(records: Records) -> list[Records]:
     """What comes of records by other ways than a view."""
     return [
-        *records.assign((1, 2), NoiseSource(3)),
+        *records.parts((1, 2), NoiseSource(3)),
         records.explicit(),
         records.ungrouped(),
         records.scaled(np.full(D, 3.0)),
@@ -125,13 +125,13 @@ def test_records_through_a_view_are_measured_anew(view: View, form: Form):
 
 
 def test_what_was_measured_is_not_pickled():
-    records = Records(np.eye(D))
+    records = Records.of(np.eye(D))
     secret = records.measured(Distances(np.full(D, 0.1)))
     assert secret.tobytes() not in pickle.dumps(records)
 
 
 def test_few_measures_are_kept_and_the_last_ones_are_right():
-    records, rows = Records(np.eye(D)), np.eye(D)
+    records, rows = Records.of(np.eye(D)), np.eye(D)
     for shift in range(12):
         centre = np.full(D, float(shift % 5))
         found = records.measured(Distances(centre))

@@ -196,8 +196,8 @@ def test_what_comes_of_records_still_reads_absent_entries(form):
     missing = records_of(records, form)
     filled_ones = records_of(full(records, CENTRE), without_holes(form))
     for derive in (
-        lambda r: r.assign((1, 1), NoiseSource(0))[0],
-        lambda r: r.assign((1, 2), NoiseSource(0))[1].assign((1, 1), NoiseSource(1))[0],
+        lambda r: r.parts((1, 1), NoiseSource(0))[0],
+        lambda r: r.parts((1, 2), NoiseSource(0))[1].parts((1, 1), NoiseSource(1))[0],
         lambda r: r.explicit(),
         lambda r: r.ungrouped(),
         lambda r: r.shuffled(NoiseSource(0)),
@@ -225,10 +225,10 @@ def test_sums_stay_finite(form, nothing):
 def test_the_callers_entries_stay_absent(form):
     rows = np.vstack(some_records(form))
     records = records_of([rows], form) if form.grouped else records_of(list(rows[:, None]), form)
-    before = records._X.copy()
+    before = records.rows.X.copy()
     ClippedGram(CENTRE, 2.0, grouped=form.grouped).total(records)
     records.measured(Spreads(CENTRE))
-    after = records._X
+    after = records.rows.X
     if form.is_sparse:
         before, after = before.toarray(), after.toarray()
     np.testing.assert_array_equal(after, before)
@@ -248,5 +248,5 @@ def test_a_blank_row_is_the_centre_whatever_the_scale(form):
 
 def test_without_the_declaration_nothing_is_read_as_absent():
     rows = np.array([[1.0, np.nan], [0.0, 1.0]])
-    distances = Records(rows).measured(Distances(np.zeros(2)))
+    distances = Records.of(rows).measured(Distances(np.zeros(2)))
     np.testing.assert_array_equal(distances, [np.inf, 1.0])

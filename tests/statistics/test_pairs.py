@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdppca.noise import NoiseSource
-from skdppca.records import MeanRows, Records
+from skdppca.records import Records
 from skdppca.records.kernels import Kernel
 from skdppca.records.pairs import (
     CANCELLATION,
@@ -78,7 +78,7 @@ on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 
 def random_order(n, noise):
-    return Records(np.zeros((n, 1))).shuffled(noise).private_cycle
+    return Records.of(np.zeros((n, 1))).shuffled(noise).private_cycle
 
 
 def signs(differences, kernel):
@@ -288,7 +288,7 @@ def paired(X, mu=0.5, seed=0, **more):
 @pytest.mark.parametrize("kernel", [Kernel(), Kernel(0.7)], ids=shown)
 @pytest.mark.parametrize("n", [0, 1, 2, 61])
 def test_the_matrix_is_half_a_mean_over_the_pairs_of_a_record(kernel, n):
-    records = MeanRows(Records(NORMAL[:n])).shuffled(NoiseSource(0))
+    records = Records.of(NORMAL[:n]).mean_rows(None).shuffled(NoiseSource(0))
     found = KendallMatrix(3, kernel.radius).total(records)
     assert_close(found, slow_sum(NORMAL[:n], all_pairs(n), kernel) / max(n - 1, 1), n)
     pairs = cyclic_pairs_of(records.private_cycle, 4)
@@ -315,7 +315,7 @@ def test_the_release_is_the_matrix_plus_noise_of_the_declared_sd(adjacency, offs
 
 
 def test_more_records_than_the_proof_covers_are_refused():
-    records = MeanRows(Records(np.zeros((MAX_COMPLETE + 1, 1))))
+    records = Records.of(np.zeros((MAX_COMPLETE + 1, 1))).mean_rows(None)
     with pytest.raises(ValueError, match=r"pairs='complete' takes at most .*pairs='incomplete'"):
         KendallMatrix(1).total(records)
 
@@ -323,7 +323,7 @@ def test_more_records_than_the_proof_covers_are_refused():
 @pytest.mark.parametrize("asked", [KendallMatrix(3), CountBeyond(AdjacentDifferences(), 1.0)])
 def test_pairs_are_formed_of_single_finite_rows_alone(asked):
     with pytest.raises(TypeError, match="look through MeanRows first"):
-        asked.total(Records(NORMAL).shuffled(NoiseSource(0)))
+        asked.total(Records.of(NORMAL).shuffled(NoiseSource(0)))
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_pairs_are_formed_of_single_finite_rows_alone(asked):
 )
 def test_neighbours_in_an_order_need_one(asked):
     with pytest.raises(TypeError, match="put them into one by shuffled"):
-        asked.total(MeanRows(Records(NORMAL)))
+        asked.total(Records.of(NORMAL).mean_rows(None))
 
 
 @pytest.mark.parametrize("fill", [np.zeros(3), np.array([1.0, -2.0, 0.5])])

@@ -17,7 +17,7 @@ from ..private_data_of import private_data
 
 @pytest.mark.parametrize(("distance", "stays_sparse"), [(0.0, True), (1.0, True), (1e9, False)])
 def test_sparse_rows_are_made_dense_only_where_a_centre_costs_digits(distance, stays_sparse):
-    records = Records(sparse.csr_array(np.eye(4, 30_000 if distance == 0 else 50)))
+    records = Records.of(sparse.csr_array(np.eye(4, 30_000 if distance == 0 else 50)))
     centre = np.full(records.n_features, distance / math.sqrt(records.n_features))
     explicit, terms = sparse_terms(records.layout, centre, 1.0)
     assert explicit != stays_sparse
@@ -31,7 +31,9 @@ def test_sparse_rows_are_made_dense_only_where_a_centre_costs_digits(distance, s
 def test_rounding_grows_with_the_terms_that_the_centre_brings(radius):
     """A sparse row adds products of itself and of the centre, each longer than what is left."""
     centre, W = np.full(5, 0.1), np.eye(2, 5)
-    sparse_rows, dense = (Records(kind(np.eye(5))).layout for kind in (sparse.csr_array, np.array))
+    sparse_rows, dense = (
+        Records.of(kind(np.eye(5))).layout for kind in (sparse.csr_array, np.array)
+    )
     length = np.linalg.norm(centre)
     products = ProductSum(ResidualNorms(centre, None, W, np.zeros_like(W)), radius)
     for asked, terms in (
@@ -69,7 +71,7 @@ def test_the_widening_stays_small_and_the_digits_are_those_of_dense_rows(index, 
     data.ask(asked)
     (query,) = data.budget.queries
     assert query.widened_sensitivity <= 1.05 * query.sensitivity
-    dense, csr = asked.total(Records(rows)), asked.total(Records(sparse.csr_array(rows)))
+    dense, csr = asked.total(Records.of(rows)), asked.total(Records.of(sparse.csr_array(rows)))
     if asked.symmetric:
         dense, csr = np.triu(dense), np.triu(csr)
     np.testing.assert_allclose(csr, dense, atol=1e-5)

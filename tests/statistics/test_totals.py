@@ -33,7 +33,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
 def test_totals_of_disjoint_parts_add_up(case: Case, form: Form):
     records = some_records(form)
     whole = case.prepare(records_of(records, form), 0)
-    parts = whole.assign((1, 2, 1), NoiseSource(5))
+    parts = whole.parts((1, 2, 1), NoiseSource(5))
     assert all(part.private_n for part in parts)
     total = sum(case.total_of(part) for part in parts)
     assert distance(total, case.total_of(whole)) <= allowed(case, form, len(records))

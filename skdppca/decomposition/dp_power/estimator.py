@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
-from ...records import MAX_ROWS, Pieces, Records
+from ...records import MAX_ROWS, Source
 from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
 from .mechanism import DPPowerMechanism, width
@@ -141,10 +141,10 @@ class DPPowerMethod(SubspacePCA):
                     f"and one more or less of them; set {name}={value!r}"
                 )
 
-    def _public_count(self, records: Records | Pieces) -> int | None:
+    def _public_count(self, source: Source) -> int | None:
         if self._hides_interactions:  # neighbours have the same rows, one of them an entry more
-            return records.private_n
-        return super()._public_count(records)
+            return source.private_n
+        return super()._public_count(source)
 
     def _width(self, n_features: int) -> int:
         return width(self.n_components or n_features, n_features, self.oversampling)

@@ -187,7 +187,7 @@ def _by_lapack(
 
     def decomposed(driver: Literal["evd", "ev"]) -> tuple[np.ndarray, np.ndarray]:
         gram = summed.fold(
-            lambda out, block, w: block.add_gram(out, w, c, 0.0), (d, d), weights, fill=centre
+            lambda out, block, w: block.add_gram(out, w, c, 0.0), (d, d), weights, imputed=centre
         )
         # All of them: asked for a few, LAPACK may silently return fewer where eigenvalues cluster.
         return linalg.eigh(
@@ -219,7 +219,7 @@ def _by_folds(records: Records, centre: np.ndarray, squares: np.ndarray) -> Prod
                 weighted = np.column_stack([w, np.where(weighted == 0, 0.0, scores)])  # inf * 0
             block.add_residuals(out, weighted, residual)
 
-        return records.fold(add, rows.shape, squares, fill=centre)
+        return records.fold(add, rows.shape, squares, imputed=centre)
 
     return apply
 

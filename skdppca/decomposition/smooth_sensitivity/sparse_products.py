@@ -47,7 +47,7 @@ class SparseProducts:
         self._fold(lambda _, block, w: self._parts.append(_kept(block.rows, w)), ())
 
     def _fold(self, f: Callable[..., None], shape: tuple[int, ...]) -> np.ndarray:
-        return self._records.fold(f, shape, self._squares, fill=self._fill)
+        return self._records.fold(f, shape, self._squares, imputed=self._fill)
 
     @property
     def error(self) -> float:

@@ -70,7 +70,7 @@ def test_signs_do_not_depend_on_the_unit(way, power):
 
 def test_without_noise_it_is_the_kendall_matrix():
     X = GAUSSIAN.X[:200]
-    matrix = KendallMatrix(D).total(Records(X).through(MeanRows(np.zeros(D))))
+    matrix = KendallMatrix(D).total(Records.of(X).through(MeanRows(np.zeros(D))))
     expected = np.linalg.eigh(matrix, UPLO="U")[1].T[::-1]
     found = fit(X, None, math.inf).components_
     np.testing.assert_allclose(np.abs(found @ expected.T), np.eye(D), atol=1e-7)

@@ -50,7 +50,7 @@ def solve(X, limit, container, size, centre, monkeypatch, radius=4.0, k=2, may_m
     monkeypatch.setattr(eigensolver, "DENSE_FEATURES", limit)
     monkeypatch.setattr(eigensolver, "FEW", 1)
     groups = None if size is None else np.arange(len(X)) // size
-    records = Records(container(X), groups, may_miss=may_miss)
+    records = Records.of(container(X), groups, may_miss=may_miss)
     return top_span(records, centre, radius, k, NoiseSource(0)), records
 
 
@@ -275,7 +275,7 @@ def test_a_variance_that_hardly_stands_out_is_not_missed(weakened, monkeypatch):
         monkeypatch.setattr(eigensolver, "SHORTNESS", 1e-9)
     missed = []
     for more in (0.05, 0.1, 0.15, 0.5, 1.0):
-        found = top_span(Records(thin(5000, more)), np.zeros(5000), 1.0, 1, NoiseSource(0))
+        found = top_span(Records.of(thin(5000, more)), np.zeros(5000), 1.0, 1, NoiseSource(0))
         missed.append(more - found.gap)
     assert (max(missed) > 0.04) == weakened
     assert weakened or max(np.abs(missed)) < eigensolver.MISS / 10
@@ -290,7 +290,7 @@ def test_wide_sparse_rows_need_no_square_matrix(second):
     values = np.c_[np.full((n, 10), 0.1), np.ones(n), second * rng.choice([-1, 1], n)]
     X = sparse.csr_array((values.ravel(), columns.ravel(), np.arange(0, 12 * n + 1, 12)), (n, d))
     tracemalloc.start()
-    found = top_span(Records(X), np.zeros(d), 2.0, 1, NoiseSource(0))
+    found = top_span(Records.of(X), np.zeros(d), 2.0, 1, NoiseSource(0))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.gap > 100
@@ -306,7 +306,7 @@ def test_equal_eigenvalues_up_to_rounding_are_all_found(copies):
         d = int(rng.integers(2, 60))
         k = int(rng.integers(1, d))
         X = np.tile(np.linalg.qr(rng.normal(size=(d, d)))[0], (copies, 1))
-        found = top_span(Records(X), np.zeros(d), 1.0, k, NoiseSource(0))
+        found = top_span(Records.of(X), np.zeros(d), 1.0, k, NoiseSource(0))
         assert found.directions.shape == (k, d)
         assert found.values.shape == (k,)
         assert 0 <= found.gap <= found.gap_error

@@ -1,0 +1,43 @@
+"""How records lie: all that rounding follows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["SPAN_ROWS", "Layout"]
+
+# Rows of a span (or twice the features, if more), which are summed in plain floating point. The
+# sums of spans are added with compensation. It sets the rounding error that a release carries.
+SPAN_ROWS = 4096
+
+
+class Layout(NamedTuple):
+    """How records lie, without a word of what is in them: public, and all that rounding follows.
+
+    Parameters
+    ----------
+    n_features : int
+    is_sparse : bool
+        A centre is subtracted in the products rather than from every row.
+    is_explicit : bool
+        Residuals are formed record by record.
+    span_rows : int
+        Number of rows that are summed without compensation.
+    may_miss : bool
+        A NaN is an absent entry, which is read as the entry of what the rows are centred on.
+    is_grouped : bool
+        A record is a group of rows.
+    most : int or None
+        No row has more non-zeros (`LargestEntries`).
+    floor : int or None
+        Rows count interactions, divided by no less than the root of that (`Interactions`).
+    """
+
+    n_features: int
+    is_sparse: bool = False
+    is_explicit: bool = False
+    span_rows: int = SPAN_ROWS
+    may_miss: bool = False
+    is_grouped: bool = False
+    most: int | None = None
+    floor: int | None = None

@@ -1,0 +1,101 @@
+"""Who holds the records: arrays here, files, the workers of a cluster, or sites elsewhere."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..noise import GaussianQuery, NoiseSource
+from .asked import View
+from .layout import Layout
+
+if TYPE_CHECKING:
+    from ._records import Records
+
+__all__ = ["Source"]
+
+
+class Source(ABC):
+    """Records, wherever they are, as they are seen through views; nothing in it is assigned.
+
+    Views and statistics are all that reaches whoever holds the records: names and numbers
+    (`skdppca.statistics.encode`).
+    """
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """Public; all that the rounding of a total may depend on."""
+
+    @property
+    @abstractmethod
+    def private_n(self) -> int:
+        """The exact number of records."""
+
+    @property
+    @abstractmethod
+    def largest_norm(self) -> float:
+        """Of all rows, about 0; exact and private."""
+
+    @abstractmethod
+    def total(self, statistic: Any) -> np.ndarray:
+        """The exact sum, which only `answer` and `PrivateData` may see."""
+
+    @abstractmethod
+    def through(self, view: View) -> Self:
+        """The same records through a view."""
+
+    @abstractmethod
+    def parts(self, shares: Sequence[int], noise: NoiseSource) -> Sequence[Self]:
+        """Disjoint parts; every record draws its own, without a look at data or other records."""
+
+    @abstractmethod
+    def shuffled(self, noise: NoiseSource) -> Self:
+        """The same in a random cyclic order; every record draws a word, without a look at data."""
+
+    @abstractmethod
+    def whole(self, what: str) -> Records:
+        """All records, for what is no sum over them.
+
+        Raises
+        ------
+        TypeError
+            They are not all here.
+        """
+
+    def query(
+        self, statistic: Any, sensitivity: float, name: str, part: str
+    ) -> Callable[[float], Any]:
+        """What a statistic is asked with, by what it costs: the noise is that of the query."""
+        precision = precision_of(statistic, self.layout)
+        return lambda mu: GaussianQuery(name, mu, sensitivity, part=part, **precision)
+
+    def answer(self, statistic: Any, query: Any, noise: NoiseSource) -> np.ndarray:
+        """The sum, with the noise of a query that was paid for."""
+        total = self.total(statistic)
+        released = query.release(total if statistic.symmetric else np.ravel(total), noise)
+        return np.reshape(released, statistic.shape)
+
+    def details(self) -> dict[str, Any]:
+        """What the report says of where the rows are, once all is released."""
+        return {}
+
+    def close(self) -> None:
+        """Let go of what was held for a fit, whether it ended well or not."""
+        return
+
+
+def precision_of(statistic: Any, layout: Layout) -> dict[str, Any]:
+    """What a query must know of a sum besides its sensitivity; refuses what is not proven."""
+    statistic.check(layout)
+    rounding, shape = statistic.rounding(layout), statistic.shape
+    return {
+        "size": shape[0] if statistic.symmetric else math.prod(shape),
+        "symmetric": statistic.symmetric,
+        "norm_error": rounding.norms,
+        "rounding": rounding.total,
+    }
