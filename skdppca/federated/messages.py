@@ -7,7 +7,6 @@ of the text names the content, and a signature of the text signs it.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..privacy.chain import canonical
+from ..privacy.storage import parse_json
 from .identity import is_public_key
 from .study import Study
 
@@ -62,8 +62,8 @@ def parsed(body: bytes, most: int = MAX_BODY) -> Any:
     if len(body) > most:
         raise ValueError(f"it has more than {most} bytes")
     try:
-        content = json.loads(body.decode("ascii"), parse_constant=_refuse_constant)
-        # a key that comes twice, a space, or another spelling of a number is gone by now
+        content = parse_json(body.decode("ascii"), most)
+        # a space, or another spelling of a number, is gone by now
         same = canonical(content).encode() == body
         if _depth(content) > MAX_DEPTH:
             raise RecursionError
@@ -78,10 +78,6 @@ def _depth(value: Any) -> int:
     """How many lists and objects are within each other."""
     inside = value.values() if isinstance(value, dict) else value
     return 1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"it holds {name}")
 
 
 def digest_of(body: bytes) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..privacy import epsilon_of, mu_of
+from ..privacy.storage import parse_json
 from ..records import MAX_ROWS
 from .identity import is_public_key
 
@@ -148,7 +149,7 @@ def read_json(path: str | os.PathLike[str], build: Any) -> Any:
     """What is built of a JSON file that a person may have written."""
     name = os.fsdecode(path)
     try:
-        return build(json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once))
+        return build(parse_json(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise type(error)(f"{name}: {error.strerror}; check the path") from None
     except json.JSONDecodeError as error:
@@ -167,13 +168,6 @@ def written(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
             f"{os.fsdecode(path)}: exists already, and others may hold copies of it; keep it, or "
             "choose another path"
         ) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key comes twice")
-    return content
 
 
 def check(name: str, value: Any, valid: bool, remedy: str) -> None:

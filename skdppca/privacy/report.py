@@ -19,13 +19,13 @@ from .chain import Receipt, ReleaseRow, canonical
 from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
 from .pricing import is_affordable
+from .storage import parse_json
 from .units import is_one, protected_together
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
 __all__ = [
-    "MAX_LENGTH",
     "PrivacyReport",
     "Released",
     "Spending",
@@ -33,13 +33,9 @@ __all__ = [
     "dearest",
     "hash_of",
     "jsonable",
-    "parse",
 ]
 
 SCHEMA = "skdppca-fit/1"
-
-# Most characters of a report's JSON: names, means and scales of a million features take half.
-MAX_LENGTH = 2**27
 
 # Of the event of one release: searches have a handful.
 MOST_EVENTS = 100
@@ -291,7 +287,7 @@ class PrivacyReport:
     @classmethod
     def from_json(cls, text: str) -> PrivacyReport:
         """Return the report that `to_json` wrote, as `from_dict` does."""
-        return cls.from_dict(parse(text))
+        return cls.from_dict(parse_json(text))
 
     def to_json(self) -> str:
         """The report as JSON text."""
@@ -501,34 +497,6 @@ def jsonable(value: Any) -> Any:
         return [jsonable(item) for item in value]
     name = getattr(value, "__name__", type(value).__name__)
     return getattr(value, "__qualname__", name)  # numpy 1.26 gives its functions a name only
-
-
-def parse(text: str) -> Any:
-    """Return what a JSON text holds; refuse one that could be read in two ways, or is too large.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON, too long or too deep, names a key twice, or holds NaN or Infinity.
-    """
-    if len(text) > MAX_LENGTH:
-        raise ValueError(f"it is longer than {MAX_LENGTH} characters")
-    try:
-        return json.loads(text, object_pairs_hook=_unambiguous, parse_constant=_no_number)
-    except RecursionError:
-        pass
-    raise ValueError("it is nested too deeply")
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("it names a key twice")
-    return record
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"it holds {text}, which is no number in JSON")
 
 
 def _read(content: Any) -> PrivacyReport:

@@ -19,8 +19,9 @@ from .chain import Chain
 from .events import GaussianEvent
 from .floats import root_up
 from .pricing import epsilon_of_event
-from .report import PrivacyReport, Released, dearest, hash_of, parse
+from .report import PrivacyReport, Released, dearest, hash_of
 from .statement import Statement
+from .storage import parse_json
 from .units import INTERACTION
 
 __all__ = ["Finding", "anew", "verify_report"]
@@ -101,7 +102,7 @@ def verify_report(
     ['release id', 'price', 'parameters', 'release row']
     """
     try:
-        content = parse(report) if isinstance(report, str) else report
+        content = parse_json(report) if isinstance(report, str) else report
         content = content.to_dict() if isinstance(content, PrivacyReport) else content
         found = PrivacyReport.from_dict(content)
     except (TypeError, ValueError) as error:

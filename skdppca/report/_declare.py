@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from .._version import __version__
-from ..privacy.report import MAX_LENGTH
+from ..privacy.storage import MAX_LENGTH
 from ._context import Context, check_words
 from ._directory import claimed
 from ._files import FILES, PAGE, REGISTRY, REPORT, as_json

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..privacy import PrivacyReport, Released
-from ..privacy.report import MAX_LENGTH
+from ..privacy.storage import MAX_LENGTH
 from ._archive import OVERHEAD
 from ._files import PAGE, REGISTRY, REPORT, arrays_file, table_file
 

@@ -19,7 +19,7 @@ import numpy as np
 from .._text import printable
 from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
-from ..privacy.report import MAX_LENGTH, parse
+from ..privacy.storage import MAX_LENGTH, parse_json
 from ..privacy.verification import IN_THE_LEDGER, anew, verify_report
 from ._archive import read_archive
 from ._directory import LOCK, MANIFEST, manifest
@@ -285,7 +285,7 @@ def _text(path: Path, most: int, links: bool = False) -> str:
 def _read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...], list[Finding]]:
     """The document and its fits' reports; or one finding of why there are none."""
     try:
-        document = parse(text)
+        document = parse_json(text)
         wrong = None if isinstance(document, dict) else "it is no mapping"
         if wrong is None and document.get("schema") != SCHEMA:
             wrong = f"its schema is {str(document.get('schema'))[:40]!r}, and not {SCHEMA!r}"
@@ -325,7 +325,7 @@ def hashes_in(path: Path) -> dict[str, str] | None:
     """The files' hashes in a manifest, by name; None if it is missing or none."""
     try:
         text = _text(path, MOST_LISTED)
-        listed = parse(text)["files"]
+        listed = parse_json(text)["files"]
         written = text == manifest(listed) and all(
             isinstance(digest, str) and Path(name).name == name != ""
             for name, digest in listed.items()

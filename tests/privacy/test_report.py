@@ -14,10 +14,10 @@ from skdppca.privacy import (
     PureEvent,
     Released,
     Spending,
-    report,
 )
 from skdppca.privacy.chain import canonical
 from skdppca.privacy.report import jsonable
+from skdppca.privacy.storage import parse_json
 
 ARRAY = np.arange(6.0).reshape(2, 3)
 EVENT = GaussianEvent(0.5)
@@ -211,7 +211,7 @@ def test_a_dictionary_that_is_too_deep_is_refused_cleanly(place):
 
 
 def test_a_text_that_is_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(report, "MAX_LENGTH", 100)
+    monkeypatch.setattr(parse_json, "__defaults__", (100,))
     with pytest.raises(ValueError, match="longer than 100"):
         PrivacyReport.from_json(charged().to_json())
 
