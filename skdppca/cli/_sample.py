@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sklearn.utils import check_random_state, gen_batches
 
 from .._version import __version__
 from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
-from ..privacy.report import parse
+from ..privacy.storage import parse_json, replaced
 from ..report import verify
 from ..report._archive import read_archive
 from ..report._files import arrays_file, cell
@@ -40,6 +40,9 @@ NOT_KEPT = (
 # Bytes of a label, at most: of what this command may replace.
 MOST_LABEL = 2**20
 
+# Rights of the files, less the umask.
+ANYONE = 0o666
+
 # Rows that are written at a time.
 BATCH_ROWS = 4096
 
@@ -56,12 +59,10 @@ def sample(options: argparse.Namespace) -> int:
     report, file = _with_components(found.reports, options.directory)
     pca, names = _load(file, report)
     content = _label(report, options)
-    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=options.out.parent) as apart:
-        rows, about = Path(apart) / options.out.name, Path(apart) / label.name
+    # the label takes its place first: rows are never without it
+    with replaced(options.out, ANYONE) as rows, replaced(label, ANYONE) as about:
         _write(rows, pca, names, options.rows, options.seed)
-        about.write_text(f"{json.dumps(content, indent=2)}\n", encoding="utf-8")
-        os.replace(about, label)  # first: rows are never without their label
-        os.replace(rows, options.out)
+        about.write(f"{json.dumps(content, indent=2)}\n".encode())
     print(f"Synthetic: {options.rows} rows of {len(names)} columns; none is a record.")
     print(f"Drawn from release {content['release']['id']}")
     print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
@@ -95,7 +96,7 @@ def _check_free(out: Path, label: Path, force: bool) -> None:
 
 def _is_label(path: Path) -> bool:
     try:
-        return bool(parse(read_plain(path, MOST_LABEL).decode())["schema"] == SCHEMA)
+        return bool(parse_json(read_plain(path, MOST_LABEL).decode())["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
@@ -118,14 +119,16 @@ def _load(file: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]
 
 
 def _write(
-    path: Path, pca: BasePrivatePCA, names: Sequence[str], n_rows: int, seed: int | None
+    file: BinaryIO, pca: BasePrivatePCA, names: Sequence[str], n_rows: int, seed: int | None
 ) -> None:
     generator = check_random_state(seed)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(map(cell, names))
-        for batch in gen_batches(n_rows, BATCH_ROWS):
-            lines.writerows(pca.sample(batch.stop - batch.start, generator).tolist())
+    text = io.TextIOWrapper(file, newline="", encoding="utf-8")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(map(cell, names))
+    for batch in gen_batches(n_rows, BATCH_ROWS):
+        lines.writerows(pca.sample(batch.stop - batch.start, generator).tolist())
+    text.detach()
+    file.flush()
 
 
 def _label(report: PrivacyReport, options: argparse.Namespace) -> dict[str, Any]:

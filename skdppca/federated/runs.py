@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from filelock import FileLock, Timeout
 
+from ..privacy.storage import replaced, synced
 from .messages import Plan
 from .questions import Drawn
 from .refusals import Refusal, Refused
@@ -186,9 +187,10 @@ class Runs:
     def end(self, run: Run) -> None:
         """Keep that there was this run, and nothing else of it."""
         self.keep(run.ended())
-        for file in self._outbox.glob(f"{run.id}-*"):
+        cut_short = self._runs.glob(f"{run.id}.*.part")
+        for file in (*self._outbox.glob(f"{run.id}-*"), *cut_short):
             file.unlink()
-        _sync(self._outbox)
+        synced(self._outbox)
         self._marker(run.id).unlink(missing_ok=True)
 
     def mark(self, run: str) -> tuple[int, int]:
@@ -235,15 +237,10 @@ class Runs:
         return self._runs / f"{run}.marker"
 
 
-def written_safely(file: Path, content: bytes) -> None:
+def written_safely(path: Path, content: bytes) -> None:
     """Write a file that only this user can read, whole or not at all, and onto the disk."""
-    part = file.with_name(file.name + ".part")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(part, file)
-    _sync(file.parent)
+    with replaced(path) as file:
+        file.write(content)
 
 
 def _place(file: Path) -> tuple[int, int]:
@@ -253,14 +250,3 @@ def _place(file: Path) -> tuple[int, int]:
     except FileNotFoundError:
         return 0, 0
     return found.st_ino, found.st_ctime_ns
-
-
-def _sync(folder: Path) -> None:
-    """Put a folder's entries onto the disk."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -15,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import scipy
+
+from ..privacy.storage import replaced
 
 __all__ = ["VARIABLE", "folder", "remembered"]
 
@@ -41,7 +42,9 @@ def remembered(question: dict[str, Any], answer: Callable[[], Any]) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     found = answer()
     with suppress(OSError):  # it is found again the next time
-        _write(path, json.dumps(found))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(path) as file:  # another process may read it
+            file.write(json.dumps(found).encode())
     return found
 
 
@@ -64,17 +67,3 @@ def _sources() -> str:
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write all of the file or nothing: another process may read it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
