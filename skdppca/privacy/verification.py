@@ -7,10 +7,10 @@ that was declared public is public, and whether every release of the data was ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -24,11 +24,19 @@ from .statement import Statement
 from .storage import parse_json
 from .units import INTERACTION
 
-__all__ = ["Finding", "anew", "verify_report"]
+__all__ = [
+    "CHECKS",
+    "SCHEMA",
+    "Check",
+    "Evidence",
+    "Examined",
+    "Finding",
+    "anew",
+    "run",
+    "verify_report",
+]
 
 MAX_QUOTED = 300
-
-IN_THE_LEDGER = "it has this release"
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,86 @@ class Finding:
     what: str
     passed: bool
     says: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """What a report is checked by.
+
+    Parameters
+    ----------
+    unread : str
+        Why the report cannot be read; empty if it was.
+    findings : list of Finding
+        What the checks found so far.
+    """
+
+    unread: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+
+E = TypeVar("E", bound=Examined)
+
+
+@dataclass(frozen=True)
+class Check(Generic[E]):
+    """One line of a table of checks.
+
+    Parameters
+    ----------
+    level : int
+        As `Finding` has it.
+    what : str
+        What is checked.
+    agrees : str
+        What is said if nothing differs; empty if that is no news.
+    differs : callable
+        Yields what differs.
+    given : callable, optional
+        Whether there is something to check by, after what the checks before found.
+    """
+
+    level: int
+    what: str
+    agrees: str
+    differs: Callable[[E], Iterator[str]]
+    given: Callable[[E], object] = lambda _: True
+
+    def finding(self, difference: str = "") -> Finding:
+        """That something differs, or by default that nothing does."""
+        return Finding(self.level, self.what, not difference, difference or self.agrees)
+
+
+def run(checks: Iterable[Check[E]], examined: E) -> list[Finding]:
+    """Make the checks of a table in its order; return what they and those before found.
+
+    There is one finding for every difference, or one that there is none.
+    """
+    for check in checks:
+        if check.given(examined):
+            differing = [check.finding(difference) for difference in check.differs(examined)]
+            examined.findings.extend(differing or [check.finding()] * bool(check.agrees))
+    return examined.findings
+
+
+@dataclass(frozen=True)
+class Evidence(Examined):
+    """What one release is checked by.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+    release_id : str
+        As it is stated.
+    arrays : mapping of str to array or number, or None
+    chain : Chain or None
+        The ledger's rows.
+    """
+
+    report: PrivacyReport
+    release_id: str
+    arrays: Mapping[str, Any] | None = None
+    chain: Chain | None = None
 
 
 def verify_report(
@@ -106,20 +194,10 @@ def verify_report(
         content = content.to_dict() if isinstance(content, PrivacyReport) else content
         found = PrivacyReport.from_dict(content)
     except (TypeError, ValueError) as error:
-        told = str(error)[:MAX_QUOTED]
-        return [Finding(1, "schema", False, f"it is no report as skdppca writes it: {told}")]
-    stated = content["release_id"]
-    findings = [
-        Finding(1, "schema", True, "it is a report as skdppca writes it"),
-        *_findings(1, "release id", "it is the hash of the report", _wrong_id(found, stated)),
-    ]
-    for what, (agreeing, check) in SELF_CHECKS.items():
-        findings += _findings(1, what, agreeing, check(found))
-    if arrays is not None:
-        findings += _findings(2, "arrays", "all have their hashes", _wrong_arrays(found, arrays))
-    if ledger is not None:
-        findings += _findings(3, "ledger", IN_THE_LEDGER, _wrong_rows(found, anew(ledger).chain))
-    return findings
+        return run((SCHEMA,), Examined(unread=str(error)))
+    chain = None if ledger is None else anew(ledger).chain
+    evidence = Evidence(found, content["release_id"], arrays, chain)
+    return run((SCHEMA, *CHECKS), evidence)
 
 
 def anew(ledger: BaseAccountant | Statement) -> Statement:
@@ -136,21 +214,16 @@ def anew(ledger: BaseAccountant | Statement) -> Statement:
     return ledger if isinstance(ledger, Statement) else Statement(alone(ledger._anew))
 
 
-def _findings(level: int, what: str, agreeing: str, differences: Iterator[str]) -> list[Finding]:
-    """One finding for every difference, or one that there is none."""
-    found = [Finding(level, what, False, difference) for difference in differences]
-    return found or [Finding(level, what, True, agreeing)]
-
-
 # Level 1: the report and itself. Every check yields what differs.
 
 
-def _wrong_id(report: PrivacyReport, stated: str) -> Iterator[str]:
-    if stated != hash_of(report.core()):
+def _wrong_id(one: Evidence) -> Iterator[str]:
+    if one.release_id != hash_of(one.report.core()):
         yield "the report was changed: its release_id is the hash of another one"
 
 
-def _wrong_price(report: PrivacyReport) -> Iterator[str]:
+def _wrong_price(one: Evidence) -> Iterator[str]:
+    report = one.report
     if not report.delta < 1:
         yield f"delta={report.delta} is no probability below 1"
         return
@@ -159,8 +232,8 @@ def _wrong_price(report: PrivacyReport) -> Iterator[str]:
         yield f"epsilon={report.epsilon}, but its event costs {price} at delta={report.delta}"
 
 
-def _wrong_receipt(report: PrivacyReport) -> Iterator[str]:
-    receipt = report.receipt
+def _wrong_receipt(one: Evidence) -> Iterator[str]:
+    report, receipt = one.report, one.report.receipt
     if receipt is None:
         return
     seeded = report.parameters.get("random_state") is not None
@@ -176,7 +249,8 @@ def _wrong_receipt(report: PrivacyReport) -> Iterator[str]:
             yield f"{name} is {ours!r}, and {theirs!r} in the receipt"
 
 
-def _wrong_queries(report: PrivacyReport) -> Iterator[str]:
+def _wrong_queries(one: Evidence) -> Iterator[str]:
+    report = one.report
     if not isinstance(report.event, GaussianEvent) or not report.spendings:
         return  # no other guarantee is the sum of its queries' shares
     paid = dearest(report.spendings)
@@ -185,7 +259,8 @@ def _wrong_queries(report: PrivacyReport) -> Iterator[str]:
         yield f"its queries cost mu={mu} together, but its event {report.event.mu}"
 
 
-def _wrong_parameters(report: PrivacyReport) -> Iterator[str]:
+def _wrong_parameters(one: Evidence) -> Iterator[str]:
+    report = one.report
     told = report.parameters
     charged = None if report.receipt is None else report.receipt.accountant
     for name, value in (
@@ -201,7 +276,8 @@ def _wrong_parameters(report: PrivacyReport) -> Iterator[str]:
             yield f"{name} is {value!r}, and {told[name]!r} among the parameters"
 
 
-def _wrong_reasons(report: PrivacyReport) -> Iterator[str]:
+def _wrong_reasons(one: Evidence) -> Iterator[str]:
+    report = one.report
     why_not = {
         "epsilon=inf": math.isinf(report.epsilon),
         "random_state is set": report.parameters.get("random_state") is not None,
@@ -214,8 +290,8 @@ def _wrong_reasons(report: PrivacyReport) -> Iterator[str]:
         yield "it says that it is not private, but no parameter says why"
 
 
-def _wrong_release(report: PrivacyReport) -> Iterator[str]:
-    receipt, row = report.receipt, report.release
+def _wrong_release(one: Evidence) -> Iterator[str]:
+    report, receipt, row = one.report, one.report.receipt, one.report.release
     if row is None:
         if receipt is not None:
             yield "there is a receipt, but no row that records the release"
@@ -228,20 +304,12 @@ def _wrong_release(report: PrivacyReport) -> Iterator[str]:
         yield "the row that records the release is of another release"
 
 
-SELF_CHECKS: dict[str, tuple[str, Callable[[PrivacyReport], Iterator[str]]]] = {
-    "price": ("epsilon covers what the event costs", _wrong_price),
-    "receipt": ("the receipt is for this event and these neighbours", _wrong_receipt),
-    "queries": ("the queries cost no more than the event", _wrong_queries),
-    "parameters": ("the guarantee is that of the parameters", _wrong_parameters),
-    "reasons": ("it is private exactly if its parameters make it so", _wrong_reasons),
-    "release row": ("the ledger's row, if any, is of this release", _wrong_release),
-}
-
-
 # Level 2: the report and its arrays.
 
 
-def _wrong_arrays(report: PrivacyReport, arrays: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_arrays(one: Evidence) -> Iterator[str]:
+    report, arrays = one.report, one.arrays
+    assert arrays is not None
     for released in report.released:
         if released.name not in arrays:
             yield f"{released.name} is missing"
@@ -262,8 +330,9 @@ def _wrong_arrays(report: PrivacyReport, arrays: Mapping[str, Any]) -> Iterator[
 # Level 3: the report and a ledger.
 
 
-def _wrong_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
-    receipt, row = report.receipt, report.release
+def _wrong_rows(one: Evidence) -> Iterator[str]:
+    report, receipt, row, chain = one.report, one.report.receipt, one.report.release, one.chain
+    assert chain is not None
     if receipt is None and "sites" in report.details:
         yield (
             "each site's ledger was charged, and this report has a row of none; see whether "
@@ -287,3 +356,25 @@ def _wrong_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
         )
     elif recorded[0] != row:
         yield f"row {recorded[0].row} differs from the report's row of the release"
+
+
+def _unread(one: Examined) -> Iterator[str]:
+    if one.unread:
+        yield f"it is no report as skdppca writes it: {one.unread[:MAX_QUOTED]}"
+
+
+# What all other checks need.
+SCHEMA: Check[Any] = Check(1, "schema", "it is a report as skdppca writes it", _unread)
+
+# What is checked of one release, in this order.
+CHECKS: tuple[Check[Evidence], ...] = (
+    Check(1, "release id", "it is the hash of the report", _wrong_id),
+    Check(1, "price", "epsilon covers what the event costs", _wrong_price),
+    Check(1, "receipt", "the receipt is for this event and these neighbours", _wrong_receipt),
+    Check(1, "queries", "the queries cost no more than the event", _wrong_queries),
+    Check(1, "parameters", "the guarantee is that of the parameters", _wrong_parameters),
+    Check(1, "reasons", "it is private exactly if its parameters make it so", _wrong_reasons),
+    Check(1, "release row", "the ledger's row, if any, is of this release", _wrong_release),
+    Check(2, "arrays", "all have their hashes", _wrong_arrays, lambda one: one.arrays is not None),
+    Check(3, "ledger", "it has this release", _wrong_rows, lambda one: one.chain is not None),
+)

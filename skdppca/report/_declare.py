@@ -11,13 +11,14 @@ from shlex import quote
 
 from .._version import __version__
 from ..privacy.storage import MAX_LENGTH
+from ._checks import is_ours, pages
 from ._context import Context, check_words
 from ._directory import claimed
 from ._files import FILES, PAGE, REGISTRY, REPORT, as_json
 from ._plain import read_plain
 from ._release import check_libraries
 from ._sizes import most_bytes
-from ._verify import check_directory, is_ours, pages, verify
+from ._verify import check_directory, verify
 
 __all__ = ["copied", "declare"]
 

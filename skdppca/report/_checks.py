@@ -1,0 +1,577 @@
+"""The table of all that is checked of a release's files, and what each check compares.
+
+A report may be made up, and a file anything: nothing here fails because of what they hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..privacy import PrivacyReport, Statement
+from ..privacy.storage import MAX_LENGTH, parse_json
+from ..privacy.verification import CHECKS as OF_ONE
+from ..privacy.verification import SCHEMA, Check, Evidence, Examined
+from ._archive import read_archive
+from ._directory import LOCK, MANIFEST, manifest
+from ._document import SCHEMA as FORM
+from ._document import check_schema, in_order, reports_of
+from ._facts import account, findings_of, guarantee
+from ._files import (
+    FILES,
+    MOST,
+    PAGE,
+    REGISTRY,
+    REPORT,
+    SIGNATURE,
+    arrays_file,
+    as_json,
+    table_file,
+    write_table,
+)
+from ._page import page
+from ._plain import is_plain, read_plain
+from ._redrawn import Pictures
+from ._registry import registry
+from ._signature import MOST_SIGNED, is_signature, wrong_signature
+from ._sizes import archived, most_bytes
+from ._subject import Subject, rebuilt
+
+__all__ = ["CHECKS", "Release", "is_ours", "odd_files", "pages"]
+
+# Two machines may differ in the last digits of what they compute again: by a search for a root, or
+# by sums. All else of the results is copied.
+TOLERANCE, SUMMED = 1e-6, {"range": 1e-9}
+
+NO_ARCHIVE = "is missing, or no archive of arrays and nothing else"
+
+# Bytes of a manifest, at most: it has a hash for each of some ten names.
+MOST_LISTED = 2**16
+
+
+@dataclass(frozen=True)
+class Fit(Evidence):
+    """What one release in a report is checked by.
+
+    Parameters
+    ----------
+    subject : Subject or None
+        As it comes back from its arrays; None without an archive of them.
+    table : bytes
+        Of the arrays, written again.
+    """
+
+    subject: Subject | None = None
+    table: bytes = b""
+
+
+@dataclass(frozen=True)
+class Release(Examined):
+    """What a report and the files beside it are checked by; files are read when they are needed.
+
+    Parameters
+    ----------
+    path : Path
+        A directory, or a report alone.
+    whole : bool
+        Whether it is a directory.
+    text : str
+        Of the report.
+    document : dict
+        What the text says; empty if it is no report.
+    reports : tuple of PrivacyReport
+        Those of the document; empty if it is no report.
+    statement : Statement or None
+        The ledger.
+    head : str or None
+    signer : Path or None
+    """
+
+    path: Path
+    whole: bool
+    text: str
+    document: Mapping[str, Any]
+    reports: tuple[PrivacyReport, ...]
+    statement: Statement | None
+    head: str | None
+    signer: Path | None
+
+    @classmethod
+    def read(
+        cls, path: Path, statement: Statement | None, head: str | None, signer: Any
+    ) -> Release:
+        """Read the report; what it says may be no report."""
+        whole = path.is_dir()
+        text = _text(path / REPORT if whole else path, MAX_LENGTH, links=not whole)
+        document, reports, unread = _read(text)
+        key = None if signer is None else Path(signer)
+        return cls(path, whole, text, document, reports, statement, head, key, unread=unread)
+
+    @property
+    def has_outside(self) -> bool:
+        """Whether there is something from outside to check by."""
+        return not (self.head is None and self.signer is None)
+
+    @cached_property
+    def listed(self) -> dict[str, str] | None:
+        """The files' hashes by the manifest; None if it is missing or none."""
+        return _hashes_in(self.path / MANIFEST) if self.whole else None
+
+    @cached_property
+    def most(self) -> Mapping[str, int]:
+        """How many bytes each file of the release can have, by its name."""
+        if self.reports:
+            return most_bytes(self.document, self.reports, len(self.text))
+        # as far as can be told without a report
+        there = {name for name in FILES if name != SIGNATURE and (self.path / name).is_file()}
+        expected = {*there, *(self.listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
+        return dict.fromkeys(expected, MAX_LENGTH)
+
+    @cached_property
+    def _but_tables(self) -> dict[str, bytes]:
+        tables = {table_file(place) for place in range(len(self.reports))}
+        return _held(self.path, {n: size for n, size in self.most.items() if n not in tables})
+
+    @cached_property
+    def fits(self) -> list[Fit]:
+        """Each of the releases; with arrays, as far as there are any."""
+        found, rows = [], None if self.statement is None else self.statement.chain
+        for place, report in enumerate(self.reports):
+            stated = self.document["fits"][place]["release_id"]
+            arrays = _arrays(self._but_tables.get(arrays_file(place))) if self.whole else None
+            subject, table = None, b""
+            if arrays is not None:
+                names = np.asarray(arrays.get("feature_names", ())).tolist()
+                subject = rebuilt(report, arrays, names)
+                table = _table(subject)
+            found.append(Fit(report, stated, arrays, rows, subject, table))
+        return found
+
+    @cached_property
+    def held(self) -> dict[str, bytes]:
+        """What the files hold that are there, and no larger than they can be; each is read once."""
+        most = {
+            table_file(place): self.most.get(table_file(place), 0)
+            if one.subject is None
+            else len(one.table)
+            for place, one in enumerate(self.fits)
+        }
+        return self._but_tables | _held(self.path, most)
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The pictures, to be drawn again; none without files."""
+        return Pictures(self._but_tables, self.document) if self.whole else Pictures({}, {})
+
+    @property
+    def subjects(self) -> list[Subject]:
+        """The releases as they come back from their arrays."""
+        return [one.subject for one in self.fits if one.subject is not None]
+
+    @property
+    def is_report(self) -> bool:
+        """Whether the report could be read."""
+        return bool(self.reports)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether it could, and there are files beside it."""
+        return self.whole and self.is_report
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether the arrays of all releases are among these."""
+        return self.has_files and len(self.subjects) == len(self.reports)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether there are files that this version of skdppca can write again."""
+        return self.has_files and is_ours(self.document)
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the ledger has every release."""
+        agrees = all(finding.passed for finding in self.findings if finding.level == 3)
+        return self.is_report and self.statement is not None and agrees
+
+
+# Reading.
+
+
+def odd_files(path: Path) -> list[str]:
+    """Names of a release that no plain file has: to read it may never end, or lead elsewhere."""
+    names = (MANIFEST, LOCK, *FILES)
+    return [name for name in names if os.path.lexists(path / name) and not is_plain(path / name)]
+
+
+def _text(path: Path, most: int, links: bool = False) -> str:
+    """The text of a file."""
+    try:
+        return read_plain(path, most, links=links).decode(errors="replace")
+    except OSError as error:
+        raise OSError(
+            f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
+        ) from None
+
+
+def _read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...], str]:
+    """The document and its fits' reports; or nothing, and why."""
+    try:
+        document = parse_json(text)
+        wrong = None if isinstance(document, dict) else "it is no mapping"
+        if wrong is None and document.get("schema") != FORM:
+            wrong = f"its schema is {str(document.get('schema'))[:40]!r}, and not {FORM!r}"
+        wrong = wrong or check_schema(document)
+        if wrong is None and len(document["fits"]) > MOST:
+            wrong = f"it has more than {MOST} fits"
+        if wrong is None:
+            reports = tuple(reports_of(document))
+            for report in reports:
+                archived(report.released, report.feature_names)
+            return document, reports, ""
+    except (TypeError, ValueError, RecursionError) as error:
+        wrong = str(error)
+    return {}, (), wrong
+
+
+def _held(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:
+    """What the files hold that are there, and no larger than that."""
+    found = {}
+    for name, size in most.items():
+        with suppress(OSError):
+            found[name] = read_plain(path / name, size)
+    return found
+
+
+def _arrays(content: bytes | None) -> dict[str, Any] | None:
+    """All arrays of an archive; None if it is missing or none, whatever is wrong with it."""
+    try:
+        return None if content is None else read_archive(content)
+    except (ValueError, MemoryError):
+        return None
+
+
+def _hashes_in(path: Path) -> dict[str, str] | None:
+    """The files' hashes in a manifest, by name; None if it is missing or none."""
+    try:
+        text = _text(path, MOST_LISTED)
+        listed = parse_json(text)["files"]
+        written = text == manifest(listed) and all(
+            isinstance(digest, str) and Path(name).name == name != ""
+            for name, digest in listed.items()
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return listed if written else None
+
+
+# Level 1: the report and itself.
+
+
+def _wrong_text(release: Release) -> Iterator[str]:
+    """Whether it has white space, an order or forms of numbers of its own."""
+    try:
+        same = release.text == as_json(in_order(release.document, release.reports))
+    except ValueError:  # a number that JSON cannot hold
+        same = False
+    if not same:
+        yield "it says this in other letters than skdppca does: in spaces, an order or numbers"
+
+
+def _wrong_figures(release: Release) -> Iterator[str]:
+    reports = release.reports
+    if len({(report.unit, report.adjacency) for report in reports}) > 1:
+        yield "its releases protect different things, so their costs do not add up"
+    elif all(report.delta < 1 for report in reports):  # the check of the price says if not
+        yield from _differences("guarantee", release.document["guarantee"], guarantee(reports))
+
+
+def _differences(
+    where: str, stated: Any, computed: Any, tolerance: float = TOLERANCE
+) -> Iterator[str]:
+    """What of the stated values is not what they are computed to be."""
+    if isinstance(stated, dict) and isinstance(computed, dict):
+        if {*stated} == {*computed} and list(stated) != list(computed):
+            yield f"{where} has its names in another order"
+        for name in sorted({*stated, *computed}):
+            within = max(tolerance, SUMMED.get(name, 0.0))
+            yield from _differences(f"{where}/{name}", stated.get(name), computed.get(name), within)
+    elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
+        for place, (one, other) in enumerate(zip(stated, computed, strict=True)):
+            yield from _differences(f"{where}/{place}", one, other, tolerance)
+    elif not _alike(stated, computed, tolerance):
+        yield f"{where} is {_quoted(stated)}, and follows to be {_quoted(computed)}"
+
+
+def _alike(stated: Any, computed: Any, tolerance: float) -> bool:
+    if type(stated) is type(computed) is float:
+        return math.isclose(stated, computed, rel_tol=tolerance, abs_tol=1e-300)
+    return type(stated) is type(computed) and stated == computed
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+# Level 2: the report and its files.
+
+
+def _wrong_numbers(release: Release) -> Iterator[str]:
+    """What the files with numbers in them lack, and whether they differ from each other."""
+    for place, one in enumerate(release.fits):
+        name, tabled = arrays_file(place), table_file(place)
+        if one.arrays is None:
+            yield f"{name} {NO_ARCHIVE}"
+            continue
+        released = [each.name for each in one.report.released]
+        names = one.arrays.get("feature_names")
+        if names is not None and (names.ndim != 1 or names.dtype.kind != "U"):
+            yield f"{name} has feature_names that are no list of names"
+        expected = [*released, *["feature_names"] * (names is not None)]
+        if {*one.arrays} == {*expected} and list(one.arrays) != expected:
+            yield f"{name} has its arrays in another order than {REPORT}"
+        if "components" in released and (not one.table or release.held.get(tabled) != one.table):
+            yield (
+                f"{tabled} is missing, or has other names or numbers than {name}, or more than "
+                "these"
+            )
+
+
+def _table(subject: Subject) -> bytes:
+    """The table of a release, written again; empty if its arrays are none of a fit."""
+    file = io.BytesIO()
+    try:
+        write_table(subject, file)
+    except (KeyError, TypeError, ValueError, IndexError):
+        return b""
+    return file.getvalue()
+
+
+def _wrong_results(release: Release) -> Iterator[str]:
+    """What of the results is not what the arrays give."""
+    try:
+        computed = [findings_of(subject) for subject in release.subjects]
+    except Exception:  # arrays that are none of a fit, which another check says
+        return
+    stated = [fit["results"] for fit in release.document["fits"]]
+    yield from _differences("results", stated, computed, 0.0)
+
+
+def is_ours(document: Mapping[str, Any]) -> bool:
+    """Whether this version of skdppca wrote it, so that it can write the page again."""
+    return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
+
+
+def _wrong_page(release: Release) -> Iterator[str]:
+    """Whether page and draft say what the report says: they are written again."""
+    document, held, pictures = release.document, release.held, release.pictures
+    if not is_ours(document) or pictures.missing:
+        return
+    try:
+        written = pages(document, held)
+        differ = [name for name in written if held.get(name, b"") != written[name].encode()]
+    except ImportError:
+        raise
+    except Exception:  # made up, so that the page's words have no place for it
+        differ = [PAGE]
+    for name in differ:
+        shown = ", or shows other pictures than this folder has" if name == PAGE else ""
+        yield f"{name} does not say what {REPORT} says{shown}"
+
+
+def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
+    """The page and the draft of a report, by their names; `files` has its pictures."""
+    pictures = {
+        one["name"]: files[f"{one['name']}.svg"].decode(errors="replace")
+        for one in document["pictures"]
+    }
+    return {PAGE: page(document, pictures), REGISTRY: registry(document)}
+
+
+def _wrong_checks(release: Release) -> Iterator[str]:
+    """Whether the checks that the report states are those that were made, and came out so."""
+    document, of_one = release.document, {check.what for check in OF_ONE}
+    differing = any(not one.passed and one.what in of_one for one in release.findings)
+    if not is_ours(document) or differing:
+        return  # other words, or what differs is said already
+    expected = [
+        asdict(check.finding())
+        for one in release.fits
+        for check in (SCHEMA, *OF_ONE)
+        if (
+            one.report.receipt is not None and document["ledger"] is not None
+            if check.level == 3
+            else check.given(one)
+        )
+    ]
+    if document["checks"] != expected:
+        yield "the checks that it states are not those that follow from it"
+
+
+def _unknown_pictures(release: Release) -> Iterator[str]:
+    """Which pictures this release cannot have."""
+    known = {"privacy", "ledger"}
+    for place, report in enumerate(release.reports):
+        number = str(place + 1) if place else ""
+        released = {one.name for one in report.released}
+        known |= {f"scree{number}"} if "explained_variance" in released else set()
+        if "components" in released:
+            known |= {f"loadings{number}", f"components{number}"}
+    names = [picture["name"] for picture in release.document["pictures"]]
+    for name in sorted({*names}):
+        if name not in known or names.count(name) > 1:
+            yield f"{name}.svg is no picture of this release, or stands in it twice"
+        elif name.startswith("components") and name.replace("components", "loadings") in names:
+            yield f"{name}.svg is a second picture of the same components"
+
+
+def _wrong_pictures(release: Release) -> Iterator[str]:
+    """What is drawn otherwise than it follows from the arrays."""
+    return release.pictures.differ(release.subjects)
+
+
+def _wrong_files(release: Release) -> Iterator[str]:
+    """Which files are missing, changed, or no part of the release, by report and manifest."""
+    path, listed, expected, held = release.path, release.listed, release.most, release.held
+    if listed is None:
+        yield f"{MANIFEST} is missing, or not as skdppca writes it"
+        return
+    for name in sorted({*listed, *expected}):
+        if name not in expected:
+            yield f"{name} is listed in {MANIFEST}, and is no part of this release"
+        elif not (path / name).is_file():
+            yield f"{name} is missing"
+        elif name not in listed:
+            yield f"{name} is not in {MANIFEST}"
+        elif name not in held:
+            yield f"{name} cannot be read, or is larger than it can be by {REPORT}"
+        elif hashlib.sha256(held[name]).hexdigest() != listed[name]:
+            yield f"{name} was changed"
+    known = {*listed, *expected, MANIFEST}
+    for name in sorted(one.name for one in path.iterdir() if one.name not in known):
+        if not _is_harmless(path / name):
+            yield f"{name} is no part of the release: remove it before you publish this folder"
+
+
+def _is_harmless(path: Path) -> bool:
+    """Whether it is a signature, or the empty lock of a run that was killed."""
+    if path.name == LOCK:
+        return path.stat().st_size == 0
+    signature = _signature(path) if path.name == SIGNATURE else None
+    return signature is not None and is_signature(signature)
+
+
+def _signature(path: Path) -> bytes | None:
+    try:
+        return read_plain(path, MOST_SIGNED)
+    except OSError:
+        return None
+
+
+# Level 3: the report and a ledger.
+
+
+def _wrong_totals(release: Release) -> Iterator[str]:
+    stated, statement = release.document["ledger"], release.statement
+    assert statement is not None
+    if stated is None:
+        yield "it leaves out the ledger's totals; whoever holds the ledger can write it with them"
+        return
+    rows, rows_there = stated["rows"], len(statement.chain.rows)
+    last = max(report.release.row for report in release.reports if report.release is not None)
+    if not isinstance(rows, int) or not last <= rows <= rows_there:
+        yield f"its totals are those of row {rows}, and its release is in row {last}"
+        return
+    computed = account(Statement(statement.chain.until(rows)), release.reports)
+    yield from _differences("ledger", stated, computed)
+
+
+def _wrong_account(release: Release) -> Iterator[str]:
+    """What of the account is drawn otherwise than it was when the report was written."""
+    stated, statement = release.document["ledger"], release.statement
+    if stated is not None and statement is not None:
+        written = Statement(statement.chain.until(stated["rows"]))
+        yield from release.pictures.differ_by(release.reports, written)
+
+
+# Level 4: someone outside.
+
+
+def _wrong_head(release: Release) -> Iterator[str]:
+    assert release.statement is not None
+    rows = release.statement.chain
+    row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
+    if row is None:
+        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
+        return
+    last = max((report.release.row for report in release.reports if report.release), default=0)
+    if row < last:
+        yield (
+            f"it is the head of row {row}, before the release in row {last}, so it does not vouch "
+            "for that release"
+        )
+
+
+def _wrong_signer(release: Release) -> Iterator[str]:
+    assert release.signer is not None
+    wrong: str | None = f"{MANIFEST} is missing, or not as skdppca writes it"
+    if release.listed is not None:
+        signature = _signature(release.path / SIGNATURE)
+        wrong = wrong_signature(manifest(release.listed).encode(), signature, release.signer)
+    if wrong is not None:
+        yield wrong
+
+
+# The table. What is given to a check is what those before it need not have found wrong.
+
+
+def _of_each(check: Check[Evidence]) -> Check[Release]:
+    """A check of one release, made of each in the report that can be checked so."""
+    return Check(
+        check.level,
+        check.what,
+        check.agrees,
+        lambda release: chain.from_iterable(map(check.differs, filter(check.given, release.fits))),
+        lambda release: any(map(check.given, release.fits)),
+    )
+
+
+IS_REPORT, HAS_FILES, HAS_ARRAYS, IS_CHARGED, HEAD, SIGNER = map(
+    attrgetter,
+    ("is_report", "has_files", "has_arrays", "is_charged", "head", "signer"),
+)
+
+CHECKS: tuple[Check[Release], ...] = (
+    SCHEMA,
+    Check(1, "text", "", _wrong_text, IS_REPORT),
+    *(_of_each(check) for check in OF_ONE if check.level == 1),
+    Check(1, "figures", "they follow from the events", _wrong_figures, IS_REPORT),
+    *(_of_each(check) for check in OF_ONE if check.level == 2),
+    Check(2, "files", "", _wrong_numbers, HAS_FILES),
+    Check(2, "results", "they follow from the arrays", _wrong_results, HAS_ARRAYS),
+    Check(2, "checks", "", _wrong_checks, HAS_FILES),
+    Check(2, "pictures", "", _unknown_pictures, HAS_FILES),
+    Check(2, "page", "its words are the report's", _wrong_page, HAS_FILES),
+    Check(2, "pictures", "", lambda one: iter(one.pictures.odd), HAS_FILES),
+    Check(2, "pictures", "", _wrong_pictures, lambda one: one.has_arrays and one.is_ours),
+    Check(2, "files", "all have their hashes", _wrong_files, attrgetter("whole")),
+    *(_of_each(check) for check in OF_ONE if check.level == 3),
+    Check(3, "totals", "they are the ledger's", _wrong_totals, IS_CHARGED),
+    Check(3, "pictures", "", _wrong_account, lambda one: one.is_charged and one.is_ours),
+    Check(4, "head", "the ledger has the head that was kept elsewhere", _wrong_head, HEAD),
+    Check(4, "signature", "it is by this key", _wrong_signer, SIGNER),
+)
