@@ -25,19 +25,11 @@ from _common import load, machine, save, show
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from skdppca import (
-    GDPPCA,
-    KDPPCA,
-    DPGauss,
-    DPPowerMethod,
-    KDPOjas,
-    ResidualGauss,
-    SmoothSensitivityPCA,
-)
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian, make_spiked
+from skdppca.decomposition import METHODS as REGISTRY
 from skdppca.exceptions import SeededNoiseWarning
 
-METHODS = (DPGauss, ResidualGauss, KDPPCA, KDPOjas, DPPowerMethod, SmoothSensitivityPCA, GDPPCA)
+METHODS = tuple(method.estimator for method in REGISTRY.values())
 EPSILONS = (0.1, 1.0, 10.0)
 DELTA = 1e-6
 FIRST_SEED = 40_000
@@ -181,13 +173,14 @@ def draw_figure() -> None:
     rows, _ = load("methods_accuracy")
     figure, axes = plt.subplots(2, 4, figsize=(15, 7), sharex=True, sharey=True)
     for panel, name in zip(axes.flat, DATA, strict=True):
-        for i, method in enumerate(METHODS):
+        measured = [method for method in METHODS if method.__name__ in rows[0]]
+        for i, method in enumerate(measured):
             values = [as_number(row[method.__name__]) for row in rows if row["data"] == name]
             panel.plot(
                 EPSILONS,
                 values,
-                marker="osD^vPX"[i],
-                linestyle=["-", "-", "--", "--", ":", ":", "-."][i],
+                marker="osD^vPX"[i % 7],
+                linestyle=["-", "-", "--", "--", ":", ":", "-."][i % 7],
                 label=method.__name__,
                 color=plt.cm.tab10(i),
             )
@@ -197,7 +190,7 @@ def draw_figure() -> None:
     figure.supxlabel("epsilon")
     figure.supylabel("captured share of the best possible variance")
     handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="upper center", ncol=len(METHODS), bbox_to_anchor=(0.5, 1.0))
+    figure.legend(*handles, loc="upper center", ncol=len(handles[0]), bbox_to_anchor=(0.5, 1.0))
     figure.tight_layout(rect=(0.01, 0, 1, 0.95))
     figure.savefig(FIGURE, dpi=110)
 

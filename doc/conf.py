@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "attack_table",
     "command_line",
+    "lists",
     "public_names",
 ]
 exclude_patterns = ["_build", "_ext", "_inventories", "benchmarks/*.rst", "tutorials"]

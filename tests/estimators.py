@@ -11,6 +11,9 @@ ESTIMATORS = [
     ("PrivatePCA", PrivatePCA),
 ]
 
+# Methods that are fitted from files, on a cluster and over sites as well.
+SUMS = [name for name, method in METHODS.items() if method.sums_only]
+
 on_all_estimators = pytest.mark.parametrize(
     "factory", [pytest.param(factory, id=name) for name, factory in ESTIMATORS]
 )

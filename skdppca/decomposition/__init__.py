@@ -2,34 +2,21 @@
 
 import sys
 
-from . import iterative
+from . import iterative, methods
 from .base import BasePrivatePCA
-from .dp_gauss import DPGauss
-from .dp_power import DPPowerMethod
-from .gdppca import GDPPCA
-from .iterative import KDPPCA, Deflation, KDPOjas, OjasOracle, Oracle, PowerOracle
-from .methods import METHODS, Method
+from .iterative import Deflation, OjasOracle, Oracle, PowerOracle
+from .methods import *  # noqa: F403
 from .private_pca import PrivatePCA
-from .residual_gauss import ResidualGauss
-from .smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
-    "GDPPCA",
-    "KDPPCA",
-    "METHODS",
     "BasePrivatePCA",
-    "DPGauss",
-    "DPPowerMethod",
     "Deflation",
-    "KDPOjas",
-    "Method",
     "OjasOracle",
     "Oracle",
     "PowerOracle",
     "PrivatePCA",
-    "ResidualGauss",
-    "SmoothSensitivityPCA",
 ]
+__all__ += methods.__all__
 
 # Where fits were pickled before these modules moved.
 for _name, _module in {

@@ -1,4 +1,8 @@
-"""The methods there are: one table for the choice, the planner, the command line and the tests."""
+"""The methods there are: one table for the choice, the planner, the command line and the tests.
+
+The lists in the documentation follow from it, too. A new method has a row here, and its class among
+the names below.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,17 @@ from .iterative import KDPPCA, KDPOjas
 from .residual_gauss import ResidualGauss
 from .smooth_sensitivity import SmoothSensitivityPCA
 
-__all__ = ["METHODS", "Method"]
+__all__ = [
+    "GDPPCA",
+    "KDPPCA",
+    "METHODS",
+    "DPGauss",
+    "DPPowerMethod",
+    "KDPOjas",
+    "Method",
+    "ResidualGauss",
+    "SmoothSensitivityPCA",
+]
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,9 @@ class Method:
         The query's radius grows with this power of the total variance.
     adds_up_to : float
         Over the number of records: the trace of the sum if rows or pairs are scaled to norm 1.
+    sums_only : bool
+        Whether all that it asks for are sums over records: then it is fitted from files, on a
+        cluster and over sites as well.
     unbiased : bool
         Without noise it errs by sampling alone: no iteration is cut short.
     standing_in : dict
@@ -57,6 +74,7 @@ class Method:
     spectral: bool = False
     exponent: float = 1.0
     adds_up_to: float = 1.0
+    sums_only: bool = True
     unbiased: bool = False
     standing_in: Mapping[str, Any] = field(default_factory=dict)
 
@@ -89,6 +107,7 @@ METHODS = {
         "components, robust location, all variance ratios and a scale",
         spectral=True,
         adds_up_to=0.5,
+        sums_only=False,
         unbiased=True,
         standing_in={"pairs": "incomplete"},
     ),
@@ -108,6 +127,7 @@ METHODS = {
         psd_sum,
         "d x k, exact solver",
         "components, rough mean, variances",
+        sums_only=False,
         unbiased=True,
     ),
     "KDPPCA": Method(

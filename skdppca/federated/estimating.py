@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ..decomposition.base import BasePrivatePCA
+from ..decomposition import METHODS, BasePrivatePCA
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import epsilon_of
@@ -57,8 +57,8 @@ def fit_sites(
     Parameters
     ----------
     estimator : estimator
-        `PrivatePCA`, `DPGauss`, `ResidualGauss`, `KDPPCA`, `KDPOjas` or `DPPowerMethod`, with the
-        study's unit. It is fitted in place.
+        `PrivatePCA`, or a method that asks for sums only: any but `GDPPCA` and
+        `SmoothSensitivityPCA`. It has the study's unit, and is fitted in place.
     study : Study
         What the sites have agreed on. All of its sites must answer.
     transport : Transport
@@ -112,9 +112,10 @@ def fit_sites(
     >>> folder.cleanup()
     """
     if not isinstance(estimator, BasePrivatePCA):
+        names = ", ".join(name for name, method in METHODS.items() if method.sums_only)
         raise TypeError(
-            f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA, DPGauss, "
-            "ResidualGauss, KDPPCA, KDPOjas or DPPowerMethod"
+            f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA or one of "
+            f"{names}"
         )
     if run is not None and not is_run(run):
         raise ValueError(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +54,14 @@ def test_a_method_has_the_name_of_its_class_and_a_room(name):
     room, file = factory.__module__.removeprefix("skdppca.decomposition.").split(".")
     assert file in ("estimator", name.lower())  # a room may hold several methods
     assert getattr(importlib.import_module(f"skdppca.decomposition.{room}"), name) is factory
+
+
+@on_all_methods
+def test_every_method_has_an_audit_that_names_it(name):
+    audits = [path.read_text() for path in (Path(__file__).parents[1] / "audit").glob("test_*.py")]
+    assert any(
+        re.match(rf'""".*\b{name}\b.* keeps? (its|their) promise[;,]', text) for text in audits
+    )
 
 
 def test_the_common_tests_run_on_all_of_them():

@@ -13,14 +13,12 @@ pytest.importorskip("cryptography")
 
 from skdppca import (
     GDPPCA,
-    KDPPCA,
     DPGauss,
     DPPowerMethod,
-    KDPOjas,
     PrivacyAccountant,
     PrivatePCA,
-    ResidualGauss,
     SmoothSensitivityPCA,
+    decomposition,
 )
 from skdppca.federated import (
     Federation,
@@ -43,6 +41,7 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
+from ..estimators import SUMS
 from .made import Talk, make, parts_of
 
 RNG = np.random.default_rng(0)
@@ -52,11 +51,7 @@ SPARSE = sparse.random_array((900, 40), density=0.1, rng=RNG, format="csr")
 BUDGET = {"epsilon": 8.0, "delta": 1e-6}
 
 METHODS = {
-    "DPGauss": DPGauss(2, **BUDGET),
-    "ResidualGauss": ResidualGauss(2, **BUDGET),
-    "KDPPCA": KDPPCA(2, **BUDGET),
-    "KDPOjas": KDPOjas(2, **BUDGET),
-    "DPPowerMethod": DPPowerMethod(2, **BUDGET),
+    **{name: decomposition.METHODS[name].estimator(2, **BUDGET) for name in SUMS},
     "PrivatePCA": PrivatePCA(2, **BUDGET),
 }
 

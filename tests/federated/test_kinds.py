@@ -6,16 +6,18 @@ from scipy import sparse
 
 pytest.importorskip("cryptography")
 
-from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA, ResidualGauss
+from skdppca import KDPPCA, DPGauss, DPPowerMethod, PrivatePCA, ResidualGauss
+from skdppca.decomposition import METHODS
 from skdppca.federated import QUESTIONS, Refusal, Refused, Reply, fit_sites
 from skdppca.federated.kinds import kinds_asked
 from skdppca.federated.questions import Asked
 from skdppca.private_data import PrivateData, Public
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
+from ..estimators import SUMS
 from .made import Talk, make, parts_of
 
-ESTIMATORS = (PrivatePCA, DPGauss, ResidualGauss, KDPPCA, KDPOjas, DPPowerMethod)
+ESTIMATORS = (PrivatePCA, *(METHODS[name].estimator for name in SUMS))
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)) * [5, 3, 2, 1, 1]
 OPTIONS = {

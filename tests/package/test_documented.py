@@ -8,18 +8,49 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from skdppca import DPGauss, _sklearn
+from skdppca.decomposition import METHODS
 from skdppca.model_selection import PrivateSearchCV
+from skdppca.statistics import KINDS, Statistic
 
 from ..estimators import ESTIMATORS, on_all_estimators
 
 ADDRESS = "https://docs.example"
 DOC = Path(__file__).parents[2] / "doc"
+
+
+def extension(name):
+    """A module of `doc/_ext`."""
+    spec = importlib.util.spec_from_file_location(name, DOC / "_ext" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LISTS = extension("lists")
+PAGES = {f"api/{page.stem}": page.read_text(encoding="utf-8") for page in DOC.glob("api/*.rst")}
+PAGES |= {name: LISTS.filled(name) for name in LISTS.PAGES}
 LISTED = [
     line.strip()
-    for page in (DOC / "api").glob("*.rst")
-    for line in page.read_text(encoding="utf-8").splitlines()
-    if line.startswith("   skdppca.")
+    for name, page in PAGES.items()
+    for line in page.splitlines()
+    if name.startswith("api/") and line.startswith("   skdppca.")
 ]
+
+
+# Of the page of a method, in this order.
+SECTIONS = (
+    "Use it when",
+    "Do not use it when",
+    "Example",
+    "What it costs you",
+    "What it releases",
+    "Settings worth knowing",
+    "For reviewers",
+    "Algorithm",
+    "Proof",
+    "Cost table",
+    "References",
+)
 
 
 class Mine(DPGauss):
@@ -58,10 +89,7 @@ def test_that_page_is_made(name):
 
 def public_names():
     """What the build of the pages asks for, from `doc/_ext`."""
-    path = DOC / "_ext" / "public_names.py"
-    spec = importlib.util.spec_from_file_location("public_names", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = extension("public_names")
     if not importlib.util.find_spec("cryptography"):  # of an extra
         module.MODULES = tuple(name for name in module.MODULES if name != "skdppca.federated")
     return module
@@ -82,6 +110,32 @@ def test_a_class_lacks_what_is_not_described():
 
 def test_the_pages_list_nothing_twice():
     assert len(LISTED) == len(set(LISTED))
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+def test_a_method_has_a_page_that_compares_it_and_ends_with_its_proof(method):
+    page = (DOC / "methods" / f"{LISTS.page(method)}.rst").read_text(encoding="utf-8")
+    assert all(LISTS.facts(method))
+    assert f"\n{method.estimator.__name__}\n===" in page
+    found = [page.find(f"\n{title}\n") for title in SECTIONS]
+    assert found == sorted(found) and -1 not in found
+
+
+@on_all_estimators
+def test_the_changelog_names_an_estimator(factory):
+    assert f"`{factory.__name__}`" in (DOC.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [n for n, kind in KINDS.items() if issubclass(kind, Statistic)])
+def test_the_table_of_sensitivities_has_every_statistic(name):
+    assert f"* - ``{name}``" in (DOC / "theory" / "sensitivities.rst").read_text(encoding="utf-8")
+
+
+def test_every_page_of_a_method_is_in_the_table_and_the_toctree():
+    pages = {path.stem for path in DOC.glob("methods/*.rst")} - {"index"}
+    table, toctree = PAGES["methods/index"].split(".. toctree::")
+    assert pages == set(re.findall(r"^   \* - :doc:`\w+ <(\w+)>`$", table, re.MULTILINE))
+    assert pages == set(re.findall(r"^   (\w+)$", toctree, re.MULTILINE))
 
 
 @on_all_estimators

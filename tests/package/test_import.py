@@ -1,5 +1,6 @@
 """The package imports what is asked for, and not before."""
 
+import ast
 import pickle
 import re
 import subprocess
@@ -32,6 +33,14 @@ def test_a_star_gives_all_public_names():
     names = {}
     exec("from skdppca import *", names)
     assert set(names) - {"__builtins__"} == set(skdppca.__all__)
+
+
+def test_a_type_checker_sees_the_same_names():
+    imports = [node for node in ast.walk(ast.parse(Path(skdppca.__file__).read_text()))]
+    seen = {
+        alias.name for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen >= {*skdppca.__all__}
 
 
 @pytest.mark.parametrize("name", skdppca.__all__)

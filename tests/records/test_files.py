@@ -21,8 +21,7 @@ from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import ClippedGram, Count, Shifted
 
 from ..benchmark_modules import load
-
-SUMS = [name for name in METHODS if name not in ("GDPPCA", "SmoothSensitivityPCA")]
+from ..estimators import SUMS
 
 N, NAMES = 400, list("abcdef")
 RNG = np.random.default_rng(3)

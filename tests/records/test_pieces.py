@@ -17,8 +17,7 @@ from skdppca.records import Part, Question
 from skdppca.statistics import Count
 
 from ..chunked_tables import fit_chunked
-
-SUMS = [name for name in METHODS if name not in ("GDPPCA", "SmoothSensitivityPCA")]
+from ..estimators import SUMS
 
 N, D = 900, 6
 GENERATOR = np.random.default_rng(3)
