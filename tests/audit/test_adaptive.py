@@ -239,7 +239,7 @@ def test_parts_by_position_are_caught(monkeypatch, sampling):
         part = np.searchsorted(np.cumsum(shares), labels, side="right")
         return [records._subset(part == i) for i in range(len(shares))]
 
-    monkeypatch.setattr(Records, "assign", by_position)
+    monkeypatch.setattr(Records, "parts", by_position)
     game = audited(CASES[f"KDPPCA {sampling} split"], 2.0, "add-remove")
     # one record more at the front moves another over the border between the parts
     base = np.vstack([*[UP, DOWN] * 10, UP])
