@@ -10,7 +10,7 @@ import numpy as np
 
 from ..private_data import PrivateData
 from ..statistics import Explicit, ResidualNorms, ResidualSum
-from .clipping import MOST, clip_radius, expected_products
+from .clipping import CLIPPING, clip_radius, expected_products
 
 __all__ = ["BlockMean", "Gradient", "combine"]
 
@@ -160,7 +160,7 @@ class BlockMean:
             mu_here,
             mu_radius,
             f"radius of the {self.name}",
-            most=MOST,
+            most=CLIPPING.most_clipped_unscaled,
             expected=expected_products(data, last),
         )
 

@@ -11,40 +11,49 @@ from ..private_data import PrivateData
 from ..statistics import ClippedSum, Distances
 from ..statistics.lemmas import ball_sum, psd_sum
 from .missing import noise_inflation
-from .norm_histogram import (
-    SEEN,
-    SEEN_NEAR,
-    NormHistogram,
-    histogram_mu,
-    norm_histogram,
-)
+from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
 
 __all__ = ["Centred", "location_error", "robust_location", "rough_centre", "shrink_to_signal"]
 
-# All constants were tuned on normal rows of 10 to 100 features, whose variances follow power laws
-# and whose mean is up to 1e5 spreads away. Shares are of mu^2 of what is left at the start.
 
-# A histogram of distances, usually and at most; and what all records in one cell should at least be
-# in the first and in later ones, in sds of the noise.
-LOOK_SHARE, MAX_LOOK_SHARE = 0.002, 0.04
-CERTAIN, CERTAIN_LATER = 16.0, 8.0
+@dataclass(frozen=True)
+class CentreConstants:
+    """How a private centre divides its budget. Shares are of mu^2 of what remains at its start.
 
-# The noise of a round of a rough centre is as long as the distance over FAR, if that costs no more
-# than its share. Rounds go on as long as they bring the distance below SHRINKAGE of the last one,
-# and all of the centre costs no more than MAX_SHARE.
-FAR, MAX_FAR_SHARE, SHRINKAGE, MOST_ROUNDS, MAX_SHARE = 2.5, 0.08, 0.75, 20, 0.5
+    All were tuned on normal rows of 10 to 100 features, whose variances follow power laws and whose
+    mean is up to 1e5 spreads away.
+    """
 
-# The last rounds together cost POLISHING / reach (`_reach`), within these shares. It is kept for
-# them. A location, of which the last rounds are most of the cost, has more of them.
-POLISHING, POLISHING_SHARES, POLISHING_ROUNDS = 1.2, (0.01, 0.16), 3
-LOCATION_ROUNDS = 6
+    # A histogram of distances: its usual and its largest share; what all records in one cell should
+    # at least be in the first and in later ones, in sds of the noise.
+    look_share: float = 0.002
+    most_look_share: float = 0.04
+    certain: float = 16.0
+    certain_later: float = 8.0
+    # Far rounds: the noise of one is as long as the distance over this, if that costs no more than
+    # the share.
+    far: float = 2.5
+    most_far_share: float = 0.08
+    # They go on while they bring the distance below this share of the last one; their number.
+    shrinkage: float = 0.75
+    most_rounds: int = 20
+    # The largest share of the whole centre, histograms and last rounds too; round.
+    most_share: float = 0.5
+    # The last rounds together cost this over `_reach`, between two shares, which are reserved.
+    polishing: float = 1.2
+    least_polishing: float = 0.01
+    most_polishing: float = 0.16
+    # The number of last rounds; of a location, which spends most on them; and their least share
+    # with a public norm bound, which may be loose.
+    polishing_rounds: int = 3
+    location_rounds: int = 6
+    least_polishing_bounded: float = 0.08
+    # A first mean is noise unless its square exceeds that of the noise by this number of
+    # the latter's sds. Without this, a window that is noise sent the centre away in 5 of 2616 fits.
+    guard: float = 3.0
 
-# The least share of the last rounds with a public norm bound, which may be loose.
-BOUNDED = 0.08
 
-# A first mean is noise unless its square exceeds that of the noise by GUARD sds of the latter.
-# Without this guard a window that is noise sends the centre away in about 1 of 500 fits.
-GUARD = 3.0
+CENTRE = CentreConstants()
 
 
 @dataclass(frozen=True)
@@ -74,9 +83,10 @@ def rough_centre(data: PrivateData) -> Centred:
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
         return Centred(data.centred_at(total / (data.n * _present(data))), None)
-    least, most = POLISHING_SHARES
-    least = least if data.norm_bound is None else BOUNDED
-    polishing = min(max(POLISHING / _reach(data, data.remaining), least), most)
+    bounded = data.norm_bound is not None
+    least = CENTRE.least_polishing_bounded if bounded else CENTRE.least_polishing
+    polishing = max(CENTRE.polishing / _reach(data, data.remaining), least)
+    polishing = min(polishing, CENTRE.most_polishing)
     return _centred(data, data.remaining, polishing, data.norm_bound)
 
 
@@ -88,7 +98,7 @@ def robust_location(data: PrivateData, mu: float) -> PrivateData:
     """
     if data.exact:
         return _clipped_mean(data)
-    return _centred(data, mu, 1 - MAX_SHARE, None, thorough=True).data
+    return _centred(data, mu, 1 - CENTRE.most_share, None, thorough=True).data
 
 
 def location_error(data: PrivateData, mu: float) -> float:
@@ -100,10 +110,10 @@ def location_error(data: PrivateData, mu: float) -> float:
     """
     if math.isinf(mu):
         return 0.0
-    seen = _look_mu(data, mu) * data.n / psd_sum(1.0, data.public.adjacency)
-    if seen < CERTAIN * (1 - 1e-12):
+    seen = _look_mu(data, mu, CENTRE.certain) * data.n / psd_sum(1.0, data.public.adjacency)
+    if seen < CENTRE.certain * (1 - 1e-12):
         return math.inf
-    return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - MAX_SHARE))
+    return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - CENTRE.most_share))
 
 
 def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:
@@ -133,26 +143,26 @@ def _centred(
         The last rounds get all that is left.
     """
     spent, estimate = 0.0, _Estimate(start)
-    last_rounds = LOCATION_ROUNDS if thorough else POLISHING_ROUNDS
+    last_rounds = CENTRE.location_rounds if thorough else CENTRE.polishing_rounds
     precise = polishing / last_rounds
     if bound is not None:
         radius = bound
     else:
         # 1. the median distance from where they are seen from
-        mu = _look_mu(start, budget, CERTAIN)
+        mu = _look_mu(start, budget, CENTRE.certain)
         distances = _distances(start, mu)
-        if distances.z <= SEEN:
+        if distances.z <= HISTOGRAM.seen:
             return Centred(start, None)
         radius, spent = distances.median, (mu / budget) ** 2
         if not start.public.grouped:
             start = replace(start, typical_norm=radius)
         # 2. means and distances in turn, as long as the mean may be far
-        mu = _look_mu(start, budget, CERTAIN_LATER)
-        far = (FAR / _reach(start, budget)) ** 2
-        most = (1.0 if thorough else MAX_SHARE) - polishing - far - (mu / budget) ** 2
+        mu = _look_mu(start, budget, CENTRE.certain_later)
+        far = (CENTRE.far / _reach(start, budget)) ** 2
+        most = (1.0 if thorough else CENTRE.most_share) - polishing - far - (mu / budget) ** 2
         last = math.inf
-        for _ in range(MOST_ROUNDS if far <= MAX_FAR_SHARE else 0):
-            if spent > most or radius >= SHRINKAGE * last:
+        for _ in range(CENTRE.most_rounds if far <= CENTRE.most_far_share else 0):
+            if spent > most or radius >= CENTRE.shrinkage * last:
                 break
             better = estimate.improved(radius, budget * math.sqrt(far), "rough centre")
             spent += far
@@ -164,7 +174,7 @@ def _centred(
             estimate, last = better, radius
             distances = _distances(estimate.data, mu).near(radius)
             spent += (mu / budget) ** 2
-            if distances.z > SEEN_NEAR:
+            if distances.z > HISTOGRAM.near_seen:
                 radius = distances.median
     # 3. means that are precise; each shortens the distance by what it moves the centre
     if thorough:
@@ -207,7 +217,7 @@ class _Estimate:
         mean = answer.value / (data.n * _present(data))
         noise = (answer.noise_sd / data.n) ** 2 * noise_inflation(data.present)
         signal = float(mean @ mean) - d * noise
-        is_noise = self.variance is None and signal <= GUARD * math.sqrt(2 * d) * noise
+        is_noise = self.variance is None and signal <= CENTRE.guard * math.sqrt(2 * d) * noise
         # The mean tells how far off the centre is: James & Stein's estimate, where that is more.
         variance = max(self.variance or 0.0, signal / d)
         weight = variance / (variance + noise)
@@ -230,15 +240,16 @@ def _reach(data: PrivateData, budget: float) -> float:
     return budget * data.n / moved
 
 
-def _look_mu(data: PrivateData, budget: float, certain: float = CERTAIN) -> float:
+def _look_mu(data: PrivateData, budget: float, certain: float) -> float:
     """What a histogram of distances costs."""
-    usual, most = (budget * math.sqrt(share) for share in (LOOK_SHARE, MAX_LOOK_SHARE))
+    shares = CENTRE.look_share, CENTRE.most_look_share
+    usual, most = (budget * math.sqrt(share) for share in shares)
     return histogram_mu(data, usual, most, certain)
 
 
 def _clipped_mean(data: PrivateData) -> PrivateData:
     """Without noise: steps of means of the records, clipped to their median distance."""
-    for _ in range(LOCATION_ROUNDS):
+    for _ in range(CENTRE.location_rounds):
         distances = data.unprotected_records("a median").measured(Distances(data.centre))
         median = float(np.median(distances))
         if not 0 < median < math.inf:

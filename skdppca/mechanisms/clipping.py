@@ -13,12 +13,10 @@ from ..private_data import PrivateData
 from ..records import MAX_ROWS
 from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
 from ..statistics.lemmas import psd_sum
-from .norm_histogram import EDGES, SEEN, histogram_mu, norm_histogram
+from .norm_histogram import EDGES, HISTOGRAM, histogram_mu, norm_histogram
 
 __all__ = [
-    "MIN_EXCESS",
-    "MOST",
-    "NOISE_WEIGHT",
+    "CLIPPING",
     "Clip",
     "Expected",
     "clip_radius",
@@ -33,34 +31,41 @@ __all__ = [
     "with_typical_norm",
 ]
 
-# Clip at least this share of the records, so that the largest ones do not set the noise.
-MIN_EXCESS = 0.03
 
-# Weight of the noise against the clipping bias in the number of clipped records.
-NOISE_WEIGHT = 8.0
+@dataclass(frozen=True)
+class ClippingConstants:
+    """How many records are clipped, and what it may cost to find the norm for that.
 
-# No more of the records than this are clipped where the scale of a sum matters, and elsewhere.
-SOME, MOST = 0.5, 0.9
+    Shares are of mu^2. What has no origin here is a guess; see `bench_constants.py`.
+    """
 
-# The fewest records that clipping must leave as they are, in sds of the noise in a histogram's
-# cell. Where it would leave fewer, rows are scaled to norm 1 instead.
-INSIDE = 10.0
+    # The least share of records clipped, so that the largest ones do not set the noise; round.
+    least_clipped: float = 0.03
+    # The largest share of records clipped, where the scale of a sum matters, and elsewhere; round.
+    most_clipped: float = 0.5
+    most_clipped_unscaled: float = 0.9
+    # Weight of the noise against the clipping bias in the number of clipped records. 8 was best or
+    # equal among 1, 2, 4 and 8 on digits, breast cancer, MNIST and models of groups.
+    noise_weight: float = 8.0
+    # The fewest records that clipping leaves as they are, in sds of the noise in a histogram's
+    # cell; else rows are scaled to norm 1. With 6, 1 search in 10 failed.
+    least_inside: float = 10.0
+    # What all records in one cell of a histogram should at least be, in sds of the noise: the norms
+    # of their products spread over more octaves than their distances do.
+    certain: float = 20.0
+    # A bound on most norms, over the typical norm; on norms of products, over its square.
+    far_above: float = 16.0
+    # Products with a few directions are clipped to this share of that square, if they are not seen.
+    unseen_product: float = 1 / 16
+    # The typical norm of the records: usual and largest share.
+    norm_share: float = 0.002
+    most_norm_share: float = 0.04
+    # The clipping norm: share for rows, largest share for groups, whose norms scatter more.
+    radius_share: float = 0.03
+    most_radius_share: float = 0.06
 
-# What all records in one cell of a histogram should at least be, in sds of the noise: the norms of
-# their products spread over more octaves than their distances do.
-CERTAIN = 20.0
 
-# A bound on most norms, over the records' length; for norms of products, over its square.
-FAR_ABOVE = 16.0
-
-# Products with a few directions are clipped to this share of that square, if they are not seen.
-PRODUCT = 1 / 16
-
-# Shares of mu^2 of how long the records are, usually and at most.
-LENGTH_SHARE, MAX_LENGTH_SHARE = 0.002, 0.04
-
-# Shares of mu^2 of the clipping norm: of rows, and of groups at most, whose norms scatter more.
-RADIUS_SHARE, MAX_RADIUS_SHARE = 0.03, 0.06
+CLIPPING = ClippingConstants()
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ class Expected:
     longest: float = math.inf
 
 
-def excess_records(n: float, dim: int, mu: float, weight: float = NOISE_WEIGHT) -> float:
+def excess_records(n: float, dim: int, mu: float, weight: float | None = None) -> float:
     """How many records to clip: more when the noise dominates, and at least 3 % of them.
 
     Parameters
@@ -108,15 +113,16 @@ def excess_records(n: float, dim: int, mu: float, weight: float = NOISE_WEIGHT) 
         Free entries of the sum that the radius serves.
     mu : float
         What that sum costs.
-    weight : float
-        Of the noise against the clipping bias.
+    weight : float, optional
+        Of the noise against the clipping bias; by default that of `CLIPPING`.
     """
-    return max(MIN_EXCESS * n, weight * math.sqrt(dim) / mu)
+    weight = CLIPPING.noise_weight if weight is None else weight
+    return max(CLIPPING.least_clipped * n, weight * math.sqrt(dim) / mu)
 
 
 def radius_mu(data: PrivateData, usual: float, most: float) -> float:
     """What a radius is worth, usually and at most, as mu."""
-    return histogram_mu(data, usual, most, CERTAIN)
+    return histogram_mu(data, usual, most, CLIPPING.certain)
 
 
 def radius_share(data: PrivateData, usual: float, most: float) -> float:
@@ -131,8 +137,8 @@ def clip_radius(
     mu: float,
     mu_radius: float,
     name: str,
-    weight: float = NOISE_WEIGHT,
-    most: float = SOME,
+    weight: float | None = None,
+    most: float | None = None,
     expected: Expected = Expected(),
 ) -> float:
     """A norm to clip records to, for a sum that is released at `mu`; infinite without noise.
@@ -147,16 +153,17 @@ def clip_radius(
         What the sum and the histogram cost.
     name : str
         For the report.
-    most : float
-        The largest share of the records that is clipped.
+    most : float, optional
+        The largest share of the records that is clipped; by default that of `CLIPPING`.
     expected : Expected, optional
         What is known of the norms already.
     """
     if data.exact or math.isinf(mu):
         return math.inf
+    most = CLIPPING.most_clipped if most is None else most
     excess = min(excess_records(data.n, dim, mu, weight), most * data.n)
     found = norm_histogram(data, measure, mu_radius, name).up_to(expected.longest)
-    return found.exceeded_by(excess) if found.z > SEEN else expected.typical
+    return found.exceeded_by(excess) if found.z > HISTOGRAM.seen else expected.typical
 
 
 def with_typical_norm(data: PrivateData) -> PrivateData:
@@ -164,9 +171,9 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
     if data.exact or data.norm_bound is not None or data.typical_norm is not None:
         return data
     measure = clip_measure(data.centre, 0.0, data.public.grouped)
-    mu = radius_share(data, LENGTH_SHARE, MAX_LENGTH_SHARE)
+    mu = radius_share(data, CLIPPING.norm_share, CLIPPING.most_norm_share)
     found = norm_histogram(data, measure, mu, "length of the records")
-    return replace(data, typical_norm=found.median if found.z > SEEN else None)
+    return replace(data, typical_norm=found.median if found.z > HISTOGRAM.seen else None)
 
 
 def median_distance(data: PrivateData, mu: float) -> float:
@@ -174,26 +181,27 @@ def median_distance(data: PrivateData, mu: float) -> float:
     expected = expected_norms(data)
     found = norm_histogram(data, Distances(data.centre), mu, "median distance")
     found = found.up_to(expected.longest)
-    return found.median if found.z > SEEN else expected.typical
+    return found.median if found.z > HISTOGRAM.seen else expected.typical
 
 
 def expected_norms(data: PrivateData) -> Expected:
     """Of the norms of records, or of all their rows."""
     if data.typical_norm is None:
         return Expected()
-    return Expected(data.typical_norm, FAR_ABOVE * data.typical_norm)
+    return Expected(data.typical_norm, CLIPPING.far_above * data.typical_norm)
 
 
 def expected_products(data: PrivateData, last: float | None) -> Expected:
     """Of the norms of records' products with a few directions, also by the last such radius."""
     expected = Expected()
     if data.typical_norm is not None:
-        expected = Expected(PRODUCT * data.typical_norm**2, FAR_ABOVE * data.typical_norm**2)
+        square = data.typical_norm**2
+        expected = Expected(CLIPPING.unseen_product * square, CLIPPING.far_above * square)
     return expected if last is None else replace(expected, typical=last)
 
 
 def clip_records(
-    data: PrivateData, dim: int, mu: float, spherical: bool = False, most: float = SOME
+    data: PrivateData, dim: int, mu: float, spherical: bool = False, most: float | None = None
 ) -> Clip:
     """A clipping norm of the records about the centre, for a sum that is released at `mu`.
 
@@ -206,8 +214,8 @@ def clip_records(
         Free entries of that sum.
     spherical : bool
         Scale every row to norm 1, whatever the noise.
-    most : float
-        The largest share of groups that is clipped.
+    most : float, optional
+        The largest share of groups that is clipped; by default that of `CLIPPING`.
     """
     if data.exact:
         return Clip(math.inf)
@@ -217,17 +225,17 @@ def clip_records(
         return Clip(data.norm_bound)
     measure, name = clip_measure(data.centre, 0.0, data.public.grouped), "clipping norm"
     if data.public.grouped:
-        mu_radius = radius_share(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
+        mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
         expected = expected_norms(data)
         return Clip(
             clip_radius(data, measure, dim, mu, mu_radius, name, most=most, expected=expected)
         )
-    mu_radius = radius_share(data, RADIUS_SHARE, RADIUS_SHARE)
+    mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.radius_share)
     excess = excess_records(data.n, dim, mu)
     if excess < data.n - _inside(data, mu_radius):
         longest = expected_norms(data).longest
         found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
-        if found.z > SEEN:
+        if found.z > HISTOGRAM.seen:
             return Clip(found.exceeded_by(excess))
     return Clip(1.0, spherical=True)
 
@@ -242,4 +250,4 @@ def count_rows(data: PrivateData, mu_size: float, mu_rows: float) -> float:
 
 def _inside(data: PrivateData, mu_radius: float) -> float:
     """The fewest records that should be left as they are."""
-    return INSIDE * psd_sum(1.0, data.public.adjacency) / mu_radius
+    return CLIPPING.least_inside * psd_sum(1.0, data.public.adjacency) / mu_radius

@@ -10,7 +10,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import ColumnCells
 
-__all__ = ["CellCounts", "ask_cells", "share_of"]
+__all__ = ["CellCounts", "Share", "ask_cells"]
 
 # The most features that one question is about.
 MOST_FEATURES = 2**16
@@ -40,19 +40,31 @@ class CellCounts:
         return CellCounts(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def share_of(kappa: float, bounds: tuple[float, float, float], part: float = 1.0) -> float:
-    """A share of mu^2 for so large a part of the features: ``part (factor / kappa)^2``, within two.
+@dataclass(frozen=True)
+class Share:
+    """A share of mu^2 for a histogram of some features, which follows from what can be seen.
 
     Parameters
     ----------
-    kappa : float
-        How many records there are over the noise that all of mu would leave in every cell.
-    bounds : tuple of float
-        The factor; the least and the most share.
-    part : float
+    factor : float
+        The sds of the noise that all records in one cell are, if no bound is met.
+    least, most : float
     """
-    factor, least, most = bounds
-    return min(max(part * (factor / kappa) ** 2, least), most)
+
+    factor: float
+    least: float
+    most: float
+
+    def of(self, kappa: float, part: float = 1.0) -> float:
+        """The share for a part of the features: ``part (factor / kappa)^2``, within two bounds.
+
+        Parameters
+        ----------
+        kappa : float
+            The number of records over the noise that all of mu would leave in every cell.
+        part : float
+        """
+        return min(max(part * (self.factor / kappa) ** 2, self.least), self.most)
 
 
 def ask_cells(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,19 +11,28 @@ from ..private_data import PrivateData
 from ..statistics import MeanSquares
 from ..statistics.lemmas import psd_sum
 
-__all__ = ["SQUARE_SHARE", "root_mean_squares"]
+__all__ = ["SQUARES", "root_mean_squares"]
 
-# Share of mu^2.
-SQUARE_SHARE = 0.05
 
-# The norm to which a record's squares are clipped, over sqrt(d): as large as the noise of a mean
-# square stays at BORNE, where about 1 is expected, but within these two. Rows of normal values have
-# sqrt(3). Where even LEAST makes more noise than HIDDEN, nothing is asked.
-BORNE, HIDDEN = 0.1, 0.25
-LEAST, MOST = 3.0, 16.0
+@dataclass(frozen=True)
+class SquareConstants:
+    """How the mean squares of all features are asked for; tuned with `ScaleConstants`."""
 
-# Half of the values are beyond .67 units: a root that is seen to be less is noise.
-SMALLEST = 0.5
+    # Share of mu^2.
+    share: float = 0.05
+    # A record's squares are clipped to a norm, over sqrt(d), at which the noise of a mean square
+    # is this, where about 1 is expected; and to no less and no more than two bounds. Rows of normal
+    # values have sqrt(3).
+    noise: float = 0.1
+    least_norm: float = 3.0
+    most_norm: float = 16.0
+    # Nothing is asked where even the least norm makes more noise than that.
+    most_noise: float = 0.25
+    # Half of the values are beyond .67 units: a root that is seen to be less than this is noise.
+    least_root: float = 0.5
+
+
+SQUARES = SquareConstants()
 
 
 def root_mean_squares(
@@ -47,18 +57,18 @@ def root_mean_squares(
     Returns
     -------
     ndarray of shape (d,)
-        At least SMALLEST.
+        At least `SQUARES.least_root`.
     """
     d = data.n_features
-    mu = data.fraction(SQUARE_SHARE)
+    mu = data.fraction(SQUARES.share)
     # The bound, over sqrt(d), at which a mean square's noise would be 1.
     reach = present * mu / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
-    bound = min(max(BORNE * float(np.median(reach)), LEAST), MOST)
-    hidden = HIDDEN * reach < bound
+    bound = min(max(SQUARES.noise * float(np.median(reach)), SQUARES.least_norm), SQUARES.most_norm)
+    hidden = SQUARES.most_noise * reach < bound
     if hidden.all():
         return np.ones(d)
     squares = MeanSquares(centre, unit, bound * math.sqrt(d))
     total = data.ask(squares, mu, "mean squares").value
     about_mean = total / present / (1 + ((mean - centre) / unit) ** 2)
-    roots = np.sqrt(np.maximum(about_mean, SMALLEST**2))
+    roots = np.sqrt(np.maximum(about_mean, SQUARES.least_root**2))
     return np.where(hidden, 1.0, roots)

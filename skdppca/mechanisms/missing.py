@@ -17,20 +17,27 @@ from .column_cells import ask_cells
 
 __all__ = ["Filled", "left_along", "noise_inflation", "share_present", "undone", "with_present"]
 
-# Shares of mu^2 of the number of records, and of how many values every feature has.
-COUNT_SHARE, PRESENT_SHARE = 0.01, 0.02
-
-# No feature is taken for emptier than that: the noise would grow by the inverse square. One that is
-# seen to be is left out.
-LEAST = 0.1
-
-# How often, in all, a feature that is as full as the mean one is taken for empty; and so often one
-# that is empty is not seen to be, where records are not few.
-ERROR = 0.01
-
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
 # left; float32 holds what has been divided by it and by a private scale.
 HIDING = 2.0**64
+
+
+@dataclass(frozen=True)
+class MissingConstants:
+    """What absent entries cost, and which features are taken for empty; round numbers."""
+
+    # Shares of mu^2: the number of records, and how many values every feature has.
+    count_share: float = 0.01
+    present_share: float = 0.02
+    # No feature is taken for emptier: the noise would grow by the inverse square. One that is seen
+    # to be is left out.
+    least_present: float = 0.1
+    # How often, in all, a feature that is as full as the mean one is taken for empty; and so often
+    # one that is empty is not seen to be, where records are not few.
+    error: float = 0.01
+
+
+MISSING = MissingConstants()
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ def left_along(direction: np.ndarray, moments: np.ndarray, present: np.ndarray |
     complete = float(direction @ moments @ direction)
     if not complete > 0:
         return share_present(present)
-    return float(np.clip((off @ moments @ off + own) / complete, LEAST**2, 1.0))
+    return float(np.clip((off @ moments @ off + own) / complete, MISSING.least_present**2, 1.0))
 
 
 def noise_inflation(present: np.ndarray | None) -> float:
@@ -120,15 +127,15 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
     as rare in one feature as in the next, and an error would be one of all its moments. Features
     that are taken for empty have the share 0 and no part in that mean, and their values are hidden.
     """
-    d, data = data.n_features, data.ask_count(data.fraction(COUNT_SHARE))
+    d, data = data.n_features, data.ask_count(data.fraction(MISSING.count_share))
     whole = np.zeros(d), np.ones(d), np.array([-np.inf, np.inf])
-    counts, sd = ask_cells(data, np.arange(d), *whole, PRESENT_SHARE, "present values")
+    counts, sd = ask_cells(data, np.arange(d), *whole, MISSING.present_share, "present values")
     noisy, error = counts[:, 0] / data.n, sd / data.n
     empty = _empty(noisy, error)
     shares = noisy[~empty]
     mean, spread = float(shares.mean()), float(shares.var())
     kept = max(spread - error**2, 0.0) / spread if spread else 0.0
-    shares = np.clip(mean + kept * (noisy - mean), LEAST, 1.0)
+    shares = np.clip(mean + kept * (noisy - mean), MISSING.least_present, 1.0)
     if not empty.any():
         return replace(data, present=shares), shares
     # as constant as a feature of zeros, and as full as the others
@@ -138,7 +145,7 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
 
 
 def _empty(shares: np.ndarray, error: float) -> np.ndarray:
-    """Which features have hardly any values: none that can be told from noise, or fewer than LEAST.
+    """Which features have hardly any values: none that can be told from noise, or too few.
 
     Parameters
     ----------
@@ -149,14 +156,14 @@ def _empty(shares: np.ndarray, error: float) -> np.ndarray:
 
     Notes
     -----
-    With z the one-sided quantile of normal noise at ``ERROR / d``, a share is at most z sds, or
-    less than LEAST (half the mean, where that is less); and it is more than z sds below the mean.
-    By the union bound, some empty feature fails the first with probability ERROR at most, and some
-    feature that is as full as the mean meets the second with no more. Where records are so few that
-    the mean is less than 2 z sds, an empty feature may fail the second.
+    With z the one-sided quantile of normal noise at ``error / d``, a share is at most z sds, or
+    less than `least_present` (half the mean, where that is less); and it is more than z sds below
+    the mean. By the union bound, some empty feature fails the first with probability `error` at
+    most, and some feature that is as full as the mean meets the second with no more. Where records
+    are so few that the mean is less than 2 z sds, an empty feature may fail the second.
     """
-    far, mean = -float(ndtri(ERROR / len(shares))) * error, float(shares.mean())
-    return (shares <= max(far, min(LEAST, mean / 2))) & (shares < mean - far)
+    far, mean = -float(ndtri(MISSING.error / len(shares))) * error, float(shares.mean())
+    return (shares <= max(far, min(MISSING.least_present, mean / 2))) & (shares < mean - far)
 
 
 def _without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:

@@ -13,14 +13,11 @@ from .base import Release
 from .clipping import radius_share
 from .gram import NoisyGram
 from .missing import share_present
-from .nested_spheres import NestedSpheres, nested_spheres
-from .norm_histogram import SEEN, SEEN_NEAR, norm_histogram
+from .nested_spheres import SPHERES, NestedSpheres, nested_spheres
+from .norm_histogram import HISTOGRAM, norm_histogram
 from .spectrum import count_components, elliptical_variances
 
 __all__ = ["release_nested"]
-
-# Shares of mu^2 of how long the scores are: usually, and at most if nothing is known of it.
-LENGTH_SHARE, MAX_LENGTH_SHARE = 0.01, 0.04
 
 # Why there are no variances: in the report, and where one asks for them.
 UNSEEN = (
@@ -56,8 +53,8 @@ def release_nested(
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
     if variances:
-        most = MAX_LENGTH_SHARE if typical_norm is None else LENGTH_SHARE
-        mu_length = radius_share(data, LENGTH_SHARE, most)
+        most = SPHERES.most_norm_share if typical_norm is None else SPHERES.norm_share
+        mu_length = radius_share(data, SPHERES.norm_share, most)
     mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     found = nested_spheres(data, wanted, mu, radius, start)
@@ -110,9 +107,9 @@ def _length(found: NestedSpheres, expected: float | None, mu: float) -> float | 
     scores = found.scores
     measure = clip_measure(scores.centre, 0.0, scores.public.grouped)
     seen = norm_histogram(scores, measure, mu, "length in the subspace")
-    if seen.z > SEEN:
+    if seen.z > HISTOGRAM.seen:
         return seen.median
     if expected is None:
         return None
     near = seen.near(expected * math.sqrt(found.shorter))
-    return near.median if near.z > SEEN_NEAR else None
+    return near.median if near.z > HISTOGRAM.near_seen else None

@@ -21,21 +21,37 @@ from .gram import NoisyGram, release_gram
 from .missing import share_present
 from .spectrum import NoisySpectrum
 
-__all__ = ["NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
+__all__ = ["SPHERES", "NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
 
-# The records times mu over the features: below LITTLE one matrix shows little, and below
-# VERY_LITTLE four stages show more than two.
-LITTLE, VERY_LITTLE, FEW, MANY = 3.0, 1.3, 2, 4
 
-# A subspace has this share of the dimensions of the last, and at least twice those that are wanted.
-SHRINKAGE, TWICE = 0.7, 2
+@dataclass(frozen=True)
+class SphereConstants:
+    """When spheres are nested, and how. Tuned on digits, MNIST, breast cancer and power laws."""
 
-# The mean square of the scores in a subspace is taken for this power of its share of the dimensions
-# times what it was: 1 if they spread alike in all directions, 0 if nothing is lost.
-LOSS = 0.6
+    # The records times mu over the features (`_visible`): below the first one matrix shows little,
+    # below the second many stages show more than few.
+    little: float = 3.0
+    very_little: float = 1.3
+    few_stages: int = 2
+    many_stages: int = 4
+    # A subspace has this share of the dimensions of the last, and at least this number for each
+    # component that is wanted.
+    shrinkage: float = 0.7
+    least_dimensions: int = 2
+    # The mean square of the scores in a subspace is taken for this power of its share of the
+    # dimensions times what it was: 1 if they spread alike in all directions, 0 if nothing is lost.
+    loss: float = 0.6
+    # All inner centres together cost this over kappa^2 (`_costs`), between two shares of mu^2.
+    centres: float = 4.0
+    least_centres: float = 0.01
+    most_centres: float = 0.12
+    # The typical norm of the scores, which is the scale of the variances: usual share of mu^2, and
+    # largest one if no norm was released before; round.
+    norm_share: float = 0.01
+    most_norm_share: float = 0.04
 
-# All inner centres together cost CENTRES / reach^2 of mu^2, within these shares.
-CENTRES, CENTRES_SHARES = 4.0, (0.01, 0.12)
+
+SPHERES = SphereConstants()
 
 
 @dataclass(frozen=True)
@@ -57,7 +73,7 @@ class NestedSpheres:
     kept : ndarray of shape (p,)
         What the subspaces before are expected to have kept of each noise-free component's square.
     shorter : float
-        The mean square of the scores there over that of the records, as `LOSS` has it.
+        The mean square of the scores there over that of the records, as `SPHERES.loss` has it.
     dimensions : tuple of int
         Of all subspaces.
     """
@@ -84,14 +100,15 @@ def shows_more(data: PrivateData, n_components: Any) -> bool:
     if data.exact or not isinstance(wanted, Integral):
         return False
     is_smaller = len(subspaces(data.n_features, int(wanted))) > 1
-    return is_smaller and _visible(data, data.remaining) < LITTLE
+    return is_smaller and _visible(data, data.remaining) < SPHERES.little
 
 
-def subspaces(n_features: int, n_components: int, stages: int = MANY) -> list[int]:
+def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_stages) -> list[int]:
     """Their dimensions, all features first; just those if no other would be smaller."""
     found = [n_features]
     for _ in range(stages - 1):
-        smaller = max(math.ceil(SHRINKAGE * found[-1]), TWICE * n_components)
+        least = SPHERES.least_dimensions * n_components
+        smaller = max(math.ceil(SPHERES.shrinkage * found[-1]), least)
         if smaller >= found[-1]:
             break
         found.append(smaller)
@@ -138,8 +155,8 @@ def nested_spheres(
     d, n, noise = data.n_features, data.n, psd_sum(1.0, data.public.adjacency)
     # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
     in_all = mu if start is None else math.hypot(mu, noise / start.noise_sd)
-    few = _visible(data, in_all) >= VERY_LITTLE
-    dimensions = subspaces(d, n_components, FEW if few else MANY)
+    few = _visible(data, in_all) >= SPHERES.very_little
+    dimensions = subspaces(d, n_components, SPHERES.few_stages if few else SPHERES.many_stages)
     centred = radius is not None and not data.public.grouped
     mu_gram, mu_centre = _costs(data, mu, len(dimensions), centred, started=start is not None)
     basis, scores = np.eye(d), data
@@ -158,7 +175,7 @@ def nested_spheres(
             break
         # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there
         q = dimensions[t + 1]
-        f = (q / p) ** LOSS
+        f = (q / p) ** SPHERES.loss
         basis, S = np.ascontiguousarray(vectors[:q] @ basis), np.diag(values[:q])
         scores = data.projected(basis)
         kept = kept * _kept(spectrum, q)[: len(kept)]
@@ -202,8 +219,8 @@ def _costs(
     share, mu = 0.0, mu * (1 - 1e-12)  # both are rounded
     if centred and stages > 1:
         moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-        least, most = CENTRES_SHARES
-        share = min(max(CENTRES / (mu * data.n / moved) ** 2, least), most)
+        share = max(SPHERES.centres / (mu * data.n / moved) ** 2, SPHERES.least_centres)
+        share = min(share, SPHERES.most_centres)
     gram = math.sqrt((1 - share) / max(stages - started, 1))
     return mu * gram, mu * math.sqrt(share / max(stages - 1, 1))
 

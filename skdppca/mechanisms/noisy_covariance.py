@@ -15,17 +15,28 @@ from .gram import NoisyGram
 from .missing import noise_inflation, share_present
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 
-__all__ = ["COUNT_SHARE", "Clipping", "NoisyCovariance"]
+__all__ = ["COVARIANCE", "Clipping", "NoisyCovariance"]
 
-# Shares of mu^2 of the number of records; of groups, of their largest size (least and most) and of
-# the number of rows; of the median distance of rows that are scaled to norm 1 (least and most).
-COUNT_SHARE = 0.01
-SIZE_SHARE, MAX_SIZE_SHARE, ROWS_SHARE = 0.01, 0.04, 0.02
-MEDIAN_SHARE, MAX_MEDIAN_SHARE = 0.02, 0.04
 
-# Every row is augmented with this share of the radius: enough for the last row of the Gram matrix
-# to correct the mean, and it adds less than 2 % to the sensitivity.
-AUGMENTATION = 1 / 8
+@dataclass(frozen=True)
+class CovarianceConstants:
+    """What a covariance needs beside its matrix: shares of mu^2, round numbers."""
+
+    # The number of records.
+    count_share: float = 0.01
+    # Of groups: the largest size that counts (usual and largest share), and the number of rows.
+    size_share: float = 0.01
+    most_size_share: float = 0.04
+    rows_share: float = 0.02
+    # The median distance of rows that are scaled to norm 1 (usual and largest share).
+    median_share: float = 0.02
+    most_median_share: float = 0.04
+    # Every row is augmented with this share of the radius: enough for the last row of the Gram
+    # matrix to correct the mean, and it adds less than 2 % to the sensitivity.
+    augmentation: float = 1 / 8
+
+
+COVARIANCE = CovarianceConstants()
 
 
 @dataclass(frozen=True)
@@ -122,8 +133,8 @@ class NoisyCovariance:
         """The number of rows, which of groups is private and asked for."""
         if not data.public.grouped:
             return data.n
-        mu_size = radius_share(data, SIZE_SHARE, MAX_SIZE_SHARE)
-        return count_rows(data, mu_size, data.fraction(ROWS_SHARE))
+        mu_size = radius_share(data, COVARIANCE.size_share, COVARIANCE.most_size_share)
+        return count_rows(data, mu_size, data.fraction(COVARIANCE.rows_share))
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
         """What records are clipped to and augmented with, found privately."""
@@ -131,7 +142,7 @@ class NoisyCovariance:
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         median = None
         if clip.spherical:
-            mu = radius_share(data, MEDIAN_SHARE, MAX_MEDIAN_SHARE)
+            mu = radius_share(data, COVARIANCE.median_share, COVARIANCE.most_median_share)
             median = median_distance(data, mu)
         if not self.center:
             return Clipping(clip, 0.0, median)
@@ -139,12 +150,12 @@ class NoisyCovariance:
             return Clipping(clip, float(grouped), median)
         # a typical group's rows together weigh as much as one row would
         rows = math.sqrt(n_rows / data.n) if grouped else 1.0
-        return Clipping(clip, AUGMENTATION * clip.radius / rows, median)
+        return Clipping(clip, COVARIANCE.augmentation * clip.radius / rows, median)
 
     def _count(self, gram: NoisyGram, data: PrivateData) -> float:
         """The number of rows: two counts of them, averaged by inverse variance."""
         if not gram.constant or data.public.n_records is not None:
             return data.n
         rows, rows_sd = gram.count()
-        sd = 1 / data.fraction(COUNT_SHARE)
+        sd = 1 / data.fraction(COVARIANCE.count_share)
         return max(1.0, (data.n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))

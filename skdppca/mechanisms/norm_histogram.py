@@ -12,7 +12,7 @@ from ..private_data import PrivateData
 from ..statistics import Measure, MeasureHistogram
 from ..statistics.lemmas import psd_sum
 
-__all__ = ["EDGES", "SEEN", "NormHistogram", "histogram_mu", "norm_histogram"]
+__all__ = ["EDGES", "HISTOGRAM", "NormHistogram", "histogram_mu", "norm_histogram"]
 
 # The public cells: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
 EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
@@ -20,16 +20,30 @@ EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
 # Cells of the windows that are compared.
 LENGTHS = (1, 2, 3, 4, 6, 8, 12)
 
-# Sds of its noise that the best window must hold to be trusted; and by which the cell above it must
-# stand out to belong to it, or another window above. A false cell next to it does little harm, a
-# false window far above would let the noise of all that follows grow.
-SEEN, NEXT, APART = 4.5, 2.5, 6.0
 
-# Near an earlier norm, from BELOW to ABOVE times that, few windows can be false: fewer sds will do.
-BELOW, ABOVE, SEEN_NEAR = 1 / 16, 4.0, 2.5
+@dataclass(frozen=True)
+class HistogramConstants:
+    """Which windows of cells are trusted; sds are those of the noise in a sum of counts.
 
-# What all records in one cell should at most be, in sds of the noise: the tail is precise then.
-PRECISE = 200.0
+    What has no origin here is a guess; see `bench_constants.py`.
+    """
+
+    # Sds that the best window must hold: by the union bound over the 1105 windows, noise alone
+    # passes in less than 0.4 % of histograms.
+    seen: float = 4.5
+    # Sds of the next cell above, to belong to the window: a false one does little harm.
+    next_seen: float = 2.5
+    # Sds of another window above: a false one would let the noise of all that follows grow.
+    apart_seen: float = 6.0
+    # From and to these multiples of an earlier norm few windows can be false, and fewer sds do.
+    near_from: float = 1 / 16
+    near_to: float = 4.0
+    near_seen: float = 2.5
+    # Sds that all records in one cell should at most be: the tail is precise then.
+    precise: float = 200.0
+
+
+HISTOGRAM = HistogramConstants()
 
 
 @dataclass(frozen=True)
@@ -101,9 +115,9 @@ class NormHistogram:
         return replace(self, stop=max(stop, self.start + 1))
 
     def near(self, norm: float) -> NormHistogram:
-        """The same; the best window lies between `BELOW` and `ABOVE` times such a norm."""
-        start = int(np.searchsorted(self.edges, BELOW * norm))
-        return replace(self, start=min(start, len(self.counts) - 1)).up_to(ABOVE * norm)
+        """The same; the best window lies near such a norm."""
+        start = int(np.searchsorted(self.edges, HISTOGRAM.near_from * norm))
+        return replace(self, start=min(start, len(self.counts) - 1)).up_to(HISTOGRAM.near_to * norm)
 
     @property
     def _seen(self) -> np.ndarray:
@@ -114,11 +128,11 @@ class NormHistogram:
             seen[first:stop] = self.counts[first:stop]
             if stop == cells:
                 return seen
-            if self.counts[stop] > NEXT * self.noise_sd:
+            if self.counts[stop] > HISTOGRAM.next_seen * self.noise_sd:
                 first, stop = stop, stop + 1
                 continue
             z, first, stop = replace(self, start=stop, stop=cells)._window
-            if z <= APART:
+            if z <= HISTOGRAM.apart_seen:
                 return seen
 
 
@@ -151,4 +165,4 @@ def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -
     if data.exact:
         return math.inf
     one_sd = psd_sum(1.0, data.public.adjacency) / data.n
-    return max(min(PRECISE * one_sd, usual), min(certain * one_sd, most))
+    return max(min(HISTOGRAM.precise * one_sd, usual), min(certain * one_sd, most))

@@ -11,8 +11,7 @@ from .column_cells import CellCounts
 __all__ = [
     "EDGES",
     "LENGTHS",
-    "NEXT_SEEN",
-    "SEEN",
+    "OCTAVES",
     "VALUES",
     "WIDTHS",
     "ZERO",
@@ -33,31 +32,44 @@ VALUES = np.r_[-POWERS[::-1], 0.0, POWERS]
 WIDTHS = np.abs(VALUES) * (np.sqrt(2.0) - np.sqrt(0.5))
 ONES = np.flatnonzero(np.abs(VALUES) == 1.0)
 
-# The constants here and of `scales` and `zoom` were tuned on synthetic tables: normal, skewed,
-# heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far from it.
-
 # The numbers of neighbouring cells that are looked at together.
 LENGTHS = (1, 2, 3, 4, 6, 8)
 
-# Sds of their noise by which the best cells of a feature must stand out for it to be seen. Else it
-# gets the largest scale: too large a one hides the feature, too small a one would hide all others.
-SEEN = 3.5
+# Lengths of the runs of cells that are read elsewhere than near the best ones.
+RUNS = (1, 2, 3)
 
-# Sds by which cells must stand out to be read besides the best ones: the zero cell; cells next to
-# those, or at most ABOVE octaves above them; elsewhere, runs of cells whose lengths are RUNS.
-ZERO_SEEN, NEXT_SEEN, ABOVE, RUN_SEEN, RUNS = 5.0, 2.5, 2, 5.0, (1, 2, 3)
 
-# A feature is clear if its best cells stand out by CLEAR sds, and if what was not read is less than
-# a share UNREAD of its values, or than UNREAD_SDS sds of a cell.
-CLEAR, UNREAD, UNREAD_SDS = 6.0, 0.25, 3.0
+@dataclass(frozen=True)
+class OctaveConstants:
+    """Which cells of a feature are read, by sds of the noise. Tuned with `ScaleConstants`."""
 
-# If only zeros of a feature were read: sds by which what is not 0 must stand out; logarithms of the
-# odds of 1 or -1 before a look at the counts, and of those by which it is clear.
-DIFFERENT, ONE_ODDS, CLEAR_ODDS = 4.0, 6.0, 10.0
+    # Sds by which the best cells of a feature must stand out for it to be seen. Else it gets the
+    # largest scale: too large a one hides the feature, too small a one would hide all others.
+    seen: float = 3.5
+    # Sds by which others must stand out to be read as well: the zero cell; cells next to those that
+    # are read, or at most `octaves_above` them; runs of cells elsewhere.
+    zero_seen: float = 5.0
+    next_seen: float = 2.5
+    octaves_above: int = 2
+    run_seen: float = 5.0
+    # A feature is clear if its best cells stand out by the first, and if what was not read is less
+    # than a share of its values, or than `unread_sds` of a cell.
+    clear: float = 6.0
+    most_unread: float = 0.25
+    unread_sds: float = 3.0
+    # If only zeros of a feature were read: sds by which what is not 0 must stand out; logarithms of
+    # the odds of 1 or -1 before a look at the counts, and of those by which it is clear.
+    nonzero_seen: float = 4.0
+    one_odds: float = 6.0
+    clear_odds: float = 10.0
+    # Where what is not 0 does not stand out: sds by which values of 1 or -1 must. If these do not
+    # either: the share of values that are taken to be 1 or -1, and the most of them in sds.
+    one_seen: float = 1.5
+    rare: float = 0.05
+    rare_sds: float = 2.0
 
-# Where what is not 0 does not stand out: sds by which values of 1 or -1 must. If these do not
-# either: the share of values that are taken to be 1 or -1, and the most of them in sds of a cell.
-ONE_SEEN, RARE, RARE_SDS = 1.5, 0.05, 2.0
+
+OCTAVES = OctaveConstants()
 
 
 @dataclass(frozen=True)
@@ -95,13 +107,14 @@ def read_octaves(cells: CellCounts, located: bool) -> Reading:
     best, z = best_windows(cells, WINDOWS)
     read = _grown(cells.counts / cells.sd[:, None], best)
     mass = (cells.counts * read).sum(axis=1) / cells.n
-    clear = (z > CLEAR) & (mass > 1 - np.maximum(UNREAD, UNREAD_SDS * cells.sd / cells.n))
+    unread = np.maximum(OCTAVES.most_unread, OCTAVES.unread_sds * cells.sd / cells.n)
+    clear = (z > OCTAVES.clear) & (mass > 1 - unread)
     # 2. how the values are shared out among them
     shares = shares_of(cells.counts, read)
     zeros = ~np.any(read & (VALUES != 0), axis=1)
     shares[zeros], clear[zeros] = _rare_values(cells.of(zeros))
     mean, variance = moments(shares, VALUES, WIDTHS, located)
-    unseen = z <= SEEN
+    unseen = z <= OCTAVES.seen
     mean[unseen], variance[unseen] = 0.0, EDGES[-1] ** 2
     return Reading(mean, variance, z, clear, mostly_zero=shares[:, ZERO] > 0.5)
 
@@ -177,17 +190,17 @@ def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
         before = read.sum()
         # next to what is read, or not far above
         top = np.where(read, cells, -N_OCTAVES).max(axis=2, keepdims=True)
-        near = neighbours(read) | ((cells > top) & (cells <= top + ABOVE))
-        read |= near & (sides > NEXT_SEEN)
+        near = neighbours(read) | ((cells > top) & (cells <= top + OCTAVES.octaves_above))
+        read |= near & (sides > OCTAVES.next_seen)
         # elsewhere
         for length in RUNS:
             cut = np.lib.stride_tricks.sliding_window_view
-            seen = cut(sides, length, axis=2).sum(axis=3) > RUN_SEEN * np.sqrt(length)
+            seen = cut(sides, length, axis=2).sum(axis=3) > OCTAVES.run_seen * np.sqrt(length)
             seen &= ~cut(read, length, axis=2).any(axis=3)
             for k in range(length):
                 read[:, :, k : N_OCTAVES - length + 1 + k] |= seen
     whole = _whole(read[:, 0], read[:, 1])
-    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > ZERO_SEEN)
+    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > OCTAVES.zero_seen)
     return whole
 
 
@@ -205,15 +218,16 @@ def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray]:
     sizes = windows.sum(axis=1)
     differ = np.clip(n - counts[:, ZERO], 0.0, n)
     odds = differ[:, None] * (counts @ windows.T - differ[:, None] / 2) / sizes  # times sd^2
-    odds += np.outer(sd**2, ONE_ODDS * ((sizes == 1) & windows[:, ONES].any(axis=1)))
+    odds += np.outer(sd**2, OCTAVES.one_odds * ((sizes == 1) & windows[:, ONES].any(axis=1)))
     likely = np.argmax(odds, axis=1)
-    seen = differ > DIFFERENT * np.hypot(sd, cells.n_sd)
+    seen = differ > OCTAVES.nonzero_seen * np.hypot(sd, cells.n_sd)
     # 2. elsewhere, if at all, in that of 1 or -1
     one = ONES[np.argmax(counts[:, ONES], axis=1)]
     ones = counts[every, one]
-    ones = np.where(ones > ONE_SEEN * sd, ones, np.minimum(RARE * n, RARE_SDS * sd))
+    rare = np.minimum(OCTAVES.rare * n, OCTAVES.rare_sds * sd)
+    ones = np.where(ones > OCTAVES.one_seen * sd, ones, rare)
     read = np.where(seen[:, None], windows[likely], one[:, None] == np.arange(len(VALUES)))
     share = np.clip(np.where(seen, differ, ones) / n, 0.0, 1.0)
     shares = share[:, None] * shares_of(counts, read)
     shares[:, ZERO] = 1 - share
-    return shares, ~seen | (odds[every, likely] > CLEAR_ODDS * sd**2)
+    return shares, ~seen | (odds[every, likely] > OCTAVES.clear_odds * sd**2)

@@ -20,12 +20,19 @@ __all__ = [
     "scaled_variances",
 ]
 
-# Variances below this share of their median are taken for that: constant features stay small.
-LEAST_VARIANCE = 0.05
 
-# So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
-# themselves, many features of mere noise would have an eigenvalue beyond those of the others.
-NOISY_VARIANCE = 0.25
+@dataclass(frozen=True)
+class CorrelationConstants:
+    """Which variances are too small to be divided by."""
+
+    # Those below this share of their median are taken for that: constant features stay small.
+    least_of_median: float = 0.05
+    # So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
+    # themselves, many features of mere noise would have an eigenvalue beyond those of the others.
+    hidden_of_mean: float = 0.25
+
+
+CORRELATION = CorrelationConstants()
 
 
 @dataclass(frozen=True)
@@ -123,8 +130,9 @@ def correlation(
         What the features were divided by.
     """
     diagonal = np.diag(scatter)
-    hidden = min(NOISY_VARIANCE * float(np.mean(diagonal)), math.sqrt(len(diagonal)) * noise_sd)
-    least = max(LEAST_VARIANCE * float(np.median(diagonal)), noise_sd, hidden)
+    hidden = CORRELATION.hidden_of_mean * float(np.mean(diagonal))
+    hidden = min(hidden, math.sqrt(len(diagonal)) * noise_sd)
+    least = max(CORRELATION.least_of_median * float(np.median(diagonal)), noise_sd, hidden)
     squares = np.maximum(diagonal, least)
     squares = squares / (float(squares.mean()) if total is None else total)
     scale = np.sqrt(squares)

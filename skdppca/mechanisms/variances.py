@@ -15,11 +15,19 @@ from .clipping import clip_radius, count_rows, expected_norms, radius_mu
 
 __all__ = ["Variances", "release_variances"]
 
-# The Rayleigh matrix gets the first share of mu^2 of all variances, the total the rest; of groups,
-# the number of rows gets half of the rest. The other two are the share of each of these that finds
-# its radius, usually and at most.
-RAYLEIGH_SHARE = 0.6
-RADIUS_SHARE, MAX_RADIUS_SHARE = 0.25, 0.5
+
+@dataclass(frozen=True)
+class VarianceConstants:
+    """How variances along directions divide their mu^2; round numbers."""
+
+    # The Rayleigh matrix. The total gets the rest; of groups, the number of rows gets half of that.
+    rayleigh_share: float = 0.6
+    # Of each of these, what finds its radius: usual and largest share.
+    radius_share: float = 0.25
+    most_radius_share: float = 0.5
+
+
+VARIANCE = VarianceConstants()
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,8 @@ def release_variances(
     k, d = directions.shape
     grouped = data.public.grouped
     mu = data.remaining
-    rayleigh = mu * math.sqrt(RAYLEIGH_SHARE)
-    others = mu * math.sqrt((1 - RAYLEIGH_SHARE) / (1 + grouped))
+    rayleigh = mu * math.sqrt(VARIANCE.rayleigh_share)
+    others = mu * math.sqrt((1 - VARIANCE.rayleigh_share) / (1 + grouped))
     # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
     within = BlockMean(data.projected(directions), name="variances")
     gradient = within(np.eye(k), core, *_divide(rayleigh, data))
@@ -85,7 +93,8 @@ def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float
     """The parts of a radius, which a norm bound saves, and of the sum that it clips."""
     if data.exact or (data.norm_bound is not None and not searched):
         return 0.0, mu
-    mu_radius = radius_mu(data, mu * math.sqrt(RADIUS_SHARE), mu * math.sqrt(MAX_RADIUS_SHARE))
+    usual, most = VARIANCE.radius_share, VARIANCE.most_radius_share
+    mu_radius = radius_mu(data, mu * math.sqrt(usual), mu * math.sqrt(most))
     return mu_radius, math.sqrt(mu**2 - mu_radius**2)
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ..private_data import PrivateData
-from .column_cells import CellCounts, ask_cells, share_of
+from .column_cells import CellCounts, Share, ask_cells
 from .octaves import (
     EDGES,
     LENGTHS,
-    NEXT_SEEN,
-    SEEN,
+    OCTAVES,
     VALUES,
     ZERO,
     best_windows,
@@ -24,9 +23,6 @@ from .octaves import (
 
 __all__ = ["Intervals", "far_from_zero", "zoom"]
 
-# Share of mu^2 of a round about all features: factor, least and most (`share_of`). Most rounds.
-ROUND, ROUNDS = (14.0, 0.01, 0.1), 7
-
 # Cells of an interval, all of one width.
 N_CELLS = 16
 EDGES_WITHIN, MIDDLES = np.arange(N_CELLS + 1.0), np.arange(N_CELLS) + 0.5
@@ -34,18 +30,35 @@ WINDOWS, PAIRS = windows_of(N_CELLS, LENGTHS), windows_of(N_CELLS, (2,))
 OCTAVE_PAIRS = windows_of(len(VALUES), (2,))
 OCTAVE_PAIRS = OCTAVE_PAIRS[~OCTAVE_PAIRS[:, ZERO]]  # of one sign
 
-# Two neighbouring cells are looked at closer if they hold more than MOST of what was within before;
-# if all others that stand out by OTHERS_SEEN sds add less to the variance than values within a cell
-# do; and if less than NOWHERE of the values, or than NOWHERE_SDS sds of that, are seen nowhere.
-MOST, OTHERS_SEEN, NOWHERE, NOWHERE_SDS = 0.7, 5.0, 0.03, 4.0
+# Values of a flag: 1 or -1, and some others.
+FLAGS = (-1.0, 1.0)
 
-# What a round shows counts if it stands out, and is at least FOUND of what was within before.
-# Values that are seen nowhere are taken to be BEYOND halves of the interval from the mean.
-FOUND, BEYOND = 0.6, 1.3
 
-# Values of a flag are 1 or -1, and some others. Where an interval holds one of these, what is seen
-# must spread over at least SPREAD cells to be taken for something else.
-FLAGS, SPREAD = (-1.0, 1.0), 3
+@dataclass(frozen=True)
+class ZoomConstants:
+    """When cells are looked at closer, and what counts there. Tuned with `ScaleConstants`."""
+
+    # What a round about all features costs, and the most rounds.
+    round: Share = Share(14.0, 0.01, 0.1)
+    most_rounds: int = 7
+    # Two neighbouring cells are looked at closer if they hold more than this share of what was
+    # within before; if all others that stand out by the given sds add less to the variance than
+    # values within a cell do; and if less than a share of the values, or than the given sds of
+    # that, are seen nowhere.
+    least_held: float = 0.7
+    others_seen: float = 5.0
+    most_nowhere: float = 0.03
+    nowhere_sds: float = 4.0
+    # What a round shows counts if it stands out, and is at least this share of what was within.
+    least_found: float = 0.6
+    # Values that are seen nowhere are taken to be this number of half intervals from the mean.
+    beyond: float = 1.3
+    # Where an interval holds a value of a flag, what is seen must spread over this number of
+    # cells, or more, to be taken for something else.
+    least_spread: int = 3
+
+
+ZOOM = ZoomConstants()
 
 
 @dataclass(frozen=True)
@@ -108,14 +121,14 @@ def zoom(
     mean, variance : ndarray of shape (d,)
         As they were read.
     kappa : float
-        See `share_of`.
+        See `Share.of`.
     most : float
         Share of mu^2 for all rounds.
     """
     means, variances, intervals = mean.copy(), variance.copy(), far_from_zero(octaves)
-    for _ in range(ROUNDS):
+    for _ in range(ZOOM.most_rounds):
         which = intervals.which
-        share = share_of(kappa, ROUND) * len(which) / len(mean)
+        share = ZOOM.round.of(kappa) * len(which) / len(mean)
         if not len(which) or share > most:
             break
         most -= share
@@ -147,7 +160,7 @@ def _narrowed(
     inside = pairs[np.argmax(held, axis=1)]
     first = np.argmax(inside, axis=1)
     # what is seen outside, and what that adds to the variance
-    others = np.where(~inside & (counts > OTHERS_SEEN * sd[:, None]), counts, 0.0) / n[:, None]
+    others = np.where(~inside & (counts > ZOOM.others_seen * sd[:, None]), counts, 0.0) / n[:, None]
     distances = (edges[:-1] + edges[1:]) / 2 - edges[first + 1][:, None]
     unit = intervals.unit
     variance = intervals.variance + (others * distances**2).sum(axis=1) * unit**2
@@ -161,8 +174,9 @@ def _narrowed(
         variance=variance,
     )
     unsure = np.hypot(np.sqrt(2) * sd, cells.n_sd) / n
-    nowhere = 1 - found.share - found.others < np.maximum(NOWHERE, NOWHERE_SDS * unsure)
-    return found.of((found.share > MOST * intervals.share) & nowhere & (variance < width**2 / 12))
+    most = np.maximum(ZOOM.most_nowhere, ZOOM.nowhere_sds * unsure)
+    closer = (found.share > ZOOM.least_held * intervals.share) & (variance < width**2 / 12)
+    return found.of(closer & (1 - found.share - found.others < most))
 
 
 def _read_cells(intervals: Intervals, cells: CellCounts) -> tuple[np.ndarray, ...]:
@@ -170,18 +184,19 @@ def _read_cells(intervals: Intervals, cells: CellCounts) -> tuple[np.ndarray, ..
     # 1. the cells that stand out
     best, z = best_windows(cells, WINDOWS)
     counts, sd = cells.counts, cells.sd[:, None]
-    read = best | (counts > OTHERS_SEEN * sd)
+    read = best | (counts > ZOOM.others_seen * sd)
     before = -1
     while read.sum() > before:
         before = read.sum()
-        read |= neighbours(read) & (counts > NEXT_SEEN * sd)
+        read |= neighbours(read) & (counts > OCTAVES.next_seen * sd)
     share = (counts * read).sum(axis=1) / cells.n
-    found = (z >= SEEN) & (share >= FOUND * intervals.share)
+    found = (z >= OCTAVES.seen) & (share >= ZOOM.least_found * intervals.share)
     n_spread = N_CELLS - np.argmax(read, axis=1) - np.argmax(read[:, ::-1], axis=1)
     flag = np.any([(intervals.low <= x) & (x < intervals.high) for x in FLAGS], axis=0)
     # 2. of their values, of those seen elsewhere, and of those seen nowhere
     mean, variance = moments(shares_of(counts, read), MIDDLES, np.ones(N_CELLS), located=True)
     nowhere = np.clip(1 - share - intervals.others, 0.0, 1.0)
-    variance = (variance + nowhere * (BEYOND * N_CELLS / 2) ** 2) * intervals.unit**2
+    variance = (variance + nowhere * (ZOOM.beyond * N_CELLS / 2) ** 2) * intervals.unit**2
     mean = intervals.low + mean * intervals.unit
-    return found, found & (~flag | (n_spread >= SPREAD)), mean, variance + intervals.variance
+    sure = found & (~flag | (n_spread >= ZOOM.least_spread))
+    return found, sure, mean, variance + intervals.variance

@@ -9,13 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import (
-    MAX_RADIUS_SHARE,
-    RADIUS_SHARE,
-    clip_radius,
-    expected_norms,
-    radius_share,
-)
+from ..mechanisms.clipping import CLIPPING, clip_radius, expected_norms, radius_share
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import ClippedSum, Distances
@@ -130,7 +124,7 @@ class ClassMeans:
         n_classes, d = labelled.n_classes, data.n_features
         size, radius = n_classes * (d + 1), data.norm_bound
         if radius is None:
-            mu_radius = radius_share(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
+            mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
             radius = clip_radius(
                 data,
                 Distances(data.centre),

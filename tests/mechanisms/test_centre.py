@@ -10,8 +10,7 @@ from scipy import sparse
 
 from skdppca.mechanisms import centre
 from skdppca.mechanisms.centre import (
-    MAX_SHARE,
-    POLISHING_ROUNDS,
+    CENTRE,
     location_error,
     robust_location,
     rough_centre,
@@ -53,7 +52,7 @@ def test_centre_is_found_however_far(kind, offset, adjacency):
     data = private_data(kind(rows), n=20_000.0, adjacency=adjacency)
     # about 70 records' worth of noise
     assert error(data, rows) < 0.06
-    assert cost(data) <= MAX_SHARE
+    assert cost(data) <= CENTRE.most_share
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -103,7 +102,7 @@ def test_with_a_norm_bound_only_the_centre_is_queried(kind):
     rows = RNG.normal(size=(5000, 5)) + 3
     data = private_data(kind(rows), n=5000.0, norm_bound=12.0)
     assert error(data, rows) < 0.2
-    assert names(data) == ["centre"] * POLISHING_ROUNDS
+    assert names(data) == ["centre"] * CENTRE.polishing_rounds
     assert {query.sensitivity for query in data.budget.queries} > {12.0}
 
 
@@ -165,7 +164,7 @@ def test_nothing_costs_more_than_its_share_of_what_is_left(mu, adjacency):
             data.split(0.8 * mu)
             left = data.remaining
             rough_centre(data)
-            assert cost(data) <= MAX_SHARE * left**2 * (1 + 1e-9)
+            assert cost(data) <= CENTRE.most_share * left**2 * (1 + 1e-9)
             robust_location(data, data.remaining)
             assert cost(data) <= left**2 * (1 + 1e-9)
 

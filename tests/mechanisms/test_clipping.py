@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from skdppca.mechanisms.clipping import (
-    FAR_ABOVE,
+    CLIPPING,
     Clip,
     Expected,
     clip_radius,
@@ -149,9 +150,9 @@ def test_too_few_records_have_no_length():
 
 def test_products_are_no_longer_than_squares():
     data = private_data(ROWS, typical_norm=3.0)
-    assert expected_norms(data) == Expected(3.0, FAR_ABOVE * 3)
+    assert expected_norms(data) == Expected(3.0, CLIPPING.far_above * 3)
     assert expected_products(data, None).typical < expected_products(data, None).longest / 100
-    assert expected_products(data, 5.0) == Expected(5.0, FAR_ABOVE * 9)
+    assert expected_products(data, 5.0) == Expected(5.0, CLIPPING.far_above * 9)
 
 
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
@@ -186,7 +187,8 @@ def test_rows_are_scaled_to_one_norm_if_asked_for(told):
 @pytest.mark.parametrize("n", [20, 50])
 def test_rows_are_scaled_to_one_norm_where_none_is_seen(n, monkeypatch):
     data = private_data(ROWS[:n], 40.0 / n, n=float(n))
-    monkeypatch.setattr("skdppca.mechanisms.clipping.INSIDE", 0.0)
+    constants = replace(CLIPPING, least_inside=0.0)
+    monkeypatch.setattr("skdppca.mechanisms.clipping.CLIPPING", constants)
     clip = clip_records(data, 1, 1e3)
     assert clip == Clip(1.0, spherical=True)
     assert names(data) == ["clipping norm"]

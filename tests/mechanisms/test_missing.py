@@ -11,8 +11,7 @@ import pytest
 from skdppca.mechanisms.base import Release
 from skdppca.mechanisms.gram import NoisyGram
 from skdppca.mechanisms.missing import (
-    ERROR,
-    LEAST,
+    MISSING,
     Filled,
     _directions_without,
     _empty,
@@ -117,7 +116,7 @@ def left_out(shares, seed, n=5000, mu=0.2):
 def test_no_share_is_below_the_least_or_above_one(mu):
     data = private_data(np.full((50, 3), np.nan), mu, n=50.0, may_miss=True)
     present = with_present(data)[0].present
-    assert (present >= LEAST).all()
+    assert (present >= MISSING.least_present).all()
     assert (present <= 1).all()
 
 
@@ -131,14 +130,14 @@ def drawn(shares, error, times=20_000):
 def test_features_like_the_others_are_hardly_ever_taken_for_empty(error):
     # 20000 tables at a rate of at most .01 have it in 200 +- 14; 5 sds are exceeded once in 10^6
     wrong = drawn(np.full(10, 0.8), error).any(axis=1)
-    assert wrong.mean() < ERROR + 5 * np.sqrt(ERROR / len(wrong))
+    assert wrong.mean() < MISSING.error + 5 * np.sqrt(MISSING.error / len(wrong))
 
 
 @pytest.mark.parametrize(("share", "error"), [(0.0, 0.08), (0.01, 0.02), (0.05, 0.001)])
 def test_features_with_hardly_any_values_are_nearly_always_found(share, error):
-    # likewise: nearly all of the noise's z sds, or of LEAST, are left
+    # likewise: nearly all of the noise's z sds, or of MISSING.least_present, are left
     seen = drawn(np.r_[np.full(8, 0.9), share, share], error)[:, 8:].all(axis=1)
-    assert (~seen).mean() < ERROR + 5 * np.sqrt(ERROR / len(seen))
+    assert (~seen).mean() < MISSING.error + 5 * np.sqrt(MISSING.error / len(seen))
 
 
 @pytest.mark.parametrize("shares", [[0.02, 0.05, 0.08], [0.0, 0.0, 0.0], [0.15, 0.5, 0.9]])

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.norm_histogram import (
-    ABOVE,
-    BELOW,
     EDGES,
-    PRECISE,
-    SEEN,
+    HISTOGRAM,
     NormHistogram,
     histogram_mu,
     norm_histogram,
@@ -44,7 +41,7 @@ def test_the_edges_are_half_octaves_through_the_powers_of_2():
 def test_the_median_is_that_of_the_norms_whatever_their_scale_and_spread(scale, spread):
     norms = scale * np.exp(spread * RNG.normal(size=5000))
     found = histogram(norms, noise_sd=10.0, seed=1)
-    assert found.z > SEEN
+    assert found.z > HISTOGRAM.seen
     # within a cell, in which the norms are taken to be spread evenly
     assert found.median / np.median(norms) == pytest.approx(1, abs=0.2)
 
@@ -59,7 +56,7 @@ def test_the_best_window_holds_the_most_for_its_noise():
 
 def test_noise_alone_is_hardly_ever_seen():
     # .3 % of the histograms are: of 2000 about 6, and more than 20 but for a chance of 1e-5
-    seen = sum(histogram([], 1.0, seed).z > SEEN for seed in range(2000))
+    seen = sum(histogram([], 1.0, seed).z > HISTOGRAM.seen for seed in range(2000))
     assert seen < 20
 
 
@@ -118,7 +115,10 @@ def test_at_least_one_cell_is_read(norm):
         assert 0 <= found.start < found.stop <= CELLS
         assert EDGES[0] <= found.median <= EDGES[-1]
     if 1e-9 <= norm <= 1e9:
-        assert BELOW * norm <= EDGES[near.start] and EDGES[near.stop] <= ABOVE * norm
+        assert (
+            HISTOGRAM.near_from * norm <= EDGES[near.start]
+            and EDGES[near.stop] <= HISTOGRAM.near_to * norm
+        )
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1.0), ("replace-one", 2**0.5)])
@@ -141,5 +141,5 @@ def test_it_costs_what_makes_it_certain_between_two_bounds(adjacency):
     assert worth(1.0) == 0.3
     assert worth(60.0) == pytest.approx(12 * moved / 60)
     assert worth(1000.0) == 0.1
-    assert worth(1e6) == pytest.approx(PRECISE * moved / 1e6)
+    assert worth(1e6) == pytest.approx(HISTOGRAM.precise * moved / 1e6)
     assert histogram_mu(private_data(np.ones((3, 1)), math.inf, n=3.0), 1, 1, 1) == math.inf

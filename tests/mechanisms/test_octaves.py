@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.octaves import EDGES, ONES, SEEN, VALUES, ZERO, read_octaves
+from skdppca.mechanisms.octaves import EDGES, OCTAVES, ONES, VALUES, ZERO, read_octaves
 
 N = 10_000
 RNG = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def test_rare_values_that_are_seen_get_their_variance(share, value):
     true = abs(value) * math.sqrt(share * (1 - share))
     assert math.sqrt(reading.variance[0]) == pytest.approx(true, rel=0.3)
     assert reading.mostly_zero[0]
-    assert reading.z[0] > SEEN
+    assert reading.z[0] > OCTAVES.seen
 
 
 def test_rare_values_of_many_sizes_are_found_where_most_of_them_are_likely():
@@ -139,7 +139,7 @@ def test_a_lump_far_from_the_others_is_read():
 @pytest.mark.parametrize("e", [0.4, 0.6])
 def test_what_is_not_seen_gets_the_largest_scale(e):
     readings = [read(counted(NORMAL), e, seed) for seed in range(20)]
-    unseen = [r for r in readings if r.z[0] <= SEEN]
+    unseen = [r for r in readings if r.z[0] <= OCTAVES.seen]
     assert len(unseen) > 5
     for reading in unseen:
         assert reading.variance[0] == EDGES[-1] ** 2

@@ -11,7 +11,7 @@ from scipy import sparse
 from skdppca.mechanisms import zoom as zoomed
 from skdppca.mechanisms.column_cells import CellCounts
 from skdppca.mechanisms.octaves import EDGES, read_octaves
-from skdppca.mechanisms.zoom import ROUNDS, far_from_zero, zoom
+from skdppca.mechanisms.zoom import ZOOM, far_from_zero, zoom
 
 from ..private_data_of import private_data
 
@@ -103,7 +103,7 @@ def test_a_constant_keeps_its_octaves_scale():
     X = np.full((N, 1), 3.0)
     data, octaves = private_data(X, 2.0), octaves_of(X)
     mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
-    assert len(data.budget.queries) == ROUNDS
+    assert len(data.budget.queries) == ZOOM.most_rounds
     assert (mean[0], variance[0]) == (2.5, 0.5)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...mechanisms.base import Release
-from ...mechanisms.clipping import MOST, Clip, clip_radius, clip_records, expected_products
+from ...mechanisms.clipping import CLIPPING, Clip, clip_radius, clip_records, expected_products
 from ...private_data import Answer, PrivateData
 from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
 from ..iterative.iteration import Directions, orthonormal_start
@@ -146,7 +146,7 @@ class ClippedProducts:
             self.mus_radius.pop(0),
             "radius of the product",
             weight=PRODUCT_WEIGHT,
-            most=MOST,
+            most=CLIPPING.most_clipped_unscaled,
             expected=expected_products(data, self.last),
         )
         # 2. their clipped sum
