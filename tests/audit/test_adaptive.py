@@ -7,6 +7,7 @@ are fixed, so each test passes or fails for good. The weakened copies leak by sq
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,7 +102,8 @@ BLOCK = ("KDPPCA block", "add-remove", 2.0)
 @pytest.fixture(autouse=True)
 def worst_start(monkeypatch):
     """As many directions as components: one more is all of the plane, and shows all that moves."""
-    monkeypatch.setattr(oracles, "OVERSAMPLING", 0)
+    constants = replace(oracles.ITERATION, oversampling=0)
+    monkeypatch.setattr(oracles, "ITERATION", constants)
 
 
 on_all_cases = pytest.mark.parametrize("name", CASES)

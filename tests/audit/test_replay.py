@@ -301,10 +301,10 @@ def test_fits_with_an_empty_column(name: str, container: str, adjacency: str, mo
 
 # Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.
 WAYS = {
-    "corrections": ({"CLEAR": -1.0, "WORSE": math.inf}, {"gradient"}),
-    "one matrix more": ({"CLEAR": -1.0, "WORSE": 0.0}, {"Gram matrix"}),
-    "a matrix a step": ({"CLEAR": 2.0, "BETTER": 0.0}, {"Gram matrix"}),
-    "iteration": ({"CLEAR": 2.0, "BETTER": math.inf}, {"gradient"}),
+    "corrections": ({"clear": -1.0, "worse": math.inf}, {"gradient"}),
+    "one matrix more": ({"clear": -1.0, "worse": 0.0}, {"Gram matrix"}),
+    "a matrix a step": ({"clear": 2.0, "better": 0.0}, {"Gram matrix"}),
+    "iteration": ({"clear": 2.0, "better": math.inf}, {"gradient"}),
 }
 
 
@@ -320,8 +320,8 @@ WAYS = {
 )
 def test_every_way_of_residual_gauss(way: str, container: str, adjacency: str, monkeypatch):
     constants, asked = WAYS[way]
-    for name, value in constants.items():
-        monkeypatch.setattr(residual_gauss, name, value)
+    constants = replace(residual_gauss.RESIDUAL, **constants)
+    monkeypatch.setattr(residual_gauss, "RESIDUAL", constants)
     data, neighbours = pairs(container, adjacency)[0]
     run = audited(Variant(ResidualGauss).fitting(adjacency, data.grouped, 20.0), data, neighbours)
     last = [query.name for query in run.queries if query.name in ("Gram matrix", "gradient")][1:]

@@ -20,20 +20,26 @@ from .power_method import Product, power_method
 
 __all__ = ["ClippedProducts", "DPPowerMechanism", "width"]
 
-# More directions than components, so that the first passes miss none.
-LEAST_OVERSAMPLING = 10
 
-# Share of the budget of the passes for the radii that their products are clipped to.
-RANGE_SHARE = 0.08
+@dataclass(frozen=True)
+class PowerConstants:
+    """How passes over the records are made."""
 
-# Weight of the noise in the number of clipped products: 32 was better than 8 on power laws, the
-# digits, clusters and sparse rows, and 64 no better.
-PRODUCT_WEIGHT = 32.0
+    # More directions than components, so that the first passes miss none; round.
+    least_oversampling: int = 10
+    # Share of the passes' mu^2 for the radii that their products are clipped to.
+    range_share: float = 0.08
+    # Weight of the noise in the number of clipped products: 32 was better than 8 on power laws, the
+    # digits, clusters and sparse rows, and 64 no better.
+    noise_weight: float = 32.0
+
+
+POWER = PowerConstants()
 
 
 def width(k: int, n_features: int, oversampling: int | str) -> int:
     """How many directions lead to k components; "auto" adds k of them, and no fewer than 10."""
-    more = max(LEAST_OVERSAMPLING, k) if isinstance(oversampling, str) else oversampling
+    more = max(POWER.least_oversampling, k) if isinstance(oversampling, str) else oversampling
     return min(n_features, k + more)
 
 
@@ -97,7 +103,7 @@ class DPPowerMechanism(SubspaceMechanism):
 
     def _of_clipped_products(self, data: PrivateData) -> tuple[Product, float]:
         """Products that are clipped, record by record, and what their radii leave of the budget."""
-        mus_radius = radius_mus(data, RANGE_SHARE, self.n_iter)
+        mus_radius = radius_mus(data, POWER.range_share, self.n_iter)
         return ClippedProducts(data, list(mus_radius)), left_by(mus_radius, data.remaining)
 
     def _of_clipped_norms(
@@ -145,7 +151,7 @@ class ClippedProducts:
             mu,
             self.mus_radius.pop(0),
             "radius of the product",
-            weight=PRODUCT_WEIGHT,
+            weight=POWER.noise_weight,
             most=CLIPPING.most_clipped_unscaled,
             expected=expected_products(data, self.last),
         )

@@ -22,13 +22,6 @@ from .shares import kendall_shares
 
 __all__ = ["GDPPCAMechanism"]
 
-# Shares of mu^2: of the number of records, of a radius of winsorisation, and of the centre where
-# it is what the signs are taken around. The matrix gets what is left of all.
-COUNT_SHARE, RADIUS_SHARE, CENTRE_SHARE = 0.01, 0.05, 0.20
-
-# Signs are taken around a private centre only if its noise is this small against them.
-LARGEST_ERROR = 0.2
-
 # All pairs are formed of at most this (noisy) number of records, if the sd of the number's noise is
 # known to be at most the second constant.
 COMPLETE_UP_TO = 2**13
@@ -40,6 +33,23 @@ FINE_GRID = 2.0 ** np.arange(-40, 40.03125, 0.0625)
 
 # Median of the square of a standard normal variable.
 MEDIAN_CHI2 = 0.4549364231195727
+
+
+@dataclass(frozen=True)
+class KendallConstants:
+    """What goes beside the Kendall matrix, in shares of mu^2: round numbers."""
+
+    # The number of records.
+    count_share: float = 0.01
+    # A radius of winsorisation.
+    radius_share: float = 0.05
+    # The centre, where it is what the signs are taken around; and the most that its noise may be
+    # against them (`location_error`), or pairs are taken.
+    centre_share: float = 0.20
+    most_error: float = 0.2
+
+
+KENDALL = KendallConstants()
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class GDPPCAMechanism:
             data = rough_centre(data).data
         data = replace(data.mean_rows(), present=None)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(COUNT_SHARE))
+        data = data.ask_count(data.fraction(KENDALL.count_share))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
         # 3. r: the radius of winsorisation
@@ -142,8 +152,8 @@ class GDPPCAMechanism:
             return data, around_centre
         mu = data.fraction(self.location_share)
         if around_centre:
-            enough = data.fraction(CENTRE_SHARE)
-            around_centre = location_error(data, enough) < LARGEST_ERROR
+            enough = data.fraction(KENDALL.centre_share)
+            around_centre = location_error(data, enough) < KENDALL.most_error
             mu = enough if around_centre else mu
         return (robust_location(data, mu) if mu else data), around_centre
 
@@ -155,7 +165,7 @@ class GDPPCAMechanism:
             return Kernel()
         if data.norm_bound is not None:
             return Kernel(data.norm_bound)
-        mu = data.fraction(RADIUS_SHARE)
+        mu = data.fraction(KENDALL.radius_share)
         return Kernel(_median_difference(data, mu, "radius of winsorisation") or 1.0)
 
     def _forms_all_pairs(self, data: PrivateData) -> bool:
@@ -165,7 +175,7 @@ class GDPPCAMechanism:
         # Only on a count that cannot be off by as much as `MAX_COMPLETE`: 100 sds, at least.
         told = data.public.n_records is not None
         return data.n <= COMPLETE_UP_TO and (
-            told or 1 / data.fraction(COUNT_SHARE) <= LARGEST_COUNT_SD
+            told or 1 / data.fraction(KENDALL.count_share) <= LARGEST_COUNT_SD
         )
 
     def _signs_of_pairs(self, data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:

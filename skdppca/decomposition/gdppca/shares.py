@@ -13,8 +13,11 @@ from ...records.kernels import Kernel
 __all__ = ["kendall_shares"]
 
 # The number of normal vectors, the same for everybody, over which the winsorised eigenvalues of
-# given variances are means; the least share of the largest eigenvalue that can be inverted.
-DRAWS, SMALLEST = 2048, 1e-12
+# given variances are means.
+DRAWS = 2048
+
+# The least share of the largest eigenvalue that can be inverted.
+SMALLEST = 1e-12
 
 
 def kendall_shares(spectrum: NoisySpectrum, kernel: Kernel, largest: float | None) -> np.ndarray:

@@ -9,30 +9,16 @@ import numpy as np
 
 from ...mechanisms.block_mean import BlockMean
 from ...private_data import PrivateData
-from .iteration import Directions, iterate, orthonormal_start
+from .iteration import ITERATION, Directions, iterate, orthonormal_start
 from .steps import steps
 from .subspace import SubspaceMechanism
 
-__all__ = ["OJAS_RATE", "BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
-
-# Oja's iteration: the learning rate that "auto" stands for, and the growth of mu^2 from step to
-# step. With these, random starts fail less often than with a rate of 4 and equal budgets.
-OJAS_RATE, OJAS_RATIO = 8.0, 1.2
-
-# Its share of the budget for the clipping radii, and how many first steps search one: later the
-# gradients hardly change in length, and a step with a known radius reads the records only once.
-OJAS_RANGE_SHARE, OJAS_SEARCHES = 0.08, 5
-
-
-# More directions than are wanted, and for how many of the first steps where means are predicted: a
-# random start of no more is close to orthogonal to one of them too often, and all steps are spent
-# on turning there.
-OVERSAMPLING, WIDE_STEPS = 4, 2
+__all__ = ["BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
 
 
 def start_width(width: int, n_features: int) -> int:
     """How many directions an iteration starts with that is to find `width`."""
-    return min(n_features, width + OVERSAMPLING)
+    return min(n_features, width + ITERATION.oversampling)
 
 
 def columns(strategy: str, k: int, n_features: int) -> int:
@@ -99,7 +85,7 @@ class PowerOracle:
     def block(self, mean: BlockMean, width: int) -> Directions:
         """Find `width` directions at once, and the mean matrix within them."""
         todo = steps(mean, self.sampling, self.n_iter, self.ratio, self.range_share)
-        narrowed = (WIDE_STEPS, width)
+        narrowed = (ITERATION.wide_steps, width)
         return iterate(list(todo), _start(mean, width), self.learning_rate, True, None, narrowed)
 
 
@@ -142,8 +128,10 @@ class OjasOracle:
 
     def block(self, mean: BlockMean, width: int) -> Directions:
         """Find `width` directions at once, and the mean matrix within them."""
-        todo = steps(mean, self.sampling, self.n_iter, OJAS_RATIO, OJAS_RANGE_SHARE, OJAS_SEARCHES)
-        rate = OJAS_RATE if isinstance(self.learning_rate, str) else self.learning_rate
+        ratio, range_share = ITERATION.ojas_ratio, ITERATION.ojas_range_share
+        searches = ITERATION.ojas_searches
+        todo = steps(mean, self.sampling, self.n_iter, ratio, range_share, searches)
+        rate = ITERATION.ojas_rate if isinstance(self.learning_rate, str) else self.learning_rate
         narrowed = (self.n_iter, width)
         return iterate(list(todo), _start(mean, width), rate, False, None, narrowed)
 

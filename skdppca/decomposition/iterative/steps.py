@@ -20,7 +20,8 @@ FACES = 100
 
 # The most steps over which shares grow, and the least share of a step over that of the last one:
 # with less, the noise of a step could leave the grid.
-MOST_STEPS, LEAST_SHARE = 20, 2.0**-20
+MOST_STEPS = 20
+LEAST_SHARE = 2.0**-20
 
 
 def steps(

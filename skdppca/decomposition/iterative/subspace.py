@@ -24,19 +24,25 @@ from .iteration import Directions
 
 __all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
-# Share of mu^2 of the number of records.
-COUNT_SHARE = 0.02
-
 # The most steps of a method, and, per root of the entries of a step's mean, the least mu for which
 # the noise of each of them stays on the grid.
 MAX_ITER = 1000
 LEAST_STEP_MU = 2.0**-19
 
-# Sds of its noise that are subtracted from a variance for a lower bound on it.
-SURE = 2.0
 
-# With absent entries, what filling added is subtracted from a variance: the least share that stays.
-LEAST_LEFT = 0.01
+@dataclass(frozen=True)
+class SubspaceConstants:
+    """What goes beside the directions; round numbers."""
+
+    # Share of mu^2 of the number of records.
+    count_share: float = 0.02
+    # Sds of its noise that are subtracted from a variance for a lower bound on it.
+    sure: float = 2.0
+    # With absent entries, what filling added is subtracted from a variance: the least share left.
+    least_left: float = 0.01
+
+
+SUBSPACE = SubspaceConstants()
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class SubspaceMechanism(ABC):
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
-        data = data.ask_count(data.fraction(COUNT_SHARE))
+        data = data.ask_count(data.fraction(SUBSPACE.count_share))
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data
@@ -112,7 +118,7 @@ def _over(bound: float | None, share: float) -> float | None:
 
 
 def _less(variances: np.ndarray, excess: float) -> np.ndarray:
-    return np.maximum(variances - excess, LEAST_LEFT * variances)
+    return np.maximum(variances - excess, SUBSPACE.least_left * variances)
 
 
 def release_along(
@@ -168,7 +174,7 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
         return {}
     per_row = n / max(along.n_rows - 1, 1.0)
     noise, predicted = found.noise * per_row, decreasing_eigh(found.core)[0] * per_row
-    surely = np.minimum(along.explained - SURE * along.error, predicted)
+    surely = np.minimum(along.explained - SUBSPACE.sure * along.error, predicted)
     beyond = np.maximum(np.maximum(surely, 0.0) ** 2 - along.rest**2, noise**2)
     lost = noise**2 / beyond if noise else np.zeros_like(beyond)
     return {"alignments": 1 - lost, "noise_floor": math.hypot(noise, along.rest) if noise else 0.0}

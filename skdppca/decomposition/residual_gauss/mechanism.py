@@ -26,35 +26,40 @@ from ..iterative.subspace import release_along
 
 __all__ = ["ResidualGaussMechanism"]
 
-# All constants were tuned on normal rows of 60 to 200 features (power laws and spikes), on groups
-# that share their signal, and on groups of rows that share their mean.
 
-# Shares of mu^2: of what is left for directions, the first matrix; and all radii, usually.
-START, RADII = 0.35, 0.06
+@dataclass(frozen=True)
+class ResidualConstants:
+    """What pays more than another matrix, and how the budget is divided.
 
-# From step to step, of what they cost.
-RATIO = 1.45
+    Tuned on normal rows of 60 to 200 features (power laws and spikes), on groups that share their
+    signal, and on groups of rows that share their mean.
+    """
 
-# From this alignment on a component is clear, and so is what the matrix does to it.
-CLEAR = 0.9
+    # The share of the direction budget's mu^2 for the first matrix; usual share for all radii.
+    first_matrix: float = 0.35
+    radii: float = 0.06
+    # The cost of a step over that of the one before.
+    ratio: float = 1.45
+    # From this alignment on a component is clear, and so is what the matrix does to it.
+    clear: float = 0.9
+    # Radius over what the matrix is clipped to. From the first on corrections are no better than
+    # another matrix, whose noise off the diagonal is that. If it will be below the second, the
+    # power iteration shows more where components are not clear.
+    worse: float = 2**-0.5
+    better: float = 0.3
+    # Corrections go on as long as the radius falls below this share of the last one.
+    shrinkage: float = 0.7
+    # Clipping shortens the components, and leaves the other directions as they are. A mean that has
+    # less of the components than predicted is stretched, by this factor at most.
+    most_stretch: float = 4.0
+    # Clipping bias that is left in a correction, as a share of its square: without it the variance
+    # of the estimate is thought too small, and it sticks.
+    left_over_bias: float = 0.1
+    # The largest share of groups that is clipped where one matrix would show little.
+    most_clipped: float = 0.8
 
-# R over what the matrix is clipped to. From WORSE on corrections are no better than another matrix.
-# If it will be below BETTER, the power iteration shows more where components are not clear.
-WORSE, BETTER = 2**-0.5, 0.3
 
-# Corrections go on as long as the radius falls below this share of the last one.
-SHRINKAGE = 0.7
-
-# Clipping shortens the components, and leaves the other directions as they are. A mean that has
-# less of the components than predicted is stretched, by this factor at most.
-STRETCH = 4.0
-
-# Clipping bias that is left in a correction, as a share of its square: without it the variance of
-# the estimate is thought too small, and it sticks.
-LEFT_OVER_BIAS = 0.1
-
-# The largest share of groups that is clipped where one matrix would show little.
-MOST_OF_FEW = 0.8
+RESIDUAL = ResidualConstants()
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class ResidualGaussMechanism:
         if data.exact or clipping.clip.spherical:
             return self._matrix(gauss, data, clipping)
         # 5. S: that matrix, for a part of the budget
-        mu = self._left(data) * math.sqrt(START)
+        mu = self._left(data) * math.sqrt(RESIDUAL.first_matrix)
         gram = release_gram(data, clipping.clip, clipping.constant, mu)
         for step in range(self.n_iter):
             seen = _Eigenspectrum(data, gram, k, clipping.clip.radius**2)
@@ -114,9 +119,9 @@ class ResidualGaussMechanism:
                 mu_radius, mu = self._costs(data, step)
                 R = seen.mean.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
                 # 7. what pays more than another matrix
-                if seen.is_clear and R < WORSE * seen.bound:
+                if seen.is_clear and R < RESIDUAL.worse * seen.bound:
                     return self._corrected(seen, R, step)
-                if not seen.is_clear and R / math.sqrt(seen.aligned) < BETTER * seen.bound:
+                if not seen.is_clear and R / math.sqrt(seen.aligned) < RESIDUAL.better * seen.bound:
                     return self._iterated(seen, R, step)
             # 8. another matrix, which is averaged with S: in subspaces, in part, or the last one
             if little and not seen.is_clear:
@@ -134,8 +139,8 @@ class ResidualGaussMechanism:
 
     def _costs(self, data: PrivateData, step: int) -> tuple[float, float]:
         """What the radius and the mean of a step cost, if it and all later ones have a radius."""
-        left, weights = self._left(data), geometric(RATIO, self.n_iter)[step:]
-        usual = data.fraction(RADII / self.n_iter)
+        left, weights = self._left(data), geometric(RESIDUAL.ratio, self.n_iter)[step:]
+        usual = data.fraction(RESIDUAL.radii / self.n_iter)
         mu_radius = min(radius_mu(data, usual, usual), left / math.sqrt(2 * len(weights)))
         rest = left_by(np.full(len(weights), mu_radius), left)
         return mu_radius, rest * math.sqrt(weights[0] / weights.sum())
@@ -165,7 +170,7 @@ class ResidualGaussMechanism:
         mus_radius = np.full(self.n_iter - step, self._costs(seen.data, step)[0])
         mus_radius[0] = 0.0
         left = left_by(mus_radius, self._left(seen.data))
-        mus = left * np.sqrt(geometric(RATIO, len(mus_radius)))
+        mus = left * np.sqrt(geometric(RESIDUAL.ratio, len(mus_radius)))
         todo = list(chained(seen.mean, mus_radius, mus, R))
         return self._along(seen, iterate(todo, seen.W, "auto", True, seen.prediction))
 
@@ -181,7 +186,7 @@ class ResidualGaussMechanism:
             if t > step:
                 last = R
                 R = mean.radius(W, C, mu_radius, mu, last)
-                is_last = is_last or R > SHRINKAGE * last
+                is_last = is_last or R > RESIDUAL.shrinkage * last
             # 2. D: the correction, that is the mean around the prediction
             answer = mean(W, C, 0.0, self._left(seen.data) if is_last else mu, R)
             answer = _stretched(answer, W, C, seen.bulk)
@@ -190,7 +195,7 @@ class ResidualGaussMechanism:
             # 3. the symmetric matrix nearest to S that maps W to S W + D
             S = S + D.T @ W + W.T @ D - W.T @ ((W @ D.T + D @ W.T) / 2) @ W
             miss = float(np.mean((answer.mean - C) ** 2))
-            v = (1 - weight) * v + LEFT_OVER_BIAS * weight**2 * miss
+            v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * miss
             # 4. W: its top eigenvectors; what has turned out of their span is as before
             old, (values, vectors) = W, decreasing_eigh(S)
             W = vectors[:k]
@@ -221,7 +226,7 @@ def _stretched(answer: Gradient, W: np.ndarray, C: np.ndarray, bulk: float) -> G
     predicted, found = (float(np.sum(G * W)) - len(W) * bulk for G in (C, answer.mean))
     if predicted <= found:
         return answer
-    factor = min(predicted / found, STRETCH) if found > 0 else STRETCH
+    factor = min(predicted / found, RESIDUAL.most_stretch) if found > 0 else RESIDUAL.most_stretch
     mean = bulk * W + factor * (answer.mean - bulk * W)
     return replace(answer, mean=mean, noise_sd=factor * answer.noise_sd)
 
@@ -283,7 +288,7 @@ class _Eigenspectrum:
     @property
     def is_clear(self) -> bool:
         """Whether all of them are seen well."""
-        return bool(self._eigen[0].alignments[self.k - 1] >= CLEAR)
+        return bool(self._eigen[0].alignments[self.k - 1] >= RESIDUAL.clear)
 
     @property
     def aligned(self) -> float:
@@ -321,5 +326,5 @@ def _clipping(gauss: NoisyCovariance, data: PrivateData, little: bool) -> Clippi
     if not little:
         return gauss.clipping(data, data.n)
     d = data.n_features
-    clip = clip_records(data, d * (d + 1) // 2, data.remaining, most=MOST_OF_FEW)
+    clip = clip_records(data, d * (d + 1) // 2, data.remaining, most=RESIDUAL.most_clipped)
     return Clipping(clip, 0.0, None)

@@ -17,10 +17,12 @@ __all__ = ["Product", "RitzPairs", "block_width", "finite", "random_rows", "ritz
 # Grid units to the sd of the entries of a random row.
 START_GRID = 2.0**20
 
-# Rows of the subspace, in blocks, before it is cut down to a share of them; fewer if they would
-# have more entries than ROOM.
-MOST_BLOCKS, FEWEST_BLOCKS, KEPT = 24, 6, 1 / 3
-ROOM = 2**25
+# Rows of the subspace, in blocks, before it is cut down to a share of them. They are fewer, but no
+# fewer than six, if they would have more entries than fit: only time depends on these.
+MOST_BLOCKS = 24
+FEWEST_BLOCKS = 6
+KEPT = 1 / 3
+MOST_ENTRIES = 2**25
 
 # A direction shorter than this share of the product that it is left of is rounding.
 NOTHING = 2.0**-48
@@ -83,7 +85,7 @@ def ritz_pairs(
     the end it is the whole space, where Rayleigh-Ritz is exact. Ritz values never fall.
     """
     width, d = start.shape
-    capacity = min(d, width * MOST_BLOCKS, max(ROOM // d, width * FEWEST_BLOCKS))
+    capacity = min(d, width * MOST_BLOCKS, max(MOST_ENTRIES // d, width * FEWEST_BLOCKS))
     basis, matrix = np.empty((capacity, d)), np.zeros((capacity, capacity))
     size = seen = products = 0
     block = _orthonormal(start, basis[:0])

@@ -26,7 +26,8 @@ FEW = 20
 # What the residuals of the span may be, and by how much an eigenvalue that follows may be missed,
 # where one record is 1. All residuals are also less than a miss of that size would leave, were the
 # Ritz vector SHORTNESS times shorter along the missed eigenvector than a random row.
-RESIDUAL, MISS = 2.0**-10, 2.0**-6
+RESIDUAL = 2.0**-10
+MISS = 2.0**-6
 SHORTNESS = 128.0
 
 # Residuals are measured once the recurrence has them below their bound by this factor.
@@ -34,7 +35,8 @@ MARGIN = 2.0
 
 # Before LAPACK takes over, if it can: the most products with a block, and the most products with a
 # row, over d.
-MOST_PRODUCTS, MOST_ROWS = 200, 2
+MOST_PRODUCTS = 200
+MOST_ROWS = 2
 
 # What a product with a vector may err by, where one record is 1, if rows can be made dense.
 MOST_ERROR = 0.02

@@ -19,13 +19,10 @@ from ...privacy import (
 from ...private_data import Public
 from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
-from .gap import rotation_mu
+from .gap import SPAN, rotation_mu
 from .mechanism import GapMechanism, SmoothMechanism
 
 __all__ = ["SmoothSensitivityPCA"]
-
-# Share of delta with which the released gap may exceed the true one.
-FAILURE_SHARE = 0.1
 
 # A span gets at least this share of mu, whatever was spent before it.
 LEAST_OF_MU = 1 / 8
@@ -130,8 +127,8 @@ class SmoothSensitivityPCA(SubspacePCA):
         return self._gap_event(epsilon, delta)
 
     def _gap_event(self, epsilon: float, delta: float) -> GaussianEvent:
-        """All but `FAILURE_SHARE` of delta is that of Gaussian noise."""
-        k, failure = self.n_components, FAILURE_SHARE * delta
+        """All but a small share of delta is that of Gaussian noise."""
+        k, failure = self.n_components, SPAN.failure_share * delta
         mu = mu_of(epsilon, delta, failure)
         # all of them are not rotated
         if k is not None and not 8 * rotation_mu(k) <= LEAST_OF_MU * min(mu, 1.0):

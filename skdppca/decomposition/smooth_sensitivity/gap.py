@@ -22,6 +22,7 @@ from .eigensolver import Spectrum, top_span
 
 __all__ = [
     "ROTATION_LOSS",
+    "SPAN",
     "SpanSensitivity",
     "as_directions",
     "exact_span",
@@ -31,16 +32,35 @@ __all__ = [
     "span_sensitivity",
 ]
 
-# Share of mu^2 for the gap. The rest carries the noise, which the gap's own error makes larger.
-GAP_SHARE = 0.09
-
 # A random rotation comes from Gaussians whose sd is ROTATION_SD grid units, redrawn until their
 # least singular value is at least LEAST / sqrt(k) sds, which seven in eight matrices exceed.
 ROTATION_SD = 2.0**33
 LEAST = 1 / 8
 
 # Times k^1.5: how far a rotation is from one that is exactly uniform, and what that costs.
-ROTATION_ERROR, ROTATION_LOSS = 2.0**-29, 2.0**-28
+ROTATION_ERROR = 2.0**-29
+ROTATION_LOSS = 2.0**-28
+
+
+@dataclass(frozen=True)
+class SpanConstants:
+    """How a span and its noise divide the budget."""
+
+    # Gap release, of what remains. The rest carries the noise, which the gap's own error makes
+    # larger.
+    gap_share: float = 0.09
+    # Gap release: shares of mu^2 of the clipping norm, usual and largest; round.
+    radius_share: float = 0.02
+    most_radius_share: float = 0.05
+    # Gap release: the share of delta with which the released gap may exceed the true one; round.
+    failure_share: float = 0.1
+    # Smooth sensitivity: shares of epsilon, of the number of records; and, with Student's and
+    # Cauchy's noise, for how fast the sensitivity may change.
+    count_share: float = 0.02
+    smoothness: float = 1 / 3
+
+
+SPAN = SpanConstants()
 
 
 @dataclass(frozen=True)
@@ -226,7 +246,7 @@ def release_span(
     # 1. g^: below the gap but with probability `failure`
     query = data.pay_for(
         "eigengap",
-        data.remaining * math.sqrt(GAP_SHARE),
+        data.remaining * math.sqrt(SPAN.gap_share),
         sensitivity.step,
         rounding=UNIT_ROUNDOFF * MAX_ROWS,
     )

@@ -15,17 +15,13 @@ from ...private_data import PrivateData, Public
 from ...statistics import Count, ScoreGram, Spreads
 from ..iterative.iteration import Directions
 from ..iterative.subspace import SubspaceMechanism
-from .gap import SpanSensitivity, exact_span, release_span, span_sensitivity
+from .gap import SPAN, SpanSensitivity, exact_span, release_span, span_sensitivity
 from .pure import SmoothQuery
 
 __all__ = ["GapMechanism", "SmoothMechanism"]
 
-# Gap release. Shares of mu^2 of the clipping norm, least and largest.
-RADIUS_SHARE, MAX_RADIUS_SHARE = 0.02, 0.05
-
-# Smooth sensitivity. Share of epsilon of the number of records; and the least epsilon: below it
-# nothing could be seen through the noise of a count or a variance either.
-COUNT_SHARE = 0.02
+# The least epsilon of smooth sensitivity: below it nothing could be seen through the noise of a
+# count or a variance either.
 LEAST_EPSILON = 2.0**-40
 
 
@@ -64,7 +60,7 @@ class GapMechanism(SubspaceMechanism):
     def _radius(self, data: PrivateData, k: int) -> float:
         if data.norm_bound is not None and not data.exact:
             return data.norm_bound
-        mu_radius = radius_share(data, RADIUS_SHARE, MAX_RADIUS_SHARE)
+        mu_radius = radius_share(data, SPAN.radius_share, SPAN.most_radius_share)
         spreads, dim = Spreads(data.centre), k * data.n_features
         name = "clipping norm"
         return clip_radius(
@@ -157,7 +153,7 @@ class SmoothMechanism:
     def _shares(self, public: Public) -> tuple[float, float, float]:
         """Of epsilon, for the count, the span and the variances; a little less than all of it."""
         all_of_it = self.epsilon * (1 - 2.0**-50)
-        counted = 0.0 if public.n_records is not None else COUNT_SHARE * all_of_it
+        counted = 0.0 if public.n_records is not None else SPAN.count_share * all_of_it
         varied = self.variance_share * all_of_it
         if self._width(public) == public.n_features:  # they span all: there is no span to release
             return counted, 0.0, all_of_it - counted

@@ -19,12 +19,9 @@ from ...noise.heavy_tails import (
 )
 from ...noise.laplace import mu_of_pure
 from .eigensolver import Spectrum
-from .gap import ROTATION_LOSS, SpanSensitivity, as_directions, rotated
+from .gap import ROTATION_LOSS, SPAN, SpanSensitivity, as_directions, rotated
 
 __all__ = ["SmoothQuery"]
-
-# Share of epsilon that bounds how fast the sensitivity may change, for Student's and Cauchy's.
-SMOOTHNESS = 1 / 3
 
 # Relative error of the noise's scale, for which every entry pays.
 SCALE_ERROR = 2.0**-46
@@ -140,10 +137,10 @@ class SmoothQuery:
             log = math.log(2 / self.delta) + self._loss  # of delta as well
             beta = epsilon / (4 * (self.size + log)) - 4 * SCALE_ERROR
             return beta, 5 * math.sqrt(2 * log) / epsilon
-        shift = (1 - SMOOTHNESS) * epsilon
+        shift = (1 - SPAN.smoothness) * epsilon
         if self.law == "student":
-            return SMOOTHNESS * epsilon / self.dof, (self.size + self.dof) / 2 / shift
-        return SMOOTHNESS * epsilon / self.size, math.sqrt(self.size) / shift
+            return SPAN.smoothness * epsilon / self.dof, (self.size + self.dof) / 2 / shift
+        return SPAN.smoothness * epsilon / self.size, math.sqrt(self.size) / shift
 
     def release(self, spectrum: Spectrum, noise: NoiseSource) -> np.ndarray:
         """Orthonormal rows of shape (k, d), in no order."""

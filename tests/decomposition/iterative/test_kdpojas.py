@@ -8,12 +8,8 @@ import pytest
 
 from skdppca import KDPPCA, KDPOjas
 from skdppca.decomposition import OjasOracle
-from skdppca.decomposition.iterative.oracles import (
-    OJAS_RATE,
-    OJAS_SEARCHES,
-    BlockIteration,
-    start_width,
-)
+from skdppca.decomposition.iterative.iteration import ITERATION
+from skdppca.decomposition.iterative.oracles import BlockIteration, start_width
 from skdppca.metrics import sin_theta
 
 from ...private_data_of import private_data
@@ -29,7 +25,9 @@ def test_passes_are_as_many_as_asked_for_and_spend_all_there_is(strategy, n_iter
     rounds = 2 if strategy == "deflation" else 1
     assert names(pca).count("gradient") == rounds * n_iter
     assert set(names(pca)) == {"length of the records", "gradient", "radius of the gradient"}
-    assert names(pca).count("radius of the gradient") == rounds * min(n_iter, OJAS_SEARCHES)
+    assert names(pca).count("radius of the gradient") == rounds * min(
+        n_iter, ITERATION.ojas_searches
+    )
     assert share_spent(pca) == pytest.approx(1)
 
 
@@ -93,9 +91,8 @@ def test_with_hardly_any_noise_more_passes_come_closer():
 
 @on_both_strategies
 def test_auto_stands_for_a_learning_rate(strategy):
-    auto, given = (
-        fitted(KDPOjas, 2, strategy=strategy, learning_rate=rate) for rate in ("auto", OJAS_RATE)
-    )
+    rates = "auto", ITERATION.ojas_rate
+    auto, given = (fitted(KDPOjas, 2, strategy=strategy, learning_rate=rate) for rate in rates)
     np.testing.assert_array_equal(auto.components_, given.components_)
 
 

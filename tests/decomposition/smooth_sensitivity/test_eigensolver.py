@@ -232,7 +232,7 @@ def test_a_subspace_that_is_full_starts_again_and_grows(few, monkeypatch):
     H = (basis * values) @ basis.T
     if few:
         monkeypatch.setattr(block_lanczos, "MOST_BLOCKS", 2)
-        monkeypatch.setattr(block_lanczos, "ROOM", 0)
+        monkeypatch.setattr(block_lanczos, "MOST_ENTRIES", 0)
         monkeypatch.setattr(block_lanczos, "FEWEST_BLOCKS", 2)
     start = rng.normal(size=(8, d))
     for pairs in ritz_pairs(lambda rows: rows @ H, start, 3, NoiseSource(0)):
