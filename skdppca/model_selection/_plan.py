@@ -19,23 +19,33 @@ from ..privacy import (
 )
 
 __all__ = [
-    "COUNT_SHARE",
-    "PRELIMINARY_SHARE",
-    "SCALED_SHARE",
+    "SEARCH",
     "SearchPlan",
     "budget_of",
     "plan_search",
 ]
 
-# mu^2 of what all scores share, over that of one candidate: of the number of records alone; with a
-# centre and a radius, which, asked once and not K times, cost 8 % more noise at 10 candidates; and
-# with private scales.
-COUNT_SHARE, PRELIMINARY_SHARE, SCALED_SHARE = 0.05, 0.25, 0.5
-
-# The classifier's share of mu^2 of a fit, next to that of the private PCA.
-CLASSIFIER_SHARE = 0.5
-
 HALVINGS = 30  # of the bracket of mu: it ends within 1e-8 of the largest mu that is affordable
+
+
+@dataclass(frozen=True)
+class SearchConstants:
+    """How a search divides its budget; round numbers."""
+
+    # mu^2 of what all scores share, over that of one candidate: of the number of records alone;
+    # with a centre and a radius, which, asked once and not K times, cost 8 % more noise at 10
+    # candidates; and with private scales.
+    count: float = 0.05
+    preliminary: float = 0.25
+    scaled: float = 0.5
+    # Of that, the number of records. A centre takes what it takes of a fit (up to a third), and the
+    # radius gets all the rest.
+    count_share: float = 0.1
+    # The classifier's share of mu^2 of a fit, next to that of the private PCA.
+    classifier_share: float = 0.5
+
+
+SEARCH = SearchConstants()
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,7 @@ class SearchPlan:
     @property
     def mu_classifier(self) -> float:
         """Of the classifier of a fit, where there is one."""
-        return self.mu_fit * math.sqrt(CLASSIFIER_SHARE)
+        return self.mu_fit * math.sqrt(SEARCH.classifier_share)
 
     @property
     def mu_pca(self) -> float:

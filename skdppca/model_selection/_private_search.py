@@ -30,9 +30,7 @@ from ..releasing import Results, Terms, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._fitting import Fitted, Fitting
 from ._plan import (
-    COUNT_SHARE,
-    PRELIMINARY_SHARE,
-    SCALED_SHARE,
+    SEARCH,
     SearchPlan,
     budget_of,
     plan_search,
@@ -330,12 +328,12 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         step = candidates.step
         knows_n = step.adjacency == "replace-one"
         if candidates.classifier is not None:
-            preliminary = 0.0 if knows_n else COUNT_SHARE
+            preliminary = 0.0 if knows_n else SEARCH.count
         elif step._scales_privately:
-            preliminary = SCALED_SHARE
+            preliminary = SEARCH.scaled
         else:
             free = knows_n and _norm_bound(step) is not None and not step._finds_centre
-            preliminary = 0.0 if free else PRELIMINARY_SHARE
+            preliminary = 0.0 if free else SEARCH.preliminary
         numbers = (self.epsilon, self.delta, self.mean_candidates, self.score_share)
         return plan_search(*map(float, numbers), preliminary)
 

@@ -14,12 +14,9 @@ from ..privacy import PrivacyFilter
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
+from ._plan import SEARCH
 
 __all__ = ["HitScorer", "Scorer", "prepare_hit_scorer", "prepare_scorer"]
-
-# Share of mu^2 for the number of records, of all that is asked before the first score. A centre
-# takes what it takes of a fit (up to a third), and the radius gets all the rest.
-COUNT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def prepare_scorer(
         found = private_scales(data, located=centred)
         located = data.centred_at(found.location) if centred else data
         data, scale = located.split(data.remaining).scaled(found.scale), found.scale
-    data = data.ask_count(data.fraction(COUNT_SHARE))
+    data = data.ask_count(data.fraction(SEARCH.count_share))
     if centred:
         data = rough_centre(data).data
     radius = data.norm_bound

@@ -17,17 +17,24 @@ from ..statistics.base import around
 
 __all__ = ["ClassMeans", "LabelledRows", "nearest_class"]
 
-# Share of mu^2 of the number of records.
-COUNT_SHARE = 0.02
-
-# What a row counts in its class, over the clipping norm of its features: the counts cost the sums
-# 12 % more noise.
-COUNT_WEIGHT = 0.5
-
 # What is divided by without noise, where a class has no record: its sum is 0 then.
 LEAST_COUNT = 2.0**-30
 
 LARGEST = np.finfo(np.float64).max
+
+
+@dataclass(frozen=True)
+class ClassMeanConstants:
+    """What goes beside the sums of the classes; round numbers."""
+
+    # Share of mu^2 of the number of records.
+    count_share: float = 0.02
+    # What a row counts in its class, over the clipping norm of its features: the sums then have
+    # sqrt(1 + 1/4) times the noise.
+    count_weight: float = 0.5
+
+
+CLASS_MEANS = ClassMeanConstants()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +125,7 @@ class ClassMeans:
             Whether a private centre is found.
         """
         # 1. the number of records, a centre, and a norm that most of them do not exceed
-        data = data.ask_count(data.fraction(COUNT_SHARE))
+        data = data.ask_count(data.fraction(CLASS_MEANS.count_share))
         if center:
             data = rough_centre(data).data
         n_classes, d = labelled.n_classes, data.n_features
@@ -135,7 +142,7 @@ class ClassMeans:
                 expected=expected_norms(data),
             )
         # 2. sums and counts of all classes, in one answer
-        constant = COUNT_WEIGHT * radius if math.isfinite(radius) else 1.0
+        constant = CLASS_MEANS.count_weight * radius if math.isfinite(radius) else 1.0
         records = labelled.by_class(data.centre, constant)
         placed = replace(data, source=records, centre=np.zeros(size))
         answer = placed.ask(
