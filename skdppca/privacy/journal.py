@@ -25,7 +25,8 @@ _CHECKSUM = 4
 # In the first page: a number that every commit raises by one.
 _COUNTER = slice(24, 28)
 # The bytes that SQLite locks on POSIX: all of them for one who writes.
-_LOCKED, _WIDTH = 0x40000000, 512
+_LOCKED = 0x40000000
+_WIDTH = 512
 
 
 def settle(path: str, stands: Callable[[sqlite3.Connection], bool]) -> bool:

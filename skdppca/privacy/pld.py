@@ -9,7 +9,8 @@ __all__ = ["pld_epsilon"]
 # Cells of the discretised loss per unit of its scale: rounding up adds about 1e-6 to epsilon.
 _CELLS = 4_000
 # Smallest and largest scale: dp-accounting squares 1 / mu and takes exp of losses.
-_SCALES = (1e-100, 300.0)
+_LEAST_SCALE = 1e-100
+_LARGEST_SCALE = 300.0
 # Probability that one convolution of up to 1e6 float64 cells may lose; a generous bound.
 _FFT_ERROR = 1e-11
 # Relative error of dp-accounting's sums.
@@ -69,7 +70,7 @@ def _pld_epsilon(
     scale = sum(epsilon * count for (epsilon, _), count in steps) + mu * mu / 2 + 4 * mu
     convolutions = 1 + sum(count for _, count in steps)
     usable = delta * (1 - _FLOAT_ERROR) - convolutions * _FFT_ERROR
-    if not _SCALES[0] < scale <= _SCALES[1] or usable <= 0:
+    if not _LEAST_SCALE < scale <= _LARGEST_SCALE or usable <= 0:
         return math.inf
     # Losses are rounded up to multiples of the cell. The cell divides the epsilon of the largest
     # step exactly, by a power of two; more kinds of steps need a smaller cell.

@@ -10,7 +10,8 @@ __all__ = ["rdp_epsilon"]
 
 # Renyi orders: an optimum between two of them costs 0.2 % of epsilon.
 _ORDERS = (1.0, *(1 + np.logspace(-1.8, 6.0, 156)))
-_LEAST_DELTA, _MOST_EPSILON = 1e-40, 500.0
+_LEAST_DELTA = 1e-40  # from here to the next the error of the sampler of K is covered
+_MOST_EPSILON = 500.0
 _LEAST_MU = 1e-100  # dp-accounting squares 1 / mu
 _FLOAT_ERROR = 1e-9  # relative error of dp-accounting's sums; also the part of delta kept back
 

@@ -18,7 +18,8 @@ __all__ = ["Entry", "PrivacyCost", "Statement", "spread"]
 
 # Most slow totals that are priced: at most the first number, and the second over the number of
 # kinds of charges, but two at least.
-MOST_PRICED, MOST_KINDS = 40, 400
+MOST_PRICED = 40
+MOST_KINDS = 400
 
 
 class PrivacyCost(NamedTuple):
