@@ -9,7 +9,23 @@ import numpy as np
 
 from ..private_data import PrivateData
 
-__all__ = ["Mechanism", "Release"]
+__all__ = ["BUDGET", "BudgetConstants", "Mechanism", "Release"]
+
+
+@dataclass(frozen=True)
+class BudgetConstants:
+    """Shares of mu^2 that mechanisms have in common: round numbers that hardly matter."""
+
+    # The number of records.
+    count_share: float = 0.01
+    # A histogram of norms or sizes: usual share, and largest one where records are few.
+    look_share: float = 0.01
+    most_look_share: float = 0.04
+    # The usual share of one that only tells about how long records are, or how far away.
+    rough_look_share: float = 0.002
+
+
+BUDGET = BudgetConstants()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import ClippedSum, Distances
 from ..statistics.lemmas import ball_sum, psd_sum
+from .base import BUDGET
 from .missing import noise_inflation
 from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
 
@@ -24,11 +25,8 @@ class CentreConstants:
     mean is up to 1e5 spreads away.
     """
 
-    # A histogram of distances: its usual and its largest share; what all records in one cell should
-    # at least be in the first and in later ones, in sds of the noise.
-    look_share: float = 0.002
-    most_look_share: float = 0.04
-    certain: float = 16.0
+    # What all records in one cell of a histogram of distances should at least be, in sds of the
+    # noise, after the first one (`HISTOGRAM.certain`).
     certain_later: float = 8.0
     # Far rounds: the noise of one is as long as the distance over this, if that costs no more than
     # the share.
@@ -110,8 +108,8 @@ def location_error(data: PrivateData, mu: float) -> float:
     """
     if math.isinf(mu):
         return 0.0
-    seen = _look_mu(data, mu, CENTRE.certain) * data.n / psd_sum(1.0, data.public.adjacency)
-    if seen < CENTRE.certain * (1 - 1e-12):
+    seen = _look_mu(data, mu, HISTOGRAM.certain) * data.n / psd_sum(1.0, data.public.adjacency)
+    if seen < HISTOGRAM.certain * (1 - 1e-12):
         return math.inf
     return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - CENTRE.most_share))
 
@@ -149,7 +147,7 @@ def _centred(
         radius = bound
     else:
         # 1. the median distance from where they are seen from
-        mu = _look_mu(start, budget, CENTRE.certain)
+        mu = _look_mu(start, budget, HISTOGRAM.certain)
         distances = _distances(start, mu)
         if distances.z <= HISTOGRAM.seen:
             return Centred(start, None)
@@ -242,7 +240,7 @@ def _reach(data: PrivateData, budget: float) -> float:
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:
     """What a histogram of distances costs."""
-    shares = CENTRE.look_share, CENTRE.most_look_share
+    shares = BUDGET.rough_look_share, BUDGET.most_look_share
     usual, most = (budget * math.sqrt(share) for share in shares)
     return histogram_mu(data, usual, most, certain)
 

@@ -13,6 +13,7 @@ from ..private_data import PrivateData
 from ..records import MAX_ROWS
 from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
 from ..statistics.lemmas import psd_sum
+from .base import BUDGET
 from .norm_histogram import EDGES, HISTOGRAM, histogram_mu, norm_histogram
 
 __all__ = [
@@ -50,16 +51,10 @@ class ClippingConstants:
     # The fewest records that clipping leaves as they are, in sds of the noise in a histogram's
     # cell; else rows are scaled to norm 1. With 6, 1 search in 10 failed.
     least_inside: float = 10.0
-    # What all records in one cell of a histogram should at least be, in sds of the noise: the norms
-    # of their products spread over more octaves than their distances do.
-    certain: float = 20.0
     # A bound on most norms, over the typical norm; on norms of products, over its square.
     far_above: float = 16.0
     # Products with a few directions are clipped to this share of that square, if they are not seen.
     unseen_product: float = 1 / 16
-    # The typical norm of the records: usual and largest share.
-    norm_share: float = 0.002
-    most_norm_share: float = 0.04
     # The clipping norm: share for rows, largest share for groups, whose norms scatter more.
     radius_share: float = 0.03
     most_radius_share: float = 0.06
@@ -122,7 +117,7 @@ def excess_records(n: float, dim: int, mu: float, weight: float | None = None) -
 
 def radius_mu(data: PrivateData, usual: float, most: float) -> float:
     """What a radius is worth, usually and at most, as mu."""
-    return histogram_mu(data, usual, most, CLIPPING.certain)
+    return histogram_mu(data, usual, most, HISTOGRAM.certain)
 
 
 def radius_share(data: PrivateData, usual: float, most: float) -> float:
@@ -171,7 +166,7 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
     if data.exact or data.norm_bound is not None or data.typical_norm is not None:
         return data
     measure = clip_measure(data.centre, 0.0, data.public.grouped)
-    mu = radius_share(data, CLIPPING.norm_share, CLIPPING.most_norm_share)
+    mu = radius_share(data, BUDGET.rough_look_share, BUDGET.most_look_share)
     found = norm_histogram(data, measure, mu, "length of the records")
     return replace(data, typical_norm=found.median if found.z > HISTOGRAM.seen else None)
 

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
-from .base import Mechanism, Release
+from .base import BUDGET, Mechanism, Release
 from .column_cells import ask_cells
 
 __all__ = ["Filled", "left_along", "noise_inflation", "share_present", "undone", "with_present"]
@@ -26,8 +26,7 @@ HIDING = 2.0**64
 class MissingConstants:
     """What absent entries cost, and which features are taken for empty; round numbers."""
 
-    # Shares of mu^2: the number of records, and how many values every feature has.
-    count_share: float = 0.01
+    # Share of mu^2 of how many values every feature has.
     present_share: float = 0.02
     # No feature is taken for emptier: the noise would grow by the inverse square. One that is seen
     # to be is left out.
@@ -127,7 +126,7 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
     as rare in one feature as in the next, and an error would be one of all its moments. Features
     that are taken for empty have the share 0 and no part in that mean, and their values are hidden.
     """
-    d, data = data.n_features, data.ask_count(data.fraction(MISSING.count_share))
+    d, data = data.n_features, data.ask_count(data.fraction(BUDGET.count_share))
     whole = np.zeros(d), np.ones(d), np.array([-np.inf, np.inf])
     counts, sd = ask_cells(data, np.arange(d), *whole, MISSING.present_share, "present values")
     noisy, error = counts[:, 0] / data.n, sd / data.n

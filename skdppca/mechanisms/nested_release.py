@@ -9,11 +9,11 @@ import numpy as np
 
 from ..private_data import PrivateData
 from ..statistics import clip_measure
-from .base import Release
+from .base import BUDGET, Release
 from .clipping import radius_share
 from .gram import NoisyGram
 from .missing import share_present
-from .nested_spheres import SPHERES, NestedSpheres, nested_spheres
+from .nested_spheres import NestedSpheres, nested_spheres
 from .norm_histogram import HISTOGRAM, norm_histogram
 from .spectrum import count_components, elliptical_variances
 
@@ -53,8 +53,8 @@ def release_nested(
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
     if variances:
-        most = SPHERES.most_norm_share if typical_norm is None else SPHERES.norm_share
-        mu_length = radius_share(data, SPHERES.norm_share, most)
+        most = BUDGET.most_look_share if typical_norm is None else BUDGET.look_share
+        mu_length = radius_share(data, BUDGET.look_share, most)
     mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     found = nested_spheres(data, wanted, mu, radius, start)

@@ -21,7 +21,7 @@ from .gram import NoisyGram, release_gram
 from .missing import share_present
 from .spectrum import NoisySpectrum
 
-__all__ = ["SPHERES", "NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
+__all__ = ["NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,6 @@ class SphereConstants:
     centres: float = 4.0
     least_centres: float = 0.01
     most_centres: float = 0.12
-    # The typical norm of the scores, which is the scale of the variances: usual share of mu^2, and
-    # largest one if no norm was released before; round.
-    norm_share: float = 0.01
-    most_norm_share: float = 0.04
 
 
 SPHERES = SphereConstants()

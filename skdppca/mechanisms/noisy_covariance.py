@@ -9,28 +9,21 @@ import numpy as np
 
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
-from .base import Release
+from .base import BUDGET, Release
 from .clipping import Clip, clip_records, count_rows, median_distance, radius_share
 from .gram import NoisyGram
 from .missing import noise_inflation, share_present
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 
-__all__ = ["COVARIANCE", "Clipping", "NoisyCovariance"]
+__all__ = ["Clipping", "NoisyCovariance"]
 
 
 @dataclass(frozen=True)
 class CovarianceConstants:
-    """What a covariance needs beside its matrix: shares of mu^2, round numbers."""
+    """What a covariance needs beside its matrix; round numbers."""
 
-    # The number of records.
-    count_share: float = 0.01
-    # Of groups: the largest size that counts (usual and largest share), and the number of rows.
-    size_share: float = 0.01
-    most_size_share: float = 0.04
+    # Share of mu^2 of the number of rows, of groups.
     rows_share: float = 0.02
-    # The median distance of rows that are scaled to norm 1 (usual and largest share).
-    median_share: float = 0.02
-    most_median_share: float = 0.04
     # Every row is augmented with this share of the radius: enough for the last row of the Gram
     # matrix to correct the mean, and it adds less than 2 % to the sensitivity.
     augmentation: float = 1 / 8
@@ -133,7 +126,7 @@ class NoisyCovariance:
         """The number of rows, which of groups is private and asked for."""
         if not data.public.grouped:
             return data.n
-        mu_size = radius_share(data, COVARIANCE.size_share, COVARIANCE.most_size_share)
+        mu_size = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
         return count_rows(data, mu_size, data.fraction(COVARIANCE.rows_share))
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
@@ -142,7 +135,7 @@ class NoisyCovariance:
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         median = None
         if clip.spherical:
-            mu = radius_share(data, COVARIANCE.median_share, COVARIANCE.most_median_share)
+            mu = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
             median = median_distance(data, mu)
         if not self.center:
             return Clipping(clip, 0.0, median)
@@ -157,5 +150,5 @@ class NoisyCovariance:
         if not gram.constant or data.public.n_records is not None:
             return data.n
         rows, rows_sd = gram.count()
-        sd = 1 / data.fraction(COVARIANCE.count_share)
+        sd = 1 / data.fraction(BUDGET.count_share)
         return max(1.0, (data.n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))

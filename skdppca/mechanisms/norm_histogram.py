@@ -39,7 +39,9 @@ class HistogramConstants:
     near_from: float = 1 / 16
     near_to: float = 4.0
     near_seen: float = 2.5
-    # Sds that all records in one cell should at most be: the tail is precise then.
+    # Sds that all records in one cell should at least be, if that is paid for, and at most: the
+    # tail is precise then.
+    certain: float = 16.0
     precise: float = 200.0
 
 

@@ -46,12 +46,11 @@ class OctaveConstants:
     # Sds by which the best cells of a feature must stand out for it to be seen. Else it gets the
     # largest scale: too large a one hides the feature, too small a one would hide all others.
     seen: float = 3.5
-    # Sds by which others must stand out to be read as well: the zero cell; cells next to those that
-    # are read, or at most `octaves_above` them; runs of cells elsewhere.
-    zero_seen: float = 5.0
+    # Sds by which others must stand out to be read as well: cells next to those that are read, or
+    # at most `octaves_above` them; cells, and runs of cells, elsewhere.
     next_seen: float = 2.5
     octaves_above: int = 2
-    run_seen: float = 5.0
+    others_seen: float = 5.0
     # A feature is clear if its best cells stand out by the first, and if what was not read is less
     # than a share of its values, or than `unread_sds` of a cell.
     clear: float = 6.0
@@ -195,12 +194,12 @@ def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
         # elsewhere
         for length in RUNS:
             cut = np.lib.stride_tricks.sliding_window_view
-            seen = cut(sides, length, axis=2).sum(axis=3) > OCTAVES.run_seen * np.sqrt(length)
+            seen = cut(sides, length, axis=2).sum(axis=3) > OCTAVES.others_seen * np.sqrt(length)
             seen &= ~cut(read, length, axis=2).any(axis=3)
             for k in range(length):
                 read[:, :, k : N_OCTAVES - length + 1 + k] |= seen
     whole = _whole(read[:, 0], read[:, 1])
-    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > OCTAVES.zero_seen)
+    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > OCTAVES.others_seen)
     return whole
 
 

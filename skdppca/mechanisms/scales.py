@@ -11,6 +11,7 @@ from ..private_data import PrivateData
 from ..records import ColumnFunction
 from ..statistics import Count
 from ..statistics.lemmas import psd_sum
+from .base import BUDGET
 from .column_cells import CellCounts, Share, ask_cells
 from .mean_squares import SQUARES, root_mean_squares
 from .octaves import EDGES, OCTAVES, Reading, read_octaves
@@ -27,9 +28,8 @@ class ScaleConstants:
     normal, skewed, heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far.
     """
 
-    # The largest share of all scales together, and that of the number of records; round.
+    # The largest share of all scales together; round.
     most_share: float = 0.4
-    count_share: float = 0.01
     # The first look at all features gets the larger of the first two; the second look, at features
     # that are not clear, the last one.
     first_look: Share = Share(90.0, 0.02, 0.06)
@@ -163,7 +163,7 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
 
     It has one of every record, unless entries may be absent.
     """
-    mu = data.fraction(SCALES.count_share)
+    mu = data.fraction(BUDGET.count_share)
     sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
     n = np.full(data.n_features, data.ask_count(mu).n)
     if data.present is not None:

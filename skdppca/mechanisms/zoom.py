@@ -42,11 +42,9 @@ class ZoomConstants:
     round: Share = Share(14.0, 0.01, 0.1)
     most_rounds: int = 7
     # Two neighbouring cells are looked at closer if they hold more than this share of what was
-    # within before; if all others that stand out by the given sds add less to the variance than
-    # values within a cell do; and if less than a share of the values, or than the given sds of
-    # that, are seen nowhere.
+    # within before; if all others that stand out add less to the variance than values within a cell
+    # do; and if less than a share of the values, or than the given sds of that, are seen nowhere.
     least_held: float = 0.7
-    others_seen: float = 5.0
     most_nowhere: float = 0.03
     nowhere_sds: float = 4.0
     # What a round shows counts if it stands out, and is at least this share of what was within.
@@ -160,7 +158,9 @@ def _narrowed(
     inside = pairs[np.argmax(held, axis=1)]
     first = np.argmax(inside, axis=1)
     # what is seen outside, and what that adds to the variance
-    others = np.where(~inside & (counts > ZOOM.others_seen * sd[:, None]), counts, 0.0) / n[:, None]
+    others = (
+        np.where(~inside & (counts > OCTAVES.others_seen * sd[:, None]), counts, 0.0) / n[:, None]
+    )
     distances = (edges[:-1] + edges[1:]) / 2 - edges[first + 1][:, None]
     unit = intervals.unit
     variance = intervals.variance + (others * distances**2).sum(axis=1) * unit**2
@@ -184,7 +184,7 @@ def _read_cells(intervals: Intervals, cells: CellCounts) -> tuple[np.ndarray, ..
     # 1. the cells that stand out
     best, z = best_windows(cells, WINDOWS)
     counts, sd = cells.counts, cells.sd[:, None]
-    read = best | (counts > ZOOM.others_seen * sd)
+    read = best | (counts > OCTAVES.others_seen * sd)
     before = -1
     while read.sum() > before:
         before = read.sum()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from ..mechanisms.base import BUDGET
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import CLIPPING, clip_radius, expected_norms, radius_share
 from ..private_data import PrivateData
@@ -25,12 +26,10 @@ LARGEST = np.finfo(np.float64).max
 
 @dataclass(frozen=True)
 class ClassMeanConstants:
-    """What goes beside the sums of the classes; round numbers."""
+    """What goes beside the sums of the classes."""
 
-    # Share of mu^2 of the number of records.
-    count_share: float = 0.02
     # What a row counts in its class, over the clipping norm of its features: the sums then have
-    # sqrt(1 + 1/4) times the noise.
+    # sqrt(1 + 1/4) times the noise; round.
     count_weight: float = 0.5
 
 
@@ -125,7 +124,7 @@ class ClassMeans:
             Whether a private centre is found.
         """
         # 1. the number of records, a centre, and a norm that most of them do not exceed
-        data = data.ask_count(data.fraction(CLASS_MEANS.count_share))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         if center:
             data = rough_centre(data).data
         n_classes, d = labelled.n_classes, data.n_features

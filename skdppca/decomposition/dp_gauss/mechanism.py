@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...mechanisms.base import Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.gram import release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
-from ...mechanisms.noisy_covariance import COVARIANCE, NoisyCovariance
+from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...private_data import PrivateData
 
 __all__ = ["DPGaussMechanism"]
@@ -34,7 +34,7 @@ class DPGaussMechanism(NoisyCovariance):
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
-        data = data.ask_count(data.fraction(COVARIANCE.count_share))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         nested = self.nested and shows_more(data, self.n_components)
         # 2. c: a rough centre
         radius = None

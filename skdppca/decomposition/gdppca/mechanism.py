@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import location_error, robust_location, rough_centre
 from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
@@ -39,8 +39,6 @@ MEDIAN_CHI2 = 0.4549364231195727
 class KendallConstants:
     """What goes beside the Kendall matrix, in shares of mu^2: round numbers."""
 
-    # The number of records.
-    count_share: float = 0.01
     # A radius of winsorisation.
     radius_share: float = 0.05
     # The centre, where it is what the signs are taken around; and the most that its noise may be
@@ -96,7 +94,7 @@ class GDPPCAMechanism:
             data = rough_centre(data).data
         data = replace(data.mean_rows(), present=None)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(KENDALL.count_share))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
         # 3. r: the radius of winsorisation
@@ -175,7 +173,7 @@ class GDPPCAMechanism:
         # Only on a count that cannot be off by as much as `MAX_COMPLETE`: 100 sds, at least.
         told = data.public.n_records is not None
         return data.n <= COMPLETE_UP_TO and (
-            told or 1 / data.fraction(KENDALL.count_share) <= LARGEST_COUNT_SD
+            told or 1 / data.fraction(BUDGET.count_share) <= LARGEST_COUNT_SD
         )
 
     def _signs_of_pairs(self, data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import with_typical_norm
 from ...mechanisms.missing import share_present
@@ -34,8 +34,6 @@ LEAST_STEP_MU = 2.0**-19
 class SubspaceConstants:
     """What goes beside the directions; round numbers."""
 
-    # Share of mu^2 of the number of records.
-    count_share: float = 0.02
     # Sds of its noise that are subtracted from a variance for a lower bound on it.
     sure: float = 2.0
     # With absent entries, what filling added is subtracted from a variance: the least share left.
@@ -67,7 +65,7 @@ class SubspaceMechanism(ABC):
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
-        data = data.ask_count(data.fraction(SUBSPACE.count_share))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import Expected, clip_records, radius_mu
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
-from ...mechanisms.noisy_covariance import COVARIANCE, Clipping, NoisyCovariance
+from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
 from ..iterative.iteration import Directions, iterate
@@ -95,7 +95,7 @@ class ResidualGaussMechanism:
         grouped = data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(COVARIANCE.count_share))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         little = self.nested and shows_more(data, k)
         # 2. c: a rough centre
         radius = None
