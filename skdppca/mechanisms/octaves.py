@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 # The cells: one around 0, and to either side one around every power of 2 from 2^-40 to 2^40.
-N_OCTAVES, ZERO = 81, 81
+N_OCTAVES = 81
+ZERO = N_OCTAVES  # the number of its cell: all those below 0 come before it
 POWERS = 2.0 ** np.arange(-40, 41)
 EDGES = np.r_[-(2.0 ** (np.arange(41, -41, -1) - 0.5)), 2.0 ** (np.arange(-40, 42) - 0.5)]
 VALUES = np.r_[-POWERS[::-1], 0.0, POWERS]

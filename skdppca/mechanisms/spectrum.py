@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CorrelationConstants:
-    """Which variances are too small to be divided by."""
+    """Which variances are too small to be divided by; round numbers."""
 
     # Those below this share of their median are taken for that: constant features stay small.
     least_of_median: float = 0.05

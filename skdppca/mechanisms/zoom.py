@@ -25,8 +25,10 @@ __all__ = ["Intervals", "far_from_zero", "zoom"]
 
 # Cells of an interval, all of one width.
 N_CELLS = 16
-EDGES_WITHIN, MIDDLES = np.arange(N_CELLS + 1.0), np.arange(N_CELLS) + 0.5
-WINDOWS, PAIRS = windows_of(N_CELLS, LENGTHS), windows_of(N_CELLS, (2,))
+EDGES_WITHIN = np.arange(N_CELLS + 1.0)
+MIDDLES = np.arange(N_CELLS) + 0.5
+WINDOWS = windows_of(N_CELLS, LENGTHS)
+PAIRS = windows_of(N_CELLS, (2,))
 OCTAVE_PAIRS = windows_of(len(VALUES), (2,))
 OCTAVE_PAIRS = OCTAVE_PAIRS[~OCTAVE_PAIRS[:, ZERO]]  # of one sign
 

@@ -27,7 +27,7 @@ class PowerConstants:
 
     # More directions than components, so that the first passes miss none; round.
     least_oversampling: int = 10
-    # Share of the passes' mu^2 for the radii that their products are clipped to.
+    # Share of the passes' mu^2 for the radii that their products are clipped to; a guess.
     range_share: float = 0.08
     # Weight of the noise in the number of clipped products: 32 was better than 8 on power laws, the
     # digits, clusters and sparse rows, and 64 no better.

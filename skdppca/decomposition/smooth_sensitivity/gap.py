@@ -44,10 +44,10 @@ ROTATION_LOSS = 2.0**-28
 
 @dataclass(frozen=True)
 class SpanConstants:
-    """How a span and its noise divide the budget."""
+    """How a span and its noise divide the budget; guesses, see `bench_constants.py`."""
 
-    # Gap release, of what remains. The rest carries the noise, which the gap's own error makes
-    # larger.
+    # Gap release: the gap's share of what remains. The rest carries the noise, which the gap's own
+    # error makes larger.
     gap_share: float = 0.09
     # Gap release: shares of mu^2 of the clipping norm, usual and largest; round.
     radius_share: float = 0.02

@@ -1,0 +1,55 @@
+"""Numbers of heuristics: each has a name of its own, and nothing changes them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import skdppca
+
+ROOT = Path(skdppca.__file__).parent
+MODULES = [
+    ".".join(("skdppca", *path.relative_to(ROOT).with_suffix("").parts))
+    for room in ("mechanisms", "decomposition", "neighbors", "model_selection", "privacy")
+    for path in sorted((ROOT / room).rglob("*.py"))
+    if path.name != "__init__.py"
+]
+
+
+def packed(source: str) -> list[int]:
+    """Lines of a module that give several names to numbers."""
+    return [
+        line.lineno
+        for line in ast.parse(source).body
+        if isinstance(line, ast.Assign)
+        and isinstance(line.targets[0], ast.Tuple)
+        and isinstance(line.value, ast.Tuple)
+        and any(
+            isinstance(part, ast.Constant) and isinstance(part.value, int | float)
+            for value in line.value.elts
+            for part in ast.walk(value)
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_line_names_several_numbers(name):
+    assert not packed(Path(import_module(name).__file__).read_text())
+
+
+def test_lines_that_name_several_numbers_are_seen():
+    assert packed("A = 1\nB, C = 2.0**-3, (4, 5)\nD, E = 'x', 'y'\n") == [2]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_constants_of_a_heuristic_are_frozen_numbers_with_defaults(name):
+    module = import_module(name)
+    for constants in vars(module).values():
+        if isinstance(constants, type) and constants.__name__.endswith("Constants"):
+            assert is_dataclass(constants) and constants.__dataclass_params__.frozen
+            assert fields(constants())
+            assert constants in map(type, vars(module).values())
