@@ -7,7 +7,8 @@ seeds for all values. The loss is the share of the best possible variance that t
 (of a classifier: errors); "half" and "double" hold its geometric mean over the fits, over that with
 the value as it is, and twice its standard error. "variances" has the same of how far the released
 variances are off, by their logarithms. A share of at least 1/2 is not doubled: its distance from 1
-is halved. Seldom disasters, from which thresholds guard, do not show in so few fits.
+is halved. A few hundred fits do not show the rare disasters that some thresholds prevent. A number
+that no fit here reads (0 fits) was not tried.
 
 A field that is stored with the same value is not measured again, so a run can be stopped;
 ``--only FIELD ...`` measures those whose names contain one of these.
