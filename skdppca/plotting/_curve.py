@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -26,20 +27,18 @@ from ..privacy import (
 )
 from ._common import (
     COLOURS,
+    LEGEND,
     NOISE,
     as_written,
-    fitted,
+    check_choice,
     percent_axis,
     percent_up,
-    shown_axes,
     styled,
-    write_guarantee,
-    write_title,
 )
+from ._display import FitDisplay, fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 __all__ = ["PrivacyCurveDisplay"]
@@ -55,7 +54,8 @@ CURVE, DIAGONAL = "skdppca attack bound", "skdppca without the release"
 Variant = Literal["gaussian", "approximate", "pure"]
 
 
-class PrivacyCurveDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivacyCurveDisplay(FitDisplay):
     """Bound on what an attacker can detect, by the share of false alarms.
 
     Use one of the constructors. The curve holds for every attack, whatever the attacker knows
@@ -104,29 +104,16 @@ class PrivacyCurveDisplay:
     0.581
     """
 
-    def __init__(
-        self,
-        *,
-        event: PrivacyEvent,
-        false_positive_rate: np.ndarray,
-        detection_rate: np.ndarray,
-        name: str | None = None,
-        reports: Sequence[PrivacyReport] = (),
-        note: str = "",
-        learned_before: Sequence[str] = (),
-    ) -> None:
-        self.event = event
-        self.false_positive_rate = false_positive_rate
-        self.detection_rate = detection_rate
-        self.name = name
-        self.reports = reports
-        self.learned_before = learned_before
-        self.note = note
+    event: PrivacyEvent
+    false_positive_rate: np.ndarray
+    detection_rate: np.ndarray
+    name: str | None = None
+    note: str = ""
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, ax: Axes | None = None, name: str | None = None, **options: Any
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Plot the bound for a fitted private estimator.
 
         Parameters
@@ -160,7 +147,7 @@ class PrivacyCurveDisplay:
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Plot the bound for one release.
 
         Parameters
@@ -178,7 +165,7 @@ class PrivacyCurveDisplay:
     @classmethod
     def from_event(
         cls, event: PrivacyEvent, *, ax: Axes | None = None, name: str | None = None, **options: Any
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Plot the bound for what a release costs.
 
         Parameters
@@ -203,7 +190,7 @@ class PrivacyCurveDisplay:
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Plot the bound for a budget.
 
         Parameters
@@ -222,20 +209,17 @@ class PrivacyCurveDisplay:
         -------
         PrivacyCurveDisplay
         """
+        check_choice("variant", variant, *get_args(Variant))
         event: PrivacyEvent
         if variant == "gaussian":
             mu = mu_of(epsilon, delta)
             event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
         elif variant == "approximate":
             event = ApproximateEvent(epsilon, delta)
-        elif variant == "pure":
+        else:
             if delta:
                 raise ValueError(f"delta={delta!r} is not 0, as variant='pure' has it; give 0")
             event = PureEvent(epsilon)
-        else:
-            raise ValueError(
-                f"variant={variant!r} is unknown; choose 'gaussian', 'approximate' or 'pure'"
-            )
         if name is None:
             name = f"ε = {epsilon:g}" + (f", δ = {delta:g}" if delta else "")
         return cls._of(event, name=name).plot(ax, **options)
@@ -249,7 +233,7 @@ class PrivacyCurveDisplay:
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Plot the bound for all that an accountant charged, or may charge.
 
         Parameters
@@ -265,6 +249,7 @@ class PrivacyCurveDisplay:
         -------
         PrivacyCurveDisplay
         """
+        check_choice("which", which, "spent", "budget")
         statement = ledger if isinstance(ledger, Statement) else ledger.statement()
         terms, receipts = statement.chain.terms, statement.chain.receipts
         event: PrivacyEvent
@@ -272,10 +257,8 @@ class PrivacyCurveDisplay:
             seeded = any(receipt.seeded for receipt in receipts)
             charged = compose(receipt.event for receipt in receipts)
             event = NonPrivateEvent() if seeded else charged
-        elif which == "budget":
-            event = ApproximateEvent(terms.epsilon, terms.delta)
         else:
-            raise ValueError(f"which={which!r} is unknown; choose 'spent' or 'budget'")
+            event = ApproximateEvent(terms.epsilon, terms.delta)
         name = f"ledger: {which}" if name is None else name
         note = f"{which.capitalize()}, for every {terms.unit} ({terms.adjacency})"
         return cls._of(event, name=name, note=note).plot(ax, **options)
@@ -288,7 +271,7 @@ class PrivacyCurveDisplay:
         name: str | None,
         options: Any,
         learned: Sequence[str] = (),
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         if len({(report.unit, report.adjacency) for report in reports}) > 1:
             raise ValueError(
                 "the steps of this pipeline protect different units, or have different neighbours, "
@@ -300,7 +283,7 @@ class PrivacyCurveDisplay:
         return display.plot(ax, **options)
 
     @classmethod
-    def _of(cls, event: PrivacyEvent, **more: Any) -> PrivacyCurveDisplay:
+    def _of(cls, event: PrivacyEvent, **more: Any) -> Self:
         rates = detection_rate(event, ALARMS)
         return cls(event=event, false_positive_rate=ALARMS, detection_rate=rates, **more)
 
@@ -330,7 +313,7 @@ class PrivacyCurveDisplay:
         line_kw: dict[str, Any] | None = None,
         mark_kw: dict[str, Any] | None = None,
         guess_kw: dict[str, Any] | None = None,
-    ) -> PrivacyCurveDisplay:
+    ) -> Self:
         """Draw the curve.
 
         Parameters
@@ -357,11 +340,8 @@ class PrivacyCurveDisplay:
         """
         from matplotlib.lines import Line2D
 
-        if scale not in ("linear", "log"):
-            raise ValueError(f"scale={scale!r} is unknown; choose 'linear' or 'log'")
-        ax = shown_axes(5.6, 5.0) if ax is None else ax
-        self.ax_: Axes = ax
-        self.figure_: Figure = ax.figure  # type: ignore[assignment]
+        check_choice("scale", scale, "linear", "log")
+        ax = self._take_axes(ax, 5.6, 5.0)
         earlier = [line for line in ax.lines if line.get_gid() == CURVE]
         style = {
             "color": COLOURS[len(earlier) % len(COLOURS)],
@@ -390,9 +370,9 @@ class PrivacyCurveDisplay:
             )
         self._dress(scale)
         if self.reports:
-            write_guarantee(ax, title, self.reports, self.learned_before)
+            self._write_guarantee(title)
         else:
-            write_title(ax, title, as_written(self.note), private=self._private)
+            self._write_title(title, as_written(self.note), self._private)
         return self
 
     @property
@@ -433,9 +413,6 @@ class PrivacyCurveDisplay:
         written = any("\n" in str(line.get_label()) for line in ax.lines)
         ax.legend(  # no curve goes below the diagonal
             title="false alarms: detected at most" if written else None,
-            title_fontsize="small",
-            fontsize="small",
             loc="lower right",
-            edgecolor="none",
-            framealpha=0.75,
+            **LEGEND,
         )

@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..decomposition.pipelines import learned_before
-from ..privacy import PrivacyReport
-from ._common import (
-    DIVERGING,
-    NOISE,
-    UNSTATED,
-    WARNING,
-    fitted,
-    is_private,
-    panels,
-    percent,
-    styled,
-    write_guarantee,
-)
+from ._common import DIVERGING, NOISE, UNSTATED, WARNING, percent, styled
+from ._display import FitDisplay, fitted, noise_in_words
 from ._released import alignments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 __all__ = ["ComponentsImageDisplay"]
 
 
-class ComponentsImageDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComponentsImageDisplay(FitDisplay):
     """Components of image data as images, on one colour scale that is symmetric about 0.
 
     Use `from_estimator`. It reads released numbers only, so the picture is as private as the fit.
@@ -74,22 +63,10 @@ class ComponentsImageDisplay:
     4
     """
 
-    def __init__(
-        self,
-        *,
-        components: np.ndarray,
-        image_shape: tuple[int, ...],
-        explained_variance_ratio: np.ndarray | None = None,
-        lost: np.ndarray | None = None,
-        reports: Sequence[PrivacyReport] = (),
-        learned_before: Sequence[str] = (),
-    ) -> None:
-        self.components = components
-        self.image_shape = image_shape
-        self.explained_variance_ratio = explained_variance_ratio
-        self.lost = lost
-        self.reports = reports
-        self.learned_before = learned_before
+    components: np.ndarray
+    image_shape: tuple[int, ...]
+    explained_variance_ratio: np.ndarray | None = None
+    lost: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -100,7 +77,7 @@ class ComponentsImageDisplay:
         max_components: int = 25,
         ax: Axes | Sequence[Axes] | None = None,
         **options: Any,
-    ) -> ComponentsImageDisplay:
+    ) -> Self:
         """Plot the first components of a fitted private PCA.
 
         Parameters
@@ -136,13 +113,13 @@ class ComponentsImageDisplay:
                 f"max_components={max_components!r} shows nothing; give a number of at least 1"
             )
         ratio = getattr(pca, "explained_variance_ratio_", None)
-        display = cls(
+        display = cls._of_fit(
+            estimator,
+            pca,
             components=np.asarray(pca.components_[:max_components]),
             image_shape=shape,
             explained_variance_ratio=None if ratio is None else np.asarray(ratio[:max_components]),
             lost=(alignments(pca) <= 0)[:max_components],
-            reports=(pca.privacy_,),
-            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -155,7 +132,7 @@ class ComponentsImageDisplay:
         titles: bool = True,
         title: str | None = "guarantee",
         im_kw: dict[str, Any] | None = None,
-    ) -> ComponentsImageDisplay:
+    ) -> Self:
         """Draw the components.
 
         Parameters
@@ -186,14 +163,11 @@ class ComponentsImageDisplay:
         def size(rows: int, columns: int) -> tuple[float, float]:
             return max(1.5 * columns + 0.2, 4.4), 1.75 * rows + 0.5
 
-        drawn = panels(ax, len(components), n_columns, size, of="components")
-        self.axes_: np.ndarray = drawn.axes
-        self.bounding_ax_: Axes | None = drawn.bounding
-        self.figure_: Figure = drawn.figure
+        panels = self._take_panels(ax, len(components), n_columns, size, of="components")
         self.images_: list[AxesImage] = []
         largest = max(float(np.abs(components).max()), 1e-300)
         style = {"cmap": cmap, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
-        for i, panel in enumerate(drawn.used):
+        for i, panel in enumerate(panels):
             image = components[i].reshape(self.image_shape)
             if image.ndim == 3:
                 image = (1 + image / largest) / 2
@@ -202,22 +176,22 @@ class ComponentsImageDisplay:
             panel.spines[:].set_visible(False)
             if titles:
                 panel.set_title(self._name(i), fontsize=9, color=self._colour(i))
-        if drawn.bounding is not None:
-            write_guarantee(drawn.heading, title, self.reports, self.learned_before)
-        elif title is not None and (self.learned_before or not is_private(self.reports)):
-            warning = UNSTATED if is_private(self.reports) else "NOT PRIVATE"
+        if self.bounding_ax_ is not None:
+            self._write_guarantee(title)
+        elif title is not None and (self.learned_before or not self._private):
+            warning = UNSTATED if self._private else "NOT PRIVATE"
             warning = f"{self._name(0)} {warning}" if titles else warning
-            drawn.used[0].set_title(warning, fontsize=9, color=WARNING)
+            panels[0].set_title(warning, fontsize=9, color=WARNING)
         return self
 
     @property
     def alt_text_(self) -> str:
         """What the picture shows, in words."""
-        k, lost = len(self.components), 0 if self.lost is None else int(np.sum(self.lost))
+        k = len(self.components)
         text = "1 component as an image" if k == 1 else f"{k} components as images"
         if self.explained_variance_ratio is not None:
             text += f", with {percent(np.sum(self.explained_variance_ratio))} of the variance"
-        return f"{text}; {lost} of {k} cannot be told from noise."
+        return f"{text}; {noise_in_words(self.lost, k)}"
 
     def _name(self, i: int) -> str:
         if self.explained_variance_ratio is None:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ..privacy import BaseAccountant, Entry, PrivacyReport, Statement
+from ..privacy import BaseAccountant, Entry, Statement
 from ..privacy.statement import spread
 from ._common import (
     BLUE,
     DASHED,
+    LEGEND,
     NOISE,
     ORANGE,
     WARNING,
     as_written,
+    check_choice,
     short,
-    shown_axes,
     styled,
-    write_title,
 )
+from ._display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +52,8 @@ MOST_DRAWN = 200
 MOST_NAMED, LONGEST = 12, 24
 
 
-class LedgerDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class LedgerDisplay(Display):
     """Privacy spent, charge by charge, with the budget as a line.
 
     Use `from_ledger`. It reads what the accountant recorded, which is public.
@@ -97,28 +100,14 @@ class LedgerDisplay:
     '1 charge spent epsilon 0.5 of 2 at delta 1e-06. One more may cost 1.53.'
     """
 
-    def __init__(
-        self,
-        *,
-        totals: Sequence[float | None],
-        labels: Sequence[str],
-        kinds: Sequence[str],
-        times: Sequence[str],
-        epsilon: float,
-        delta: float,
-        remaining: float,
-        protects: str = "",
-        reports: Sequence[PrivacyReport] = (),
-    ) -> None:
-        self.totals = totals
-        self.labels = labels
-        self.kinds = kinds
-        self.times = times
-        self.epsilon = epsilon
-        self.delta = delta
-        self.remaining = remaining
-        self.protects = protects
-        self.reports = reports
+    totals: Sequence[float | None]
+    labels: Sequence[str]
+    kinds: Sequence[str]
+    times: Sequence[str]
+    epsilon: float
+    delta: float
+    remaining: float
+    protects: str = ""
 
     @classmethod
     def from_ledger(
@@ -127,7 +116,7 @@ class LedgerDisplay:
         *,
         ax: Axes | None = None,
         **options: Any,
-    ) -> LedgerDisplay:
+    ) -> Self:
         """Plot what an accountant charged.
 
         Of more than 200 charges of one kind, 200 are drawn, evenly spread, the last one among them.
@@ -167,7 +156,7 @@ class LedgerDisplay:
         line_kw: dict[str, Any] | None = None,
         mark_kw: dict[str, Any] | None = None,
         budget_kw: dict[str, Any] | None = None,
-    ) -> LedgerDisplay:
+    ) -> Self:
         """Draw the steps, the charges and the budget.
 
         Parameters
@@ -186,12 +175,10 @@ class LedgerDisplay:
         LedgerDisplay
             This one.
         """
-        if over not in ("charge", "time"):
-            raise ValueError(f"over={over!r} is unknown; choose 'charge' or 'time'")
+        check_choice("over", over, "charge", "time")
         from matplotlib.lines import Line2D
 
-        ax = shown_axes(7.2, 4.4) if ax is None else ax
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._take_axes(ax, 7.2, 4.4)
         places = self._places(over)
         known = [
             (place, total, kind)
@@ -250,9 +237,9 @@ class LedgerDisplay:
         ax.set_ylim(bottom=0)
         ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(loc="best", fontsize="small", frameon=False)
+        ax.legend(loc="best", frameon=False, **LEGEND)
         budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
-        write_title(ax, title, f"{budget} {as_written(self.protects)}")
+        self._write_title(title, f"{budget} {as_written(self.protects)}")
 
 
 def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
-from ..decomposition.pipelines import learned_before
-from ..privacy import PrivacyReport
-from ._common import (
-    BLUE,
-    DIVERGING,
-    NOISE,
-    Panels,
-    fitted,
-    panels,
-    percent,
-    short,
-    shown_axes,
-    styled,
-    write_guarantee,
-)
+from ._common import BLUE, DIVERGING, NOISE, check_choice, percent, short, styled
+from ._display import FitDisplay, fitted
 from ._released import entry_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
     from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from matplotlib.patches import Circle
     from matplotlib.text import Annotation
@@ -55,7 +42,8 @@ SCALES = {
 }
 
 
-class LoadingsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class LoadingsDisplay(FitDisplay):
     r"""Entries of the components, by feature, with brackets on what noise alone can explain.
 
     Use `from_estimator`. It reads released numbers only, so the picture is as private as the fit.
@@ -88,6 +76,8 @@ class LoadingsDisplay:
         For bars, the axes that the panels lie in.
     axes_ : ndarray of Axes
         The panels.
+    bounding_ax_ : matplotlib.axes.Axes or None
+        Of bars: the axes that are divided; None if you gave one for each component.
     figure_ : matplotlib.figure.Figure
     im_, text_, colorbar_ : AxesImage, ndarray of Text or None, Colorbar or None
         Of the heat map.
@@ -135,28 +125,13 @@ class LoadingsDisplay:
     (2, 13)
     """
 
-    def __init__(
-        self,
-        *,
-        loadings: np.ndarray,
-        feature_names: Sequence[str],
-        noise_sd: np.ndarray | None = None,
-        explained_variance_ratio: np.ndarray | None = None,
-        component_indices: Sequence[int] | None = None,
-        n_left_out: int = 0,
-        scaling: Scaling = "direction",
-        reports: Sequence[PrivacyReport] = (),
-        learned_before: Sequence[str] = (),
-    ) -> None:
-        self.loadings = loadings
-        self.feature_names = feature_names
-        self.noise_sd = noise_sd
-        self.explained_variance_ratio = explained_variance_ratio
-        self.component_indices = component_indices
-        self.n_left_out = n_left_out
-        self.scaling = scaling
-        self.reports = reports
-        self.learned_before = learned_before
+    loadings: np.ndarray
+    feature_names: Sequence[str]
+    noise_sd: np.ndarray | None = None
+    explained_variance_ratio: np.ndarray | None = None
+    component_indices: Sequence[int] | None = None
+    n_left_out: int = 0
+    scaling: Scaling = "direction"
 
     @classmethod
     def from_estimator(
@@ -171,7 +146,7 @@ class LoadingsDisplay:
         align_with: Any = None,
         ax: Axes | Sequence[Axes] | None = None,
         **options: Any,
-    ) -> LoadingsDisplay:
+    ) -> Self:
         """Plot the entries of the components of a fitted private PCA.
 
         Parameters
@@ -210,10 +185,8 @@ class LoadingsDisplay:
             If `scaling` is "correlation" and the fit released no variances.
         """
         pca = fitted(estimator)
-        if scaling not in SCALES:
-            raise ValueError(f"scaling={scaling!r} is unknown; choose 'direction' or 'correlation'")
-        if sort not in ("largest", "component", None):
-            raise ValueError(f"sort={sort!r} is unknown; choose 'largest', 'component' or None")
+        check_choice("scaling", scaling, *SCALES)
+        check_choice("sort", sort, *get_args(Sort), None)
         chosen = _chosen(components, len(pca.components_))
         names = _names(pca, feature_names)
         scale = _correlating(pca) if scaling == "correlation" else np.ones(pca.components_.shape)
@@ -221,7 +194,9 @@ class LoadingsDisplay:
         errors = entry_errors(pca)
         shown = _order(loadings, max_features, sort)
         ratio = getattr(pca, "explained_variance_ratio_", None)
-        display = cls(
+        display = cls._of_fit(
+            estimator,
+            pca,
             loadings=loadings[:, shown],
             feature_names=[names[i] for i in shown],
             noise_sd=None if errors is None else (errors * scale)[np.ix_(chosen, shown)],
@@ -229,8 +204,6 @@ class LoadingsDisplay:
             component_indices=chosen,
             n_left_out=len(names) - len(shown),
             scaling=scaling,
-            reports=(pca.privacy_,),
-            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -247,7 +220,7 @@ class LoadingsDisplay:
         im_kw: dict[str, Any] | None = None,
         text_kw: dict[str, Any] | None = None,
         bar_kw: dict[str, Any] | None = None,
-    ) -> LoadingsDisplay:
+    ) -> Self:
         """Draw the entries.
 
         Parameters
@@ -278,15 +251,14 @@ class LoadingsDisplay:
         LoadingsDisplay
             This one.
         """
+        check_choice("kind", kind, *get_args(Kind))
         if kind == "heatmap":
             self._heatmap(ax, cmap, include_values, values_format, colorbar, im_kw, text_kw)
         elif kind == "bar":
             self._bars(ax, bar_kw)
-        elif kind == "circle":
-            self._circle(ax, text_kw)
         else:
-            raise ValueError(f"kind={kind!r} is unknown; choose 'heatmap', 'bar' or 'circle'")
-        write_guarantee(self._heading, title, self.reports, self.learned_before)
+            self._circle(ax, text_kw)
+        self._write_guarantee(title)
         return self
 
     @property
@@ -361,8 +333,7 @@ class LoadingsDisplay:
 
         loadings, bracketed = np.asarray(self.loadings), self.bracketed
         k, n = loadings.shape
-        ax = shown_axes(max(4.6, 2.9 + 0.62 * k), max(2.2, 1.5 + 0.27 * n)) if ax is None else ax
-        self._into(ax)
+        ax = self._take_axes(ax, max(4.6, 2.9 + 0.62 * k), max(2.2, 1.5 + 0.27 * n))
         most = max(float(np.abs(loadings).max()), 1e-300)
         defaults = {"cmap": cmap, "vmin": -most, "vmax": most, "aspect": "auto"}
         self.im_: AxesImage = ax.imshow(loadings.T, **styled(defaults, im_kw, AxesImage))
@@ -407,12 +378,13 @@ class LoadingsDisplay:
         def size(rows: int, columns: int) -> tuple[float, float]:
             return max(5.0, 2.0 + 1.35 * columns), max(2.4, 1.5 + 0.24 * n)
 
-        drawn = panels(ax, k, k, size, of="components", share=(True, True))
-        self._into(drawn)
+        panels = self._take_panels(ax, k, k, size, of="components", share=(True, True))
+        first = panels[0]
+        self.ax_ = first if self.bounding_ax_ is None else self.bounding_ax_
         self.bars_: list[BarContainer] = []
         most = 1.1 * max(float(np.abs(loadings).max()), 1e-300)
         heads = self._heads(": ")
-        for i, panel in enumerate(drawn.used):
+        for i, panel in enumerate(panels):
             bars = panel.barh(
                 np.arange(n),
                 loadings[i],
@@ -428,13 +400,12 @@ class LoadingsDisplay:
             panel.spines[["top", "right", "left"]].set_visible(False)
             panel.tick_params("y", length=0, labelleft=i == 0)
             panel.tick_params("x", labelsize="small")
-        first = drawn.used[0]
         first.set_yticks(range(n), [short(name, LONGEST) for name in self.feature_names])
         first.set_ylim(n - 0.4, -0.6)
         first.set_xlim(-most, most)
         tick = float(f"{0.6 * most:.0e}")
         first.set_xticks([-tick, 0, tick], [f"{-tick:g}", "0", f"{tick:g}"])
-        self._label(drawn.used[len(drawn.used) // 2], SCALES[self.scaling], bars=True)
+        self._label(panels[len(panels) // 2], SCALES[self.scaling], bars=True)
 
     def _circle(self, ax: Any, text_kw: dict[str, Any] | None) -> None:
         from matplotlib.patches import Circle
@@ -445,8 +416,7 @@ class LoadingsDisplay:
             raise ValueError(
                 "kind='circle' shows two components, and there is one; use kind='bar' instead"
             )
-        ax = shown_axes(7.0, 5.4) if ax is None else ax
-        self._into(ax)
+        ax = self._take_axes(ax, 7.0, 5.4)
         self.circle_: Circle = ax.add_patch(
             Circle((0, 0), 1, fill=False, color=NOISE, linewidth=0.8)
         )
@@ -485,16 +455,9 @@ class LoadingsDisplay:
         ax.tick_params(length=0, labelsize="small")
         ax.spines[:].set_visible(False)
 
-    def _into(self, where: Any) -> None:
-        """Remember the axes that are drawn in."""
-        if isinstance(where, Panels):
-            self.ax_: Axes = where.used[0] if where.bounding is None else where.bounding
-            self.axes_: np.ndarray = where.axes
-            self._heading: Axes = where.heading
-        else:
-            self.ax_ = self._heading = where
-            self.axes_ = np.array([[where]], dtype=object)
-        self.figure_: Figure = self.ax_.figure  # type: ignore[assignment]
+    def _take_axes(self, ax: Axes | None, width: float, height: float) -> Axes:
+        self.axes_ = np.array([[super()._take_axes(ax, width, height)]], dtype=object)
+        return self.ax_
 
 
 def _chosen(components: int | Sequence[int] | None, k: int) -> list[int]:

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
-from ._common import (
-    NOISE,
-    WARNING,
-    as_written,
-    guarantee,
-    is_private,
-    panels,
-    styled,
-    write_title,
-)
+from ._common import NOISE, WARNING, as_written, styled
+from ._display import Display, guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
-    from matplotlib.figure import Figure
 
 __all__ = ["ProjectionMapDisplay"]
 
@@ -36,7 +28,8 @@ EMPTY = "#f2f2f2"
 FLATTEST, TALLEST = 0.4, 1.6
 
 
-class ProjectionMapDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProjectionMapDisplay(Display):
     """A projection map, one panel for each class, on one colour scale.
 
     Use `from_map`. Darker cells hold more records. Cells below the threshold are blank: if all
@@ -80,31 +73,18 @@ class ProjectionMapDisplay:
     'Component 1'
     """
 
-    def __init__(
-        self,
-        *,
-        counts: np.ndarray,
-        edges: tuple[np.ndarray, np.ndarray],
-        components: tuple[int, int],
-        classes: Sequence[Hashable] | None = None,
-        threshold: float,
-        outside: np.ndarray,
-        noise_sd: float,
-        reports: Sequence[PrivacyReport] = (),
-    ) -> None:
-        self.counts = counts
-        self.edges = edges
-        self.components = components
-        self.classes = classes
-        self.threshold = threshold
-        self.outside = outside
-        self.noise_sd = noise_sd
-        self.reports = reports
+    counts: np.ndarray
+    edges: tuple[np.ndarray, np.ndarray]
+    components: tuple[int, int]
+    classes: Sequence[Hashable] | None = None
+    threshold: float
+    outside: np.ndarray
+    noise_sd: float
 
     @classmethod
     def from_map(
         cls, found: ProjectionMap, *, ax: Axes | Sequence[Axes] | None = None, **options: Any
-    ) -> ProjectionMapDisplay:
+    ) -> Self:
         """Plot a projection map.
 
         Parameters
@@ -149,7 +129,7 @@ class ProjectionMapDisplay:
         colorbar: bool = True,
         title: str | None = "guarantee",
         mesh_kw: dict[str, Any] | None = None,
-    ) -> ProjectionMapDisplay:
+    ) -> Self:
         """Draw the map.
 
         Parameters
@@ -187,13 +167,10 @@ class ProjectionMapDisplay:
         def size(rows: int, columns: int) -> tuple[float, float]:
             return side * columns + 1.0, tall * rows + 0.9
 
-        drawn = panels(ax, n, n_columns, size, of="classes", share=(True, True))
-        self.axes_: np.ndarray = drawn.axes
-        self.bounding_ax_: Axes | None = drawn.bounding
-        self.figure_: Figure = drawn.figure
+        panels = self._take_panels(ax, n, n_columns, size, of="classes", share=(True, True))
         self.meshes_: list[QuadMesh] = []
-        columns = drawn.axes.shape[1]
-        for i, panel in enumerate(drawn.used):
+        columns = self.axes_.shape[1]
+        for i, panel in enumerate(panels):
             # The colours end above the threshold, even if no count does.
             most = max(float((counts if shared_scale else counts[i]).max()), self.threshold + 1.0)
             seen = np.ma.masked_less(counts[i].T, self.threshold)
@@ -208,21 +185,20 @@ class ProjectionMapDisplay:
                 panel.set_ylabel(f"Component {self.components[1] + 1}")
             if i + columns >= n:
                 panel.set_xlabel(f"Component {self.components[0] + 1}")
-            if drawn.bounding is not None:
+            if self.bounding_ax_ is not None:
                 panel.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= n)
             if self.classes is not None:
                 panel.set_title(as_written(f"class {self.classes[i]}"), fontsize="medium")
         self.colorbar_: Colorbar | list[Colorbar] | None = None
         if colorbar and shared_scale:
-            self.colorbar_ = self._bar(self.meshes_[0], drawn.used)
+            self.colorbar_ = self._bar(self.meshes_[0], panels)
             self._label(self.colorbar_)
         elif colorbar:
             self.colorbar_ = [
-                self._bar(mesh, [panel])
-                for mesh, panel in zip(self.meshes_, drawn.used, strict=True)
+                self._bar(mesh, [panel]) for mesh, panel in zip(self.meshes_, panels, strict=True)
             ]
-        if self.reports and (drawn.bounding is not None or self.classes is None):
-            write_title(drawn.heading, title, _title(self.reports[0]), is_private(self.reports))
+        if self.reports and (self.bounding_ax_ is not None or self.classes is None):
+            self._write_title(title, _title(self.reports[0]), self._private)
         return self
 
     @property
@@ -247,14 +223,13 @@ class ProjectionMapDisplay:
     def _label(self, bar: Colorbar) -> None:
         unit = self.reports[0].unit if self.reports else "row"
         who = "records" if unit == "row" else as_written(f"{unit}s")
-        private = is_private(self.reports)
         n, outside = np.size(self.outside), round(float(np.sum(self.outside)))
         bar.set_label(
             f"Noisy number of {who} (noise: sd {self.noise_sd:.2g})\n"
             f"outside of all cells: {outside} (sd {self.noise_sd * math.sqrt(n):.2g})"
-            + ("" if private else "; NOT PRIVATE"),
+            + ("" if self._private else "; NOT PRIVATE"),
             fontsize="small",
-            color="black" if private else WARNING,
+            color="black" if self._private else WARNING,
         )
 
 

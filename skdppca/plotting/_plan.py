@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..privacy import PrivacyReport
 from ._common import (
     COLOURS,
     DASHED,
+    LEGEND,
     NOISE,
     VERMILION,
+    check_choice,
     percent_axis,
-    shown_axes,
     styled,
-    write_title,
 )
+from ._display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection, QuadMesh
     from matplotlib.contour import QuadContourSet
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 __all__ = ["PlanDisplay"]
@@ -43,7 +42,8 @@ CONTOURS = (0.5, 0.9, 0.99)
 Over = str | tuple[str, str]
 
 
-class PlanDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PlanDisplay(Display):
     """Expected captured variance of the methods of a plan.
 
     Use `from_plan`. A plan reads no data, so the picture shows none.
@@ -83,18 +83,9 @@ class PlanDisplay:
     'epsilon'
     """
 
-    def __init__(
-        self,
-        *,
-        plans: Sequence[Any],
-        plan: Any,
-        over: Over,
-        reports: Sequence[PrivacyReport] = (),
-    ) -> None:
-        self.plans = plans
-        self.plan = plan
-        self.over = over
-        self.reports = reports
+    plans: Sequence[Any]
+    plan: Any
+    over: Over
 
     @classmethod
     def from_plan(
@@ -106,7 +97,7 @@ class PlanDisplay:
         progress: Callable[[str, float], None] | None = None,
         ax: Axes | None = None,
         **options: Any,
-    ) -> PlanDisplay:
+    ) -> Self:
         """Simulate a plan for other numbers, and plot what is expected.
 
         Parameters
@@ -160,7 +151,7 @@ class PlanDisplay:
         range_kw: dict[str, Any] | None = None,
         here_kw: dict[str, Any] | None = None,
         mesh_kw: dict[str, Any] | None = None,
-    ) -> PlanDisplay:
+    ) -> Self:
         """Draw the expectations.
 
         Parameters
@@ -188,15 +179,12 @@ class PlanDisplay:
         PlanDisplay
             This one.
         """
-        if scale not in ("loss", "linear"):
-            raise ValueError(f"scale={scale!r} is unknown; choose 'loss' or 'linear'")
+        check_choice("scale", scale, "loss", "linear")
         known = [row.method for row in self.plans[0].rows]
         chosen = known if methods is None else list(methods)
         if not chosen or not set(chosen) <= set(known):
             raise ValueError(f"methods={methods!r} are not in this plan; it has {known}")
-        ax = shown_axes(7.2, 4.4) if ax is None else ax
-        self.ax_: Axes = ax
-        self.figure_: Figure = ax.figure  # type: ignore[assignment]
+        self._take_axes(ax, 7.2, 4.4)
         self.lines_: dict[str, Line2D] = {}
         self.ranges_: dict[str, FillBetweenPolyCollection] = {}
         self.im_: QuadMesh | None = None
@@ -208,7 +196,7 @@ class PlanDisplay:
         else:
             self._heatmap(self.over, chosen[0], mesh_kw, here_kw)
             fixed = chosen[0]
-        write_title(ax, title, _title(self.plan, fixed))
+        self._write_title(title, _title(self.plan, fixed))
         return self
 
     @property
@@ -275,11 +263,10 @@ class PlanDisplay:
         bands = "\nband: half of all fits" * bool(ranges)
         ax.legend(
             title=(f"at epsilon={here:g}" if over == "epsilon" else f"at n={here}") + bands,
-            title_fontsize="small",
-            fontsize="small",
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
             frameon=False,
+            **LEGEND,
         )
 
     def _heatmap(

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from scipy.special import ndtri
 
-from ..decomposition.pipelines import learned_before
-from ..privacy import PrivacyReport
 from ._common import (
     BLUE,
     DASHED,
+    LEGEND,
     NOISE,
     VERMILION,
     as_written,
-    fitted,
+    check_choice,
     percent,
     percent_axis,
-    shown_axes,
     styled,
-    write_guarantee,
 )
+from ._display import FitDisplay, fitted, noise_in_words
 from ._released import alignments, is_elliptical, left_out, noise_floor, standard_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 __all__ = ["ScreeDisplay"]
@@ -42,7 +39,8 @@ CROWDED = 25
 Kind = Literal["variance", "ratio", "cumulative"]
 
 
-class ScreeDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScreeDisplay(FitDisplay):
     r"""Variance of every component, with the noise that was added for privacy.
 
     Use `from_estimator`. It reads released numbers only, so the picture is as private as the fit.
@@ -146,36 +144,17 @@ class ScreeDisplay:
     'Component'
     """
 
-    def __init__(
-        self,
-        *,
-        variances: np.ndarray,
-        interval: np.ndarray | None = None,
-        lost: np.ndarray | None = None,
-        left_out: np.ndarray | None = None,
-        rest: float | None = None,
-        n_rest: int = 0,
-        noise_floor: float | None = None,
-        total: float | None = None,
-        level: float = 0.95,
-        units: str = "squared units of the features",
-        name: str | None = None,
-        reports: Sequence[PrivacyReport] = (),
-        learned_before: Sequence[str] = (),
-    ) -> None:
-        self.variances = variances
-        self.interval = interval
-        self.lost = lost
-        self.left_out = left_out
-        self.rest = rest
-        self.n_rest = n_rest
-        self.noise_floor = noise_floor
-        self.total = total
-        self.level = level
-        self.units = units
-        self.name = name
-        self.reports = reports
-        self.learned_before = learned_before
+    variances: np.ndarray
+    interval: np.ndarray | None = None
+    lost: np.ndarray | None = None
+    left_out: np.ndarray | None = None
+    rest: float | None = None
+    n_rest: int = 0
+    noise_floor: float | None = None
+    total: float | None = None
+    level: float = 0.95
+    units: str = "squared units of the features"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -187,7 +166,7 @@ class ScreeDisplay:
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
-    ) -> ScreeDisplay:
+    ) -> Self:
         """Plot the variances of a fitted private PCA.
 
         Parameters
@@ -225,7 +204,9 @@ class ScreeDisplay:
         n_rest = 0 if has_spectrum else pca.n_features_in_ - k
         model = "under an elliptical model, " if is_elliptical(pca) else ""
         scaled = "scaled " if getattr(pca, "scale", None) is not None else ""
-        display = cls(
+        display = cls._of_fit(
+            estimator,
+            pca,
             variances=variances,
             interval=np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1),
             lost=lost,
@@ -237,8 +218,6 @@ class ScreeDisplay:
             level=level,
             units=f"{model}squared units of the {scaled}features",
             name=name,
-            reports=(pca.privacy_,),
-            learned_before=learned_before(estimator, pca),
         )
         return display.plot(ax, **options)
 
@@ -254,7 +233,7 @@ class ScreeDisplay:
         left_out_kw: dict[str, Any] | None = None,
         floor_kw: dict[str, Any] | None = None,
         rest_kw: dict[str, Any] | None = None,
-    ) -> ScreeDisplay:
+    ) -> Self:
         """Draw the variances.
 
         Parameters
@@ -279,15 +258,10 @@ class ScreeDisplay:
         ScreeDisplay
             This one.
         """
-        if kind not in ("variance", "ratio", "cumulative"):
-            raise ValueError(
-                f"kind={kind!r} is unknown; choose 'variance', 'ratio' or 'cumulative'"
-            )
+        check_choice("kind", kind, *get_args(Kind))
         if kind != "variance" and self.total is None:
             raise ValueError(f"kind={kind!r} needs a total; give total= to ScreeDisplay")
-        ax = shown_axes(6.4, 4.0) if ax is None else ax
-        self.ax_: Axes = ax
-        self.figure_: Figure = ax.figure  # type: ignore[assignment]
+        self._take_axes(ax, 6.4, 4.0)
         self.errorbar_: ErrorbarContainer | None = None
         self.lost_: Line2D | None = None
         name = self.name if name is None else name
@@ -301,13 +275,13 @@ class ScreeDisplay:
     @property
     def alt_text_(self) -> str:
         """What the picture shows, in words."""
-        k, lost = len(self.variances), 0 if self.lost is None else int(np.sum(self.lost))
+        k = len(self.variances)
         text = f"Variances of {k} component{'' if k == 1 else 's'}"
         if self.total:
             text += f"; the first holds {percent(self.variances[0] / self.total)} of the variance"
         if self.noise_floor:
             text += f"; noise floor {self.noise_floor:.3g}"
-        return f"{text}; {lost} of {k} cannot be told from noise."
+        return f"{text}; {noise_in_words(self.lost, k)}"
 
     def _draw_components(self, kind: Kind, name: str | None, own: dict[str, Any] | None) -> None:
         from matplotlib.lines import Line2D
@@ -416,6 +390,5 @@ class ScreeDisplay:
         if legend:  # components first: matplotlib lists lines before error bars
             entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
             entries.sort(key=lambda entry: not isinstance(entry[0], Container))
-            style = {"fontsize": "small", "loc": "best", "edgecolor": "none", "framealpha": 0.75}
-            ax.legend(*zip(*entries, strict=True), **style)
-        write_guarantee(ax, title, self.reports, self.learned_before)
+            ax.legend(*zip(*entries, strict=True), loc="best", **LEGEND)
+        self._write_guarantee(title)

@@ -27,6 +27,7 @@ from skdppca.plotting import (
     ProjectionMapDisplay,
     ScreeDisplay,
 )
+from skdppca.plotting._display import Display
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -339,6 +340,11 @@ def test_a_display_keeps_what_it_is_given_and_computes_nothing(display):
     assert "reports" in parameters
     given = {name: object() for name in parameters}
     assert vars(display(**given)) == given
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_all_displays_have_one_base(display):
+    assert issubclass(display, Display)
 
 
 @pytest.mark.parametrize("display", DISPLAYS)

@@ -1,0 +1,227 @@
+"""What all displays share: the fit that is given, where it is drawn, and the guarantee above it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..decomposition.pipelines import learned_before
+from ..privacy import PrivacyReport
+from ._common import UNSTATED, WARNING, as_written, figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Display", "FitDisplay", "fitted", "guarantee", "noise_in_words"]
+
+# Height of the line above panels that has their title, over that of a panel.
+HEADING = 1e-3
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Display:
+    """A picture. Its fields are what is drawn; `plot` has the style, and stores the artists.
+
+    Parameters
+    ----------
+    reports : sequence of PrivacyReport, default=()
+        Of what the numbers came from.
+    """
+
+    reports: Sequence[PrivacyReport] = ()
+
+    @property
+    def _private(self) -> bool:
+        """Whether all of the reports promise something."""
+        return all(report.private for report in self.reports)
+
+    def _take_axes(self, ax: Axes | None, width: float, height: float) -> Axes:
+        """Draw in these axes, or in those of a new figure of pyplot, which notebooks show."""
+        self.ax_: Axes = _shown_axes(width, height) if ax is None else ax
+        self.figure_: Figure = self.ax_.figure  # type: ignore[assignment]
+        self._heading: Axes = self.ax_
+        return self.ax_
+
+    def _take_panels(
+        self,
+        ax: Axes | Sequence[Axes] | np.ndarray | None,
+        n: int,
+        n_columns: int,
+        size: Callable[[int, int], tuple[float, float]],
+        *,
+        of: str,
+        share: tuple[bool, bool] = (False, False),
+    ) -> list[Axes]:
+        """Draw in `n` panels, which are returned in their order.
+
+        The axes that get the title are a line of no height above all panels, or the first panel.
+
+        Parameters
+        ----------
+        ax : Axes, sequence of Axes or None
+            Axes to be divided; one for each panel; or None for a new figure of pyplot.
+        n_columns : int
+            The most panels side by side.
+        size : callable
+            Width and height of a new figure, by its numbers of rows and columns.
+        of : str
+            What a panel shows, for errors.
+        share : (bool, bool)
+            Whether all panels have one horizontal, or one vertical axis.
+        """
+        self.axes_: np.ndarray
+        self.bounding_ax_: Axes | None = None
+        if ax is not None and not hasattr(ax, "get_subplotspec"):
+            given = np.asarray(ax, dtype=object).ravel()
+            if len(given) < n:
+                raise ValueError(f"ax has {len(given)} axes for {n} {of}; give one axes, or {n}")
+            self.axes_, self._heading = given[:n].reshape(1, n), given[0]
+        else:
+            rows = math.ceil(n / n_columns)
+            columns = math.ceil(n / rows)
+            bounding: Any = _shown_axes(*size(rows, columns)) if ax is None else ax
+            self.axes_, self._heading = _divided(bounding, n, rows, columns, of, share)
+            self.bounding_ax_ = bounding
+        self.figure_ = self._heading.figure  # type: ignore[assignment]
+        return [panel for panel in self.axes_.ravel() if panel is not None]
+
+    def _write_title(self, title: str | None, text: str, private: bool = True) -> None:
+        """Write a title above the axes, in red for what is not private.
+
+        Parameters
+        ----------
+        title : str or None
+            "guarantee" for `text`, which takes the place of no other title: a warning goes below
+            it. None for none.
+        """
+        earlier, shown = (
+            self._heading.get_title(loc="left"),
+            text if title == "guarantee" else title,
+        )
+        if title == "guarantee" and earlier:
+            if private:
+                return
+            shown = earlier if text in earlier else f"{earlier}\n{text}"
+        if shown is None:
+            return
+        colour: dict[str, Any] = {} if private else {"color": WARNING}
+        self._heading.set_title(shown, fontsize="medium", loc="left", wrap=True, **colour)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FitDisplay(Display):
+    """A picture of what fits released.
+
+    Parameters
+    ----------
+    reports : sequence of PrivacyReport, default=()
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so, and is red if it is the user's own.
+    """
+
+    learned_before: Sequence[str] = ()
+
+    @classmethod
+    def _of_fit(cls, estimator: Any, pca: Any, **data: Any) -> Self:
+        """What is drawn of a private PCA, which may be a step of the estimator."""
+        before = learned_before(estimator, pca)
+        return cls(reports=(pca.privacy_,), learned_before=before, **data)
+
+    def _write_guarantee(self, title: str | None) -> None:
+        """Write the title: the guarantees of all reports, one a line, or the user's own.
+
+        Steps that learned from the records before make the guarantees wrong: a line says so.
+        """
+        lines = [guarantee(report.method, report) for report in self.reports]
+        lines += [
+            as_written(f"{UNSTATED}: {step} learned from the records")
+            for step in self.learned_before
+        ]
+        self._write_title(title, "\n".join(lines), self._private and not self.learned_before)
+
+
+def fitted(estimator: Any, attribute: str = "components_") -> Any:
+    """Return a fitted private estimator, or the last such step of a fitted pipeline.
+
+    Raises
+    ------
+    NotFittedError, TypeError
+    """
+    check_is_fitted(estimator)
+    if isinstance(estimator, Pipeline):
+        for _, step in reversed(estimator.steps):
+            if hasattr(step, "privacy_") and hasattr(step, attribute):
+                return step
+        raise TypeError(
+            "no step of this pipeline is a private PCA; give a pipeline with one of the "
+            "estimators of skdppca, for example make_pipeline(PrivatePCA(epsilon=1.0), ...)"
+        )
+    if not (hasattr(estimator, "privacy_") and hasattr(estimator, attribute)):
+        raise TypeError(
+            f"{type(estimator).__name__} is no private PCA; give a fitted estimator of skdppca, "
+            "for example PrivatePCA(epsilon=1.0).fit(X)"
+        )
+    return estimator
+
+
+def guarantee(name: str, report: PrivacyReport) -> str:
+    """Return the guarantee in one line, or the reason why there is none."""
+    if not report.private:
+        reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
+        return f"{as_written(name)}: NOT PRIVATE ({as_written(reason)})"
+    return (
+        f"{as_written(name)}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
+        f"for every {as_written(report.unit)} ({report.adjacency})"
+    )
+
+
+def noise_in_words(lost: np.ndarray | None, k: int) -> str:
+    """Say how many of k components the noise drowns."""
+    return f"{0 if lost is None else int(np.sum(lost))} of {k} cannot be told from noise."
+
+
+def _shown_axes(width: float, height: float) -> Axes:
+    figure(width, height)  # raises without matplotlib
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _divided(
+    bounding: Any, n: int, rows: int, columns: int, of: str, share: tuple[bool, bool]
+) -> tuple[np.ndarray, Axes]:
+    """Divide axes into panels, None where none is used, below a line that has their title."""
+    place = bounding.get_subplotspec()
+    if place is None:
+        raise ValueError(
+            "ax is in no grid, so it cannot be divided; give axes that plt.subplots() makes, or "
+            f"one axes for each of the {n} {of}"
+        )
+    from matplotlib.gridspec import GridSpecFromSubplotSpec
+
+    bounding.set_axis_off()
+    # A title of the axes that are divided would lie on those of the first row: layouts give the
+    # whole place to the panels.
+    heights = [HEADING, *[1.0] * rows]
+    grid = GridSpecFromSubplotSpec(rows + 1, columns, subplot_spec=place, height_ratios=heights)
+    heading = bounding.figure.add_subplot(grid[0, :])
+    heading.set_axis_off()
+    axes = np.full((rows, columns), None, dtype=object)
+    for i in range(n):
+        first = axes[0, 0]
+        axes.flat[i] = bounding.figure.add_subplot(
+            grid[columns + i],
+            sharex=first if share[0] else None,
+            sharey=first if share[1] else None,
+        )
+    heading.set_title(bounding.get_title(loc="left"), loc="left")
+    bounding.set_title("", loc="left")
+    return axes, heading
