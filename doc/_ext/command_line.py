@@ -38,7 +38,7 @@ def described(action: Action) -> Iterator[str]:
     taken = "" if action.nargs == 0 else f" {metavar}{several}"
     names = [f"``{name}{taken}``" for name in action.option_strings] or [f"``{metavar}``"]
     yield ", ".join(names)
-    help_ = action.help or ""
+    help_ = (action.help or "") % vars(action)
     if action.required and action.option_strings:
         help_ += " (required)"
     elif not unset(action) and "default" not in help_:

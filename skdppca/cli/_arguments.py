@@ -6,6 +6,7 @@ import csv
 import math
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from contextlib import suppress
 
 __all__ = [
     "any_epsilon",
@@ -37,7 +38,7 @@ def number(text: str) -> float:
 def any_epsilon(text: str) -> float:
     """Read an epsilon, which may be infinite: a fit without privacy, that says so."""
     value = number(text)
-    if value <= 0:
+    if not _allowed("epsilon", value):
         raise ArgumentTypeError(
             f"{text} leaves no budget, so nothing could be released; give a positive number, for "
             "example 1"
@@ -58,7 +59,7 @@ def epsilon(text: str) -> float:
 def delta(text: str) -> float:
     """Read a delta."""
     value = number(text)
-    if not 0 <= value < 1:
+    if not _allowed("delta", value):
         raise ArgumentTypeError(
             f"{text} promises nothing; give a number from 0 up to below 1, well below "
             "1 / (number of records), for example 1e-6"
@@ -101,15 +102,11 @@ def at_least(least: int, what: str) -> Callable[[str], int]:
 
 def components(text: str) -> int | float | str:
     """Read a number of components, or how a fit chooses it."""
-    if text in ("auto", "mle"):
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if value >= 1 and value.is_integer():
-        return int(value)
-    if 0 < value < 1:
+    value: int | float | str = text
+    with suppress(ValueError):
+        count = float(text)
+        value = int(count) if count.is_integer() else count
+    if _allowed("n_components", value):
         return value
     raise ArgumentTypeError(
         f"{text} is not a number of components; give an integer of at least 1, a share of the "
@@ -149,3 +146,10 @@ def names(text: str) -> list[str]:
     if not all(found):
         raise ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
     return found
+
+
+def _allowed(name: str, value: object) -> bool:
+    from ..decomposition import PrivatePCA
+    from ..decomposition.parameters import allows
+
+    return allows(PrivatePCA, name, value)

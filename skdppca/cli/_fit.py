@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -27,6 +28,7 @@ from ._charge import Charged, check_counts, check_there, command, told
 from ._context import context_of
 from ._csv import Form
 from ._memory import check_memory
+from ._options import parameters
 from ._out import replaced, spare
 from ._progress import progress
 from ._read import ArrayRows, TableRows, check_regular, files_of, opened
@@ -91,23 +93,13 @@ def _release(
     """Read, try all that could fail later, charge and fit, write, and say what was done."""
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
-    pca = METHODS[options.method](
-        options.components,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        adjacency=options.adjacency,
-        unit=unit,
-        norm_bound=options.norm_bound,
-        center=options.center,
-        scale=options.scale,
-        missing=options.missing,
-        accountant=ledger,
-    )
+    method = METHODS[options.method]
+    pca = method(**parameters(options, signature(method)) | {"unit": unit, "accountant": ledger})
     step("reading")
     rows = opened(
         options.data,
         options.groups,
-        Form(options.header, options.delimiter, options.decimal),
+        Form(**parameters(options, signature(Form))),
         options.missing == "mean",
         options.columns,
         options.drop,
@@ -121,10 +113,10 @@ def _release(
         "context": context_of(options.context),
         "pictures": options.pictures,
     }
-    _check_size(names, options.components)
+    _check_size(names, options.n_components)
     labels = [] if ledger is None else [receipt.label for receipt in ledger.receipts]
     sizes = rehearse(names, unit, options.adjacency, labels=labels, **words)
-    directory.reserve([*sizes, _size(names, options.components)])
+    directory.reserve([*sizes, _size(names, options.n_components)])
     step("checking, charging and fitting")
     public = Public(len(names), options.adjacency, unit, rows.is_sparse)
     rows.fit(pca, lambda number: step(_pass(number), stay=True), whole=bool(pca._beyond(public)))
@@ -213,12 +205,12 @@ def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> N
     """Refuse a method that cannot choose the components, or that this machine cannot hold."""
     n_features, grouped = rows.n_features, options.groups is not None
     _check_pure(options)
-    if isinstance(options.components, int) and options.components > n_features:
+    if isinstance(options.n_components, int) and options.n_components > n_features:
         raise ValueError(
-            f"-k {options.components} is more than the {n_features} features; choose at most "
+            f"-k {options.n_components} is more than the {n_features} features; choose at most "
             f"{n_features}"
         )
-    count = options.components if isinstance(options.components, int) else None
+    count = options.n_components if isinstance(options.n_components, int) else None
     named = {method.command: name for name, method in REGISTRY.items()}
     name = (
         named.get(options.method)

@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -33,8 +34,6 @@ ANTICIPATED = (
     LedgerError,
     NotReleasedError,
 )
-
-ADJACENCIES = ("add-remove", "replace-one")
 
 # What ends a process politely: Ctrl-C, kill, and a terminal that was closed.
 SIGNALS = [
@@ -159,16 +158,19 @@ def _parser(called: str) -> argparse.ArgumentParser:
 
 def _add_demo(command: argparse.ArgumentParser) -> None:
     from ._fit import demo
+    from ._options import add_parameter
 
-    command.add_argument("--epsilon", type=take.any_epsilon, default=1.0)
-    command.add_argument("--delta", type=take.delta, default=1e-6)
+    add_parameter(command, "--epsilon", type=take.any_epsilon)
+    add_parameter(command, "--delta", type=take.delta, sentences=2)
     _add_output(command, default=Path("demo"))
     _add_pictures(command)
     command.set_defaults(run=demo)
 
 
 def _add_fit(command: argparse.ArgumentParser) -> None:
+    from ._csv import Form
     from ._fit import METHODS, fit
+    from ._options import add_parameter
 
     command.add_argument(
         "data",
@@ -196,33 +198,28 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         default="auto",
         help="also by the name that it has in Python: DPGauss (default: auto)",
     )
-    command.add_argument(
+    add_parameter(
+        command,
         "-k",
         "--components",
+        dest="n_components",
         type=take.components,
         default="auto",
         metavar="K",
         help="a number, a share of the variance, auto (above the noise; default) or mle",
     )
-    command.add_argument(
-        "--epsilon", type=take.any_epsilon, required=True, help="privacy budget of this fit"
+    add_parameter(command, "--epsilon", type=take.any_epsilon, required=True)
+    add_parameter(command, "--delta", type=take.delta, required=True, sentences=2)
+    add_parameter(command, "--adjacency")
+    add_parameter(command, "--norm-bound", type=take.positive, metavar="R", sentences=2)
+    add_parameter(
+        command, "--no-center", dest="center", action="store_false", help="do not subtract the mean"
     )
-    command.add_argument("--delta", type=take.delta, required=True, help="well below 1 / records")
-    command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
-    command.add_argument(
-        "--norm-bound", type=take.positive, metavar="R", help="public bound on the rows' norms"
-    )
-    command.add_argument(
-        "--no-center", dest="center", action="store_false", help="do not subtract the mean"
-    )
-    command.add_argument(
-        "--scale", choices=["private"], help="divide features by private scales, as a scaler would"
-    )
-    command.add_argument(
+    add_parameter(command, "--scale", help="divide features by private scales, as a scaler would")
+    add_parameter(
+        command,
         "--missing",
-        choices=["error", "mean"],
-        default="error",
-        help="what an empty cell is: an error (default), or an entry to fill with the private mean",
+        help="what an empty cell is: an error, or an entry to fill with the private mean",
     )
     command.add_argument(
         "--groups",
@@ -235,22 +232,21 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         help="what a group is (default: COLUMN); without --groups, row: every record has one row",
     )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
-    command.add_argument(
+    add_form = partial(add_parameter, command, of=Form)
+    add_form(
         "--header",
         action=argparse.BooleanOptionalAction,
         help="whether the first line of a .csv has names (default: yes, if all look like names)",
     )
-    command.add_argument(
+    add_form(
         "--delimiter",
         type=take.delimiter,
-        default=",",
         metavar="CHAR",
         help="what stands between cells of a .csv: ',' (default), ';', '|' or tab",
     )
-    command.add_argument(
+    add_form(
         "--decimal",
         choices=[".", ","],
-        default=".",
         help="what stands before decimals in a .csv (default: a point)",
     )
     _add_words(command)
@@ -260,27 +256,38 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
-    from ._plan import PLANNED, plan_fits
+    from ..decomposition import PrivatePCA
+    from ..planner import plan
+    from ..planner.spectra import DEFAULT, SPECTRA
+    from ._options import add_parameter
+    from ._plan import AXES, PLANNED, plan_fits
 
-    command.add_argument(
+    add = partial(add_parameter, command, of=plan)
+    add(
         "--n",
+        dest="n_samples",
         type=take.at_least(2, "records"),
         required=True,
+        metavar="N",
         help="records: a public guess will do",
     )
-    command.add_argument("--d", type=take.at_least(1, "features"), required=True, help="features")
-    command.add_argument(
+    add("--d", dest="n_features", type=take.at_least(1, "features"), required=True, metavar="D")
+    add(
         "-k",
         "--k",
         "--components",
-        dest="components",
+        dest="n_components",
         type=take.components,
         required=True,
         metavar="K",
         help="a number, a share of the variance, auto or mle, as for fit",
     )
-    command.add_argument("--epsilon", type=take.epsilon, default=1.0)
-    command.add_argument("--delta", type=take.delta, default=1e-6)
+    add(
+        "--epsilon",
+        type=take.epsilon,
+        help="privacy budget of one fit, or of all --releases together",
+    )
+    add("--delta", type=take.delta, of=PrivatePCA, sentences=2)
     command.add_argument(
         "--releases",
         type=take.at_least(1, "releases"),
@@ -288,45 +295,22 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="fits of equal cost that share epsilon; the plan is for one of them (default: 1)",
     )
-    command.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
-    command.add_argument(
+    add("--adjacency", of=PrivatePCA)
+    add(
         "--groups",
+        dest="group_size",
         type=take.at_least(1, "rows"),
         metavar="ROWS",
         help="a record is a group of about ROWS rows",
     )
-    command.add_argument(
-        "--shared",
-        type=take.share,
-        default=0.5,
-        metavar="SHARE",
-        help="of the variance, that the rows of a group have in common (default: 0.5)",
-    )
-    command.add_argument("--scale", choices=["private"], help="as for fit --scale private")
-    command.add_argument(
-        "--missing",
-        choices=("error", "mean"),
-        default="error",
-        help="mean: plan for a tenth of all cells being empty",
-    )
-    command.add_argument(
-        "--tails",
-        choices=("light", "heavy"),
-        default="light",
-        help="heavy: some records are far longer than the others",
-    )
-    command.add_argument(
-        "--gap",
-        choices=("unknown", "large"),
-        default="unknown",
-        help="large: the components stand well above the next variance",
-    )
-    command.add_argument("--sparse", action="store_true", help="the table will be sparse")
-    command.add_argument(
-        "--spectrum",
-        default="power-law",
-        help="assumed variances: power-law (default), spiked, flat, or numbers: 4,2,1,1,1",
-    )
+    add("--shared", type=take.share, metavar="SHARE")
+    add("--scale")
+    add("--missing")
+    add("--tails", of=PrivatePCA)
+    add("--gap", of=PrivatePCA)
+    add("--sparse", dest="is_sparse", action="store_true", help="the table will be sparse")
+    names = ", ".join(SPECTRA)
+    add("--spectrum", help=f"assumed variances: {names} (default: {DEFAULT}), or numbers: 4,2,1,1")
     command.add_argument(
         "--method",
         nargs="+",
@@ -337,7 +321,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     command.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
     command.add_argument(
         "--over",
-        choices=("epsilon", "n"),
+        choices=[*AXES],
         help="a table from a tenth to ten times of it; with --plot, its axis (default: epsilon)",
     )
     command.set_defaults(run=plan_fits)
@@ -373,15 +357,14 @@ def _add_words(command: argparse.ArgumentParser) -> None:
 
 def _add_ledger(command: argparse.ArgumentParser) -> None:
     from ._ledger import charge, create, show, verify
+    from ._options import add_parameter
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     creation = actions.add_parser("create", help="open an account with a total budget")
-    creation.add_argument("--epsilon", type=take.epsilon, required=True)
-    creation.add_argument("--delta", type=take.delta, required=True)
-    creation.add_argument("--adjacency", choices=ADJACENCIES, default="add-remove")
-    creation.add_argument(
-        "--unit", default="row", help="what is protected: a column of labels (default: row)"
-    )
+    creation.add_argument("--epsilon", type=take.epsilon, required=True, help="total budget")
+    add_parameter(creation, "--delta", type=take.delta, required=True, sentences=2)
+    add_parameter(creation, "--adjacency")
+    add_parameter(creation, "--unit", help="what is protected: a column of labels")
     creation.set_defaults(run=create)
     external = actions.add_parser("charge", help="charge what another tool releases")
     external.add_argument("--label", required=True, help="public text: the tool and its release")
@@ -390,12 +373,7 @@ def _add_ledger(command: argparse.ArgumentParser) -> None:
     external.add_argument(
         "--mu", type=take.positive, help="of a Gaussian release, instead: sensitivity over noise sd"
     )
-    external.add_argument(
-        "--adjacency",
-        choices=ADJACENCIES,
-        default="add-remove",
-        help="what the release's guarantee is stated for (default: add-remove)",
-    )
+    add_parameter(external, "--adjacency", help="what the release's guarantee is stated for")
     external.add_argument(
         "--force", action="store_true", help="charge it even if its delta takes all that is left"
     )
@@ -463,7 +441,8 @@ def _add_release(command: argparse.ArgumentParser) -> None:
 
 
 def _add_site(command: argparse.ArgumentParser) -> None:
-    from ._site import approve, init, key, reject, run, show, void
+    from ._options import add_parameter
+    from ._site import Policy, approve, init, key, reject, run, show, void
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     keys = actions.add_parser("key", help="make a folder with this site's keys")
@@ -486,11 +465,11 @@ def _add_site(command: argparse.ArgumentParser) -> None:
     start.add_argument(
         "--statistics", nargs="+", metavar="KIND", help="what may be asked for (default: all)"
     )
-    start.add_argument(
-        "--min-sites", type=int, default=3, help="fewest sites to take part with, this one counted"
-    )
-    start.add_argument(
+    add_parameter(start, "--min-sites", of=Policy, type=int, metavar="N")
+    add_parameter(
+        start,
         "--max-colluders",
+        of=Policy,
         type=int,
         metavar="N",
         help="most sites that may collude against this one (default: as the study states)",

@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context
+from inspect import signature
 from pathlib import Path
 
 from ..decomposition import METHODS
@@ -14,6 +15,7 @@ from ..planner.text import aligned, percent
 from ..plotting import PlanDisplay
 from ..plotting._common import figure
 from ..privacy import epsilon_of, mu_of
+from ._options import parameters
 from ._pictures import check_picture, save, settings
 from ._progress import moving
 
@@ -21,6 +23,9 @@ __all__ = ["PLANNED", "plan_fits"]
 
 # What runs along a table or a picture, as the planner calls it.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
+
+# Its parameters are options of the same name.
+QUESTION = signature(plan)
 
 # The methods that a plan compares: the name on the command line -> the name in Python.
 PLANNED = {method.command: name for name, method in METHODS.items()}
@@ -30,32 +35,20 @@ def plan_fits(options: argparse.Namespace) -> None:
     """Simulate, print the table, and draw the picture if it is wanted."""
     if options.plot is not None:
         check_picture(options.plot)
-    if isinstance(options.components, int) and options.components > options.d:
-        raise ValueError(
-            f"-k {options.components} is more than --d {options.d}; choose at most {options.d}"
-        )
+    k, d = options.n_components, options.n_features
+    if isinstance(k, int) and k > d:
+        raise ValueError(f"-k {k} is more than --d {d}; choose at most {d}")
     methods = None if options.method is None else [PLANNED[name] for name in options.method]
     epsilon = options.epsilon if options.releases == 1 else _each(options)
     with moving() as tell:
         tell("simulating", 0.0)
-        found = plan(
-            options.n,
-            options.d,
-            options.components,
-            epsilon,
-            options.delta,
-            adjacency=options.adjacency,
-            group_size=options.groups,
-            shared=options.shared,
-            scale=options.scale,
-            missing=options.missing,
-            tails=options.tails,
-            gap=options.gap,
-            is_sparse=options.sparse,
-            spectrum=_spectrum(options.spectrum),
-            methods=methods,
-            progress=lambda method, share: tell(f"simulating {method}", share),
-        )
+        own = {
+            "epsilon": epsilon,
+            "spectrum": _spectrum(options.spectrum),
+            "methods": methods,
+            "progress": lambda method, share: tell(f"simulating {method}", share),
+        }
+        found = plan(**parameters(options, QUESTION) | own)
         plans = _along(found, options, tell)
     if options.releases > 1:
         print(
@@ -78,9 +71,9 @@ def _each(options: argparse.Namespace) -> float:
     return float(Context(prec=4, rounding=ROUND_FLOOR).create_decimal_from_float(part))
 
 
-def _spectrum(text: str) -> str | list[float]:
+def _spectrum(text: str | None) -> str | list[float] | None:
     """Read the name of a spectrum, or numbers with commas between them."""
-    if not any(letter.isdigit() for letter in text):
+    if text is None or not any(letter.isdigit() for letter in text):
         return text
     try:
         return [float(number) for number in text.split(",")]

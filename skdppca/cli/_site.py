@@ -37,7 +37,7 @@ except ImportError as error:
         "pip install 'skdppca[federated]', in an environment of its own"
     ) from error
 
-__all__ = ["approve", "init", "key", "reject", "run", "show", "void"]
+__all__ = ["Policy", "approve", "init", "key", "reject", "run", "show", "void"]
 
 # Digits that name a run in a table.
 SHOWN = 8

@@ -10,7 +10,9 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["estimator", "parameter", "without"]
+from .._sklearn import Interval, StrOptions
+
+__all__ = ["allows", "described", "estimator", "parameter", "without", "words_of"]
 
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound=BaseEstimator)
@@ -38,6 +40,30 @@ def estimator(cls: C) -> C:
             text = _completed(text, theirs, section)
         cls.__doc__ = text
     return cls
+
+
+def allows(cls: type, name: str, value: object) -> bool:
+    """Whether a parameter of an estimator may be this number or word."""
+    return any(
+        isinstance(one, Interval | StrOptions) and one.is_satisfied_by(value)
+        for one in cls._parameter_constraints[name]  # type: ignore[attr-defined]
+    )
+
+
+def words_of(cls: type, name: str) -> set[str]:
+    """The words that a parameter of an estimator may be; none if it has no such parameter."""
+    constraints = cls._parameter_constraints.get(name, ())  # type: ignore[attr-defined]
+    return {word for one in constraints if isinstance(one, StrOptions) for word in one.options}
+
+
+def described(documented: Callable[..., Any]) -> dict[str, str]:
+    """What the docstring of an estimator or a function says of each parameter, without its type."""
+    entries = _section(inspect.getdoc(documented) or "", "Parameters")[1]
+    return {
+        name: inspect.cleandoc(entry.partition("\n")[2])
+        for names, entry in entries.items()
+        for name in names.split(", ")
+    }
 
 
 def without(name: str, instead: str) -> Callable[[C], C]:

@@ -24,8 +24,8 @@ def test_the_table_answers_the_question(run):
 def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
     asked = []
 
-    def answer(*question, **more):
-        asked.append((question, more))
+    def answer(**question):
+        asked.append(question)
         return "answer"
 
     monkeypatch.setattr(_plan, "plan", answer)
@@ -36,10 +36,14 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         *("--tails", "heavy", "--gap", "large", "--sparse"),
     )
     assert result.out == "answer\n"
-    ((question, more),) = asked
-    assert callable(more.pop("progress"))
-    assert question == (50, 3, 2, 0.5, 1e-5)
-    assert more == {
+    (question,) = asked
+    assert callable(question.pop("progress"))
+    assert question == {
+        "n_samples": 50,
+        "n_features": 3,
+        "n_components": 2,
+        "epsilon": 0.5,
+        "delta": 1e-5,
         "adjacency": "replace-one",
         "group_size": 4,
         "shared": 0.3,
@@ -56,9 +60,9 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
 @pytest.mark.parametrize(("given", "wanted"), [("auto", "auto"), ("0.9", 0.9), ("mle", "mle")])
 def test_components_may_be_asked_for_as_for_a_fit(run, monkeypatch, given, wanted):
     asked = []
-    monkeypatch.setattr(_plan, "plan", lambda *question, **_: asked.append(question))
+    monkeypatch.setattr(_plan, "plan", lambda **question: asked.append(question))
     assert run("plan", "--n", 50, "--d", 3, "-k", given).status == 0
-    assert asked[0][2] == wanted
+    assert asked[0]["n_components"] == wanted
 
 
 def test_a_bar_moves_with_every_simulated_fit(run, monkeypatch):
@@ -81,7 +85,7 @@ def test_a_bar_moves_with_every_simulated_fit(run, monkeypatch):
 )
 def test_releases_that_share_a_budget_use_it_up(run, monkeypatch, epsilon, delta, n):
     asked = []
-    monkeypatch.setattr(_plan, "plan", lambda *question, **_: asked.append(question[3]))
+    monkeypatch.setattr(_plan, "plan", lambda **question: asked.append(question["epsilon"]))
     terms = ("--epsilon", epsilon, "--delta", delta, "--releases", n)
     said = run("plan", "--n", 50, "--d", 3, "-k", 2, *terms).out
     (each,) = asked
