@@ -28,8 +28,8 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
 from skdppca.planner.cache import VARIABLE
-from skdppca.planner.rows import ABSENT, DEGREES, UNITS
 from skdppca.planner.simulation import FEATURES
+from skdppca.planner.synthetic_rows import ABSENT, DEGREES, UNITS
 
 FIRST_SEED = 40_000
 WITHIN = 0.25

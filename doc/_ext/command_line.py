@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from skdppca.cli._main import COMMANDS, _parser
+from skdppca.cli._parser import COMMANDS, parser_of
 
 
 def literal(text: str) -> str:
@@ -73,7 +73,7 @@ class CommandLine(SphinxDirective):
         """Return the sections."""
         lines: list[str] = []
         for name in COMMANDS:
-            command, summary = subcommands(_parser(name))[name]
+            command, summary = subcommands(parser_of(name))[name]
             lines += section(command, summary, "-")
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from ..decomposition.validation import number_groups
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
-from ._rows import count_rows
+from ._row_steps import count_rows
 
 __all__ = ["RecordKFold"]
 

@@ -29,15 +29,15 @@ from ..records import Records
 from ..releasing import Results, Terms, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._fitting import Fitted, Fitting
-from ._plan import (
+from ._row_steps import transform_rows
+from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
+from ._search_plan import (
     SEARCH,
     SearchPlan,
     budget_of,
     plan_search,
 )
-from ._rows import transform_rows
-from ._runs import best_run, draw_runs, workers
-from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
+from ._search_runs import best_run, draw_runs, workers
 from ._winner import WinnerMixin, assemble, rehearse
 
 __all__ = ["PrivateSearchCV"]

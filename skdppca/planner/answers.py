@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ..decomposition import METHODS
 from .cache import remembered
-from .questions import Question
+from .planned_fit import PlannedFit
 from .simulation import (
     CURVE,
     FEATURES,
@@ -26,9 +26,9 @@ from .simulation import (
     noise_floor,
     predict,
 )
-from .text import percent
+from .text_tables import percent
 
-Q = TypeVar("Q", bound=Question)
+Q = TypeVar("Q", bound=PlannedFit)
 
 __all__ = ["Expectation", "Progress", "counted", "expectations"]
 
@@ -113,7 +113,7 @@ class Expectation:
 
 
 def expectations(
-    question: Question,
+    planned: PlannedFit,
     names: Sequence[str],
     recommended: str,
     floors: bool,
@@ -130,12 +130,12 @@ def expectations(
             tick = _ticking(progress, name, i, len(ahead))
             exactly = name == recommended or recommended not in names
             effort = (PRECISE if exactly else ROUGH) if floors else CURVE
-            found = _predicted(question, name, effort, tick)
+            found = _predicted(planned, name, effort, tick)
             if floors and (exactly or found.losses[1] < BEHIND * (1 - rows[0].captured)):
-                seen = _floor(question, name, tick)
+                seen = _floor(planned, name, tick)
             else:
                 seen = None
-            rows.append(_expectation(question, name, found, seen, name == recommended))
+            rows.append(_expectation(planned, name, found, seen, name == recommended))
             tick(1.0)
     return tuple(sorted(rows, key=lambda row: (not row.recommended, -row.captured)))
 
@@ -150,36 +150,36 @@ def _ticking(progress: Progress | None, name: str, done: int, of: int) -> Tick:
     return tick
 
 
-def counted(question: Q, name: str) -> Q:
-    """The question with the number of components that a fit is expected to choose."""
+def counted(planned: Q, name: str) -> Q:
+    """The planned fit with the number of components that a fit is expected to choose."""
 
     def count() -> int:
         with threadpool_limits(1):
-            return expected_components(question.candidate(name), question.problem(), wanted)
+            return expected_components(planned.candidate(name), planned.problem(), wanted)
 
-    wanted: Any = question.wanted
-    found = _simulated(question, name, {"wanted": wanted}, count)
-    return replace(question, n_components=max(1, found))
+    wanted: Any = planned.wanted
+    found = _simulated(planned, name, {"wanted": wanted}, count)
+    return replace(planned, n_components=max(1, found))
 
 
-def _predicted(question: Question, name: str, effort: Effort, tick: Tick) -> Prediction:
+def _predicted(planned: PlannedFit, name: str, effort: Effort, tick: Tick) -> Prediction:
     def simulate() -> dict[str, Any]:
-        candidate, problem = question.candidate(name), question.problem()
+        candidate, problem = planned.candidate(name), planned.problem()
         return asdict(predict(candidate, problem, effort, lambda x: tick(x * LOSS_PART)))
 
-    return Prediction(**_simulated(question, name, {"predict": asdict(effort)}, simulate))
+    return Prediction(**_simulated(planned, name, {"predict": asdict(effort)}, simulate))
 
 
-def _floor(question: Question, name: str, tick: Tick) -> float:
+def _floor(planned: PlannedFit, name: str, tick: Tick) -> float:
     def simulate() -> float:
-        candidate, problem = question.candidate(name), question.problem()
+        candidate, problem = planned.candidate(name), planned.problem()
         return noise_floor(candidate, problem, lambda x: tick(LOSS_PART + x * (1 - LOSS_PART)))
 
-    return float(_simulated(question, name, {"noise floor": True}, simulate))
+    return float(_simulated(planned, name, {"noise floor": True}, simulate))
 
 
 def _expectation(
-    question: Question, name: str, found: Prediction, floor: float | None, recommended: bool
+    planned: PlannedFit, name: str, found: Prediction, floor: float | None, recommended: bool
 ) -> Expectation:
     low, median, high = found.losses
     return Expectation(
@@ -194,22 +194,22 @@ def _expectation(
         noise_sd=found.noise_sd,
         memory=METHODS[name].memory,
         releases=METHODS[name].releases,
-        extrapolated=question.n_features > FEATURES,
+        extrapolated=planned.n_features > FEATURES,
     )
 
 
 def _simulated(
-    question: Question, name: str, what: dict[str, Any], simulate: Callable[[], Any]
+    planned: PlannedFit, name: str, what: dict[str, Any], simulate: Callable[[], Any]
 ) -> Any:
-    """Return the outcome of a simulation, which may be known from an earlier question."""
-    facts = {fact: getattr(question, fact) for fact in SIMULATED}
-    facts["variances"] = hashlib.sha256(np.array(question.variances).tobytes()).hexdigest()
+    """Return the outcome of a simulation, which may be known from an earlier plan."""
+    facts = {fact: getattr(planned, fact) for fact in SIMULATED}
+    facts["variances"] = hashlib.sha256(np.array(planned.variances).tobytes()).hexdigest()
     facts["method"] = name
     try:
         return remembered(facts | what, simulate)
     except TooLittle as refused:
         raise TooLittle(
-            f"epsilon={question.epsilon}, delta={question.delta} with "
-            f"n_samples={question.n_samples} are too little for {name} to be simulated: nothing "
+            f"epsilon={planned.epsilon}, delta={planned.delta} with "
+            f"n_samples={planned.n_samples} are too little for {name} to be simulated: nothing "
             "could be seen through its noise; raise them, or leave it out of methods"
         ) from refused

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
-from .questions import Question, check, names_of
-from .rows import ABSENT, DEGREES, UNITS
+from .planned_fit import PlannedFit, check, names_of
 from .simulation import FEATURES, TooLittle
 from .spectra import DEFAULT, check_spectrum
-from .text import aligned, percent
+from .synthetic_rows import ABSENT, DEGREES, UNITS
+from .text_tables import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
 
@@ -37,7 +37,7 @@ RECOMMENDED = " (recommended)"
 
 
 @dataclass(frozen=True)
-class Plan(Question):
+class Plan(PlannedFit):
     """Expectations for one budget and one shape of data; made by `plan`.
 
     Parameters

@@ -21,7 +21,7 @@ from ..decomposition import BasePrivatePCA, Method
 from ..exceptions import SeededNoiseWarning
 from ..metrics import missed_share
 from ..privacy import epsilon_of, mu_of
-from .rows import PLAIN, Assumed, Drawn
+from .synthetic_rows import PLAIN, Assumed, SyntheticRows
 
 __all__ = [
     "CURVE",
@@ -30,10 +30,10 @@ __all__ = [
     "PRECISE",
     "ROUGH",
     "ROWS",
-    "Candidate",
     "Effort",
     "Prediction",
     "Problem",
+    "SimulatedMethod",
     "Tick",
     "TooLittle",
     "expected_components",
@@ -100,7 +100,7 @@ PRECISE, ROUGH, CURVE = Effort(8, 160, 0.04), Effort(8, 24, 0.08), Effort(4, 8, 
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SimulatedMethod:
     """A method, and what it is set to beside the budget and the number of components."""
 
     method: Method
@@ -217,7 +217,7 @@ class Problem:
         delta = min(self.delta, mu / 100)  # a larger delta would cover a tiny mu by itself
         return {"epsilon": epsilon_of(mu, delta), "delta": delta, "adjacency": self.adjacency}
 
-    def draw(self, rng: np.random.Generator) -> Drawn:
+    def draw(self, rng: np.random.Generator) -> SyntheticRows:
         """Draw records; if they are fewer than planned, with the covariance of all."""
         variances = self.variances if self.is_whole else self._sample_variances(rng)
         return self.assumed.draw(variances, self.n_records, rng, exact=not self.is_whole)
@@ -254,7 +254,10 @@ class Prediction:
 
 
 def predict(
-    candidate: Candidate, problem: Problem, effort: Effort = PRECISE, tick: Tick = lambda _: None
+    candidate: SimulatedMethod,
+    problem: Problem,
+    effort: Effort = PRECISE,
+    tick: Tick = lambda _: None,
 ) -> Prediction:
     """Predict the loss of a method on all planned records."""
     method = candidate.method
@@ -290,7 +293,7 @@ def predict(
     return Prediction((low, median, high), usual, float(np.median(norms)), float(np.median(sds)))
 
 
-def expected_components(candidate: Candidate, problem: Problem, wanted: float | str) -> int:
+def expected_components(candidate: SimulatedMethod, problem: Problem, wanted: float | str) -> int:
     """How many components a method chooses from its spectrum: the median over fits."""
     found = []
     for i in range(COUNT_FITS):
@@ -299,7 +302,7 @@ def expected_components(candidate: Candidate, problem: Problem, wanted: float | 
     return int(np.median(found))
 
 
-def noise_floor(candidate: Candidate, problem: Problem, tick: Tick = lambda _: None) -> float:
+def noise_floor(candidate: SimulatedMethod, problem: Problem, tick: Tick = lambda _: None) -> float:
     """Find the variance that the last component must have to be seen, the others as assumed.
 
     It is seen if, on average, the released span holds at least half of the way from ``k / d``
@@ -358,7 +361,7 @@ def noise_floor(candidate: Candidate, problem: Problem, tick: Tick = lambda _: N
 
 
 def _fit(
-    candidate: Candidate, problem: Problem, drawn: Drawn, seed: int, **more: Any
+    candidate: SimulatedMethod, problem: Problem, drawn: SyntheticRows, seed: int, **more: Any
 ) -> BasePrivatePCA:
     assumed, method = problem.assumed, candidate.method
     parameters = {
@@ -381,7 +384,7 @@ def _fit(
             raise TooLittle(str(refused)) from refused
 
 
-def _told(drawn: Drawn) -> dict[str, Any]:
+def _told(drawn: SyntheticRows) -> dict[str, Any]:
     """What has to be public for a pure guarantee: the mean, which is 0, and a norm bound."""
     squares = np.nansum(drawn.X**2, axis=1)
     if drawn.groups is not None:
@@ -397,7 +400,7 @@ def _error(losses: list[float]) -> float:
 
 
 def _sampling_loss(
-    candidate: Candidate, problem: Problem, drawn: Drawn, fitted: list[BasePrivatePCA]
+    candidate: SimulatedMethod, problem: Problem, drawn: SyntheticRows, fitted: list[BasePrivatePCA]
 ) -> float:
     """Estimate the part of the loss that falls with the number of records at the same noise.
 

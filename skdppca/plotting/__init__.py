@@ -3,13 +3,13 @@
 All are drawn from private outputs, or from public numbers only.
 """
 
-from ._curve import PrivacyCurveDisplay
-from ._images import ComponentsImageDisplay
-from ._ledger import LedgerDisplay
-from ._loadings import LoadingsDisplay
-from ._map import ProjectionMapDisplay
-from ._plan import PlanDisplay
-from ._scree import ScreeDisplay
+from ._curve_display import PrivacyCurveDisplay
+from ._images_display import ComponentsImageDisplay
+from ._ledger_display import LedgerDisplay
+from ._loadings_display import LoadingsDisplay
+from ._map_display import ProjectionMapDisplay
+from ._plan_display import PlanDisplay
+from ._scree_display import ScreeDisplay
 
 __all__ = [
     "ComponentsImageDisplay",

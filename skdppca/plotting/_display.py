@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition.pipelines import learned_before
 from ..privacy import PrivacyReport
-from ._common import UNSTATED, WARNING, as_written, figure
+from ._style import UNSTATED, WARNING, as_written, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from ..plotting._common import figure
+from ..plotting._style import figure
 from ._png import repacked
 
 __all__ = ["METADATA", "drawn_by", "settings", "svg"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plotting._released import alignments, entry_errors, standard_errors
+from ..plotting._noise_of_fits import alignments, entry_errors, standard_errors
 from ..privacy import (
     Entry,
     GaussianEvent,

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import plotting
 from .._text import printable
-from ..plotting._common import UNSTATED, as_written, figure
+from ..plotting._style import UNSTATED, as_written, figure
 from ..privacy import PrivacyReport, Statement, compose
 from ._drawing import settings, svg
 from ._subject import Subject

@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.cli import _arguments, _main
+from skdppca.cli import _argument_readers, _parser
 from skdppca.privacy import GaussianEvent
 
 from .conftest import charges, is_one_line_error
-from .test_fit import WITHOUT_PICTURES
+from .test_fit_command import WITHOUT_PICTURES
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_ledger_with_such_a_budget_warns_too(run, tmp_path):
     assert not run("ledger", "show", path).err
 
 
-@pytest.mark.parametrize("command", _main.COMMANDS)
+@pytest.mark.parametrize("command", _parser.COMMANDS)
 def test_every_command_has_help(run, command):
     if command == "site":
         pytest.importorskip("cryptography", reason="the extra federated is not installed")
@@ -123,15 +123,15 @@ def test_help_goes_to_the_output(run):
     ("text", "value"), [("3", 3), ("0.9", 0.9), ("auto", "auto"), ("mle", "mle"), ("1e1", 10)]
 )
 def test_components_are_an_int_a_share_auto_or_mle(text, value):
-    assert _arguments.components(text) == value
-    assert type(_arguments.components(text)) is type(value)
+    assert _argument_readers.components(text) == value
+    assert type(_argument_readers.components(text)) is type(value)
 
 
 def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_path, monkeypatch):
     def exhausted(*_):
         raise MemoryError("Unable to allocate 1 GiB for an array with shape (12345, 4)")
 
-    monkeypatch.setattr("skdppca.cli._fit.opened", exhausted)
+    monkeypatch.setattr("skdppca.cli._fit_command.opened", exhausted)
     result = run("fit", table, *budget, "--out", tmp_path / "out")
     assert is_one_line_error(result)
     assert "12345" not in result.err
@@ -141,7 +141,7 @@ def test_an_interrupt_is_one_line_and_status_130(run, table, budget, tmp_path, m
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skdppca.cli._fit.opened", interrupted)
+    monkeypatch.setattr("skdppca.cli._fit_command.opened", interrupted)
     result = run("fit", table, *budget, "--out", tmp_path / "out")
     assert result.status == 130
     assert result.err.count("\n") == 1
@@ -151,7 +151,7 @@ def test_unforeseen_errors_are_not_hidden(run, table, budget, tmp_path, monkeypa
     def broken(*_, **__):
         raise AssertionError("a bug")
 
-    monkeypatch.setattr("skdppca.cli._fit.opened", broken)
+    monkeypatch.setattr("skdppca.cli._fit_command.opened", broken)
     with pytest.raises(AssertionError):
         run("fit", table, *budget, "--out", tmp_path / "out")
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 import skdppca
 from skdppca import PrivatePCA, decomposition
-from skdppca.cli import _fit, _main, _plan
+from skdppca.cli import _fit_command, _parser, _plan_command
 from skdppca.decomposition import METHODS, BasePrivatePCA
 
 from ..estimators import ESTIMATORS, takes
@@ -82,8 +82,8 @@ def test_what_is_no_method_cannot_be_chosen():
 def test_the_command_line_has_every_method_under_its_one_name():
     commands = {method.command: method.estimator for method in METHODS.values()}
     assert len(commands) == len(METHODS)
-    assert _fit.METHODS == {"auto": PrivatePCA, **commands}
-    assert set(_plan.PLANNED) == set(commands)
+    assert _fit_command.METHODS == {"auto": PrivatePCA, **commands}
+    assert set(_plan_command.PLANNED) == set(commands)
 
 
 @on_all_methods
@@ -94,7 +94,9 @@ def test_the_command_line_takes_a_method_by_either_name(name, command):
         "plan": ["--n", "9", "--d", "3", "-k", "1"],
     }
     for text in (name, name.lower(), METHODS[name].command):
-        options = _main._parser(command).parse_args([command, *given[command], "--method", text])
+        options = _parser.parser_of(command).parse_args(
+            [command, *given[command], "--method", text]
+        )
         chosen = options.method if command == "fit" else options.method[0]
         assert chosen == METHODS[name].command
 

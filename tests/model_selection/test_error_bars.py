@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from skdppca import DPGauss
 from skdppca.model_selection import PrivateSearchCV
-from skdppca.model_selection._plan import budget_of
+from skdppca.model_selection._search_plan import budget_of
 from skdppca.plotting import ScreeDisplay
 from skdppca.privacy import PrivacyAccountant
 from skdppca.report import ReleaseReport

@@ -18,8 +18,8 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, _private_search, price
 from skdppca.model_selection._fitting import _scores
-from skdppca.model_selection._plan import budget_of, plan_search
 from skdppca.model_selection._scorer import prepare_hit_scorer
+from skdppca.model_selection._search_plan import budget_of, plan_search
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter, SelectionEvent, mu_of

@@ -15,9 +15,9 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
 from skdppca.planner import Expectation, answers, plan, simulation
-from skdppca.planner.rows import exact_rows
 from skdppca.planner.simulation import FEATURES, ROWS, Effort, Problem
-from skdppca.planner.text import aligned, percent
+from skdppca.planner.synthetic_rows import exact_rows
+from skdppca.planner.text_tables import aligned, percent
 from skdppca.privacy import mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]

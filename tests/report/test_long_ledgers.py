@@ -7,7 +7,7 @@ import pytest
 
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli._main import main
-from skdppca.plotting import LedgerDisplay, _ledger
+from skdppca.plotting import LedgerDisplay, _ledger_display
 from skdppca.privacy import GaussianEvent, PureEvent, Statement, chain, verify_report
 from skdppca.privacy.composition import Composition
 from skdppca.report import ReleaseReport, verify
@@ -79,7 +79,7 @@ def test_a_statement_is_not_read_again(released, read):
 
 @pytest.mark.parametrize("event", [GaussianEvent(1e-4), PureEvent(1e-6)])
 def test_a_report_prices_no_more_totals_of_a_longer_ledger(tmp_path, monkeypatch, event):
-    monkeypatch.setattr(_ledger, "MOST_DRAWN", 5)
+    monkeypatch.setattr(_ledger_display, "MOST_DRAWN", 5)
     monkeypatch.setattr("skdppca.privacy.statement.MOST_PRICED", 5)
     price, priced = Composition.epsilon, Counter()
 
@@ -99,7 +99,7 @@ def test_a_report_prices_no_more_totals_of_a_longer_ledger(tmp_path, monkeypatch
 
 
 def test_of_many_charges_some_of_each_kind_are_drawn_and_the_last(tmp_path, monkeypatch):
-    monkeypatch.setattr(_ledger, "MOST_DRAWN", 3)
+    monkeypatch.setattr(_ledger_display, "MOST_DRAWN", 3)
     ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
     for i in range(12):
         if i in (4, 7):

@@ -1,0 +1,355 @@
+"""Tables of text: what their columns hold, and what is wrong with a file that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from ..records.quotes import well_quoted
+from ._column_names import check_names, is_name, numbered
+from ._unusable import Unusable, replacing_errors, unlike
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+__all__ = ["DELIMITERS", "USUAL", "WITH_COMMAS", "CsvFiles", "CsvFormat"]
+
+# Texts that are read as truths, and those that name no column.
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
+
+# The least bytes that are read at a time, and the bytes of every cell for which a line fits in.
+BLOCK_BYTES, CELL_BYTES = 2**20, 2**8
+
+# What stands between cells, and how it is written on a command line.
+DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}
+
+# Files that are named one by one in a command; more are named by their folder.
+FEW = 4
+
+WHAT = "a table with as many cells in every line, none of them longer than a million bytes"
+
+WITH_COMMAS = "pass --decimal ',' if decimals follow a comma"
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    r"""How a table is written as text.
+
+    Parameters
+    ----------
+    header : bool or None
+        Whether the first line holds the columns' names. With None it does if every cell of it looks
+        like a name, and otherwise the file is refused.
+    delimiter : {",", ";", "|", "\t"}
+        What stands between cells.
+    decimal : {".", ","}
+        What stands before decimals.
+    """
+
+    header: bool | None = None
+    delimiter: str = ","
+    decimal: str = "."
+
+
+# With names in the first line, a comma between cells, and a point before decimals.
+USUAL = CsvFormat()
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """Files of text, whose cells are read one by one: none decides how another is read.
+
+    Parameters
+    ----------
+    files : list of Path
+    form : CsvFormat
+    skipped : int
+        Lines of each file before the first record.
+    types : dict of str to pyarrow.DataType or None
+        Of the columns; None if one holds neither numbers nor truths.
+    """
+
+    files: list[Path]
+    form: CsvFormat
+    skipped: int
+    types: dict[str, pa.DataType | None]
+
+    @classmethod
+    def open(
+        cls,
+        files: list[Path],
+        form: CsvFormat,
+        groups: str | None,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+    ) -> CsvFiles:
+        """Read the names of the columns, and find out what the columns hold.
+
+        A column without a name is refused, unless it is among those to drop or not among those that
+        are asked for.
+
+        Raises
+        ------
+        Unusable
+        """
+        import pyarrow as pa
+
+        heads = [
+            replacing_errors(file, cls([file], form, 0, {}).fault, partial(_first_line, file, form))
+            for file in files
+        ]
+        for file in files:
+            _check_quotes(file, form)
+        first, lines = heads[0]
+        unnamed = form.header is False
+        names = numbered(len(first)) if unnamed else first
+        for file, (other, _) in zip(files, heads, strict=True):
+            _check_same(files[0], file, names, numbered(len(other)) if unnamed else other)
+        # none is quoted before there is a column of numbers
+        places = numbered(len(names)) if len({*names}) < len(names) else names
+        texts = cls(files, form, 0 if unnamed else lines, dict.fromkeys(places, pa.string()))
+        kinds = texts._kinds({groups})
+        if kinds is None:
+            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
+        if not any(kind is not None for kind in kinds.values()):
+            raise Unusable(
+                f"{files[0].name} has no numeric column; give numbers with a point before "
+                f"decimals, or {WITH_COMMAS}"
+            )
+        if not unnamed:
+            wanted = [name for name in first if name in (columns or first) and name not in drop]
+            _check_header(files[0], first, form.header, wanted)
+        # Groups are text. If they were read as numbers where possible, one record could decide
+        # which groups of other records are equal ("1" and "01").
+        types = {name: pa.string() if name == groups else kinds[name] for name in names}
+        return cls(files, form, texts.skipped, types)
+
+    def is_number(self, name: str) -> bool:
+        """Whether every cell of a column is a number, a truth or empty."""
+        return self.types[name] is not None
+
+    def dataset(self, schema: pa.Schema) -> ds.Dataset:
+        """Some columns of all files."""
+        import pyarrow.csv
+        import pyarrow.dataset as ds
+
+        block = max(BLOCK_BYTES, CELL_BYTES * len(self.types))
+        form = ds.CsvFileFormat(
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self.form.delimiter, newlines_in_values=True
+            ),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(self.types), skip_rows=self.skipped, block_size=block
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                strings_can_be_null=True,
+                true_values=list(TRUE),
+                false_values=list(FALSE),
+                decimal_point=self.form.decimal,
+            ),
+        )
+        return ds.dataset([str(file) for file in self.files], schema=schema, format=form)
+
+    def fault(self) -> str:
+        """What is wrong with the first file that cannot be read, and what to do."""
+        faults = (_fault(file, self.form) for file in self.files)
+        return next(filter(None, faults), unlike(self.files[0], WHAT))
+
+    def sorting(self, groups: str) -> str:
+        """The command that sorts all files by a column, with the tools that every shell has."""
+        place, mark = list(self.types).index(groups) + 1, DELIMITERS[self.form.delimiter]
+        mark = "$'\\t'" if mark == "tab" else mark
+        files, sort = _joined(self.files), f"LC_ALL=C sort -t{mark} -k{place},{place}"
+        if self.skipped:
+            head = f"head -n {self.skipped} {quote(str(self.files[0]))}"
+            sort = f"({head}; awk 'FNR > {self.skipped}' {files} | {sort})"
+        else:
+            sort = f"{sort} {files}"
+        return (
+            f"{sort} > sorted.csv (if a cell holds a line break or {mark}, sort the table in the "
+            "program that made it)"
+        )
+
+    def _kinds(self, texts: set[str | None]) -> dict[str, pa.DataType | None] | None:
+        """What the cells of every column are: numbers, truths, or neither; None without rows.
+
+        Parameters
+        ----------
+        texts : set of str
+            Columns that are text, and not looked at.
+        """
+        import pyarrow as pa
+
+        from ..records.batches import batches
+
+        schema = pa.schema(list(self.types.items()))
+        names, n_rows = {*self.types} - texts, 0
+        numbers, truths = {*names}, {*names}
+
+        def look(file: CsvFiles) -> None:
+            nonlocal numbers, truths, n_rows
+            for batch in batches(file.dataset(schema), schema.names):
+                n_rows += len(batch)
+                numbers = {name for name in numbers if self._are_numbers(batch.column(name))}
+                truths = {name for name in truths if _are_truths(batch.column(name))}
+
+        for path in self.files:
+            file = replace(self, files=[path])
+            replacing_errors(path, file.fault, partial(look, file))
+        if not n_rows:
+            return None
+        kinds = dict.fromkeys(self.types)
+        kinds |= dict.fromkeys(truths, pa.bool_())
+        return kinds | dict.fromkeys(numbers, pa.float64())
+
+    def _are_numbers(self, cells: pa.Array) -> bool:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.form.decimal == ",":
+            if pc.any(pc.match_substring(cells, ".")).as_py():
+                return False
+            cells = pc.replace_substring(cells, ",", ".")
+        try:
+            pc.utf8_trim(cells, " \t").cast(pa.float64())
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+
+def _are_truths(cells: pa.Array) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pc.is_in(cells.drop_null(), pa.array([*TRUE, *FALSE]))
+    return bool(pc.all(known, min_count=0).as_py())
+
+
+def _first_line(path: Path, form: CsvFormat) -> tuple[list[str], int]:
+    """The cells of the first line that is not empty, and the number of that line."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, delimiter=form.delimiter)
+        for cells in reader:
+            if cells:
+                _check_delimiter(path, cells, form)
+                return cells, reader.line_num
+    raise Unusable(f"{path.name} is empty; give at least one row and one feature")
+
+
+def _check_quotes(file: Path, form: CsvFormat) -> None:
+    """Refuse a mark that one record has left open: others would be read as a part of its cell."""
+
+    def refuse() -> None:
+        with file.open("rb") as content:
+            if not any(b'"' in block for block in iter(partial(content.read, BLOCK_BYTES), b"")):
+                return
+        with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+            if not well_quoted(lines, form.delimiter):
+                raise Unusable(_misquoted(file))
+
+    replacing_errors(file, partial(unlike, file, WHAT), refuse)
+
+
+def _misquoted(file: Path) -> str:
+    return (
+        f"{file.name} has a quotation mark within a cell, or one that ends no cell; put the cell "
+        'in quotation marks and write the mark twice in it ("5"" tube"), or remove it'
+    )
+
+
+def _check_delimiter(path: Path, first: list[str], form: CsvFormat) -> None:
+    """Refuse a line of one cell that has another delimiter in it."""
+    others = [mark for mark in DELIMITERS if mark != form.delimiter and mark in first[0]]
+    if len(first) > 1 or not others:
+        return
+    here, wanted = (DELIMITERS[mark] for mark in (others[0], form.delimiter))
+    hint = "" if form.decimal == "," or others[0] == "," else f", and {WITH_COMMAS}"
+    raise Unusable(
+        f"{path.name} has {here} between cells, and not {wanted}; pass --delimiter {here}{hint}"
+    )
+
+
+def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse files of several tables. No name is quoted: a first line may be a record."""
+    if list(names) == list(others):
+        return
+    how = "the same columns in another order as" if sorted(names) == sorted(others) else None
+    raise Unusable(
+        f"{file.name} has {how or 'other columns than'} {first.name}; give files of one table, "
+        "with the same columns in the same order (to compare: head -n 1 "
+        f"{quote(str(first))} {quote(str(file))})"
+    )
+
+
+def _check_header(path: Path, first: list[str], header: bool | None, wanted: list[str]) -> None:
+    """Refuse a first line that may be a record, without quoting it."""
+    unnamed = [i for i, text in enumerate(first) if text.strip().lower() in PLACEHOLDERS]
+    if header is None and not all(
+        is_name(text) for i, text in enumerate(first) if i not in unnamed
+    ):
+        raise Unusable(
+            f"{path.name} has numbers, or what is no name, in its first line, which may be a "
+            "record and not the columns' names; pass --header if they are names, or --no-header"
+        )
+    refused = [i for i in unnamed if first[i] in wanted]
+    if refused:
+        raise Unusable(
+            f"{path.name} has no name for column {refused[0] + 1}; leave it out: --drop "
+            f"{quote(first[refused[0]])}. If it holds row numbers, you can also write the table "
+            "without them: in R write.csv(x, row.names = FALSE), in pandas to_csv(index=False)"
+        )
+    check_names(path, first)
+
+
+# What is wrong with the form of a file. No cell is quoted, and no line is named.
+
+
+def _fault(file: Path, form: CsvFormat) -> str | None:
+    """Say what is wrong with the form of a file, and how to mend it; None if nothing is."""
+    mark = DELIMITERS[form.delimiter]
+    try:
+        if len({*_lengths(file, form)}) > 1:
+            return (
+                f"{file.name} has a line with more or fewer cells than its first line; complete "
+                f"such lines, and put a cell with {mark} in it in quotation marks"
+                + (f" (a number, too; then {WITH_COMMAS})" if mark == "," else "")
+            )
+    except UnicodeError:
+        return _not_utf8(file)
+    except csv.Error:
+        return _misquoted(file)
+    except OSError as error:
+        return f"{file}: {error.strerror}; check the path and its permissions"
+    return None
+
+
+def _lengths(file: Path, form: CsvFormat) -> Iterator[int]:
+    """How many cells each line has that is not empty."""
+    with file.open(newline="", encoding="utf-8-sig") as text:
+        yield from map(len, filter(None, csv.reader(text, delimiter=form.delimiter, strict=True)))
+
+
+def _not_utf8(file: Path) -> str:
+    with file.open("rb") as content:
+        code = "utf-16" if content.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE) else "latin1"
+    name = quote(str(file))
+    return (
+        f"{file.name} is not in UTF-8; convert it: iconv -f {code} -t utf-8 {name} > utf8.csv "
+        "(in Excel: save it as CSV UTF-8)"
+    )
+
+
+def _joined(files: list[Path]) -> str:
+    """Files as arguments of a command."""
+    folder = files[0].parent
+    if len(files) > FEW and all(file.parent == folder for file in files):
+        return f"{quote(str(folder))}/*{files[0].suffix}"
+    return " ".join(quote(str(file)) for file in files)

@@ -1,0 +1,70 @@
+"""The directory that results go to: what must not be replaced in it, what is, and writing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..report import ReleaseReport, verify
+from ..report._directory import LOCK, MANIFEST, Directory
+from ..report._files import FILES, REPORT
+from ._terminal import SHOWN
+
+__all__ = ["replaced", "spare", "write"]
+
+
+def spare(out: Path, *read: Path | None) -> None:
+    """Refuse to replace what a command reads by a result."""
+    for path in read:
+        if path is None:
+            continue
+        for name in (LOCK, MANIFEST, *FILES):
+            if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
+                raise ValueError(
+                    f"{path} would be replaced by the file of that name in --out {out}; choose "
+                    "another directory"
+                )
+
+
+def replaced(out: Path) -> list[str]:
+    """What an earlier release in the directory was charged; that stays."""
+    try:
+        reports = verify(out / REPORT).reports
+    except OSError:  # there is none
+        return []
+    return [
+        f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
+        f"delta {one.delta:g}, row {one.receipt.row} of the ledger {one.receipt.accountant[:SHOWN]}"
+        for one in reports
+        if one.receipt is not None
+    ]
+
+
+def write(report: ReleaseReport, directory: Directory) -> list[str]:
+    """Write a release, the most important files first, and move it into place.
+
+    Parameters
+    ----------
+    report : ReleaseReport
+    directory : Directory
+        Files of an earlier release in it are replaced or removed.
+
+    Returns
+    -------
+    list of str
+        The names of the files.
+
+    Raises
+    ------
+    OSError
+        If a file could not be written. The others are left apart, and nothing was replaced.
+    """
+    lost = []
+    for name, content in report._files().items():
+        try:
+            directory.add(name, content)
+        except Exception as error:
+            lost.append(f"{name} ({getattr(error, 'strerror', None) or type(error).__name__})")
+    if lost:
+        raise OSError(f"not written: {', '.join(lost)}")
+    return directory.publish()

@@ -1,0 +1,152 @@
+"""``skdppca sample``: synthetic rows from a release, and a label that says what they are."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sklearn.utils import check_random_state, gen_batches
+
+from .._version import __version__
+from ..decomposition import BasePrivatePCA
+from ..privacy import PrivacyReport
+from ..privacy.storage import parse_json, replaced
+from ..report import verify
+from ..report._archive import read_archive
+from ..report._files import arrays_file, cell
+from ..report._plain import read_plain
+from ..report._sections import status_of
+from ..report._sizes import MOST_BYTES
+from ..report._subject import rebuilt
+from ..report._verify import check_directory
+from ._report_command import advice
+
+__all__ = ["sample"]
+
+SCHEMA = "skdppca-synthetic/1"
+
+KEPT = "the mean and the covariance of the columns, as released: with their privacy noise"
+NOT_KEPT = (
+    "the shapes of the columns' distributions, their bounds, integers and categories, dependence "
+    "beyond correlation, and which rows belong together"
+)
+
+# Bytes of a label, at most: of what this command may replace.
+MOST_LABEL = 2**20
+
+# Rights of the files, less the umask.
+ANYONE = 0o666
+
+# Rows that are written at a time.
+BATCH_ROWS = 4096
+
+
+def sample(options: argparse.Namespace) -> int:
+    """Draw rows from a release whose files agree, and write them; return the exit status."""
+    label = options.out.with_name(f"{options.out.name}.json")
+    _check_free(options.out, label, options.force)
+    check_directory(options.directory)
+    found = verify(options.directory)
+    if not found.passed:
+        print(found)
+        return 1
+    report, file = _with_components(found.reports, options.directory)
+    pca, names = _load(file, report)
+    content = _label(report, options)
+    # the label takes its place first: rows are never without it
+    with replaced(options.out, ANYONE) as rows, replaced(label, ANYONE) as about:
+        _write(rows, pca, names, options.rows, options.seed)
+        about.write(f"{json.dumps(content, indent=2)}\n".encode())
+    print(f"Synthetic: {options.rows} rows of {len(names)} columns; none is a record.")
+    print(f"Drawn from release {content['release']['id']}")
+    print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
+    print(report.guarantee())
+    if status_of(found.document) in ("private", "sites", "uncharged"):
+        print("Drawing rows is not charged: they are computed from the release alone.")
+    else:
+        print(advice(found.document))
+    print(f"Written: {options.out}, and {label}, which says the same")
+    return 0
+
+
+def _check_free(out: Path, label: Path, force: bool) -> None:
+    """Refuse to replace any file but earlier synthetic rows, and a file that cannot be written."""
+    if out.suffix.lower() != ".csv":
+        raise ValueError(f"--out {out} must end in .csv; choose such a name")
+    if not out.parent.is_dir():
+        raise ValueError(f"--out {out} is in no directory that exists; make it first")
+    found = [path for path in (out, label) if os.path.lexists(path)]
+    if found and not force:
+        raise ValueError(
+            f"{found[0]} exists; choose another --out, or pass --force to replace rows that an "
+            "earlier run drew"
+        )
+    if found and not _is_label(label):
+        raise ValueError(
+            f"{found[0]} exists, and no {label.name} says that it is synthetic; choose "
+            "another --out"
+        )
+
+
+def _is_label(path: Path) -> bool:
+    try:
+        return bool(parse_json(read_plain(path, MOST_LABEL).decode())["schema"] == SCHEMA)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _with_components(
+    reports: Sequence[PrivacyReport], directory: Path
+) -> tuple[PrivacyReport, Path]:
+    """The first release of a PCA among these, and the file of its arrays."""
+    for place, report in enumerate(reports):
+        if any(one.name == "components" for one in report.released):
+            return report, directory / arrays_file(place)
+    raise ValueError(f"{directory} releases no components, so no rows can be drawn; give a PCA's")
+
+
+def _load(file: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
+    """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
+    arrays = read_archive(read_plain(file, MOST_BYTES))
+    subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
+    return subject.fitted, list(subject.names)
+
+
+def _write(
+    file: BinaryIO, pca: BasePrivatePCA, names: Sequence[str], n_rows: int, seed: int | None
+) -> None:
+    generator = check_random_state(seed)
+    text = io.TextIOWrapper(file, newline="", encoding="utf-8")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(map(cell, names))
+    for batch in gen_batches(n_rows, BATCH_ROWS):
+        lines.writerows(pca.sample(batch.stop - batch.start, generator).tolist())
+    text.detach()
+    file.flush()
+
+
+def _label(report: PrivacyReport, options: argparse.Namespace) -> dict[str, Any]:
+    """What is to be known of the rows, as JSON-able values."""
+    return {
+        "schema": SCHEMA,
+        "synthetic": True,
+        "file": options.out.name,
+        "rows": options.rows,
+        "seed": options.seed,
+        "model": "normal distribution with the released mean and covariance",
+        "kept": KEPT,
+        "not_kept": NOT_KEPT,
+        "release": {
+            "id": report.release_id,
+            "method": report.method,
+            "private": report.private,
+            "guarantee": report.guarantee(),
+        },
+        "software": {"skdppca": __version__},
+    }

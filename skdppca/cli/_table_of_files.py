@@ -1,0 +1,76 @@
+"""A table in files as the command line speaks of it: what is wrong with it, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from .._text import listed
+from ..decomposition import DPGauss
+from ..decomposition.file_table import FileTable
+
+if TYPE_CHECKING:
+    from ..decomposition import BasePrivatePCA
+    from ._read_rows import TableRows
+
+__all__ = ["TableOfFiles", "loaded"]
+
+
+class TableOfFiles(FileTable):
+    """The table of a run.
+
+    Parameters
+    ----------
+    estimator : estimator
+    rows : TableRows
+    tell : callable or None
+        Called with its number, from 0, as a pass over the files begins.
+    """
+
+    REFUSALS: ClassVar[dict[str, str]] = {
+        "unreadable": "{fault}",
+        "memory": "{name} does not fit into memory (all rows of a group must); choose another "
+        "--method, or fewer columns",
+        "empty": "{name} is empty; give at least one row and one feature",
+        "missing": "{name}: missing values in {columns}; pass --missing mean to fill them with the "
+        "private mean, or leave such columns out with --drop, or drop such rows, or fill in public "
+        "constants (a mean of the same data would void the guarantee)",
+        "infinite": "{name} has infinite values, which --missing mean does not fill; drop such "
+        "rows, or fill in public constants",
+        "unlabelled": "{name}: missing values in {groups!r}, which says whose row it is; give "
+        "every row its group",
+        "unsorted": "{name} is not sorted by {groups!r}, and a group in two places would count as "
+        "two; sort it first: {sorting}",
+        "disordered": "the files are not sorted by {groups!r} in the order {order}, and a group in "
+        "two places would count as two; give them in the order of their groups, or sort them "
+        "together first: {sorting}",
+    }
+
+    def __init__(
+        self,
+        estimator: BasePrivatePCA,
+        rows: TableRows,
+        tell: Callable[[int], None] | None = None,
+    ) -> None:
+        super().__init__(estimator, rows.dataset, rows.groups, tell)
+        files = rows.files.files
+        self._words["name"] = files[0].name if len(files) == 1 else "the table"
+        self._rows = rows
+
+    def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
+        found, groups = self._rows.files, self._rows.groups
+        if wrong == "unreadable":  # only now: it looks at the files again
+            self._words["fault"] = found.fault()
+        if wrong == "unsorted" and groups is not None:
+            self._words["sorting"] = found.sorting(groups)
+            if len(found.files) > 1:
+                wrong = "disordered"
+                self._words["order"] = listed(file.name for file in found.files)
+        super()._refuse(wrong, which)
+
+
+def loaded(rows: TableRows, may_miss: bool) -> tuple[Any, Any]:
+    """All rows of a table, and the number of every row's group if there are groups."""
+    unit = "row" if rows.groups is None else rows.groups
+    reader = DPGauss(unit=unit, missing="mean" if may_miss else "error")
+    return TableOfFiles(reader, rows).in_memory()

@@ -1,0 +1,129 @@
+"""Tables that state the types of their columns: Parquet and Arrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from .._text import listed
+from ._column_names import check_names
+from ._unusable import Unusable, replacing_errors, unlike
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+__all__ = ["KINDS", "TypedFiles"]
+
+# Kinds of files, as pyarrow calls them, and what a file of each kind is.
+KINDS = {".parquet": "parquet", ".feather": "ipc", ".arrow": "ipc"}
+WHAT = {"parquet": "a table that Parquet can read", "ipc": "a table that Arrow can read"}
+
+
+@dataclass(frozen=True)
+class TypedFiles:
+    """Files that state the types of their columns.
+
+    Parameters
+    ----------
+    files : list of Path
+    kind : {"parquet", "ipc"}
+    types : dict of str to pyarrow.DataType
+        Of the columns.
+    """
+
+    files: list[Path]
+    kind: str
+    types: dict[str, pa.DataType]
+
+    @classmethod
+    def open(cls, files: list[Path]) -> TypedFiles:
+        """Read the names and the types of the columns.
+
+        Raises
+        ------
+        Unusable
+        """
+        import pyarrow.dataset as ds
+
+        from ..decomposition.file_table import index_columns
+
+        kind = KINDS[files[0].suffix.lower()]
+        types: dict[str, Any] = {}
+        for file in files:
+            table = partial(ds.dataset, [str(file)], format=kind)
+            schema = replacing_errors(file, partial(unlike, file, WHAT[kind]), table).schema
+            index = index_columns(schema)
+            names = [name for name in schema.names if name not in index]
+            check_names(file, names)
+            _check_same(files[0], file, list(types), names)
+            for name in names:
+                types[name] = _common(types.get(name), schema.field(name).type)
+        found = cls(files, kind, types)
+        if not types:
+            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
+        if not any(map(found.is_number, types)):
+            raise Unusable(f"{files[0].name} has no numeric column; give columns of numbers")
+        return found
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds real numbers, by its type."""
+        from ..records.files import is_number
+
+        return self.types[name] is not None and is_number(self.types[name])
+
+    def dataset(self, schema: pa.Schema) -> ds.Dataset:
+        """Some columns of all files."""
+        import pyarrow.dataset as ds
+
+        return ds.dataset([str(file) for file in self.files], schema=schema, format=self.kind)
+
+    def fault(self) -> str:
+        """What to do about files of which one cannot be read."""
+        return unlike(self.files[0], WHAT[self.kind])
+
+    def sorting(self, groups: str) -> str:
+        """The command that sorts all files by a column, with what reads them here."""
+        import pyarrow as pa
+
+        paths, by = json.dumps([str(file) for file in self.files]), json.dumps(groups)
+        table = f'd.dataset({paths}, format="{self.kind}").to_table()'
+        if pa.types.is_dictionary(self.types[groups]):  # Arrow cannot sort by one
+            place = list(self.types).index(groups)
+            table = f'(t := {table}).set_column({place}, {by}, t[{by}].cast("string"))'
+        code = (
+            "import pyarrow.dataset as d, pyarrow.parquet as p; "
+            f'p.write_table({table}.sort_by({by}), "sorted.parquet")'
+        )
+        return f"python -c {quote(code)} (in memory; DuckDB sorts larger tables)"
+
+
+def _common(one: Any, other: Any) -> Any:
+    """The type of a column of several files; None if one has text and another one numbers."""
+    import pyarrow as pa
+
+    from ..records.files import is_label, is_number
+
+    if one is None or one == other:
+        return other
+    if pa.types.is_integer(one) and pa.types.is_integer(other):
+        return pa.int64()
+    if is_number(one) and is_number(other):
+        return pa.float64()
+    text = is_label(one) and is_label(other) and not (is_number(one) or is_number(other))
+    return pa.string() if text else pa.null()
+
+
+def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse files of several tables."""
+    differ = sorted({*names} ^ {*others})
+    if names and differ:
+        raise Unusable(
+            f"{file.name} has other columns than {first.name}: only one of them has "
+            f"{listed(differ)}; give files of one table, with the same columns"
+        )

@@ -1,0 +1,155 @@
+"""Synthetic rows: the spectrum that is assumed, and what is assumed of rows besides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, stats
+
+from ..linalg import decreasing_eigh
+
+__all__ = ["ABSENT", "DEGREES", "PLAIN", "UNITS", "Assumed", "SyntheticRows", "exact_rows"]
+
+# Relative distance by which tied variances are parted.
+PARTED = 1e-6
+
+# The most rows of one record that are simulated.
+GROUP_ROWS = 8
+
+# The share of entries that are absent; the degrees of freedom of heavy tails; and, where scales are
+# private, the largest unit of a feature over the smallest.
+ABSENT, DEGREES, UNITS = 0.1, 3, 1000.0
+
+
+@dataclass(frozen=True)
+class SyntheticRows:
+    """Rows to be fitted, and what the fit is judged on.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        Absent entries are NaN.
+    groups : ndarray of shape (n_rows,) or None
+        The record of every row; None: each is a record.
+    values, vectors : ndarray
+        Eigenvalues, largest first, and eigenvectors, as rows, of the second moments of the same
+        rows, standardised if scales are private, with no entry absent and no record heavy.
+    axes : ndarray of shape (d, d)
+        As rows, the directions of the law's variances, in their order.
+    """
+
+    X: np.ndarray
+    groups: np.ndarray | None
+    values: np.ndarray
+    vectors: np.ndarray
+    axes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What rows are like, beside their spectrum.
+
+    Parameters
+    ----------
+    group_size : int or None
+        How many rows every record has; None: rows are records.
+    shared : float
+        Share of the variance that the rows of a record have in common.
+    scale : {"private"} or None
+    missing : {"error", "mean"}
+    tails : {"light", "heavy"}
+    """
+
+    group_size: int | None = None
+    shared: float = 0.5
+    scale: str | None = None
+    missing: str = "error"
+    tails: str = "light"
+
+    @property
+    def rows_a_record(self) -> int:
+        """How many rows of a record are simulated."""
+        return min(self.group_size or 1, GROUP_ROWS)
+
+    @property
+    def in_common(self) -> float:
+        """What simulated rows share, so that records differ as much as if they had all rows.
+
+        The mean of the outer products of a record's m rows varies, over that of one row, by
+        ``s^2 + (1 - s^2) / m``.
+        """
+        m = self.rows_a_record
+        if m == (self.group_size or 1):
+            return self.shared
+        return math.sqrt(max(0.0, (self._spread - 1 / m) / (1 - 1 / m)))
+
+    @property
+    def worth(self) -> float:
+        """How many independent rows tell as much of the covariance as one record."""
+        return 1 / self._spread
+
+    @property
+    def _spread(self) -> float:
+        return self.shared**2 + (1 - self.shared**2) / (self.group_size or 1)
+
+    def draw(
+        self,
+        variances: np.ndarray,
+        n_records: int,
+        rng: np.random.Generator,
+        exact: bool,
+    ) -> SyntheticRows:
+        """Draw Gaussian rows about the origin; if `exact`, with exactly these variances."""
+        m, d = self.rows_a_record, len(variances)
+        if self.scale == "private":  # those of standardised features add up to their number
+            variances = variances * (d / variances.sum())
+        rows = rng.standard_normal((n_records * m, d))
+        if m > 1:
+            share = self.in_common
+            common = np.repeat(rng.standard_normal((n_records, d)), m, axis=0)
+            rows = math.sqrt(share) * common + math.sqrt(1 - share) * rows
+        rows = exact_rows(variances, rows) if exact else rows * np.sqrt(variances)
+        axes = np.eye(d)
+        judged = rows
+        if self.scale == "private":
+            axes = _axes_of_standardised(variances, rng)
+            rows = rows @ axes
+            judged = rows / rows.std(axis=0)
+            rows = rows * UNITS ** rng.random(d)
+        values, vectors = decreasing_eigh(judged.T @ judged / len(judged))
+        if self.tails == "heavy":
+            weights = DEGREES / rng.chisquare(DEGREES, n_records)
+            rows = rows * np.sqrt(np.repeat(weights, m))[:, None]
+        if self.missing == "mean":
+            rows = np.where(rng.random(rows.shape) < ABSENT, np.nan, rows)
+        groups = None if self.group_size is None else np.repeat(np.arange(n_records), m)
+        return SyntheticRows(rows, groups, values, vectors, axes)
+
+
+# Single complete rows of light tails.
+PLAIN = Assumed()
+
+
+def exact_rows(variances: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Turn standard normal rows into ones of mean 0 and exactly this covariance, up to `PARTED`.
+
+    Tied variances are parted: rows of a continuous law never tie, and LAPACK may fail on ties.
+    """
+    variances = variances * np.linspace(1 + PARTED, 1, len(variances))
+    basis = linalg.qr(rows - rows.mean(axis=0), mode="economic", check_finite=False)[0]
+    return basis * np.sqrt((len(rows) - 1) * variances)
+
+
+def _axes_of_standardised(variances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Random axes along which features of unit variance have these variances.
+
+    They are the eigenvectors of a random correlation matrix (Davies & Higham 2000).
+    """
+    if len(variances) == 1:
+        return np.eye(1)
+    order = np.argsort(-variances)
+    found = np.empty((len(variances), len(variances)))
+    found[order] = decreasing_eigh(stats.random_correlation.rvs(variances, random_state=rng))[1]
+    return found

@@ -1,0 +1,418 @@
+"""What a guarantee leaves to an attacker, as a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..decomposition.pipelines import learned_before
+from ..privacy import (
+    ApproximateEvent,
+    BaseAccountant,
+    GaussianEvent,
+    NonPrivateEvent,
+    PrivacyEvent,
+    PrivacyReport,
+    PureEvent,
+    Statement,
+    coin,
+    compose,
+    detection_rate,
+    mu_of,
+)
+from ._display import FitDisplay, fitted
+from ._style import (
+    COLOURS,
+    LEGEND,
+    NOISE,
+    as_written,
+    check_choice,
+    percent_axis,
+    percent_up,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["PrivacyCurveDisplay"]
+
+# Shares of false alarms that the curve is drawn through; the axes begin at the least if they are
+# logarithmic.
+LEAST = 1e-6
+ALARMS = np.unique(np.concatenate([np.geomspace(LEAST, 1.0, 121), np.linspace(0.0, 1.0, 201)]))
+
+# The curves and the diagonal of a picture, by which the next display knows them.
+CURVE, DIAGONAL = "skdppca attack bound", "skdppca without the release"
+
+Variant = Literal["gaussian", "approximate", "pure"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivacyCurveDisplay(FitDisplay):
+    """Bound on what an attacker can detect, by the share of false alarms.
+
+    Use one of the constructors. The curve holds for every attack, whatever the attacker knows
+    beside: if the test names a share of the absent records wrongly (false alarms), it names at
+    most this share of the present ones. It depends on the guarantee alone, which is public.
+
+    Parameters
+    ----------
+    event : PrivacyEvent
+        What was released.
+    false_positive_rate, detection_rate : ndarray
+        Points of the curve.
+    name : str, optional
+        For the legend.
+    reports : sequence of PrivacyReport, default=()
+        Of the fits that the event came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so, and is red if it is your own.
+    note : str, default=""
+        The title, where there are no reports.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    line_ : matplotlib.lines.Line2D
+    guess_ : matplotlib.lines.Line2D or None
+        What an attacker reaches without the release.
+    marks_ : matplotlib.lines.Line2D or None
+
+    See Also
+    --------
+    skdppca.privacy.detection_rate : The bound, and how it is derived.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from skdppca.plotting import PrivacyCurveDisplay
+    >>> ax = Figure().subplots()
+    >>> display = PrivacyCurveDisplay.from_epsilon(1.0, delta=1e-6, ax=ax)
+    >>> round(display.detection_at(0.05), 3), round(display.coin(), 3)
+    (0.08, 0.547)
+    >>> weak = PrivacyCurveDisplay.from_epsilon(10.0, delta=1e-6, ax=ax)
+    >>> round(weak.detection_at(0.05), 3)
+    0.581
+    """
+
+    event: PrivacyEvent
+    false_positive_rate: np.ndarray
+    detection_rate: np.ndarray
+    name: str | None = None
+    note: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: Axes | None = None, name: str | None = None, **options: Any
+    ) -> Self:
+        """Plot the bound for a fitted private estimator.
+
+        Parameters
+        ----------
+        estimator : fitted private estimator or Pipeline
+            Of a pipeline, all private steps count together.
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If the steps of a pipeline protect different units or have different neighbours.
+        """
+        last = fitted(estimator, "privacy_")
+        if not isinstance(estimator, Pipeline):
+            return cls.from_report(last.privacy_, ax=ax, name=name, **options)
+        steps = [step for _, step in estimator.steps if hasattr(step, "privacy_")]
+        learned = learned_before(estimator, steps[-1])
+        return cls._from_reports([step.privacy_ for step in steps], ax, name, options, learned)
+
+    @classmethod
+    def from_report(
+        cls,
+        report: PrivacyReport,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Plot the bound for one release.
+
+        Parameters
+        ----------
+        report : PrivacyReport
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+        """
+        return cls._from_reports([report], ax, name, options)
+
+    @classmethod
+    def from_event(
+        cls, event: PrivacyEvent, *, ax: Axes | None = None, name: str | None = None, **options: Any
+    ) -> Self:
+        """Plot the bound for what a release costs.
+
+        Parameters
+        ----------
+        event : PrivacyEvent
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+        """
+        return cls._of(event, name=name).plot(ax, **options)
+
+    @classmethod
+    def from_epsilon(
+        cls,
+        epsilon: float,
+        delta: float = 1e-6,
+        variant: Variant = "gaussian",
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Plot the bound for a budget.
+
+        Parameters
+        ----------
+        epsilon : float
+        delta : float, default=1e-6
+        variant : {"gaussian", "approximate", "pure"}, default="gaussian"
+            - "gaussian": Gaussian noise that has this epsilon at this delta, as all methods but
+              `SmoothSensitivityPCA` add it;
+            - "approximate": any release of which only epsilon and delta are known;
+            - "pure": any release with this epsilon; give ``delta=0``.
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+        """
+        check_choice("variant", variant, *get_args(Variant))
+        event: PrivacyEvent
+        if variant == "gaussian":
+            mu = mu_of(epsilon, delta)
+            event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
+        elif variant == "approximate":
+            event = ApproximateEvent(epsilon, delta)
+        else:
+            if delta:
+                raise ValueError(f"delta={delta!r} is not 0, as variant='pure' has it; give 0")
+            event = PureEvent(epsilon)
+        if name is None:
+            name = f"ε = {epsilon:g}" + (f", δ = {delta:g}" if delta else "")
+        return cls._of(event, name=name).plot(ax, **options)
+
+    @classmethod
+    def from_accountant(
+        cls,
+        ledger: BaseAccountant | Statement,
+        which: Literal["spent", "budget"] = "spent",
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Plot the bound for all that an accountant charged, or may charge.
+
+        Parameters
+        ----------
+        ledger : PrivacyLedger, PrivacyAccountant or Statement
+        which : {"spent", "budget"}, default="spent"
+            - "spent": all charges together;
+            - "budget": all that may be charged, by any releases.
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+        """
+        check_choice("which", which, "spent", "budget")
+        statement = ledger if isinstance(ledger, Statement) else ledger.statement()
+        terms, receipts = statement.chain.terms, statement.chain.receipts
+        event: PrivacyEvent
+        if which == "spent":
+            seeded = any(receipt.seeded for receipt in receipts)
+            charged = compose(receipt.event for receipt in receipts)
+            event = NonPrivateEvent() if seeded else charged
+        else:
+            event = ApproximateEvent(terms.epsilon, terms.delta)
+        name = f"ledger: {which}" if name is None else name
+        note = f"{which.capitalize()}, for every {terms.unit} ({terms.adjacency})"
+        return cls._of(event, name=name, note=note).plot(ax, **options)
+
+    @classmethod
+    def _from_reports(
+        cls,
+        reports: Sequence[PrivacyReport],
+        ax: Axes | None,
+        name: str | None,
+        options: Any,
+        learned: Sequence[str] = (),
+    ) -> Self:
+        if len({(report.unit, report.adjacency) for report in reports}) > 1:
+            raise ValueError(
+                "the steps of this pipeline protect different units, or have different neighbours, "
+                "so their costs do not add up; plot each step by itself"
+            )
+        private = all(report.private for report in reports)
+        event = compose(report.event for report in reports) if private else NonPrivateEvent()
+        display = cls._of(event, name=name, reports=tuple(reports), learned_before=learned)
+        return display.plot(ax, **options)
+
+    @classmethod
+    def _of(cls, event: PrivacyEvent, **more: Any) -> Self:
+        rates = detection_rate(event, ALARMS)
+        return cls(event=event, false_positive_rate=ALARMS, detection_rate=rates, **more)
+
+    def detection_at(self, false_positive_rate: float) -> float:
+        """Return the largest share of present records that a test detects, rounded up."""
+        return detection_rate(self.event, float(false_positive_rate))
+
+    def coin(self, units: int = 1) -> float:
+        """Return the largest probability to tell a fair coin that decided on a record.
+
+        Parameters
+        ----------
+        units : int, default=1
+            How many records it decided on together, such as the people of one household.
+        """
+        return coin(self.event, units)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        marks: Sequence[float] = (0.01, 0.05),
+        guess: bool = True,
+        scale: Literal["linear", "log"] = "linear",
+        title: str | None = "guarantee",
+        line_kw: dict[str, Any] | None = None,
+        mark_kw: dict[str, Any] | None = None,
+        guess_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw: for several curves, ``first.ax_``. By default in a new figure of pyplot.
+        name : str, optional
+            For the legend; by default that of the display.
+        marks : sequence of float, default=(0.01, 0.05)
+            Shares of false alarms at which the bound is marked, and written.
+        guess : bool, default=True
+            Whether to draw what an attacker reaches without the release, once in a picture.
+        scale : {"linear", "log"}, default="linear"
+            Of both axes. "log" shows small shares of false alarms.
+        title : str or None, default="guarantee"
+            By default the guarantee, unless the axes have a title; None for none.
+        line_kw, mark_kw, guess_kw : dict, optional
+            Passed to matplotlib for the curve, the marks and the diagonal.
+
+        Returns
+        -------
+        PrivacyCurveDisplay
+            This one.
+        """
+        from matplotlib.lines import Line2D
+
+        check_choice("scale", scale, "linear", "log")
+        ax = self._take_axes(ax, 5.6, 5.0)
+        earlier = [line for line in ax.lines if line.get_gid() == CURVE]
+        style = {
+            "color": COLOURS[len(earlier) % len(COLOURS)],
+            "linewidth": 1.8,
+            "linestyle": ("-", "--", "-.", ":")[len(earlier) % 4],
+            "label": self._label(self.name if name is None else name, marks),
+            "gid": CURVE,
+        }
+        x, y = np.asarray(self.false_positive_rate), np.asarray(self.detection_rate)
+        if scale == "log":
+            x, y = x[x > 0], y[x > 0]
+        self.guess_: Line2D | None = None
+        if guess and not any(line.get_gid() == DIAGONAL for line in ax.lines):
+            dots = {"color": NOISE, "linewidth": 1.0, "linestyle": ":", "gid": DIAGONAL}
+            (self.guess_,) = ax.plot(
+                x, x, **styled(dots | {"label": "without the release"}, guess_kw, Line2D)
+            )
+        (self.line_,) = ax.plot(x, y, **styled(style, line_kw, Line2D))
+        self.marks_: Line2D | None = None
+        if len(marks):
+            dots = {"color": self.line_.get_color(), "linestyle": "none", "marker": "o"}
+            (self.marks_,) = ax.plot(
+                marks,
+                [self.detection_at(mark) for mark in marks],
+                **styled(dots | {"markersize": 5}, mark_kw, Line2D),
+            )
+        self._dress(scale)
+        if self.reports:
+            self._write_guarantee(title)
+        else:
+            self._write_title(title, as_written(self.note), self._private)
+        return self
+
+    @property
+    def alt_text_(self) -> str:
+        """What the picture shows, in words."""
+        if not self._private:
+            return "No bound: the release is not private, so an attack may detect every record."
+        return (
+            f"With 5 % false alarms, no attack detects more than "
+            f"{percent_up(self.detection_at(0.05))} of the records that are present; with 1 %, "
+            f"{percent_up(self.detection_at(0.01))}. If a coin decided whether a record was used, "
+            f"its side can be told in at most {percent_up(self.coin())} of cases."
+        )
+
+    @property
+    def _private(self) -> bool:
+        return not isinstance(self.event, NonPrivateEvent)
+
+    def _label(self, name: str | None, marks: Sequence[float]) -> str:
+        label = "this release" if name is None else as_written(name)
+        if not self._private:
+            return f"{label}: NOT PRIVATE"
+        bounds = [f"{100 * mark:g} %: {percent_up(self.detection_at(mark))}" for mark in marks]
+        return "\n".join([label, ",  ".join(bounds)] if bounds else [label])
+
+    def _dress(self, scale: str) -> None:
+        ax = self.ax_
+        ax.set_xlabel("False alarms: absent records that the attack calls present")
+        ax.set_ylabel("Detected: present records that it calls present")
+        if scale == "log":
+            ax.set(xscale="log", yscale="log", xlim=(LEAST, 1.0), ylim=(LEAST, 1.05))
+        else:
+            ax.set(xlim=(-0.01, 1.0), ylim=(0.0, 1.01))
+            for axis in (ax.xaxis, ax.yaxis):
+                percent_axis(axis)
+        ax.grid(color=NOISE, alpha=0.2, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+        written = any("\n" in str(line.get_label()) for line in ax.lines)
+        ax.legend(  # no curve goes below the diagonal
+            title="false alarms: detected at most" if written else None,
+            loc="lower right",
+            **LEGEND,
+        )

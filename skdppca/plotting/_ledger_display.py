@@ -1,0 +1,266 @@
+"""What an accountant charged, step by step, below the line of its budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from ..privacy import BaseAccountant, Entry, Statement
+from ..privacy.statement import spread
+from ._display import Display
+from ._style import (
+    BLUE,
+    DASHED,
+    LEGEND,
+    NOISE,
+    ORANGE,
+    WARNING,
+    as_written,
+    check_choice,
+    short,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["LedgerDisplay"]
+
+# Kinds of charges, each with the marker and colour of its points.
+KINDS: dict[str, dict[str, Any]] = {
+    "release": {"marker": "o", "color": BLUE},
+    "external": {"marker": "D", "color": ORANGE},
+    "seeded: not private": {"marker": "X", "color": WARNING},
+}
+
+LINE: dict[str, Any] = {
+    "drawstyle": "steps-post",
+    "color": BLUE,
+    "linewidth": 1.3,
+    "zorder": 2,
+}
+MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
+BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
+
+# The most charges of a kind that are drawn: more would hide each other.
+MOST_DRAWN = 200
+
+# The most charges with names along the axis, and the most letters of a name: else none is legible.
+MOST_NAMED, LONGEST = 12, 24
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LedgerDisplay(Display):
+    """Privacy spent, charge by charge, with the budget as a line.
+
+    Use `from_ledger`. It reads what the accountant recorded, which is public.
+
+    Parameters
+    ----------
+    totals : sequence of float or None
+        Epsilon of all charges up to each one, at `delta`; None where it is not known.
+    labels : sequence of str
+        What the charges were for.
+    kinds : sequence of {"release", "external", "seeded: not private"}
+        What they paid for.
+    times : sequence of str
+        When they were made: ISO 8601.
+    epsilon, delta : float
+        The budget.
+    remaining : float
+        The largest epsilon of one more charge.
+    protects : str, default=""
+        Whom the budget protects, for the title.
+    reports : sequence of PrivacyReport, default=()
+        Of the fits that were charged, if they are at hand.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    line_ : matplotlib.lines.Line2D
+        The steps.
+    budget_ : matplotlib.lines.Line2D
+    marks_ : dict of str to matplotlib.lines.Line2D
+        The charges, by kind.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from skdppca import PrivacyAccountant, plotting
+    >>> accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6)
+    >>> receipt = accountant.charge_external(
+    ...     "OpenDP: counts by year", epsilon=0.5, delta=0.0, adjacency="add-remove"
+    ... )
+    >>> display = plotting.LedgerDisplay.from_ledger(accountant, ax=Figure().subplots())
+    >>> display.alt_text_
+    '1 charge spent epsilon 0.5 of 2 at delta 1e-06. One more may cost 1.53.'
+    """
+
+    totals: Sequence[float | None]
+    labels: Sequence[str]
+    kinds: Sequence[str]
+    times: Sequence[str]
+    epsilon: float
+    delta: float
+    remaining: float
+    protects: str = ""
+
+    @classmethod
+    def from_ledger(
+        cls,
+        ledger: BaseAccountant | Statement,
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Plot what an accountant charged.
+
+        Of more than 200 charges of one kind, 200 are drawn, evenly spread, the last one among them.
+
+        Parameters
+        ----------
+        ledger : PrivacyLedger, PrivacyAccountant or Statement
+        ax, options
+            As in `plot`.
+
+        Returns
+        -------
+        LedgerDisplay
+        """
+        statement = ledger if isinstance(ledger, Statement) else ledger.statement()
+        terms, entries = statement.chain.terms, statement.entries
+        kinds = [_kind(entry) for entry in entries]
+        drawn = _drawn(entries, kinds)
+        display = cls(
+            totals=[entry.total if i in drawn else None for i, entry in enumerate(entries)],
+            labels=[entry.receipt.label for entry in entries],
+            kinds=kinds,
+            times=[entry.receipt.time for entry in entries],
+            epsilon=terms.epsilon,
+            delta=terms.delta,
+            remaining=statement.remaining.epsilon,
+            protects=f"for every {terms.unit} ({terms.adjacency})",
+        )
+        return display.plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        over: Literal["charge", "time"] = "charge",
+        title: str | None = "guarantee",
+        line_kw: dict[str, Any] | None = None,
+        mark_kw: dict[str, Any] | None = None,
+        budget_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the steps, the charges and the budget.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default in a new figure of pyplot.
+        over : {"charge", "time"}, default="charge"
+            The horizontal axis: one place for each charge, in their order, or the time.
+        title : str or None, default="guarantee"
+            By default the budget and whom it protects, unless the axes have a title; None for none.
+        line_kw, mark_kw, budget_kw : dict, optional
+            Passed to matplotlib for the steps, the charges, and the line of the budget.
+
+        Returns
+        -------
+        LedgerDisplay
+            This one.
+        """
+        check_choice("over", over, "charge", "time")
+        from matplotlib.lines import Line2D
+
+        ax = self._take_axes(ax, 7.2, 4.4)
+        places = self._places(over)
+        known = [
+            (place, total, kind)
+            for place, total, kind in zip(places, self.totals, self.kinds, strict=True)
+            if total is not None
+        ]
+        x, y = [place for place, _, _ in known], [total for _, total, _ in known]
+        # From zero, before the first charge, to what is spent now.
+        if over == "charge":
+            x, y = [0.0, *x, len(places) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
+        else:
+            x, y = x[:1] + x, [0.0] * bool(y) + y
+        (self.line_,) = ax.plot(x, y, **styled(LINE, line_kw, Line2D))
+        self.marks_ = {}
+        for kind, style in KINDS.items():
+            chosen = [(place, total) for place, total, own in known if own == kind]
+            if chosen:
+                (self.marks_[kind],) = ax.plot(
+                    *zip(*chosen, strict=True),
+                    **styled(MARK | style | {"label": kind}, mark_kw, Line2D),
+                )
+        left = {"label": f"budget (one more charge may cost {_down(self.remaining)})"}
+        self.budget_ = ax.axhline(self.epsilon, **styled(BUDGET | left, budget_kw, Line2D))
+        self._dress(over, title)
+        return self
+
+    @property
+    def alt_text_(self) -> str:
+        """What the picture shows, in words."""
+        n = len(self.totals)
+        spent = (self.totals[-1] if self.totals else None) or 0.0
+        return (
+            f"{n} charge{'' if n == 1 else 's'} spent epsilon {spent:.3g} of {self.epsilon:g} "
+            f"at delta {self.delta:g}. One more may cost {_down(self.remaining)}."
+        )
+
+    def _places(self, over: str) -> list[Any]:
+        if over == "charge":
+            return [i + 1 for i in range(len(self.totals))]
+        return [datetime.fromisoformat(time) for time in self.times]
+
+    def _dress(self, over: str, title: str | None) -> None:
+        ax, n = self.ax_, len(self.totals)
+        if over == "time":
+            ax.set_xlabel("Time of the charge (UTC)")
+            ax.tick_params("x", rotation=30)
+        elif 0 < n <= MOST_NAMED:
+            names = [
+                short(label, LONGEST) or f"charge {i + 1}" for i, label in enumerate(self.labels)
+            ]
+            ax.set_xticks(range(1, n + 1), names, rotation=30, ha="right", fontsize="small")
+        else:
+            ax.set_xlabel("Charges")
+            ax.locator_params("x", integer=True)
+        ax.set_ylabel(f"Epsilon spent, at delta = {self.delta:g}")
+        ax.set_ylim(bottom=0)
+        ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(loc="best", frameon=False, **LEGEND)
+        budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
+        self._write_title(title, f"{budget} {as_written(self.protects)}")
+
+
+def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:
+    """Places of the charges that are drawn: some of each kind, whose totals are known."""
+    known = [i for i, entry in enumerate(entries) if entry.after is not None]
+    drawn: set[int] = set()
+    for kind in KINDS:
+        own = [i for i in known if kinds[i] == kind]
+        drawn.update(own[place] for place in spread(len(own), MOST_DRAWN))
+    return drawn
+
+
+def _kind(entry: Entry) -> str:
+    if entry.receipt.seeded:
+        return "seeded: not private"
+    return "external" if entry.external else "release"
+
+
+def _down(epsilon: float) -> str:
+    """Three digits, rounded down: no text promises more than is left."""
+    if not 0 < epsilon < math.inf:
+        return f"{epsilon:g}"
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    return f"{math.floor(epsilon / unit * (1 + 1e-12)) * unit:.3g}"

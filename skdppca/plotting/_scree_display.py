@@ -1,0 +1,394 @@
+"""The variance of every component, its noise, and what the noise drowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from scipy.special import ndtri
+
+from ._display import FitDisplay, fitted, noise_in_words
+from ._noise_of_fits import alignments, is_elliptical, left_out, noise_floor, standard_errors
+from ._style import (
+    BLUE,
+    DASHED,
+    LEGEND,
+    NOISE,
+    VERMILION,
+    as_written,
+    check_choice,
+    percent,
+    percent_axis,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
+    from matplotlib.lines import Line2D
+
+__all__ = ["ScreeDisplay"]
+
+# Most components shown that the fit did not keep.
+MAX_LEFT_OUT = 12
+
+# With more components than this, points are small and bars have no caps.
+CROWDED = 25
+
+Kind = Literal["variance", "ratio", "cumulative"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScreeDisplay(FitDisplay):
+    r"""Variance of every component, with the noise that was added for privacy.
+
+    Use `from_estimator`. It reads released numbers only, so the picture is as private as the fit.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (n_components,)
+        Variances along the components.
+    interval : ndarray of shape (n_components, 2), optional
+        Lower and upper ends of the error bars; NaN for no bar.
+    lost : ndarray of bool of shape (n_components,), optional
+        Which components the noise drowns.
+    left_out : ndarray, optional
+        Variances of the next components, which the fit did not keep.
+    rest : float, optional
+        Mean variance of the other directions, where `left_out` is not known.
+    n_rest : int, default=0
+        How many other directions there are.
+    noise_floor : float, optional
+        The smallest variance that the noise does not drown; 0 without noise, None if unknown.
+    total : float, optional
+        Variance along all directions, which ratios are of.
+    level : float, default=0.95
+        What share of all fits the error bars hold.
+    units : str, default="squared units of the features"
+        Of the variances.
+    name : str, optional
+        For the legend, where several fits are in one picture.
+    reports : sequence of PrivacyReport, default=()
+        Of the fit that the numbers came from.
+    learned_before : sequence of str, default=()
+        Steps of a Pipeline that learned from the records before, so that the guarantee does not
+        hold as stated. The title says so, and is red if it is your own.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    errorbar_ : matplotlib.container.ErrorbarContainer or None
+        The components that stand above the noise.
+    lost_, left_out_, floor_, rest_ : matplotlib.lines.Line2D or None
+        Components lost in the noise; those left out; the noise floor; the mean of the rest.
+
+    Notes
+    -----
+    **Error bars** show the noise that was added for privacy. They leave out the sampling of the
+    rows and the bias of clipping. That bias depends on the clipping norm that the fit found, and
+    often differs between fits by more than the bars.
+
+    A component of variance `v` far above the noise appears at
+    :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`. The noise has standard
+    deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it. The standard deviation of
+    `l` is :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the component's alignment
+    [1]_. Undoing the shift divides by :math:`dl / d\theta = a`, and the noisy count scales all
+    variances alike, so the variance has the standard deviation
+
+    .. math:: \sqrt{\frac{s^2}{(n - 1)^2 a} + \left(v \, \mathrm{sd}(n) / n\right)^2}.
+
+    With ``missing="mean"``, the second term also holds twice the relative error of the mean share
+    of present entries, because products of two features are divided by its square.
+
+    Well above the noise floor, the first term is about the standard deviation of the noise over n.
+    Towards the floor it grows without bound. This is an approximation for many features and well
+    separated variances.
+
+    For a method that releases variances of the components alone, the bars are the noise of those
+    (``privacy_.details["variance_errors"]``). A released direction misses some of the variance, and
+    clipping takes some, so late components lie below the exact variances. No bar shows that. The
+    other directions appear as their mean, `noise_variance_`.
+
+    **The noise floor** is the smallest variance at which a component still has a direction of its
+    own, and not that of the noise: :math:`\theta = \tau \sqrt d` from the spectrum's centre, where
+    `a` is 0. It is drawn in the units of the debiased variances. The noise in the spectrum before
+    debiasing ends at ``privacy_.details["noise_edge"]``. A method without a spectrum has its floor
+    where its last noisy product shows no direction (``privacy_.details["noise_floor"]``). If a
+    method releases no such number, no floor is drawn, and the legend says so.
+
+    If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical" or, in subspaces,
+    "nested"), the same holds for shares `p` of the total variance. The sign covariance of the rows
+    has the eigenvalues :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are
+    divided by the slope of that. The total variance is known only up to a factor of about
+    :math:`\sqrt 2`, common to all components, which the bars leave out. In nested subspaces, d and
+    the shares are those of the last one. A component that a subspace before it has kept only in
+    part has a longer bar.
+
+    References
+    ----------
+    .. [1] M. Capitaine, C. Donati-Martin, D. Féral. The largest eigenvalues of finite rank
+       deformation of large Wigner matrices: convergence and nonuniversality of the fluctuations.
+       Annals of Probability 37(1), 2009.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.plotting import ScreeDisplay
+    >>> pca = DPGauss(n_components=5, epsilon=3.0).fit(load_digits().data)
+    >>> display = ScreeDisplay.from_estimator(pca, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'Component'
+    """
+
+    variances: np.ndarray
+    interval: np.ndarray | None = None
+    lost: np.ndarray | None = None
+    left_out: np.ndarray | None = None
+    rest: float | None = None
+    n_rest: int = 0
+    noise_floor: float | None = None
+    total: float | None = None
+    level: float = 0.95
+    units: str = "squared units of the features"
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        level: float = 0.95,
+        n_left_out: int | Literal["auto"] = "auto",
+        ax: Axes | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Plot the variances of a fitted private PCA.
+
+        Parameters
+        ----------
+        estimator : fitted private PCA or Pipeline
+            Of a pipeline, its last private PCA.
+        level : float, default=0.95
+            Share of all fits that an error bar is to hold, between 0 and 1.
+        n_left_out : int or "auto", default="auto"
+            How many components to show that the fit did not keep, if it released their variances.
+            "auto": four more than it kept, and at most 12.
+        ax, name, options
+            As in `plot`.
+
+        Returns
+        -------
+        ScreeDisplay
+
+        Raises
+        ------
+        NotReleasedError
+            If the fit released no variances; the message says why, and how to get them.
+        """
+        pca = fitted(estimator)
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r} is no share of fits; give a number such as 0.95")
+        variances = np.asarray(pca.explained_variance_, dtype=float)
+        errors, share = standard_errors(pca), pca.explained_variance_ratio_[0]
+        # A variance is no less than its noise: there it is a bound, and no estimate.
+        lost = (alignments(pca) <= 0) | ((errors > 0) & (variances <= errors * (1 + 1e-6)))
+        bars = np.where(lost | (errors == 0), np.nan, ndtri(0.5 + level / 2) * errors)
+        k = len(variances)
+        n_more = min(k + 4, MAX_LEFT_OUT) if n_left_out == "auto" else n_left_out
+        has_spectrum = "spectrum" in pca.privacy_.details
+        n_rest = 0 if has_spectrum else pca.n_features_in_ - k
+        model = "under an elliptical model, " if is_elliptical(pca) else ""
+        scaled = "scaled " if getattr(pca, "scale", None) is not None else ""
+        display = cls._of_fit(
+            estimator,
+            pca,
+            variances=variances,
+            interval=np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1),
+            lost=lost,
+            left_out=left_out(pca, n_more),
+            rest=float(pca.noise_variance_) if n_rest else None,
+            n_rest=n_rest,
+            noise_floor=noise_floor(pca),
+            total=float(variances[0] / share) if share else None,
+            level=level,
+            units=f"{model}squared units of the {scaled}features",
+            name=name,
+        )
+        return display.plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        kind: Kind = "variance",
+        title: str | None = "guarantee",
+        legend: bool = True,
+        errorbar_kw: dict[str, Any] | None = None,
+        left_out_kw: dict[str, Any] | None = None,
+        floor_kw: dict[str, Any] | None = None,
+        rest_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the variances.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default in a new figure of pyplot.
+        name : str, optional
+            Label of the components; by default that of the display.
+        kind : {"variance", "ratio", "cumulative"}, default="variance"
+            - "variance": the variances themselves;
+            - "ratio": their shares of the total;
+            - "cumulative": the share of all components up to each one, without bars and floor.
+        title : str or None, default="guarantee"
+            By default the guarantee of the fit, unless the axes have a title; None for none.
+        legend : bool, default=True
+            Whether to draw a legend.
+        errorbar_kw, left_out_kw, floor_kw, rest_kw : dict, optional
+            Passed to matplotlib for the components, those left out, and the two lines.
+
+        Returns
+        -------
+        ScreeDisplay
+            This one.
+        """
+        check_choice("kind", kind, *get_args(Kind))
+        if kind != "variance" and self.total is None:
+            raise ValueError(f"kind={kind!r} needs a total; give total= to ScreeDisplay")
+        self._take_axes(ax, 6.4, 4.0)
+        self.errorbar_: ErrorbarContainer | None = None
+        self.lost_: Line2D | None = None
+        name = self.name if name is None else name
+        self._draw_components(kind, name, errorbar_kw)
+        self._draw_others(
+            kind, "" if name is None else f"{as_written(name)}: ", left_out_kw, floor_kw, rest_kw
+        )
+        self._dress(kind, title, legend)
+        return self
+
+    @property
+    def alt_text_(self) -> str:
+        """What the picture shows, in words."""
+        k = len(self.variances)
+        text = f"Variances of {k} component{'' if k == 1 else 's'}"
+        if self.total:
+            text += f"; the first holds {percent(self.variances[0] / self.total)} of the variance"
+        if self.noise_floor:
+            text += f"; noise floor {self.noise_floor:.3g}"
+        return f"{text}; {noise_in_words(self.lost, k)}"
+
+    def _draw_components(self, kind: Kind, name: str | None, own: dict[str, Any] | None) -> None:
+        from matplotlib.lines import Line2D
+
+        heights, k = self._scaled(self.variances, kind), len(self.variances)
+        number = np.arange(1, k + 1)
+        lost = np.zeros(k, dtype=bool) if self.lost is None else np.asarray(self.lost)
+        crowded = k > CROWDED
+        style: dict[str, Any] = {
+            "color": BLUE,
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 4 if crowded else 6.5,
+            "zorder": 3,
+        }
+        above, bars = ~lost, self._bars(kind)
+        if above.any():
+            label = "component" if name is None else as_written(name)
+            if bars is not None:
+                label += f"; bar: {100 * self.level:.3g} % of the privacy noise alone"
+            defaults = {"elinewidth": 1.2, "capsize": 0 if crowded else 3, "label": label}
+            self.errorbar_ = self.ax_.errorbar(
+                number[above],
+                heights[above],
+                yerr=None if bars is None else bars[:, above],
+                **styled(style | defaults, own, Line2D),
+            )
+        if lost.any():
+            hollow = {"color": NOISE, "markerfacecolor": "white", "label": "lost in the noise"}
+            (self.lost_,) = self.ax_.plot(number[lost], heights[lost], **style | hollow)
+
+    def _draw_others(
+        self,
+        kind: Kind,
+        whose: str,
+        left_out_kw: dict[str, Any] | None,
+        floor_kw: dict[str, Any] | None,
+        rest_kw: dict[str, Any] | None,
+    ) -> None:
+        from matplotlib.lines import Line2D
+
+        self.left_out_: Line2D | None = None
+        self.floor_: Line2D | None = None
+        self.rest_: Line2D | None = None
+        k = len(self.variances)
+        if self.left_out is not None and len(self.left_out):
+            heights = self._scaled(np.append(self.variances, self.left_out), kind)[k:]
+            dots = {"linestyle": "none", "marker": ".", "markersize": 6, "color": "#9a9a9a"}
+            (self.left_out_,) = self.ax_.plot(
+                k + 1 + np.arange(len(heights)),
+                heights,
+                **styled(dots | {"label": f"{whose}left out"}, left_out_kw, Line2D),
+            )
+        if kind == "cumulative":
+            return
+        scale = 1.0 if kind == "variance" or not self.total else self.total
+        if self.noise_floor:
+            dashes = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
+            self.floor_ = self.ax_.axhline(
+                self.noise_floor / scale,
+                **styled(dashes | {"label": f"{whose}noise floor"}, floor_kw, Line2D),
+            )
+        elif self.noise_floor is None:
+            self.ax_.plot([], [], " ", label=f"{whose}noise floor not known")
+        if self.rest is not None:
+            several = f"mean of the other {self.n_rest} directions"
+            label = several if self.n_rest > 1 else "the other direction"
+            dots = {"color": NOISE, "linewidth": 1.1, "linestyle": ":"}
+            self.rest_ = self.ax_.axhline(
+                self.rest / scale, **styled(dots | {"label": whose + label}, rest_kw, Line2D)
+            )
+
+    def _scaled(self, variances: np.ndarray, kind: Kind) -> np.ndarray:
+        if kind == "variance" or not self.total:
+            return np.asarray(variances)
+        shares = np.asarray(variances) / self.total
+        return np.cumsum(shares) if kind == "cumulative" else shares
+
+    def _bars(self, kind: Kind) -> np.ndarray | None:
+        """Lengths of the error bars below and above, or None if there are none."""
+        if self.interval is None or kind == "cumulative" or np.isnan(self.interval).all():
+            return None
+        ends = np.array([self._scaled(end, kind) for end in np.asarray(self.interval).T])
+        middle = self._scaled(self.variances, kind)
+        return np.maximum(np.array([middle - ends[0], ends[1] - middle]), 0.0)
+
+    def _dress(self, kind: Kind, title: str | None, legend: bool) -> None:
+        from matplotlib.container import Container
+        from matplotlib.ticker import MaxNLocator
+
+        ax = self.ax_
+        labels = {
+            "variance": f"Variance ({self.units})".replace(", ", ",\n"),
+            "ratio": "Share of the variance",
+            "cumulative": "Share of the variance,\nof all components so far",
+        }
+        ax.set_xlabel("Component")
+        ax.set_ylabel(labels[kind])
+        if kind != "variance":
+            percent_axis(ax.yaxis)
+        last = max(np.max(line.get_xdata(), initial=1.0) for line in ax.lines) + 0.6
+        ax.set_xlim(0.4, last)
+        ax.set_ylim(bottom=0, auto=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+        ax.spines[["top", "right"]].set_visible(False)
+        if legend:  # components first: matplotlib lists lines before error bars
+            entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
+            entries.sort(key=lambda entry: not isinstance(entry[0], Container))
+            ax.legend(*zip(*entries, strict=True), loc="best", **LEGEND)
+        self._write_guarantee(title)

@@ -1,0 +1,230 @@
+"""What is wrong with the form of a .csv, and which of its texts are numbers."""
+
+import codecs
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow.csv import ConvertOptions
+
+from skdppca.cli import _csv_files
+from skdppca.cli._csv_files import CsvFormat
+from skdppca.cli._read_rows import opened
+from skdppca.cli._table_of_files import loaded
+from skdppca.records import files
+
+from .conftest import charges, is_one_line_error
+
+SECRET = "s3cret"
+
+
+def read(path, groups=None, **form):
+    """All rows of a .csv, NaN where a cell is empty."""
+    return loaded(opened([path], groups, CsvFormat(**form), True), True)[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (f"a,größe\n1,{SECRET}\n".encode("latin-1"), "iconv -f latin1 -t utf-8"),
+        (f"a,b\n1,{SECRET}ß\n".encode("latin-1"), "is not in UTF-8"),
+        (codecs.BOM_UTF16_LE + f"a,{SECRET}\n".encode("utf-16-le"), "iconv -f utf-16"),
+        (f"a;b\n{SECRET};2\n".encode(), "pass --delimiter ';', and pass --decimal ','"),
+        (f"a\tb\n{SECRET}\t2\n".encode(), "pass --delimiter tab"),
+        (f'a,b\n"1,5","{SECRET}"\n'.encode(), "has no numeric column"),
+        (f'a,b\n2,"1,5"\n{SECRET},1\n'.encode(), "pass --decimal ','"),
+        (f"a,b\n1,2\n{SECRET}\n".encode(), "a line with more or fewer cells"),
+        (f"a,b\n1,2\n3,4,{SECRET}\n".encode(), "a line with more or fewer cells"),
+        (f'a,b\n1,2\n"{SECRET},3\n4,5\n'.encode(), "one that ends no cell"),
+        (f'a,b\n1,2\n3,"{SECRET}"4,5\n'.encode(), "one that ends no cell"),
+        (b"", "is empty"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_form_of_a_file_is_told_with_a_remedy_and_no_cell(
+    run, tmp_path, ledger, budget, content, says, place
+):
+    names = ("good.csv", "bad.csv") if place else ("bad.csv",)
+    (tmp_path / "good.csv").write_text("x0,x1\n1,2\n")
+    (tmp_path / "bad.csv").write_bytes(content)
+    files = [tmp_path / name for name in names]
+    more = ("--ledger", ledger, "--out", tmp_path / "out", *(["--header"] if place else []))
+    result = run("fit", *files, *budget, *more)
+    assert is_one_line_error(result)
+    assert "bad.csv" in result.err and SECRET not in result.err
+    assert place or says in result.err
+    assert charges(ledger) == 0
+
+
+def test_a_fault_in_the_column_of_groups_is_told_too(tmp_path):
+    (tmp_path / "t.csv").write_bytes("who,a\nMüller,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="is not in UTF-8") as caught:
+        read(tmp_path / "t.csv", "who")
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "decimal"), [(";", ","), ("\t", "."), ("|", ","), (",", ",")]
+)
+def test_a_table_of_another_form_is_read(tmp_path, delimiter, decimal):
+    rows = [["1.5", "-2e3"], ["", "0.25"]]
+    cells = [[f'"{cell.replace(".", decimal)}"' for cell in row] for row in [["a", "b"], *rows]]
+    (tmp_path / "t.csv").write_text("\n".join(map(delimiter.join, cells)))
+    X = read(tmp_path / "t.csv", delimiter=delimiter, decimal=decimal)
+    np.testing.assert_array_equal(X, [[1.5, -2e3], [np.nan, 0.25]])
+
+
+@pytest.mark.parametrize("cell", ["1.5", "1.234,5"])
+def test_a_point_is_no_part_of_a_number_with_a_comma(tmp_path, cell):
+    (tmp_path / "t.csv").write_text(f"a;b\n{cell};1\n")
+    with pytest.raises(ValueError, match="not numeric: 'a'"):
+        read(tmp_path / "t.csv", delimiter=";", decimal=",")
+
+
+def test_the_options_say_what_form_a_table_has(run, tmp_path, rows, budget):
+    lines = ["a;b;c;d", *(";".join(f"{x:.17g}".replace(".", ",") for x in row) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    form = ("--delimiter", ";", "--decimal", ",")
+    result = run(
+        "fit", tmp_path / "t.csv", *form, *budget, "--no-pictures", "--out", tmp_path / "o"
+    )
+    assert (result.status, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("mark", ["x", "", ";;", "\n"])
+def test_an_unknown_delimiter_is_refused(run, tmp_path, budget, mark):
+    result = run("fit", "t.csv", *budget, "--delimiter", mark, "--out", tmp_path / "out")
+    assert is_one_line_error(result) and "--delimiter" in result.err
+
+
+# The list of doc/guide/missing_values.rst.
+EMPTY = (
+    "|NA|N/A|n/a|#N/A|#N/A N/A|#NA|NULL|null|NaN|nan|-NaN|-nan|1.#IND|-1.#IND|1.#QNAN|-1.#QNAN"
+).split("|")
+
+
+def test_the_documented_list_is_that_of_the_reader():
+    assert set(EMPTY) == set(ConvertOptions().null_values)
+
+
+@pytest.mark.parametrize("cell", [*EMPTY, *(f'"{text}"' for text in EMPTY), "NAN", "+nan", "-NAN"])
+def test_documented_texts_are_empty_cells(tmp_path, cell):
+    (tmp_path / "t.csv").write_text(f"a,b\n{cell},2\n3,4\n")
+    np.testing.assert_array_equal(read(tmp_path / "t.csv"), [[np.nan, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("cell", [" ", "na", "None", "Null", ".", "-", "?"])
+def test_other_texts_are_no_empty_cells(tmp_path, cell):
+    (tmp_path / "t.csv").write_text(f"a,b\n{cell},2\n3,4\n")
+    with pytest.raises(ValueError, match="not numeric: 'a'"):
+        read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("note", ['" note', 'no "te', '"note" 5'])
+def test_a_mark_that_one_record_leaves_open_swallows_no_other(run, tmp_path, ledger, budget, note):
+    rows = "".join(f"{i},{-i},note\n" for i in range(50))
+    (tmp_path / "t.csv").write_text(f"a,b,notes\n{rows}1,2,{note}\n{rows}1,2,{note}\n{rows}")
+    for columns in (["--drop", "notes"], ["--columns", "a,b"]):
+        result = run(
+            *("fit", tmp_path / "t.csv", *columns, *budget),
+            *("--ledger", ledger, "--out", tmp_path / "out"),
+        )
+        assert is_one_line_error(result) and "quotation mark" in result.err
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_that_is_given_twice_is_refused(run, table, tmp_path, ledger, budget, link):
+    other = tmp_path / "again.csv" if link else table
+    if link:
+        other.symlink_to(table)
+    result = run("fit", table, other, *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    assert is_one_line_error(result) and "is given twice" in result.err
+    assert charges(ledger) == 0
+
+
+ENDS = ["\n", "\r\n", "\r"]
+
+
+@pytest.fixture(params=[48, 2**20])
+def block(request, monkeypatch):
+    """Many blocks with few lines each, or one for all."""
+    monkeypatch.setattr(_csv_files, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(_csv_files, "CELL_BYTES", 1)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_blank_line_of_one_column_is_a_missing_value(tmp_path, end, header):
+    cells = ["1", "", "", "2.5", '""', *["3"] * 60, "", "4", ""]
+    (tmp_path / "t.csv").write_bytes(end.join([*["a"] * header, *cells, ""]).encode())
+    expected = [[float(cell) if cell.strip('"') else np.nan] for cell in cells]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv", header=header), expected)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_what_ends_the_last_line_of_one_column_is_no_row(tmp_path, last):
+    (tmp_path / "t.csv").write_text("a\n" + "1\n" * 60 + "2" + last)
+    assert len(read(tmp_path / "t.csv")) == 61
+
+
+def test_a_blank_line_of_one_column_is_refused_where_values_may_not_miss(
+    run, tmp_path, ledger, budget
+):
+    (tmp_path / "t.csv").write_text("a\n1\n2\n\n3\n")
+    result = run(
+        *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    )
+    assert is_one_line_error(result) and "missing values in 'a'" in result.err
+    assert charges(ledger) == 0
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("end", ENDS)
+def test_blank_lines_of_several_columns_are_no_rows(tmp_path, end):
+    lines = ["", "a,b", *["1,2"] * 30, "", *["3,"] * 30, "", ","]
+    (tmp_path / "t.csv").write_bytes(end.join([*lines, "", ""]).encode())
+    expected = [*[[1, 2]] * 30, *[[3, np.nan]] * 30, [np.nan, np.nan]]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv"), expected)
+
+
+@pytest.mark.usefixtures("block")
+def test_numbers_are_read_alike_whatever_the_first_ones_look_like(tmp_path):
+    """Whole numbers, empty cells and zeros come first, decimals last."""
+    rows = [*["1,,0"] * 60, "2.5,1e-3,.5"]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *rows, ""]))
+    expected = [*[[1, np.nan, 0]] * 60, [2.5, 1e-3, 0.5]]
+    np.testing.assert_array_equal(read(tmp_path / "t.csv"), expected)
+
+
+@pytest.mark.usefixtures("block")
+def test_text_in_the_last_line_is_refused_before_the_charge(run, tmp_path, ledger, budget):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 100 + f"1,{SECRET}\n")
+    result = run(
+        *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
+    )
+    assert is_one_line_error(result)
+    assert "not numeric: 'b'" in result.err and SECRET not in result.err
+    assert charges(ledger) == 0
+
+
+def test_memory_does_not_grow_with_a_file_whose_user_is_slow(tmp_path, monkeypatch):
+    """32 blocks wait, and some are at work, while 150 times as many are read."""
+    block = 2**14
+    monkeypatch.setattr(_csv_files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(_csv_files, "CELL_BYTES", 1)
+    monkeypatch.setattr(files, "PIECE_ENTRIES", 2**12)
+    line = ",".join(["0.12345678901234567"] * 4)
+    (tmp_path / "t.csv").write_text("a,b,c,d\n" + f"{line}\n" * 100_000)
+    pool, n_rows, most = pa.default_memory_pool(), 0, 0
+    before = pool.bytes_allocated()
+    rows = opened([tmp_path / "t.csv"])
+    for piece in files.Files(rows.dataset, rows.names).pieces():
+        n_rows += len(piece.rows)
+        time.sleep(0.02)
+        most = max(most, pool.bytes_allocated() - before)
+    assert n_rows == 100_000
+    assert most < 50 * block

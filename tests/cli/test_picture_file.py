@@ -1,0 +1,77 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from skdppca.cli import _fit_command
+from skdppca.report import _release
+from skdppca.report._drawing import settings
+
+from .conftest import charges, is_one_line_error
+from .test_fit_command import FILES, WITHOUT_PICTURES
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def broken(*_):
+    raise RuntimeError("Can not load face (error code 0x2)\nin s3cret")
+
+
+def test_the_users_settings_break_no_picture(fit, tmp_path):
+    with matplotlib.rc_context({"text.usetex": True, "text.latex.preamble": r"\nonsense"}):
+        result = fit(pictures=True)
+    assert result.status == 0 and not result.err
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+def test_drawing_leaves_the_settings_and_the_environment_as_they_were(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "nonsense")
+    monkeypatch.delenv("MATPLOTLIBRC", raising=False)
+    with matplotlib.rc_context({"text.usetex": True}):
+        with settings():
+            assert not matplotlib.rcParams["text.usetex"]
+            assert os.environ["MPLBACKEND"] == "agg"
+        assert matplotlib.rcParams["text.usetex"]
+    assert os.environ["MPLBACKEND"] == "nonsense" and "MATPLOTLIBRC" not in os.environ
+
+
+@pytest.mark.slow
+def test_an_environment_in_which_matplotlib_cannot_be_imported_breaks_no_fit(
+    table, budget, tmp_path
+):
+    (tmp_path / "matplotlibrc").write_bytes(b"\xff\xfe")
+    environment = {"MPLBACKEND": "nonsense", "MATPLOTLIBRC": str(tmp_path / "matplotlibrc")}
+    command = [sys.executable, "-m", "skdppca", "fit", table, *budget, "--out", tmp_path / "out"]
+    done = subprocess.run(
+        list(map(str, command)), env=os.environ | environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, monkeypatch):
+    monkeypatch.setattr(_release, "draw", broken)
+    result = fit("--ledger", ledger, pictures=True)
+    assert is_one_line_error(result)
+    assert "Can not load face" in result.err and "--no-pictures" in result.err
+    assert charges(ledger) == 0
+    assert fit("--ledger", ledger).status == 0
+
+
+def test_pictures_that_fail_after_the_charge_cost_no_other_file(fit, ledger, tmp_path, monkeypatch):
+    monkeypatch.setattr(_fit_command, "rehearse", lambda *_, **__: [])
+    monkeypatch.setattr(_release, "draw", broken)
+    result = fit("--ledger", ledger, pictures=True)
+    assert result.status == 0
+    assert "No pictures: matplotlib failed with RuntimeError" in result.out
+    assert "s3cret" not in result.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+
+
+def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = fit(pictures=True)
+    assert result.status == 0
+    assert "skdppca[report]" in result.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES

@@ -1,0 +1,543 @@
+import os
+import subprocess
+import sys
+import warnings
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from skdppca.cli._csv_files import CsvFormat
+from skdppca.cli._read_rows import ArrayRows, opened
+from skdppca.cli._table_of_files import loaded
+
+from .conftest import NAMES, charges, is_one_line_error
+
+# A cell that must not be seen in any message.
+SECRET = "s3cret"
+
+
+def read(*paths, groups=None, may_miss=False, columns=None, drop=(), **form):
+    """All rows, and the group of every row."""
+    rows = opened(paths, groups, CsvFormat(**form), may_miss, columns, drop)
+    if isinstance(rows, ArrayRows):
+        return rows.X, None
+    X, numbers = loaded(rows, may_miss)
+    return pd.DataFrame(X, columns=rows.names), numbers
+
+
+def test_all_formats_give_the_same_rows(tmp_path, rows, table):
+    frame = pd.DataFrame(rows, columns=NAMES)
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    np.save(tmp_path / "t.npy", rows)
+    np.savez(tmp_path / "dense.npz", rows=rows)
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csc_array(rows))
+    for name in ("table.csv", "t.parquet", "t.feather", "t.npy", "dense.npz", "sparse.npz"):
+        X, groups = read(tmp_path / name)
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        assert groups is None
+        assert np.array_equal(X, rows), name
+
+
+def test_an_npy_file_is_mapped_and_not_loaded(tmp_path, rows):
+    np.save(tmp_path / "t.npy", rows)
+    assert isinstance(read(tmp_path / "t.npy")[0], np.memmap)
+
+
+def test_the_groups_column_is_no_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("a,who,b\n1,x,2\n3,y,4\n")
+    X, groups = read(tmp_path / "t.csv", groups="who")
+    assert list(X.columns) == ["a", "b"]
+    assert list(groups) == [0, 1]
+
+
+def test_columns_of_mixed_number_types_become_floats(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], "Int64")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    X, _ = read(tmp_path / "t.parquet")
+    assert set(X.dtypes) == {np.dtype(float)}
+
+
+def test_single_precision_stays(tmp_path):
+    pd.DataFrame({"a": np.ones(2, np.float32)}).to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet")[0].dtypes.iloc[0] == np.float32
+
+
+def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",")
+    with pytest.raises(ValueError, match="--no-header"):
+        read(tmp_path / "t.csv")
+    X, _ = read(tmp_path / "t.csv", header=False)
+    assert X.shape == rows.shape
+    assert list(X.columns) == ["x0", "x1", "x2", "x3"]
+    X, _ = read(tmp_path / "t.csv", header=True)
+    assert len(X) == len(rows) - 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["True,False", "?,-", "<5,>7", "2020-01-01,x", " 1 ,x", "5 mg,x", "a,FALSE"],
+)
+def test_a_first_line_that_may_be_a_record_is_not_published_as_names(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"{first}\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="--no-header") as caught:
+        read(tmp_path / "t.csv")
+    assert not any(cell.strip() in str(caught.value) for cell in first.split(",") if len(cell) > 1)
+    assert len(read(tmp_path / "t.csv", header=True)[0]) == 2
+
+
+def test_names_may_hold_other_letters_spaces_and_digits(tmp_path):
+    (tmp_path / "t.csv").write_text("größe, bp 1,_x,dosis (mg)\n1,2,3,4\n")
+    assert len(read(tmp_path / "t.csv")[0]) == 1
+
+
+@pytest.mark.parametrize("groups", [None, "patient"])
+def test_a_record_of_text_in_the_first_line_is_never_quoted(tmp_path, groups):
+    (tmp_path / "t.csv").write_text(f"{SECRET},{SECRET}\nx,y\n")
+    with pytest.raises(ValueError, match="no numeric column"):
+        read(tmp_path / "t.csv", groups=groups)
+
+
+@pytest.mark.parametrize("header", ["who,a\n", ""])
+@pytest.mark.parametrize(
+    "labels", [("01", "1", "1.0"), ("9223372036854775809", "9223372036854775811")]
+)
+@pytest.mark.parametrize("other", ["x", "2.5"])
+def test_which_labels_are_alike_does_not_depend_on_another_record(tmp_path, header, labels, other):
+    lines = "".join(f"{label},1\n" for label in labels)
+    column = "who" if header else "x0"
+    found = []
+    for more in ("", f"{other},1\n"):
+        (tmp_path / "t.csv").write_text(header + "".join(sorted([*lines.splitlines(True), more])))
+        _, groups = read(tmp_path / "t.csv", groups=column, header=bool(header))
+        found.append(len(set(groups)) - bool(more))
+    assert found == [len(labels)] * 2
+
+
+def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1e308,-1e308\n" * 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
+        (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
+        ("a;b\n1,5;2\n", "has ';' between cells"),
+        (f"a,b\n1,{SECRET}\n2,3\n", "belongs to --groups"),
+        (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
+        (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
+        (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
+        ("a,b\n1,\n2,3\n", "missing values in 'b'; pass --missing mean"),
+        ("a,b\n1,True\n2,\n", "missing values in 'b'; pass --missing mean"),
+        ("a,b\n1,inf\n2,3\n", "infinite values"),
+        (f"a,b\n1,2\n3,4,{SECRET}\n", "more or fewer cells than its first line"),
+        (f"a,b\n1,2,{SECRET}\n", "more or fewer cells than its first line"),
+        (",a\n0,1\n1,2\n", "row.names = FALSE"),
+        ("Unnamed: 0,a\n0,1\n1,2\n", "--drop 'Unnamed: 0'"),
+        ("a,a\n1,2\n", "two columns 'a'"),
+        ("a,b\n", "give at least one row"),
+        ("", "t.csv is empty"),
+    ],
+)
+def test_a_bad_csv_is_told_by_columns_and_never_by_cells(run, tmp_path, ledger, budget, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    result = run("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "o")
+    assert is_one_line_error(result)
+    assert says in result.err
+    assert SECRET not in result.err
+    assert "spent: epsilon 0 " in run("ledger", "show", ledger).out
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "says"),
+    [
+        ("t.npy", lambda path: np.save(path, np.ones(5)), "two axes"),
+        ("t.npy", lambda path: np.save(path, np.ones((5, 2), complex)), "real numbers"),
+        ("t.npy", lambda path: np.save(path, np.array([[SECRET]], object)), "numpy.save"),
+        ("t.npy", lambda path: np.save(path, np.full((5, 2), np.nan)), "missing or infinite"),
+        ("t.npy", lambda path: path.write_text(SECRET), "numpy.save"),
+        ("t.npz", lambda path: np.savez(path, a=np.ones(1), b=np.ones(1)), "holds 'a', 'b'"),
+        ("t.npz", lambda path: path.write_text(SECRET), "numpy.savez"),
+        ("t.parquet", lambda path: path.write_text(SECRET), "Parquet"),
+        ("t.csv", lambda path: path.write_bytes(b"a,b\n1,\xff\n"), "UTF-8"),
+        ("t.txt", lambda path: path.write_text(SECRET), ".parquet"),
+        ("t.csv", lambda path: None, "check the path"),
+    ],
+)
+def test_a_bad_file_is_one_line_with_a_remedy(run, tmp_path, budget, name, write, says):
+    write(tmp_path / name)
+    result = run("fit", tmp_path / name, *budget, "--out", tmp_path / "out")
+    assert is_one_line_error(result)
+    assert says in result.err
+    assert SECRET not in result.err
+
+
+EMPTY = {
+    "t.csv": lambda path: path.write_text("a,b,c\n1,,True\n2,3,\n"),
+    "t.parquet": lambda path: pd.DataFrame(
+        {"a": [1, 2], "b": pd.array([None, 3], "Int64"), "c": pd.array([True, None], "boolean")}
+    ).to_parquet(path),
+    "t.npy": lambda path: np.save(path, [[1, np.nan, 1], [2, 3, np.nan]]),
+    "t.npz": lambda path: np.savez(path, X=[[1, np.nan, 1], [2, 3, np.nan]]),
+}
+
+
+@pytest.mark.parametrize(("name", "write"), EMPTY.items(), ids=list(EMPTY))
+def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
+    write(tmp_path / name)
+    X, _ = read(tmp_path / name, may_miss=True)
+    np.testing.assert_array_equal(np.asarray(X), [[1, np.nan, 1], [2, 3, np.nan]])
+    with pytest.raises(ValueError, match="--missing mean"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("may_miss", [False, True])
+def test_every_row_has_a_group(tmp_path, may_miss):
+    (tmp_path / "t.csv").write_text("who,b\nx,1\n,2\n")
+    with pytest.raises(ValueError, match="'who', which says whose row it is"):
+        read(tmp_path / "t.csv", groups="who", may_miss=may_miss)
+
+
+def test_infinite_values_are_no_empty_cells(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,inf\n2,\n")
+    with pytest.raises(ValueError, match="infinite values, which --missing mean does not fill"):
+        read(tmp_path / "t.csv", may_miss=True)
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "patient_id", "Patient-ID", "case id", "patientId"])
+def test_a_label_is_no_feature(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="--groups"):
+        read(tmp_path / "t.csv")
+    X, groups = read(tmp_path / "t.csv", groups=name)
+    assert list(X.columns) == ["b"]
+    assert groups.tolist() == [0, 1]
+
+
+def test_a_second_label_is_no_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("patient_id,visit_id,b\n1,1,2\n1,2,4\n")
+    with pytest.raises(ValueError, match="'visit_id'"):
+        read(tmp_path / "t.csv", groups="patient_id")
+
+
+def test_names_that_end_likewise_are_features(tmp_path):
+    (tmp_path / "t.csv").write_text("uric_acid,covid,COVID\n1,2,3\n3,4,5\n")
+    assert read(tmp_path / "t.csv")[0].shape == (2, 3)
+
+
+def test_an_unknown_groups_column_lists_the_columns(table):
+    with pytest.raises(ValueError, match="'age', 'height', 'weight', 'pulse'"):
+        read(table, groups="patient")
+
+
+def test_groups_need_named_columns(tmp_path, rows):
+    np.save(tmp_path / "t.npy", rows)
+    with pytest.raises(ValueError, match=r"\.csv or \.parquet"):
+        read(tmp_path / "t.npy", groups="patient")
+
+
+def test_without_pyarrow_the_error_names_the_extra(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"skdppca\[cli\]"):
+        read(table)
+
+
+# The parts of a sparse matrix, as scipy.sparse.save_npz writes them.
+SPARSE = {
+    "data": np.ones(3),
+    "indices": np.array([0, 1, 2], np.int32),
+    "indptr": np.array([0, 1, 2, 3], np.int32),
+    "shape": np.array([3, 3]),
+    "format": np.array(b"csr"),
+}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indices": np.array([0, 1, 10**8], np.int32)},
+        {"indices": np.array([0, 1, -5], np.int32)},
+        {"indptr": np.array([0, 5, 2, 3], np.int32)},
+        {"indptr": np.array([0, 1, 2, 1000], np.int32)},
+        {"data": np.array([SECRET, 1, 2], object)},
+        {"format": np.array(b"zzz")},
+        {"format": np.array(b"coo"), "row": np.array([0, 1, 9]), "col": np.array([0, 1, 2])},
+        {"shape": np.array([3, 10**15])},
+    ],
+)
+def test_a_malformed_sparse_matrix_is_refused_before_the_charge(
+    run, tmp_path, ledger, budget, parts
+):
+    np.savez(tmp_path / "t.npz", **(SPARSE | parts))
+    data = (tmp_path / "t.npz", *budget, "-k", 1, "--ledger", ledger)
+    result = run("fit", *data, "--out", tmp_path / "out")
+    assert is_one_line_error(result)
+    assert charges(ledger) == 0
+
+
+def huge_array():
+    """The head of an array of 10^15 bytes, and little more."""
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 1250), }".ljust(117)
+    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head + b"\n" + bytes(80)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("t.npz", "does not fit into memory"), ("t.npy", "numpy.save")]
+)
+def test_a_file_that_claims_to_be_huge_is_refused(tmp_path, name, says):
+    (tmp_path / "t.npy").write_bytes(huge_array())
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("rows.npy", huge_array())
+    with pytest.raises(ValueError, match=says):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,3,4\n".encode()),
+        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,\xff\n".encode("latin-1")),
+        lambda path: (path.with_suffix(".csv"), b"a,b\n1,inf\n2,3\n"),
+        lambda path: (path.with_suffix(".parquet"), f"PAR1{SECRET}PAR1".encode()),
+        lambda path: (path.with_suffix(".npy"), f"\x93NUMPY{SECRET}".encode()),
+        lambda path: (path.with_suffix(".npz"), f"PK\x03\x04{SECRET}".encode()),
+    ],
+)
+def test_a_refusal_has_no_context_that_could_quote_the_file(tmp_path, write):
+    path, content = write(tmp_path / "t")
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as caught:
+        read(path)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("error", [AssertionError(SECRET), OverflowError(SECRET), MemoryError()])
+def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error):
+    np.save(tmp_path / "t.npy", rows)
+
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr("skdppca.cli._read_rows.assert_all_finite", broken)
+    with pytest.raises(ValueError) as caught:
+        read(tmp_path / "t.npy")
+    assert SECRET not in str(caught.value) and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("header", ['"a\x1b[2J",b', '"a\nb",c', '"a\x00b",c'])
+def test_a_name_with_control_characters_is_refused(tmp_path, header):
+    (tmp_path / "t.csv").write_text(f"{header}\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="control character in the name of column 1"):
+        read(tmp_path / "t.csv")
+    pd.DataFrame({"b": [1.0], "a\x07": [2.0]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="control character in the name of column 2"):
+        read(tmp_path / "t.parquet")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8-sig")
+    assert list(read(tmp_path / "t.csv")[0].columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.parquet"])
+def test_a_device_or_a_directory_is_never_read(run, tmp_path, budget, ledger, name):
+    (tmp_path / name).symlink_to("/dev/null")
+    (tmp_path / f"folder-{name}").mkdir()
+    for path, says in ((name, "is a pipe or a device"), (f"folder-{name}", "without files")):
+        data = (tmp_path / path, *budget, "--ledger", ledger)
+        result = run("fit", *data, "--out", tmp_path / "out")
+        assert is_one_line_error(result)
+        assert says in result.err
+    assert charges(ledger) == 0
+
+
+def test_a_pipe_is_no_ledger(fit, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = fit("--ledger", tmp_path / "pipe")
+    assert is_one_line_error(result)
+    assert "is a pipe or a device" in result.err
+
+
+def test_reading_warns_of_nothing(tmp_path):
+    lines = ["a,who"] + [f"{i},{f'{i:04}' if i < 4000 else 'x'}" for i in range(5000)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path / "t.csv", groups="who")
+
+
+def three_files(folder, rows):
+    frame = pd.DataFrame(rows, columns=NAMES).assign(who=np.arange(len(rows)) // 4)
+    for kind in ("csv", "parquet"):
+        (folder / kind / "deeper").mkdir(parents=True)
+        paths = [folder / kind / f"{name}.{kind}" for name in ("a", "b", "deeper/c")]
+        for path, part in zip(paths, np.array_split(np.arange(len(rows)), 3), strict=True):
+            write = getattr(frame.iloc[part], f"to_{kind}")
+            write(path, index=False, **({"float_format": "%.17g"} if kind == "csv" else {}))
+        (folder / kind / "_SUCCESS").touch()
+        (folder / kind / ".hidden").touch()
+    return frame
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_several_files_and_a_folder_are_one_table(tmp_path, rows, kind):
+    three_files(tmp_path, rows)
+    folder = tmp_path / kind
+    files = [folder / f"{name}.{kind}" for name in ("a", "b", "deeper/c")]
+    for paths in ([folder], files, [*files[:2], folder / "deeper"]):
+        X, groups = read(*paths, groups="who")
+        np.testing.assert_array_equal(X, rows)
+        assert groups.tolist() == (np.arange(len(rows)) // 4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "drop", "left"),
+    [
+        (["pulse", "age"], (), ["pulse", "age"]),
+        (None, ["height", "who"], ["age", "weight", "pulse"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_are_chosen_by_name(tmp_path, rows, columns, drop, left, kind):
+    frame = three_files(tmp_path, rows)
+    X, _ = read(tmp_path / kind, columns=columns, drop=drop)
+    assert list(X.columns) == left
+    np.testing.assert_array_equal(X, frame[left])
+
+
+def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
+    (tmp_path / "t.csv").write_text(f'a,note,b\n1,"{SECRET},\n{SECRET}",2\n3,,4\n')
+    X, _ = read(tmp_path / "t.csv", drop=["note"])
+    assert X.to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--columns", "age,size"), "--columns size: table.csv has no such column"),
+        (("--drop", "size"), "--drop size: table.csv has no such column"),
+        (("--drop", ",".join(NAMES)), "no column is left"),
+        (("--columns", "age,age"), "a name twice"),
+        (("--columns", "age,,pulse"), "has an empty name"),
+        (("--columns", "age", "--drop", "pulse"), "not allowed with"),
+    ],
+)
+def test_a_wrong_choice_of_columns_is_refused(fit, ledger, options, says):
+    result = fit("--ledger", ledger, *options)
+    assert is_one_line_error(result)
+    assert says in result.err
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize(
+    ("contents", "says"),
+    [
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"}, "b.csv has other columns than a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "b.csv has other columns than a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "y,x\n1,2\n"}, "in another order as a.csv"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n1,2,3\n"}, "^b.csv has a line with more"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x;y\n1;2\n"}, "^b.csv has ';' between cells"),
+        ({"a.csv": "x,y\n1,2\n", "b.npy": ""}, r"several kinds \(.csv, .npy\)"),
+        ({"a.npy": "", "b.npy": ""}, "one at a time"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": f"x,y\n{SECRET},2\n"}, "not numeric: 'x'"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n"}, None),
+    ],
+)
+def test_files_of_a_folder_must_be_one_table(tmp_path, contents, says):
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    if says is None:
+        assert len(read(tmp_path)[0]) == 1
+        return
+    with pytest.raises(ValueError, match=says) as caught:
+        read(tmp_path)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, tmp_path, budget, kind):
+    ledger = tmp_path / "groups.ledger"
+    run("ledger", "create", ledger, "--epsilon", 2, "--delta", 1e-6, "--unit", "who")
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "who": [SECRET, "x", SECRET]})
+    getattr(frame, f"to_{kind}")(tmp_path / f"t.{kind}", index=False)
+    data = (tmp_path / f"t.{kind}", *budget, "--ledger", ledger, "--groups", "who")
+    result = run("fit", *data, "--out", tmp_path / "out")
+    assert is_one_line_error(result)
+    assert "is not sorted by 'who'" in result.err
+    assert SECRET not in result.err and charges(ledger) == 0
+
+
+def one_of(kind, **more):
+    """What writes a frame of two features and labels."""
+    return lambda frame, path: getattr(frame, f"to_{kind}")(path, index=False, **more)
+
+
+UNSORTED = pd.DataFrame({"a": np.arange(6.0), "a who": [*"bAcAbc"], "b": np.arange(6.0)})
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "form"),
+    [
+        ("t 1.csv", one_of("csv"), {}),
+        ("t.csv", one_of("csv", header=False), {"header": False}),
+        ("t.csv", one_of("csv", sep="\t"), {"delimiter": "\t"}),
+        ("t.csv", one_of("csv", sep=";", decimal=","), {"delimiter": ";", "decimal": ","}),
+        ("t.parquet", one_of("parquet"), {}),
+        ("t.parquet", lambda t, path: t.astype({"a who": "category"}).to_parquet(path), {}),
+        ("t.feather", lambda frame, path: frame.to_feather(path), {}),
+    ],
+)
+def test_the_command_that_sorts_a_table_runs(tmp_path, name, write, form):
+    write(UNSORTED, tmp_path / name)
+    groups = "x1" if "header" in form else "a who"
+    sort(tmp_path, [tmp_path / name], groups, form)
+    X, numbers = read(*tmp_path.glob("sorted.*"), groups=groups, **form)
+    assert np.bincount(numbers).tolist() == [2, 2, 2]
+    assert sorted(X.iloc[:, 0]) == [0, 1, 2, 3, 4, 5]
+
+
+def sort(folder, paths, groups, form):
+    """Run the command that a refusal names."""
+    with pytest.raises(ValueError, match=r"sort (it|them together) first: ") as caught:
+        read(*paths, groups=groups, **form)
+    command = str(caught.value).split(" first: ")[1]
+    command = command[: command.rindex(" (i")].replace("python -c", f"{sys.executable} -c")
+    subprocess.run(["bash", "-c", command], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("n_files", [2, 5])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_in_a_wrong_order_are_named_and_sorted_together(tmp_path, kind, n_files):
+    files = [tmp_path / f"{i}.{kind}" for i in range(n_files)]
+    for i, file in enumerate(files):
+        one_of(kind)(UNSORTED.assign(**{"a who": [str(n_files - i)] * 6}), file)
+    with pytest.raises(ValueError, match=f"in the order '0.{kind}', '1.{kind}'"):
+        read(*files, groups="a who")
+    sort(tmp_path, files, "a who", {})
+    _, numbers = read(tmp_path / f"sorted.{kind}", groups="a who")
+    assert np.bincount(numbers).tolist() == [6] * n_files
+
+
+def test_labels_that_are_no_text_are_refused_in_words_of_the_shell(tmp_path):
+    UNSORTED.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="--groups b: the column has the type double"):
+        read(tmp_path / "t.parquet", groups="b", drop=["a who"])
+
+
+def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):
+    (tmp_path / "t.csv").write_text("who,a\n" + "".join(f"{i},1\n" for i in range(1, 120)))
+    assert len(set(read(tmp_path / "t.csv", groups="who")[1])) == 119
+
+
+def test_an_index_of_pandas_is_no_feature(tmp_path, rows):
+    frame = pd.DataFrame(rows, columns=NAMES, index=np.arange(len(rows)) * 2)
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert list(read(tmp_path / "t.parquet")[0].columns) == list(NAMES)

@@ -1,0 +1,193 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdppca import GDPPCA, DPGauss, PrivacyAccountant
+from skdppca.cli import _sample_command
+from skdppca.maps import projection_map
+from skdppca.neighbors import PrivateNearestCentroid
+from skdppca.report import ReleaseReport, verify
+
+from .conftest import NAMES, is_one_line_error
+
+
+@pytest.fixture
+def release(fit, tmp_path):
+    assert fit().status == 0
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def draw(run, release, tmp_path):
+    """Draw ten rows into ``rows.csv``, or what other options say."""
+
+    def command(*more, out=tmp_path / "rows.csv", n=10):
+        return run("sample", release, "-n", n, "-o", out, *more)
+
+    return command
+
+
+def written(pca, out):
+    """Write a release that no command line would make."""
+    ReleaseReport(pca, feature_names=NAMES, pictures=False).write(out)
+
+
+def test_the_rows_are_a_table_with_the_columns_of_the_data(draw, tmp_path):
+    assert draw().status == 0
+    table = pd.read_csv(tmp_path / "rows.csv")
+    assert tuple(table.columns) == NAMES
+    assert table.shape == (10, 4)
+    assert all(dtype == np.float64 for dtype in table.dtypes)
+
+
+@pytest.mark.parametrize("scale", [(), ("--scale", "private")])
+def test_the_rows_are_those_of_the_fitted_estimator(run, fit, tmp_path, monkeypatch, scale):
+    kept = []
+
+    def keeping(pca, *args, **more):
+        kept.append(pca)
+        return ReleaseReport(pca, *args, **more)
+
+    monkeypatch.setattr("skdppca.cli._fit_command.ReleaseReport", keeping)
+    assert fit(*scale).status == 0
+    run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv", "--seed", 3)
+    rows = pd.read_csv(tmp_path / "rows.csv").to_numpy()
+    np.testing.assert_allclose(rows, kept[0].sample(7, random_state=3), rtol=1e-12)
+
+
+def test_public_scales_are_read_from_the_report(run, rows, tmp_path):
+    pca = DPGauss(2, scale=[1.0, 20.0, 3.0, 4.0]).fit(rows)
+    written(pca, tmp_path / "out")
+    run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv", "--seed", 3)
+    drawn = pd.read_csv(tmp_path / "rows.csv").to_numpy()
+    np.testing.assert_allclose(drawn, pca.sample(7, random_state=3), rtol=1e-12)
+
+
+def test_more_rows_than_are_written_at_a_time_are_the_same_rows(draw, tmp_path, monkeypatch):
+    draw("--seed", 0, out=tmp_path / "whole.csv")
+    monkeypatch.setattr(_sample_command, "BATCH_ROWS", 3)
+    draw("--seed", 0, out=tmp_path / "parts.csv")
+    whole, parts = (
+        np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1)
+        for name in ("whole", "parts")
+    )
+    np.testing.assert_allclose(parts, whole)
+
+
+def test_a_label_beside_the_rows_says_that_they_are_synthetic(draw, release, tmp_path):
+    draw("--seed", 5)
+    label = json.loads((tmp_path / "rows.csv.json").read_text())
+    (report,) = verify(release).reports
+    assert label["synthetic"] is True
+    assert (label["file"], label["rows"], label["seed"]) == ("rows.csv", 10, 5)
+    assert label["release"]["id"] == report.release_id
+    assert label["release"]["guarantee"] == report.guarantee()
+    assert "mean" in label["kept"] and "bounds" in label["not_kept"]
+
+
+def test_the_terminal_says_the_same(draw, tmp_path):
+    said = draw().out
+    label = json.loads((tmp_path / "rows.csv.json").read_text())
+    assert "Synthetic" in said and "not charged" in said
+    for part in (label["kept"], label["not_kept"], label["release"]["id"]):
+        assert part in said
+
+
+def test_rows_of_a_release_without_privacy_say_so(run, table, tmp_path):
+    out = tmp_path / "out"
+    run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", out, "--no-pictures")
+    result = run("sample", out, "-n", 2, "-o", tmp_path / "rows.csv")
+    assert "NOT PRIVATE" in result.out and "not charged" not in result.out
+    label = json.loads((tmp_path / "rows.csv.json").read_text())
+    assert label["release"]["private"] is False
+
+
+def test_a_name_that_a_spreadsheet_would_run_is_made_text(run, budget, rows, tmp_path):
+    path = tmp_path / "formula.csv"
+    np.savetxt(path, rows, delimiter=",", header="=1+1,b,c,d", comments="")
+    fitted = run("fit", path, *budget, "--header", "--out", tmp_path / "out", "--no-pictures")
+    assert fitted.status == 0
+    run("sample", tmp_path / "out", "-n", 2, "-o", tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text().startswith("'=1+1,b,c,d\n")
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.json"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_file_that_is_not_synthetic_is_never_replaced(draw, tmp_path, name, force):
+    (tmp_path / name).write_text("{}")
+    result = draw(*force)
+    assert is_one_line_error(result) and name in result.err
+    assert (tmp_path / name).read_text() == "{}"
+
+
+def test_earlier_rows_are_replaced_by_force_only(draw, tmp_path):
+    draw()
+    before = (tmp_path / "rows.csv").read_text()
+    assert is_one_line_error(refused := draw()) and "--force" in refused.err
+    assert (tmp_path / "rows.csv").read_text() == before
+    assert draw("--force").status == 0
+    assert (tmp_path / "rows.csv").read_text() != before
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"n": 0}, "whole number of at least 1"),
+        ({"n": -3}, "whole number of at least 1"),
+        ({"n": "many"}, "skdppca sample --help"),
+    ],
+)
+def test_what_is_no_number_of_rows_is_refused(draw, tmp_path, more, says):
+    result = draw(**more)
+    assert is_one_line_error(result) and says in result.err
+    assert not list(tmp_path.glob("rows*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("rows.parquet", "must end in .csv"), ("nowhere/rows.csv", "make it first")]
+)
+def test_a_file_that_cannot_be_written_is_refused(draw, tmp_path, name, says):
+    result = draw(out=tmp_path / name)
+    assert is_one_line_error(result) and says in result.err
+
+
+def test_a_release_that_was_changed_gives_no_rows(draw, release, tmp_path):
+    path = release / "components.csv"
+    path.write_text(path.read_text().replace("age", "ages"))
+    result = draw()
+    assert result.status == 1 and "differ" in result.out
+    assert not list(tmp_path.glob("rows*"))
+
+
+def test_a_directory_without_a_release_is_refused(run, tmp_path):
+    result = run("sample", tmp_path / "none", "-n", 2, "-o", tmp_path / "rows.csv")
+    assert is_one_line_error(result) and "skdppca fit" in result.err
+
+
+def test_a_release_without_variances_says_why_it_has_no_law(run, rows, tmp_path):
+    written(GDPPCA(2, variance_share=0).fit(rows), tmp_path / "out")
+    result = run("sample", tmp_path / "out", "-n", 2, "-o", tmp_path / "rows.csv")
+    assert is_one_line_error(result) and "GDPPCA does not release" in result.err
+    assert not list(tmp_path.glob("rows*")) and not list(tmp_path.glob("unfinished*"))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_rows_are_drawn_from_the_release_that_has_components(run, rows, tmp_path, first):
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    pca = DPGauss(2, accountant=accountant).fit(pd.DataFrame(rows, columns=list(NAMES)))
+    limits = {"epsilon": 0.5, "delta": 1e-6, "extent": [(-9, 9)] * 2}
+    counts = projection_map(pca, rows, accountant=accountant, **limits)
+    written([pca, counts] if first else [counts, pca], tmp_path / "out")
+    assert run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv").status == 0
+    assert tuple(pd.read_csv(tmp_path / "rows.csv").columns) == NAMES
+
+
+def test_a_release_without_components_is_refused(run, rows, tmp_path):
+    model = PrivateNearestCentroid(["a", "b"]).fit(
+        rows, np.array(["a", "b"])[np.arange(len(rows)) % 2]
+    )
+    ReleaseReport(model, pictures=False).write(tmp_path / "out")
+    ended = run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv")
+    assert is_one_line_error(ended) and "releases no components" in ended.err

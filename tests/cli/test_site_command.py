@@ -1,0 +1,327 @@
+import os
+import re
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cryptography")
+
+from skdppca import DPGauss, PrivacyLedger
+from skdppca.federated import Identity, LocalSites, Policy, Site, SitesError, Study, fit_sites
+
+from .conftest import NAMES, is_one_line_error
+
+SITES = ("north", "south", "west")
+
+
+@pytest.fixture
+def study(run, tmp_path, table):
+    """Three sites of the same table that are not set up yet; the study and the analyst's key."""
+    keys = {}
+    for name in SITES:
+        said = run("site", "key", tmp_path / name)
+        keys[name] = re.search("study: ([0-9a-f]{64})\n", said.out)[1]
+    study = Study("test", sites=keys, columns=("weight", "age"), max_rows=1000)
+    study.write(tmp_path / "study.json")
+    return study, Identity.create(tmp_path / "analyst.key")
+
+
+@pytest.fixture
+def init(run, tmp_path, table, study):
+    """Set up a site; options may be replaced or left out (None)."""
+
+    def command(folder="north", /, **changed):
+        options = {
+            "study": tmp_path / "study.json",
+            "name": folder,
+            "table": table,
+            "analyst": study[1].public,
+            "epsilon": 2,
+            "delta": 1e-6,
+        } | changed
+        pairs = [(f"--{key.replace('_', '-')}", value) for key, value in options.items()]
+        given = [text for pair in pairs if pair[1] is not None for text in pair if text != ""]
+        return run("site", "init", tmp_path / folder, *given)
+
+    return command
+
+
+@pytest.fixture
+def asked(init, study, tmp_path):
+    """All three sites were set up, and were asked to agree to a plan; return how to ask again."""
+    for name in SITES:
+        assert init(name).status == 0
+
+    def ask(run=None):
+        sites = []
+        for name in SITES:
+            X = np.random.default_rng(0).normal(size=(100, 2))
+            sites.append(Site(tmp_path / name, lambda path, columns, groups, X=X: (X, None)))
+        fit_sites(
+            DPGauss(1, epsilon=1.5, delta=1e-6),
+            study=study[0],
+            transport=LocalSites(sites),
+            analyst=study[1],
+            run=run,
+        )
+
+    return ask
+
+
+@pytest.fixture
+def waiting(asked):
+    with pytest.raises(SitesError, match="awaits-approval") as refused:
+        asked()
+    return refused.value.run
+
+
+def test_keys_are_made_for_their_owner_alone_and_never_again(run, tmp_path):
+    made = run("site", "key", tmp_path / "north")
+    assert made.status == 0 and Identity.read(tmp_path / "north/identity.key").public in made.out
+    for name in ("identity.key", "supernode.key"):
+        assert stat.S_IMODE(os.stat(tmp_path / "north" / name).st_mode) == 0o600
+    before = (tmp_path / "north/identity.key").read_bytes()
+    again = run("site", "key", tmp_path / "north")
+    public = Identity.read(tmp_path / "north/identity.key").public
+    assert is_one_line_error(again) and f"Its public key is {public}" in again.err
+    assert (tmp_path / "north/identity.key").read_bytes() == before
+
+
+def test_a_new_site_has_its_policy_and_its_ledger(init, study, tmp_path, table):
+    result = init(max_epsilon=1, min_sites=2, statistics="Count")
+    assert result.status == 0, result.err
+    policy = Policy.read(tmp_path / "north/site.json")
+    assert policy == Policy(
+        name="north",
+        study=study[0],
+        analysts=(study[1].public,),
+        table=str(table),
+        max_epsilon=1.0,
+        max_delta=1e-6,
+        ledger=str(tmp_path / "north/study.ledger"),
+        statistics=("Count",),
+        min_sites=2,
+    )
+    ledger = PrivacyLedger(tmp_path / "north/study.ledger")
+    assert (ledger.epsilon, ledger.delta, ledger.unit) == (2.0, 1e-6, "row")
+    assert "north takes part in the study test, with south, west." in result.out
+
+
+def test_a_ledger_that_there_is_limits_the_runs(init, ledger, tmp_path):
+    assert init(ledger=ledger, epsilon=None, delta=None).status == 0
+    policy = Policy.read(tmp_path / "north/site.json")
+    assert (policy.ledger, policy.max_epsilon) == (str(ledger), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"epsilon": None}, "--ledger names a ledger that exists, and --epsilon with --delta"),
+        ({"name": "east"}, "name='east' is not valid; it must be one of the study's sites"),
+        ({"name": "south"}, "the study gives south the key"),
+        ({"analyst": "abc"}, "is not valid; list public keys of 64 hex digits"),
+        ({"min_sites": 1}, "min_sites=1 is not valid"),
+        ({"statistics": "Rows"}, "is not valid; choose of"),
+        ({"groups": "age"}, "groups='age' is not valid; give it exactly if"),
+    ],
+)
+def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path, changed, said):
+    result = init(**changed)
+    assert is_one_line_error(result) and said in result.err
+    assert not list((tmp_path / "north").glob("*.ledger"))
+    assert not (tmp_path / "north/site.json").exists()
+
+
+@pytest.mark.parametrize("option", ["study", "table", "ledger"])
+def test_an_option_whose_file_is_missing_is_named_with_the_path(init, tmp_path, option):
+    missing = tmp_path / "missing"
+    result = init(**{option: missing} | ({"epsilon": None} if option == "ledger" else {}))
+    assert is_one_line_error(result)
+    assert f"--{option} {missing}: there is no such file; " in result.err
+
+
+def test_a_folder_without_keys_says_how_to_make_them(init, tmp_path):
+    result = init("east")
+    assert is_one_line_error(result)
+    assert f"has no keys yet; make them first: skdppca site key {tmp_path / 'east'}" in result.err
+
+
+def test_a_site_that_is_set_up_says_how_to_see_and_change_it(init, tmp_path):
+    assert init().status == 0
+    before = (tmp_path / "north/site.json").read_bytes()
+    again, folder = init(max_epsilon=1), tmp_path / "north"
+    assert is_one_line_error(again) and f"{folder} is a site already" in again.err
+    assert f"skdppca site show {folder}" in again.err and f"edit {folder}/site.json" in again.err
+    assert (folder / "site.json").read_bytes() == before
+
+
+def test_a_ledger_that_there_is_says_how_to_keep_it(init, tmp_path):
+    assert init().status == 0
+    (tmp_path / "north/site.json").unlink()
+    result, ledger = init(), tmp_path / "north/study.ledger"
+    assert is_one_line_error(result) and f"give --ledger {ledger} in place of" in result.err
+    assert init(ledger=ledger, epsilon=None, delta=None).status == 0
+
+
+def test_a_table_without_a_column_of_the_study_is_refused(init, tmp_path):
+    (tmp_path / "other.csv").write_text("age,height\n1,2\n3,4\n")
+    result = init(table=tmp_path / "other.csv")
+    assert is_one_line_error(result) and "weight" in result.err
+    assert not (tmp_path / "north/site.json").exists()
+
+
+def test_a_site_reads_the_columns_of_the_study_in_its_order(table, rows):
+    from skdppca.cli._site_command import _rows
+
+    X, labels = _rows(False, str(table), ("weight", "age"), None)
+    assert labels is None
+    assert np.array_equal(X, rows[:, [NAMES.index("weight"), NAMES.index("age")]])
+
+
+def test_a_folder_that_is_no_site_says_how_to_make_one(run, tmp_path):
+    for action in ("show", "void"):
+        result = run("site", action, tmp_path)
+        assert is_one_line_error(result) and f"skdppca site init {tmp_path}" in result.err
+
+
+def test_a_plan_waits_for_approval_in_words_and_is_answered_after_it(run, asked, waiting, tmp_path):
+    for name in SITES:
+        shown = run("site", "show", tmp_path / name).out
+        assert "costs at most: epsilon 1.5 at delta 1e-06, of each ledger" in shown
+        assert "the noise of 2 of 3 sites is enough" in shown and "DPGauss(" in shown
+        digest = re.search("Plan ([0-9a-f]{64})", shown)[1]
+        assert f"skdppca site approve {tmp_path / name} {digest}" in shown
+        approved = run("site", "approve", tmp_path / name, digest)
+        assert approved.status == 0 and "epsilon 1.5" in approved.out
+    asked(waiting)
+    shown = run("site", "show", tmp_path / "north").out
+    assert "Plan" not in shown
+    row = re.search(rf"{waiting[:8]} +DPGauss +(\d+) +([\d.]+) +over", shown)
+    assert int(row[1]) > 2 and 1.4 < float(row[2]) <= 1.5
+
+
+@pytest.mark.parametrize("digest", ["f" * 64, "f" * 8, "../../north/site"])
+def test_only_a_plan_that_waits_can_be_approved(run, waiting, tmp_path, digest):
+    result = run("site", "approve", tmp_path / "north", digest)
+    assert is_one_line_error(result) and "is no plan that waits here" in result.err
+    assert f"give all 64 digits of one that `skdppca site show {tmp_path / 'north'}`" in result.err
+
+
+def test_a_plan_that_was_approved_is_not_approved_again(run, waiting, tmp_path):
+    (plan,) = (tmp_path / "north/pending").iterdir()
+    assert run("site", "approve", tmp_path / "north", plan.stem).status == 0
+    again = run("site", "approve", tmp_path / "north", plan.stem)
+    assert is_one_line_error(again) and "is approved already" in again.err
+
+
+def test_a_plan_cannot_write_to_the_terminal(run, asked, study, tmp_path):
+    estimator = DPGauss(1, epsilon=1.5, delta=1e-6, clip="\x1b[2J")
+    estimator._validate_params = lambda: None
+    sites = [Site(tmp_path / name, lambda *_: (np.eye(2), None)) for name in SITES]
+    with pytest.raises(SitesError):
+        fit_sites(estimator, study=study[0], transport=LocalSites(sites), analyst=study[1])
+    shown = run("site", "show", tmp_path / "north").out
+    assert "2J" in shown and "\x1b" not in shown
+
+
+def test_open_runs_are_ended_after_a_backup_was_put_back(run, init, study, tmp_path):
+    for name in SITES:
+        assert init(name, approve_all="", epsilon=20).status == 0
+    sites = [Site(tmp_path / name, lambda *_: (np.eye(2), None)) for name in SITES]
+    transport = LocalSites(sites)
+    exchange = transport.exchange
+
+    def once(action, *rest):  # nothing after hello arrives
+        return exchange(action, *rest) if action == "hello" else {}
+
+    transport.exchange = once
+    with pytest.raises(SitesError):
+        pca = DPGauss(1, epsilon=1.0, delta=1e-6)
+        fit_sites(pca, study=study[0], transport=transport, analyst=study[1])
+    with pytest.raises(SitesError):
+        pca = DPGauss(1, epsilon=1.0, delta=1e-6)
+        fit_sites(pca, study=study[0], transport=transport, analyst=study[1])
+    shown = run("site", "show", tmp_path / "north").out
+    first = re.search(r"([0-9a-f]{8}) +DPGauss .*open", shown)[1]
+    one = run("site", "void", tmp_path / "north", first).out
+    assert re.fullmatch(f"ended: run {first}[0-9a-f]{{24}}\n", one)
+    assert is_one_line_error(run("site", "void", tmp_path / "north", first))
+    assert re.search("ended: run [0-9a-f]{32}\n", run("site", "void", tmp_path / "north").out)
+    assert run("site", "void", tmp_path / "north").out == "no run was open\n"
+
+
+def test_a_plan_says_what_is_protected_if_sites_collude(run, waiting, tmp_path):
+    shown = " ".join(run("site", "show", tmp_path / "north").out.split())
+    assert (
+        "of each ledger holds even if one other site works against you, together with the server "
+        "and the analyst: the noise of 2 of 3 sites is enough; if more do, they learn more" in shown
+    )
+
+
+def test_a_plan_is_shown_with_the_kinds_of_sums_that_its_estimator_asks(run, waiting, tmp_path):
+    shown = run("site", "show", tmp_path / "north").out
+    kinds = re.search("asks for: (.*)\n", shown)[1].split(", ")
+    assert "ClippedGram" in kinds and "Count" in kinds
+    assert not {"NormProduct", "ProductSum", "ResidualSum", "Part"} & set(kinds)
+
+
+def test_a_plan_can_be_rejected(run, asked, waiting, tmp_path):
+    (plan,) = (tmp_path / "north/pending").iterdir()
+    assert (
+        f"skdppca site reject {tmp_path / 'north'} {plan.stem}"
+        in run("site", "show", tmp_path / "north").out
+    )
+    assert "Rejected" in run("site", "reject", tmp_path / "north", plan.stem).out
+    assert "Plan" not in run("site", "show", tmp_path / "north").out
+    with pytest.raises(SitesError, match=r"north refused \(plan-rejected\)"):
+        asked(waiting)
+    again = run("site", "approve", tmp_path / "north", plan.stem)
+    assert is_one_line_error(again) and "is rejected already" in again.err
+
+
+@pytest.mark.parametrize("groups", [None, "who"])
+@pytest.mark.parametrize("text", ["{},extra\n", "\n{}\r\n\n", "\ufeff{}"])
+def test_a_csv_table_without_rows_takes_part(init, tmp_path, study, text, groups):
+    names = ",".join(["age", "weight", *([] if groups is None else [groups])])
+    (tmp_path / "rows.csv").write_text(text.format(names))
+    more = {}
+    if groups is not None:
+        (tmp_path / "study.json").unlink()
+        replace(study[0], unit="patient").write(tmp_path / "study.json")
+        more = {"groups": groups}
+    result = init(table=tmp_path / "rows.csv", **more)
+    assert result.status == 0, result.err
+
+
+@pytest.mark.parametrize("text", ["age,height\n", "age\n", ""])
+def test_a_csv_table_without_rows_has_the_columns_of_the_study(init, tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    result = init(table=tmp_path / "rows.csv")
+    assert is_one_line_error(result) and ("weight" in result.err or "is empty" in result.err)
+    assert not (tmp_path / "north/site.json").exists()
+
+
+def test_a_server_is_needed_to_run(run, init, tmp_path):
+    assert init().status == 0
+    assert is_one_line_error(run("site", "run", tmp_path / "north"))
+
+
+@pytest.mark.parametrize(
+    ("server", "roots", "said"),
+    [
+        ("study.example.org", None, "server='study.example.org' is no HOST:PORT"),
+        ("127.0.0.1:1", "missing", "--root-certificates missing: No such file or directory; give"),
+        ("127.0.0.1:1", "study.json", "--root-certificates study.json: it holds no certificate"),
+    ],
+)
+def test_what_a_site_cannot_connect_by_is_said_at_once(
+    run, init, tmp_path, monkeypatch, server, roots, said
+):
+    pytest.importorskip("flwr")
+    assert init().status == 0
+    monkeypatch.chdir(tmp_path)
+    more = [] if roots is None else ["--root-certificates", roots]
+    result = run("site", "run", "north", "--server", server, *more)
+    assert is_one_line_error(result) and said in result.err
