@@ -7,6 +7,7 @@ import math
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 __all__ = [
     "any_epsilon",
@@ -35,15 +36,40 @@ def number(text: str) -> float:
     return value
 
 
-def any_epsilon(text: str) -> float:
-    """Read an epsilon, which may be infinite: a fit without privacy, that says so."""
-    value = number(text)
-    if not _allowed("epsilon", value):
-        raise ArgumentTypeError(
-            f"{text} leaves no budget, so nothing could be released; give a positive number, for "
-            "example 1"
-        )
-    return value
+def _allowed(name: str, value: float | str) -> bool:
+    """Whether a parameter of the estimators may be this."""
+    from ..decomposition import PrivatePCA
+    from ..decomposition.parameters import allows
+
+    return allows(PrivatePCA, name, value)
+
+
+def _numbers(allowed: Callable[[float], bool], refusal: str) -> Callable[[str], float]:
+    """What reads a number of these."""
+
+    def read(text: str) -> float:
+        value = number(text)
+        if not allowed(value):
+            raise ArgumentTypeError(f"{text} {refusal}")
+        return value
+
+    return read
+
+
+# It may be infinite: a fit without privacy, that says so.
+any_epsilon = _numbers(
+    partial(_allowed, "epsilon"),
+    "leaves no budget, so nothing could be released; give a positive number, for example 1",
+)
+delta = _numbers(
+    partial(_allowed, "delta"),
+    "promises nothing; give a number from 0 up to below 1, well below 1 / (number of records), "
+    "for example 1e-6",
+)
+positive = _numbers(
+    lambda value: 0 < value < math.inf, "is out of range; give a positive finite number"
+)
+share = _numbers(lambda value: 0 <= value <= 1, "is no share; give a number from 0 to 1")
 
 
 def epsilon(text: str) -> float:
@@ -53,33 +79,6 @@ def epsilon(text: str) -> float:
         raise ArgumentTypeError(
             "inf is no budget: it bounds nothing; give a positive finite number, for example 1"
         )
-    return value
-
-
-def delta(text: str) -> float:
-    """Read a delta."""
-    value = number(text)
-    if not _allowed("delta", value):
-        raise ArgumentTypeError(
-            f"{text} promises nothing; give a number from 0 up to below 1, well below "
-            "1 / (number of records), for example 1e-6"
-        )
-    return value
-
-
-def positive(text: str) -> float:
-    """Read a number above 0."""
-    value = number(text)
-    if not 0 < value < math.inf:
-        raise ArgumentTypeError(f"{text} is out of range; give a positive finite number")
-    return value
-
-
-def share(text: str) -> float:
-    """Read a number from 0 to 1."""
-    value = number(text)
-    if not 0 <= value <= 1:
-        raise ArgumentTypeError(f"{text} is no share; give a number from 0 to 1")
     return value
 
 
@@ -146,10 +145,3 @@ def names(text: str) -> list[str]:
     if not all(found):
         raise ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
     return found
-
-
-def _allowed(name: str, value: object) -> bool:
-    from ..decomposition import PrivatePCA
-    from ..decomposition.parameters import allows
-
-    return allows(PrivatePCA, name, value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 
 from ..exceptions import BudgetExceeded
 from ..planner.text_tables import aligned
+from ..plotting import LedgerDisplay
 from ..privacy import (
     ApproximateEvent,
     Entry,
@@ -22,6 +22,7 @@ from ..report import verify as verify_release
 from ..report._rounding import down
 from ._charged_ledger import check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
+from ._picture_file import check_picture, draw
 from ._terminal import SHOWN, printable
 
 __all__ = ["charge", "create", "show", "verify"]
@@ -128,7 +129,8 @@ def _check_leaves_delta(ledger: PrivacyLedger, event: PrivacyEvent, force: bool)
 
 def show(options: argparse.Namespace) -> None:
     """Print the charges, what they released and add up to, and what is left."""
-    draw = None if options.plot is None else _drawing(options)
+    if options.plot is not None:
+        check_picture(options.plot)
     check_there(options.file)
     statement = PrivacyLedger(options.file).statement()
     print(_head(options, statement))
@@ -139,8 +141,9 @@ def show(options: argparse.Namespace) -> None:
         print("\n".join(aligned([heads, *rows])))
     print(_totals(statement))
     print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
-    if draw is not None:
-        draw(statement)
+    if options.plot is not None:
+        over = options.over
+        draw(options.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
         print(f"Written: {options.plot}")
 
 
@@ -175,22 +178,6 @@ def _check_stated(options: argparse.Namespace) -> None:
             "state the cost in one way: --epsilon and --delta (0 for pure differential privacy), "
             "or --mu alone, for Gaussian noise"
         )
-
-
-def _drawing(options: argparse.Namespace) -> Callable[[Statement], None]:
-    """Return what draws the picture, after a check that it can be drawn."""
-    from ..plotting import LedgerDisplay
-    from ..plotting._style import figure
-    from ._picture_file import check_picture, save, settings
-
-    def draw(statement: Statement) -> None:
-        with settings():
-            canvas = figure(7.2, 4.4)
-            LedgerDisplay.from_ledger(statement, ax=canvas.subplots(), over=options.over)
-            save(canvas, options.plot)
-
-    check_picture(options.plot)
-    return draw
 
 
 def _head(options: argparse.Namespace, statement: Statement) -> str:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ..plotting._style import figure
 from ..report._drawing import METADATA, settings
 
-__all__ = ["check_picture", "save", "settings"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-DOTS_PER_INCH = 150
+__all__ = ["check_picture", "draw"]
+
+# In inches; and dots for each.
+SIZE, DOTS_PER_INCH = (7.2, 4.4), 150
 
 
-def save(drawn: Any, path: Path) -> None:
-    """Write a figure to a file, without a time in it."""
-    drawn.savefig(path, **_options(path))
+def draw(path: Path, picture: Callable[[Axes], object]) -> None:
+    """Write what is drawn in axes to a file, without a time in it."""
+    with settings():
+        canvas = figure(*SIZE)
+        picture(canvas.subplots())
+        kind = path.suffix.lower()
+        canvas.savefig(path, format=kind[1:], dpi=DOTS_PER_INCH, metadata=METADATA[kind])
 
 
 def check_picture(path: Path) -> None:
@@ -25,8 +35,3 @@ def check_picture(path: Path) -> None:
         raise ValueError(f"--plot {path} is in no directory that exists; make it first")
     with settings():
         pass
-
-
-def _options(path: Path) -> dict[str, Any]:
-    kind = path.suffix.lower()
-    return {"format": kind[1:], "dpi": DOTS_PER_INCH, "metadata": METADATA[kind]}

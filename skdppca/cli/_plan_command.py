@@ -7,16 +7,14 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context
 from inspect import signature
-from pathlib import Path
 
 from ..decomposition import METHODS
 from ..planner import Plan, plan
 from ..planner.text_tables import aligned, percent
 from ..plotting import PlanDisplay
-from ..plotting._style import figure
 from ..privacy import epsilon_of, mu_of
 from ._parameter_options import parameters
-from ._picture_file import check_picture, save, settings
+from ._picture_file import check_picture, draw
 from ._progress import moving
 
 __all__ = ["PLANNED", "plan_fits"]
@@ -60,7 +58,8 @@ def plan_fits(options: argparse.Namespace) -> None:
     if options.over is not None:
         print(f"\n{_table(plans, options.over)}")
     if options.plot is not None:
-        _draw(found, AXES[options.over or "epsilon"], plans, options.plot)
+        over = AXES[options.over or "epsilon"]
+        draw(options.plot, lambda ax: PlanDisplay.from_plan(found, over=over, plans=plans, ax=ax))
         print(f"\nWritten: {options.plot}")
 
 
@@ -107,10 +106,3 @@ def _table(plans: Sequence[Plan], over: str) -> str:
         for first in plan.rows[:1]
     ]
     return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
-
-
-def _draw(found: Plan, axis: str, plans: Sequence[Plan], path: Path) -> None:
-    with settings():
-        canvas = figure(7.2, 4.4)
-        PlanDisplay.from_plan(found, over=axis, plans=plans, ax=canvas.subplots())
-        save(canvas, path)

@@ -315,24 +315,7 @@ def plan(
     >>> found.recommended
     'ResidualGauss'
     """
-    given = {
-        "n_samples": n_samples,
-        "n_features": n_features,
-        "n_components": n_components,
-        "epsilon": epsilon,
-        "delta": delta,
-        "adjacency": adjacency,
-        "group_size": group_size,
-        "shared": shared,
-        "scale": scale,
-        "missing": missing,
-        "tails": tails,
-        "gap": gap,
-        "is_sparse": is_sparse,
-        "spectrum": spectrum,
-        "methods": methods,
-    }
-    check(given)
+    check(dict(locals()))
     n_features = int(n_features)
     wanted = int(n_components) if isinstance(n_components, Integral) else n_components
     k = wanted if isinstance(wanted, int) else n_features
