@@ -14,7 +14,7 @@ from ..privacy import PrivacyFilter
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
-from ._plan import SEARCH
+from ._search_plan import SEARCH
 
 __all__ = ["HitScorer", "Scorer", "prepare_hit_scorer", "prepare_scorer"]
 
