@@ -18,7 +18,7 @@ from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import Filled
-from ..mechanisms.standardise import Standardised
+from ..mechanisms.scales.standardise import Standardised
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted

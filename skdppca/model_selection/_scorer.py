@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import clip_radius, expected_norms
-from ..mechanisms.scales import private_scales
+from ..mechanisms.scales.private_scales import private_scales
 from ..privacy import PrivacyFilter
 from ..private_data import PrivateData
 from ..records import Records

@@ -34,7 +34,7 @@ from skdppca.mechanisms import missing, noisy_covariance
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
-from skdppca.mechanisms.scales import Scales
+from skdppca.mechanisms.scales.private_scales import Scales
 from skdppca.model_selection import PrivateSearchCV, _fitting, _scorer
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.neighbors._class_means import LabelledRows

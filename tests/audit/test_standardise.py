@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, ResidualGauss
-from skdppca.mechanisms import standardise
-from skdppca.mechanisms.scales import exact_scales
+from skdppca.mechanisms.scales import standardise
+from skdppca.mechanisms.scales.private_scales import exact_scales
 from skdppca.privacy import PrivacyFilter
 from skdppca.statistics import columns
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.octaves import EDGES, OCTAVES, ONES, VALUES, ZERO, read_octaves
+from skdppca.mechanisms.scales.octaves import EDGES, OCTAVES, ONES, VALUES, ZERO, read_octaves
 
 N = 10_000
 RNG = np.random.default_rng(0)

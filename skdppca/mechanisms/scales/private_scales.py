@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..private_data import PrivateData
-from ..records import ColumnFunction
-from ..statistics import Count
-from ..statistics.lemmas import psd_sum
-from .base import BUDGET
-from .column_cells import CellCounts, Share, ask_cells
+from ...private_data import PrivateData
+from ...records import ColumnFunction
+from ...statistics import Count
+from ...statistics.lemmas import psd_sum
+from ..base import BUDGET
+from ..column_cells import CellCounts, Share, ask_cells
 from .mean_squares import SQUARES, root_mean_squares
 from .octaves import EDGES, OCTAVES, Reading, read_octaves
 from .zoom import zoom

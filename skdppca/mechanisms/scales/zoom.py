@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..private_data import PrivateData
-from .column_cells import CellCounts, Share, ask_cells
+from ...private_data import PrivateData
+from ..column_cells import CellCounts, Share, ask_cells
 from .octaves import (
     EDGES,
     LENGTHS,

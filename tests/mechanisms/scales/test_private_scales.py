@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from skdppca.mechanisms import column_cells
 from skdppca.mechanisms.missing import with_present
-from skdppca.mechanisms.octaves import EDGES
-from skdppca.mechanisms.scales import exact_scales, private_scales
+from skdppca.mechanisms.scales.octaves import EDGES
+from skdppca.mechanisms.scales.private_scales import exact_scales, private_scales
 from skdppca.records import _records
 
-from ..private_data_of import private_data
+from ...private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 N = 20_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .column_cells import CellCounts
+from ..column_cells import CellCounts
 
 __all__ = [
     "EDGES",

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.mechanisms import zoom as zoomed
 from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.octaves import EDGES, read_octaves
-from skdppca.mechanisms.zoom import ZOOM, far_from_zero, zoom
+from skdppca.mechanisms.scales import zoom as zoomed
+from skdppca.mechanisms.scales.octaves import EDGES, read_octaves
+from skdppca.mechanisms.scales.zoom import ZOOM, far_from_zero, zoom
 
-from ..private_data_of import private_data
+from ...private_data_of import private_data
 
 N = 4000
 RNG = np.random.default_rng(0)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..private_data import PrivateData
-from ..statistics import MeanSquares
-from ..statistics.lemmas import psd_sum
+from ...private_data import PrivateData
+from ...statistics import MeanSquares
+from ...statistics.lemmas import psd_sum
 
 __all__ = ["SQUARES", "root_mean_squares"]
 

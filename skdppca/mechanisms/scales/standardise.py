@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
-from ..private_data import PrivateData
-from .base import Mechanism, Release
-from .scales import exact_scales, private_scales
+from ...privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
+from ...private_data import PrivateData
+from ..base import Mechanism, Release
+from .private_scales import exact_scales, private_scales
 
 __all__ = ["Standardised"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.mechanisms.mean_squares import root_mean_squares
+from skdppca.mechanisms.scales.mean_squares import root_mean_squares
 from skdppca.records import Records, _records
 
-from ..private_data_of import private_data
+from ...private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(200, 3)) * [1.0, 2.0, 5.0]

@@ -1,0 +1,8 @@
+"""Private scales of all features, in the order in which data flow.
+
+1. `octaves`: where values lie and how far they spread, read off noisy histograms.
+2. `zoom`: closer looks at features far from 0.
+3. `mean_squares`: mean squares about what was found.
+4. `private_scales`: steps 1 to 3 within one budget.
+5. `standardise`: a method on features that were divided by the scales.
+"""
