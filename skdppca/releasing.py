@@ -41,8 +41,8 @@ __all__ = [
     "check_chargeable",
     "event_of",
     "fit_promised",
+    "make_plain",
     "noise_source",
-    "plain",
     "public_parameters",
     "release",
     "store",
@@ -238,26 +238,25 @@ def fit_promised(estimator: E, release: Callable[..., dict[str, Any]], *given: A
     estimator
         The given one, fitted.
     """
-    promised = plain(estimator)
+    promised = copy.copy(estimator)
     found = release(promised, *given)
     store(estimator, found)
     announce(found["privacy_"], promised.verbose)
     return estimator
 
 
-def plain(original: E) -> E:
-    """Return a copy whose parameters are Python's numbers where they were NumPy's.
+def make_plain(own: E) -> E:
+    """Make NumPy's numbers Python's among the parameters of an estimator that nobody else holds.
 
-    Those wrap around (``-np.uint8(2)`` is 254), or bring a precision of their own into what is
-    computed from them.
+    NumPy's wrap around (``-np.uint8(2)`` is 254), or bring a precision of their own into what is
+    computed from them. To be called once they were validated.
     """
-    copied = copy.copy(original)
-    for name, value in original.get_params(deep=False).items():
+    for name, value in own.get_params(deep=False).items():
         if isinstance(value, np.integer):
-            setattr(copied, name, int(value))
+            setattr(own, name, int(value))
         elif isinstance(value, np.floating):
-            setattr(copied, name, float(value))
-    return copied
+            setattr(own, name, float(value))
+    return own
 
 
 def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:

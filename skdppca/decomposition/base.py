@@ -30,6 +30,7 @@ from ..releasing import (
     check_chargeable,
     event_of,
     fit_promised,
+    make_plain,
     noise_source,
     public_parameters,
     release,
@@ -272,6 +273,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
     def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
         # 1. validate
+        make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         table = open_table(self)
         check_names(vars(self).get("feature_names_in_", ()))

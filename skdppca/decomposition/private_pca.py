@@ -13,7 +13,7 @@ from ..linalg import dense_fits
 from ..mechanisms.base import Mechanism, Release
 from ..privacy import PrivacyEvent
 from ..private_data import Public
-from ..releasing import plain
+from ..releasing import make_plain
 from .base import VARIANCES, BasePrivatePCA
 from .methods import METHODS
 from .parameters import estimator, parameter
@@ -245,7 +245,7 @@ class PrivatePCA(BasePrivatePCA):
             ours |= HEAVY.get(name, {})
         chosen = METHODS[name].estimator(**shared, **{**ours, **given})
         chosen._validate_params()
-        return plain(chosen)
+        return make_plain(chosen)
 
     def _looks_at(self, public: Public) -> str:
         return self._chosen(public)._looks_at(public)

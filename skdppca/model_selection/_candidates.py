@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from ..decomposition.validation import check_reach, check_vector
 from ..neighbors import PrivateNearestCentroid
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..private_data import Public
-from ..releasing import plain
+from ..releasing import make_plain
 
 __all__ = ["Candidate", "Candidates", "PrivateStep", "public_vectors"]
 
@@ -151,7 +152,7 @@ class Candidates:
             candidate = self.candidate(parameters, ours)
             for given, mu in zip(candidate.steps, mus, strict=True):
                 given._validate_params()
-                step = plain(given)
+                step = make_plain(copy.copy(given))
                 event = (
                     _check_pca(step, public)
                     if isinstance(step, BasePrivatePCA)

@@ -35,6 +35,7 @@ from ..releasing import (
     check_chargeable,
     event_of,
     fit_promised,
+    make_plain,
     noise_source,
     public_parameters,
     release,
@@ -181,6 +182,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
         # 1. validate
+        make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         names = self._public_classes()
         if y is None:

@@ -14,7 +14,7 @@ import pytest
 from skdppca import DPPowerMethod
 from skdppca.decomposition.dp_power import mechanism
 from skdppca.private_data import PrivateData
-from skdppca.records import Interactions
+from skdppca.records import OnesByDegree
 from skdppca.statistics import products, residuals
 
 from .audit import (
@@ -187,7 +187,7 @@ def test_missing_clipping_is_caught(name, adjacency):
 
 
 def test_interactions_that_count_more_than_one_are_caught(monkeypatch):
-    monkeypatch.setattr(Interactions, "_change", lambda records, rows: rows)
+    monkeypatch.setattr(OnesByDegree, "of", lambda change, rows, scale: rows)
     game = audited({**CASES["interactions"], "norm_bound": None}, 2.0)
     monkeypatch.setattr(products, "clipping", unclipped)
     without, with_one = pairs_of("interactions", "add-remove")

@@ -184,12 +184,12 @@ def test_the_accountant_is_charged_once(case):
 
 
 def test_noise_too_small_would_be_seen(bill, monkeypatch):
-    honest = PrivacyFilter.pay_for
+    honest = PrivacyFilter.pay
 
     def too_cheap(*given, **more):
         query = honest(*given, **more)
         return replace(query, mu=query.mu / 0.999)
 
-    monkeypatch.setattr(PrivacyFilter, "pay_for", too_cheap)
+    monkeypatch.setattr(PrivacyFilter, "pay", too_cheap)
     charged = fit("KDPPCA", "default", "add-remove").privacy_.event.mu ** 2
     assert bill.accounted_for > charged
