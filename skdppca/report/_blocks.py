@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-__all__ = ["Box", "Bullets", "Code", "Fact", "Facts", "Figure", "Section", "Table", "Text"]
+__all__ = [
+    "Block",
+    "Box",
+    "Bullets",
+    "Code",
+    "Fact",
+    "Facts",
+    "Figure",
+    "Section",
+    "Table",
+    "Text",
+    "called_for",
+]
 
 
 @dataclass(frozen=True)
@@ -95,4 +107,51 @@ class Box:
     status: str
     headline: str
     facts: Sequence[Fact]
-    reasons: Sequence[str] = field(default=())
+    reasons: Sequence[str] = ()
+
+
+def called_for(template: Any, facts: Mapping[str, Any]) -> list[tuple[str, list[Block]]]:
+    """Return the blocks that a template calls for, by section; a box has none, and no title.
+
+    What stands in the template, and the values between, come in as plain text. Whatever shows the
+    blocks escapes all of it.
+    """
+    sections: list[tuple[str, list[Block]]] = [("", [])]
+    entries: list[Any] = []
+
+    def section(title: str) -> str:
+        sections.append((title, []))
+        return ""
+
+    def add(*blocks: Block) -> str:
+        sections[-1][1].extend(blocks)
+        return ""
+
+    def enter(entry: Any) -> str:
+        entries.append(entry)
+        return ""
+
+    def within(caller: Callable[[], str]) -> tuple[Any, ...]:
+        entries.clear()
+        assert not caller().strip()
+        return tuple(entries)
+
+    def figure(name: str) -> str:
+        there = [one for one in facts["pictures"] if one["name"] == name]
+        return add(*(Figure(name, one["alt"]) for one in there))
+
+    calls: dict[str, Callable[..., str]] = {
+        "section": section,
+        "text": lambda text, tone="": add(Text(text, tone)),
+        "facts": lambda caller, long=False: add(Facts(within(caller), long)),
+        "fact": lambda label, text, tone="": enter(Fact(label, text, tone)),
+        "table": lambda heads, caller, words=(0,): add(Table(heads, within(caller), words)),
+        "row": lambda *cells: enter(tuple(map(str, cells))),
+        "bullets": lambda caller: add(Bullets(within(caller))),
+        "point": enter,
+        "code": lambda *lines: add(Code(lines)),
+        "figure": figure,
+    }
+    left_out = template.render({**facts, **calls})
+    assert not left_out.strip(), "words outside of a call stand nowhere"
+    return sections

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from .._text import shown
 from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
-from ._sections import box, sections
+from ._sections import box, sections, templates
 from ._svg import address
 
-__all__ = ["markdown", "page", "snippet", "templates"]
-
-
-def templates() -> Any:
-    """jinja2's environment; what a fit asks for before it is charged, for it writes a page.
-
-    Raises
-    ------
-    ImportError
-        Without jinja2.
-    """
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "The page of a release needs jinja2. Install it: pip install 'skdppca[report]'"
-        ) from None
-    return _environment()
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("skdppca.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+__all__ = ["markdown", "page", "snippet"]
 
 
 def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
@@ -55,15 +24,13 @@ def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     pictures : dict of str to str
         `svg` elements by name; all that the document tells of.
     """
-    told = shown(document)
-    return _rendered("page.html", told, pictures, sections=sections(told))
+    return _rendered("page.html", document, pictures, sections=sections(document))
 
 
 def snippet(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     """The decision box and the pictures as HTML, to stand in another page."""
-    told = shown(document)
-    figures = [Figure(one["name"], one["alt"]) for one in told["pictures"]]
-    return _rendered("snippet.html", told, pictures, figures=figures)
+    figures = [Figure(one["name"], one["alt"]) for one in shown(document["pictures"])]
+    return _rendered("snippet.html", document, pictures, figures=figures)
 
 
 def _rendered(
@@ -72,7 +39,7 @@ def _rendered(
     environment = templates()
     style = environment.loader.get_source(environment, "style.css")[0].strip()
     text: str = environment.get_template(template).render(
-        title=document["title"],
+        title=shown(document["title"]),
         box=box(document),
         pictures={name: address(picture) for name, picture in pictures.items()},
         style=style,
@@ -83,9 +50,8 @@ def _rendered(
 
 def markdown(document: Mapping[str, Any]) -> str:
     """The report as Markdown; pictures are links to their files."""
-    told = shown(document)
-    parts = [f"# {_escaped(told['title'])}", *_box(box(told))]
-    for section in sections(told):
+    parts = [f"# {_escaped(shown(document['title']))}", *_box(box(document))]
+    for section in sections(document):
         parts += [f"## {section.number}. {section.title}", *_section(section)]
     return "\n\n".join(parts) + "\n"
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from .._text import shown
 from ..privacy.units import protected_together
-from . import _sentences as say
 from ._rounding import up
-from ._sections import status_of
+from ._sections import status_of, words
 
 __all__ = ["registry", "writer"]
 
@@ -56,7 +55,7 @@ def registry(document: Mapping[str, Any]) -> str:
 
 def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
     facts, context, fits = document["guarantee"], document["context"], document["fits"]
-    core = fits[0]["core"]
+    core, say = fits[0]["core"], words()
 
     def said(name: str, what: str) -> str:
         answer = context.get(name)

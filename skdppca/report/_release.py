@@ -20,9 +20,10 @@ from ._context import Context, check_words
 from ._directory import Write, claimed
 from ._document import assemble, self_checks
 from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
-from ._page import markdown, page, snippet, templates
+from ._page import markdown, page, snippet
 from ._pictures import Picture, draw
 from ._registry import registry, writer
+from ._sections import templates
 from ._sizes import archived
 from ._subject import Subject, reread, subjects_of
 

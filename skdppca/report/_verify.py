@@ -16,8 +16,7 @@ from ..privacy.verification import anew, run
 from ._checks import CHECKS, Release, is_ours, odd_files
 from ._directory import MANIFEST
 from ._files import PAGE, REGISTRY, SIGNATURE
-from ._sections import claim
-from ._sentences import NEVER_CHECKED, NOT_TO_PUBLISH
+from ._sections import claim, words
 
 __all__ = ["Verification", "check_directory", "verify"]
 
@@ -72,7 +71,7 @@ class Verification:
             lines += [f"  {finding.what}: {finding.says}" for finding in wrong[:MOST_SHOWN]]
             if len(wrong) > MOST_SHOWN:
                 lines.append(f"  and {len(wrong) - MOST_SHOWN} more differences")
-        lines.append(NEVER_CHECKED if self.passed else NOT_TO_PUBLISH)
+        lines.append(words().NEVER_CHECKED if self.passed else words().NOT_TO_PUBLISH)
         return "\n".join(map(printable, lines))
 
     def _said(self, level: int, agree: bool, differs: bool) -> str:

@@ -2,18 +2,22 @@
 
 import math
 import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from skdppca import PrivacyAccountant
 from skdppca.report import Context, ReleaseReport
-from skdppca.report import _sentences as say
+from skdppca.report._blocks import Text, called_for
 from skdppca.report._context import HAZARDS, LABELS, denied
 from skdppca.report._document import check_schema
 from skdppca.report._rounding import count, down, percent_up, up
+from skdppca.report._sections import templates, words
 
 from ..estimators import on_all_estimators_slowly
+
+say = words()
 
 SENTENCES = {
     say.protected("patient", "add-remove", True): "Every patient: whether all rows of one patient "
@@ -56,17 +60,32 @@ def test_a_sentence_is_as_it_was_agreed(said, expected):
 UNUSED = r"\b(anonym\w*|safe|secure\w*|compliant|low risk|re-identif\w*|guaranteed)\b"
 
 
-def texts():
-    for value in (value for name, value in vars(say).items() if not name.startswith("__")):
-        for text in value.values() if isinstance(value, dict) else [value]:
-            if isinstance(text, str | tuple):
-                yield from [text] if isinstance(text, str) else text
-    yield from [*LABELS.values(), *HAZARDS.values()]
+SOURCES = sorted((files("skdppca.report") / "templates").glob("*.txt"))
 
 
 def test_no_sentence_uses_a_word_that_promises_too_much():
-    found = [text for text in texts() if re.search(UNUSED, text, re.IGNORECASE)]
-    assert found == [] and len(list(texts())) > 40
+    told = {
+        source.name: re.sub("{#.*?#}", "", source.read_text(), flags=re.S) for source in SOURCES
+    }
+    assert {*told} == {"box.txt", "sections.txt", "words.txt"}
+    told |= {"labels": str([*LABELS.values(), *HAZARDS.values()])}
+    found = {name: re.findall(UNUSED, text, re.IGNORECASE) for name, text in told.items()}
+    assert not any(found.values()), found
+
+
+def test_words_and_values_are_escaped_where_they_are_shown():
+    shown = templates().from_string("{{ text }}").render(text="<b>&'\"")
+    assert shown == "&lt;b&gt;&amp;&#39;&#34;"
+    pages = [path.read_text() for path in SOURCES[0].parent.glob("*.html")]
+    assert len(pages) == 3 and not any(".txt" in page for page in pages)
+
+
+def test_a_template_of_words_prints_nothing_past_the_blocks():
+    template = templates().from_string("{{ text('called for') }} {{ value }}")
+    found = called_for(template, {"pictures": [], "value": ""})
+    assert found == [("", [Text("called for")])]
+    with pytest.raises(AssertionError, match="outside of a call"):
+        called_for(template, {"pictures": [], "value": "<b>"})
 
 
 def test_rounding_is_to_the_careful_side():
