@@ -31,7 +31,7 @@ from .privacy import (
 )
 from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere
-from .privacy.report import check_price, jsonable
+from .privacy.fit_report import check_price, jsonable
 from .private_data import PrivateData, Public, Source
 
 __all__ = [

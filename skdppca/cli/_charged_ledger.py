@@ -19,8 +19,8 @@ from ..privacy import (
     epsilon_of_event,
 )
 from ..privacy.accountant import rounded_down
+from ..report._digits import up
 from ..report._directory import Directory
-from ..report._rounding import up
 from ._ended import Ended, status_of
 from ._terminal import SHOWN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..report import verify
+from ..report._contents import SIGNATURE
 from ..report._declare import copied
-from ..report._files import SIGNATURE
 from ..report._sections import claim
 from ._context_file import context_of
 from ._out_directory import replaced, spare

@@ -19,10 +19,10 @@ from ..privacy import PrivacyReport, Released, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
 from ..private_data import Public
 from ..report import ReleaseReport
+from ..report._contents import FILES
+from ..report._digits import down, up
 from ..report._directory import Directory, claimed
-from ..report._files import FILES
 from ..report._release import check_libraries
-from ..report._rounding import down, up
 from ..report._sizes import archived
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._context_file import context_of

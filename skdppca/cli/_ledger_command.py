@@ -19,7 +19,7 @@ from ..privacy import (
 )
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify as verify_release
-from ..report._rounding import down
+from ..report._digits import down
 from ._charged_ledger import check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
 from ._picture_file import check_picture, draw

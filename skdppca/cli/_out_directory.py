@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from ..report import ReleaseReport, verify
+from ..report._contents import FILES, REPORT
 from ..report._directory import LOCK, MANIFEST, Directory
-from ..report._files import FILES, REPORT
 from ._terminal import SHOWN
 
 __all__ = ["replaced", "spare", "write"]

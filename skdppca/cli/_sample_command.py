@@ -19,7 +19,7 @@ from ..privacy import PrivacyReport
 from ..privacy.storage import parse_json, replaced
 from ..report import verify
 from ..report._archive import read_archive
-from ..report._files import arrays_file, cell
+from ..report._contents import arrays_file, cell
 from ..report._plain import read_plain
 from ..report._sections import status_of
 from ..report._sizes import MOST_BYTES

@@ -15,8 +15,8 @@ from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import epsilon_of
 from ..privacy.charging import needs_no_accountant
+from ..privacy.fit_report import jsonable
 from ..privacy.floats import root_up
-from ..privacy.report import jsonable
 from ..privacy.strength import warn_if_weak
 from ..private_data import Public
 from ..records import Pieces

@@ -23,7 +23,7 @@ from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..privacy.charging import check_accounted
 from ..privacy.events import MOST_RUNS
-from ..privacy.report import jsonable
+from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
 from ..releasing import Results, Terms, fit_promised, public_parameters, release

@@ -3,9 +3,13 @@
 Knows nothing of PCA or scikit-learn.
 """
 
+import sys
+
+from . import fit_report
 from .accountant import BaseAccountant, PrivacyAccountant
 from .attacks import coin, detection_rate
 from .chain import ExternalReceipt, Receipt, ReleaseRow
+from .checks import Finding, verify_report
 from .events import (
     ApproximateEvent,
     ComposedEvent,
@@ -16,13 +20,12 @@ from .events import (
     SelectionEvent,
     event_from_dict,
 )
+from .fit_report import PrivacyReport, Released, Spending
 from .gdp import compose_mu, delta_of, epsilon_of, mu_of
 from .ledger import PrivacyLedger
 from .pricing import compose, epsilon_of_event, is_affordable
 from .privacy_filter import PrivacyFilter
-from .report import PrivacyReport, Released, Spending
 from .statement import Entry, PrivacyCost, Statement
-from .verification import Finding, verify_report
 
 __all__ = [
     "ApproximateEvent",
@@ -58,3 +61,6 @@ __all__ = [
     "mu_of",
     "verify_report",
 ]
+
+# Where the reports of fits were pickled before the module moved.
+sys.modules[f"{__name__}.report"] = fit_report

@@ -12,7 +12,7 @@ from typing import Any
 from ..decomposition.pipelines import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
-from ..privacy.verification import anew
+from ..privacy.checks import anew
 from ._context import Context
 from ._drawing import drawn_by
 from ._facts import account, findings_of, guarantee

@@ -24,7 +24,7 @@ from ..privacy import (
     epsilon_of_event,
     mu_of,
 )
-from ..privacy.report import jsonable
+from ..privacy.fit_report import jsonable
 from ..privacy.units import INTERACTION
 from ._subject import Subject
 

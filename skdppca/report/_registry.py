@@ -13,7 +13,7 @@ from typing import Any
 
 from .._text import shown
 from ..privacy.units import protected_together
-from ._rounding import up
+from ._digits import up
 from ._sections import status_of, words
 
 __all__ = ["registry", "writer"]

@@ -16,10 +16,10 @@ from .._text import printable
 from ..decomposition.pipelines import other_steps
 from ..exceptions import LedgerError, SealedAccountantError
 from ..privacy import BaseAccountant, Finding, Statement
+from ._contents import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._context import Context, check_words
 from ._directory import Write, claimed
 from ._document import assemble, self_checks
-from ._files import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._page import markdown, page, snippet
 from ._pictures import Picture, draw
 from ._registry import registry, writer

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._text import shown
 from ..privacy.units import is_one, protected_together
-from . import _rounding as rounding
+from . import _digits
 from ._blocks import Box, Facts, Section, Text, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
@@ -67,18 +67,18 @@ def _environment() -> Any:
     environment.filters |= {
         "as_call": _as_call,
         "declared_public": _declared_public,
-        "down": _of_number(rounding.down),
+        "down": _of_number(_digits.down),
         "entry": _entry,
         "exp": lambda value: math.exp(min(float(value), 700.0)),
-        "percent": rounding.percent,
-        "percent_down": rounding.percent_down,
-        "percent_up": rounding.percent_up,
+        "percent": _digits.percent,
+        "percent_down": _digits.percent_down,
+        "percent_up": _digits.percent_up,
         "short": _short,
         "short_number": lambda value: "" if value is None else f"{float(value):.4g}",
-        "spaced": _of_number(rounding.count),
+        "spaced": _of_number(_digits.count),
         "step": lambda step: f"{step['name']} ({step['kind']})",
         "together": protected_together,
-        "up": _of_number(rounding.up),
+        "up": _of_number(_digits.up),
     }
     environment.tests |= {"denied": denied, "one": is_one}
     return environment
@@ -145,7 +145,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
-        "profile": {f"{at:g}": rounding.up(float(value)) for at, value in facts["profile"]},
+        "profile": {f"{at:g}": _digits.up(float(value)) for at, value in facts["profile"]},
         "records": [
             float(fit["results"]["n_records"])
             for fit in fits

@@ -12,7 +12,7 @@ import numpy as np
 from ..privacy import PrivacyReport, Released
 from ..privacy.storage import MAX_LENGTH
 from ._archive import OVERHEAD
-from ._files import PAGE, REGISTRY, REPORT, arrays_file, table_file
+from ._contents import PAGE, REGISTRY, REPORT, arrays_file, table_file
 
 __all__ = ["MOST_BYTES", "archived", "most_bytes"]
 

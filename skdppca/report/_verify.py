@@ -12,10 +12,10 @@ from typing import Any
 from .._text import printable
 from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
-from ..privacy.verification import anew, run
-from ._checks import CHECKS, Release, is_ours, odd_files
+from ..privacy.checks import anew, run
+from ._all_checks import CHECKS, Release, is_ours, odd_files
+from ._contents import PAGE, REGISTRY, SIGNATURE
 from ._directory import MANIFEST
-from ._files import PAGE, REGISTRY, SIGNATURE
 from ._sections import claim, words
 
 __all__ = ["Verification", "check_directory", "verify"]

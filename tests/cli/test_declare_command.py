@@ -87,3 +87,11 @@ def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp
     (release / "MANIFEST.json.sig").write_text(SIGNATURE)
     result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert "is not of the copy; sign that, too." in result.out
+
+
+def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tmp_path):
+    answers = tmp_path / "answers.yaml"
+    answers.write_text('fitted_before: "yes\\e[2J\\nLevel 1 of 4"\n')
+    result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
+    assert result.status == 0 and r"yes\x1b[2J\nLevel 1 of 4" in result.out
+    assert "\x1b" not in result.out and "\nLevel" not in result.out

@@ -36,7 +36,7 @@ from skdppca.federated.messages import reply_text
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
-from skdppca.privacy.verification import verify_report
+from skdppca.privacy.checks import verify_report
 from skdppca.private_data import PrivateData, Public
 from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdppca.privacy.report import Spending, dearest
+from skdppca.privacy.fit_report import Spending, dearest
 
 from ..record_costs import largest_cost as by_definition
 

@@ -10,7 +10,7 @@ import pytest
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca._text import printable
 from skdppca.report import Context, ReleaseReport, verify
-from skdppca.report._files import cell
+from skdppca.report._contents import cell
 
 ODD = {
     "return": "a\rb",

@@ -121,7 +121,7 @@ def test_a_report_without_its_files_is_not_copied(out, tmp_path):
 
 
 def test_another_version_would_write_other_words(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("skdppca.report._checks.__version__", "99")
+    monkeypatch.setattr("skdppca.report._all_checks.__version__", "99")
     with pytest.raises(ValueError, match="written by another version"):
         declare(made.folder / "out", tmp_path / "second", context=MORE)
 

@@ -21,12 +21,12 @@ from PIL import Image
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli import main
 from skdppca.privacy import PrivacyReport, Released, verify_report
-from skdppca.privacy.report import hash_of
+from skdppca.privacy.fit_report import hash_of
 from skdppca.report import ReleaseReport, verify
+from skdppca.report._contents import as_json
 from skdppca.report._directory import manifest
 from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
-from skdppca.report._files import as_json
 from skdppca.report._page import page
 from skdppca.report._pictures import draw, of_the_ledger
 from skdppca.report._png import repacked

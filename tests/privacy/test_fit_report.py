@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from skdppca.privacy import (
     Spending,
 )
 from skdppca.privacy.chain import canonical
-from skdppca.privacy.report import jsonable
+from skdppca.privacy.fit_report import jsonable
 from skdppca.privacy.storage import parse_json
 
 ARRAY = np.arange(6.0).reshape(2, 3)
@@ -299,3 +301,11 @@ def test_a_repr_says_whether_the_release_is_private():
         "<PrivacyReport of PCA: epsilon=2.5, delta=1e-06, add-remove, unit row, no ledger>"
     )
     assert "PCA: NOT PRIVATE, " in repr(charged()) and "charged as row 1" in repr(charged())
+
+
+@pytest.mark.parametrize("name", ["PrivacyReport", "Released", "Spending"])
+def test_reports_that_were_pickled_before_the_module_moved_still_open(name):
+    reference = f"cskdppca.privacy.report\n{name}\n.".encode()
+    opened = f"import pickle; print(pickle.loads({reference!r}).__name__)"
+    done = subprocess.run([sys.executable, "-c", opened], capture_output=True, text=True)
+    assert done.stdout.strip() == name, done.stderr

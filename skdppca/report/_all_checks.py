@@ -22,15 +22,11 @@ import numpy as np
 
 from .._version import __version__
 from ..privacy import PrivacyReport, Statement
+from ..privacy.checks import CHECKS as OF_ONE
+from ..privacy.checks import SCHEMA, Check, Evidence, Examined
 from ..privacy.storage import MAX_LENGTH, parse_json
-from ..privacy.verification import CHECKS as OF_ONE
-from ..privacy.verification import SCHEMA, Check, Evidence, Examined
 from ._archive import read_archive
-from ._directory import LOCK, MANIFEST, manifest
-from ._document import SCHEMA as FORM
-from ._document import check_schema, in_order, reports_of
-from ._facts import account, findings_of, guarantee
-from ._files import (
+from ._contents import (
     FILES,
     MOST,
     PAGE,
@@ -42,6 +38,10 @@ from ._files import (
     table_file,
     write_table,
 )
+from ._directory import LOCK, MANIFEST, manifest
+from ._document import SCHEMA as FORM
+from ._document import check_schema, in_order, reports_of
+from ._facts import account, findings_of, guarantee
 from ._page import page
 from ._plain import is_plain, read_plain
 from ._redrawn import Pictures

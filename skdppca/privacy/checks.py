@@ -17,9 +17,9 @@ import numpy as np
 from .accountant import BaseAccountant, alone
 from .chain import Chain
 from .events import GaussianEvent
+from .fit_report import PrivacyReport, Released, dearest, hash_of
 from .floats import root_up
 from .pricing import epsilon_of_event
-from .report import PrivacyReport, Released, dearest, hash_of
 from .statement import Statement
 from .storage import parse_json
 from .units import INTERACTION
