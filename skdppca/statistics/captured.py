@@ -9,6 +9,7 @@ import numpy as np
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, around
 from .counts import ONE_BY_ONE
+from .fields import OrthonormalRows, Radius, Vector
 from .lemmas import bounded_sum
 from .measures import Spreads
 from .sums import clip_weights
@@ -36,9 +37,9 @@ class CapturedTotal(Statistic):
         V.
     """
 
-    centre: np.ndarray
-    radius: float
-    directions: np.ndarray
+    centre: Vector
+    radius: Radius
+    directions: OrthonormalRows
 
     shape = ()
 

@@ -11,6 +11,15 @@ import numpy as np
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, check_grouped
 from .cells import NO_ERROR
+from .fields import (
+    Columns,
+    ColumnVector,
+    OpenEdges,
+    PositiveColumnVector,
+    PositiveVector,
+    Radius,
+    Vector,
+)
 from .lemmas import box_sum, psd_sum
 from .measures import Distances
 from .sums import clip_weights
@@ -49,10 +58,10 @@ class ColumnCells(Statistic):
         A record is a group of rows.
     """
 
-    which: np.ndarray
-    centre: np.ndarray
-    unit: np.ndarray
-    edges: np.ndarray
+    which: Columns
+    centre: ColumnVector
+    unit: PositiveColumnVector
+    edges: OpenEdges
     grouped: bool = False
 
     @property
@@ -105,9 +114,9 @@ class MeanSquares(Statistic):
         b.
     """
 
-    centre: np.ndarray
-    unit: np.ndarray
-    bound: float
+    centre: Vector
+    unit: PositiveVector
+    bound: Radius
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..records import Layout, Records, summation_error
 from .base import Measure, Rounding, Statistic
+from .fields import Bound, Edges, Power
 from .lemmas import bounded_sum, box_sum, count, psd_sum
 from .measures import RowCounts
 
@@ -107,7 +108,7 @@ class MeasureHistogram(Statistic):
     """
 
     measure: Measure
-    edges: np.ndarray
+    edges: Edges
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -139,8 +140,8 @@ class BoundedTotal(Statistic):
     """
 
     measure: Measure
-    bound: float
-    power: int = 1
+    bound: Bound
+    power: Power = 1
 
     shape = ()
 

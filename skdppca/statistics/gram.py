@@ -9,6 +9,7 @@ import numpy as np
 
 from ..records import Layout, Records, summation_error
 from .base import Measure, Rounding, Statistic, around, check_grouped
+from .fields import Constant, Radius, Vector
 from .lemmas import psd_sum
 from .measures import Distances, GramNorms
 from .sums import clip_weights, sparse_terms
@@ -65,9 +66,9 @@ class ClippedGram(Statistic):
         Rows are scaled up to R as well.
     """
 
-    centre: np.ndarray
-    radius: float
-    constant: float = 0.0
+    centre: Vector
+    radius: Radius
+    constant: Constant = 0.0
     grouped: bool = False
     spherical: bool = False
 

@@ -25,13 +25,14 @@ from ..records import (
     RowBlock,
 )
 from .base import Measure, around
+from .fields import Constant, OrthonormalRows, OtherOrthonormalRows, Rows, Square, Vector
 
 __all__ = ["Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads", "Squares"]
 
 
 @dataclass(frozen=True, eq=False)
 class _AroundCentre(Measure):
-    centre: np.ndarray
+    centre: Vector
 
     # Whether a group's number is a sum over its rows.
     adds_rows: ClassVar[bool] = True
@@ -70,7 +71,7 @@ class GramNorms(_AroundCentre):
     Of single rows the distance from the centre.
     """
 
-    constant: float = 0.0
+    constant: Constant = 0.0
 
     def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
         return block.gram_norms(around(self.centre), self.constant)
@@ -89,8 +90,8 @@ class RowCounts(Measure):
 
 @dataclass(frozen=True, eq=False)
 class _OfResidual(Measure):
-    centre: np.ndarray
-    removed: np.ndarray | None
+    centre: Vector
+    removed: OtherOrthonormalRows | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +114,9 @@ class Squares(_OfResidual):
 class ResidualNorms(_OfResidual):
     """Frobenius norm of ``A_i W - C``, then what the sum can reuse; see `records.Residual`."""
 
-    directions: np.ndarray
-    prediction: np.ndarray
-    core: np.ndarray | None = None
+    directions: OrthonormalRows
+    prediction: Rows
+    core: Square | None = None
 
     @cached_property
     def residual(self) -> Residual:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..records import UNIT_ROUNDOFF, Layout, Records, summation_error
 from .base import Measure, Rounding, Statistic, around, check_grouped
+from .fields import Most, OrthonormalRows, Radius, Vector
 from .gram import clip_measure, clipping, scaled_terms
 from .lemmas import ball_sum, psd_sum
 from .residuals import ResidualSum
@@ -113,12 +114,12 @@ class NormProduct(Statistic):
         m, of rows that are seen through `Interactions`; None: neighbours differ in a record.
     """
 
-    centre: np.ndarray
-    directions: np.ndarray
-    radius: float
+    centre: Vector
+    directions: OrthonormalRows
+    radius: Radius
     spherical: bool = False
     grouped: bool = False
-    most: int | None = None
+    most: Most | None = None
     floor: int | None = None
 
     def __post_init__(self) -> None:

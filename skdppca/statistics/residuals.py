@@ -9,6 +9,7 @@ import numpy as np
 
 from ..records import UNIT_ROUNDOFF, Block, Layout, Records, summation_error
 from .base import Rounding, Statistic
+from .fields import Radius
 from .lemmas import ball_sum
 from .measures import ResidualNorms
 from .sums import MOST_ERROR, clip_weights
@@ -33,7 +34,7 @@ class ResidualSum(Statistic):
     """
 
     measure: ResidualNorms
-    radius: float
+    radius: Radius
 
     @property
     def shape(self) -> tuple[int, ...]:

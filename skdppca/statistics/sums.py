@@ -9,6 +9,7 @@ import numpy as np
 
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, around
+from .fields import Radius, Vector
 from .lemmas import ball_sum
 from .measures import Distances
 
@@ -54,8 +55,8 @@ class ClippedSum(Statistic):
     ``b = -a``. An absent entry is read as c's, so x - c is 0 there and no longer for it.
     """
 
-    centre: np.ndarray
-    radius: float
+    centre: Vector
+    radius: Radius
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..records import KeepLargest, OnesByDegree, Records
 from .base import View, around
+from .fields import Most, PositiveVector, Rows, Vector
 
 __all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"]
 
@@ -16,7 +15,7 @@ __all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "
 class Scaled(View):
     """Every feature divided by a scale that is public or was released."""
 
-    scale: np.ndarray
+    scale: PositiveVector
 
     def of(self, records: Records) -> Records:
         return records.scaled(self.scale)
@@ -29,7 +28,7 @@ class Shifted(View):
     For many passes about one centre, which are then about 0.
     """
 
-    centre: np.ndarray
+    centre: Vector
 
     def of(self, records: Records) -> Records:
         return records.shifted(self.centre)
@@ -42,8 +41,8 @@ class Scores(View):
     With missing values an absent entry is read as the centre's, so it adds nothing to a score.
     """
 
-    directions: np.ndarray
-    centre: np.ndarray
+    directions: Rows
+    centre: Vector
 
     def of(self, records: Records) -> Records:
         return records.scores(self.directions, around(self.centre))
@@ -61,7 +60,7 @@ class Explicit(View):
 class LargestEntries(View):
     """Sparse rows with their `most` largest entries only: a bound enforced on each row alone."""
 
-    most: int
+    most: Most
 
     def of(self, records: Records) -> Records:
         return records.changed(KeepLargest(self.most))
@@ -78,7 +77,7 @@ class MeanRows(View):
     that than by an exchange: its terms may be 0, and `KendallMatrix` says so for itself.
     """
 
-    fill: np.ndarray
+    fill: Vector
 
     def of(self, records: Records) -> Records:
         return records.mean_rows(self.fill)

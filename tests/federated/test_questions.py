@@ -20,6 +20,7 @@ from skdppca.federated.questions import (
     written_question,
 )
 from skdppca.statistics import encode
+from skdppca.statistics.fields import read, types_of
 
 D = 4
 ZERO, ONE = np.zeros(D), np.ones(D)
@@ -70,6 +71,14 @@ def test_the_table_has_every_kind_here():
     assert set(VIEW) | {"LargestEntries"} == set(VIEWS)
     assert set(MEASURE) == set(MEASURES)
     assert set(QUESTIONS) == {*STATISTICS, *VIEWS, *MEASURES, "Part"}
+
+
+@pytest.mark.parametrize("name", sorted({*STATISTICS, *VIEWS, *MEASURES}))
+def test_no_field_of_a_kind_takes_whatever_is_sent(name):
+    for declared in types_of(name).values():
+        for value in (object(), [0.0] * D, "1", 10**400, np.full((D, D, D), 1.0)):
+            with pytest.raises(ValueError, match="not valid"):
+                read(declared, value, {"d": D})
 
 
 @pytest.mark.parametrize("name", STATISTIC)
