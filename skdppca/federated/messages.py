@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
 
@@ -101,20 +101,49 @@ def is_run(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _counted(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value <= most
 
 
-def _is_count(value: Any, least: int, most: int) -> bool:
-    return type(value) is int and least <= value <= most
+def _between(low: float, high: float) -> Callable[[Any], bool]:
+    return lambda value: type(value) is float and low < value < high
+
+
+def _each(valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda values: (
+        isinstance(values, Mapping)
+        and all(isinstance(key, str) and valid(value) for key, value in values.items())
+    )
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_title(value: Any) -> bool:
+    return isinstance(value, str) and len(value) < 100
+
+
+def _is_sorted_tuple(value: Any) -> bool:
+    known = isinstance(value, tuple) and all(isinstance(name, str) for name in value)
+    return known and list(value) == sorted(set(value))
+
+
+def _is_digest_or_none(value: Any) -> bool:
+    return value is None or is_digest(value)
+
+
+def _is_signed_key(value: Any) -> bool:
+    """Whether this can be a public key and a signature; whether it is valid is seen later."""
+    return isinstance(value, list) and len(value) == 2 and is_public_key(value[0])
 
 
 @dataclass(frozen=True)
 class Message:
-    """Base: a bundle of public facts with one canonical text."""
+    """Base: a bundle of public facts with one canonical text; their types say what they may be."""
 
     action: ClassVar[str]
-    run: str
+    run: Annotated[str, is_run]
 
     @property
     def body(self) -> bytes:
@@ -160,7 +189,9 @@ class Message:
         return cls(**content)
 
     def __post_init__(self) -> None:
-        self._check("run", is_run(self.run))
+        for name, declared in get_type_hints(type(self), include_extras=True).items():
+            if get_origin(declared) is Annotated:
+                self._check(name, declared.__metadata__[0](getattr(self, name)))
 
     def _check(self, name: str, valid: bool) -> None:
         if not valid:
@@ -195,24 +226,17 @@ class Plan(Message):
     action: ClassVar[str] = "hello"
     study: Study
     honest: int
-    epsilon: float
-    delta: float
-    estimator: str
-    parameters: dict[str, Any]
-    statistics: tuple[str, ...]
+    epsilon: Annotated[float, _between(0, math.inf)]
+    delta: Annotated[float, _between(0, 1)]
+    estimator: Annotated[str, _is_title]
+    parameters: Annotated[dict[str, Any], _is_object]
+    statistics: Annotated[tuple[str, ...], _is_sorted_tuple]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         m = len(self.study.sites)
         self._check("study", m >= 2)
-        self._check("honest", _is_count(self.honest, 1, m - 1))
-        self._check("epsilon", type(self.epsilon) is float and 0 < self.epsilon < math.inf)
-        self._check("delta", type(self.delta) is float and 0 < self.delta < 1)
-        self._check("estimator", isinstance(self.estimator, str) and len(self.estimator) < 100)
-        self._check("parameters", isinstance(self.parameters, dict))
-        names = self.statistics
-        known = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-        self._check("statistics", known and list(names) == sorted(set(names)))
+        self._check("honest", _counted(1, m - 1)(self.honest))
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as JSON holds them."""
@@ -251,24 +275,13 @@ class Request(Message):
     """
 
     action: ClassVar[str] = "answer"
-    plan: str
-    round: int
-    question: dict[str, Any]
-    inputs: dict[str, str]
-    grid_log2: int
-    noise_sd: float
-    keys: dict[str, list[str]]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("plan", is_digest(self.plan))
-        self._check("round", _is_count(self.round, 1, MAX_ROUNDS))
-        self._check("question", isinstance(self.question, dict))
-        self._check("inputs", _all(self.inputs, is_digest))
-        self._check("grid_log2", _is_count(self.grid_log2, -900, 900))
-        positive = type(self.noise_sd) is float and 0 < self.noise_sd < math.inf
-        self._check("noise_sd", positive)
-        self._check("keys", _all(self.keys, _is_signed_key))
+    plan: Annotated[str, is_digest]
+    round: Annotated[int, _counted(1, MAX_ROUNDS)]
+    question: Annotated[dict[str, Any], _is_object]
+    inputs: Annotated[dict[str, str], _each(is_digest)]
+    grid_log2: Annotated[int, _counted(-900, 900)]
+    noise_sd: Annotated[float, _between(0, math.inf)]
+    keys: Annotated[dict[str, list[str]], _each(_is_signed_key)]
 
 
 @dataclass(frozen=True)
@@ -285,24 +298,8 @@ class Close(Message):
     """
 
     action: ClassVar[str] = "close"
-    plan: str
-    release: str | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("plan", is_digest(self.plan))
-        self._check("release", self.release is None or is_digest(self.release))
-
-
-def _all(values: Any, valid: Callable[[Any], bool]) -> bool:
-    return isinstance(values, Mapping) and all(
-        isinstance(key, str) and valid(value) for key, value in values.items()
-    )
-
-
-def _is_signed_key(value: Any) -> bool:
-    """Whether this can be a public key and a signature; whether it is valid is seen later."""
-    return isinstance(value, list) and len(value) == 2 and is_public_key(value[0])
+    plan: Annotated[str, is_digest]
+    release: Annotated[str | None, _is_digest_or_none]
 
 
 def key_text(plan: str, site: str, key: str) -> bytes:
