@@ -24,9 +24,8 @@ from ..releasing import announce, public_parameters
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity
-from .kinds import kinds_asked
 from .messages import Plan, is_run
-from .questions import LARGEST, Asked, Drawn, priced, standin
+from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
 from .transport import Transport
@@ -129,6 +128,7 @@ def fit_sites(
 
     def opened(seen: BasePrivatePCA) -> Table:
         _check(seen, study, colluders)
+        public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
         plan = Plan(
             run=new_run() if run is None else run,
             study=study,
@@ -137,7 +137,7 @@ def fit_sites(
             delta=float(seen.delta),
             estimator=type(seen).__name__,
             parameters=jsonable(public_parameters(seen.get_params())),
-            statistics=_kinds(seen, study)
+            statistics=kinds_asked(seen, public)
             if statistics is None
             else tuple(sorted(set(statistics))),
         )
@@ -196,11 +196,21 @@ def _check(estimator: BasePrivatePCA, study: Study, max_colluders: int) -> None:
         raise ValueError(f"over sites, {why}")
 
 
-def _kinds(estimator: BasePrivatePCA, study: Study) -> tuple[str, ...]:
-    """The kinds of questions that this fit can ask."""
-    estimator._check_parameters(study.n_features)
-    public = Public(study.n_features, estimator.adjacency, study.unit, study.sparse)
-    return kinds_asked(estimator, public)
+def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
+    """The kinds of questions that a fit with these parameters can ask of sites, sorted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With valid parameters.
+    public : Public
+        The public facts of the study.
+    """
+    estimator._check_parameters(public.n_features)
+    asks = estimator._prepared(public, estimator._event(public)).asks
+    if estimator.scale is not None:
+        asks |= {Scaled}  # the source of the sites is asked through it
+    return tuple(sorted(QUESTIONS & {kind.__name__ for kind in asks}))
 
 
 def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 pytest.importorskip("cryptography")
 
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, PrivatePCA, ResidualGauss
 from skdppca.decomposition import METHODS
 from skdppca.federated import QUESTIONS, Refusal, Refused, Reply, fit_sites
-from skdppca.federated.kinds import kinds_asked
-from skdppca.federated.questions import Asked
-from skdppca.private_data import PrivateData, Public
+from skdppca.federated.estimating import kinds_asked
+from skdppca.private_data import Public
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
 from ..estimators import SUMS
@@ -20,19 +18,6 @@ from .made import Talk, make, parts_of
 ESTIMATORS = (PrivatePCA, *(METHODS[name].estimator for name in SUMS))
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)) * [5, 3, 2, 1, 1]
-OPTIONS = {
-    "scale": ["private"],
-    "missing": ["mean"],
-    "norm_bound": [9.0],
-    "mean": [np.zeros(5)],
-    "center": [False],
-    "clip": ["spherical"],
-    "sampling": ["split", "reuse"],
-    "strategy": ["deflation", "block"],
-    "max_nonzero": [3],
-    "n_components": [1, 3],
-    "variance_share": [0.0, 0.3],
-}
 
 
 def kinds(estimator, *, unit="row", is_sparse=False):
@@ -67,58 +52,6 @@ def test_a_fit_with_public_facts_asks_nothing_beyond_its_plan(tmp_path, estimato
 def test_an_oracle_of_somebody_else_may_ask_for_everything():
     own = KDPPCA(1, strategy="deflation", oracle=lambda data, k: None)
     assert kinds(own) == set(QUESTIONS)
-
-
-def random_fit(rng):
-    """An estimator with options at random, rows and groups."""
-    estimator = rng.choice(ESTIMATORS)
-    known, given = estimator(1).get_params(), {}
-    for name, values in OPTIONS.items():
-        if name in known and rng.random() < 0.25:
-            given[name] = values[rng.integers(len(values))]
-    n = int(rng.choice([5, 50, 300]))
-    rows, groups = X[:n] + rng.choice([0.0, 1000.0]), None
-    if rng.random() < 0.3:
-        rows = rows * rng.standard_cauchy((n, 1))
-    if "missing" in given:
-        rows = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
-    elif rng.random() < 0.25:
-        rows = sparse.csr_array(rows * (rng.random(rows.shape) < 0.3))
-    if rng.random() < 0.25:
-        given["unit"], groups = "patient", np.arange(n) // 3
-    budget = {"epsilon": float(rng.choice([0.1, 1.0, 20.0])), "delta": 1e-6}
-    return estimator(**{"n_components": 1} | given | budget), rows, groups
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_whatever_a_fit_asks_is_in_its_plan(monkeypatch):
-    found = set()
-    ask, seen, parts = PrivateData.ask, PrivateData.through, PrivateData.parts
-
-    def note(name, original):
-        def noted(self, asked, *more, **given):
-            if name == "parts":
-                found.add("Part")
-            else:
-                steps, statistic = ((), asked) if name == "ask" else ((asked,), None)
-                found.update(Asked(steps, statistic).kinds())
-            return original(self, asked, *more, **given)
-
-        monkeypatch.setattr(PrivateData, name, noted)
-
-    for name, original in (("ask", ask), ("through", seen), ("parts", parts)):
-        note(name, original)
-    rng, fits = np.random.default_rng(1), 0
-    while fits < 150:
-        estimator, rows, groups = random_fit(rng)
-        try:
-            planned = kinds(estimator, unit=estimator.unit, is_sparse=sparse.issparse(rows))
-            found.clear()
-            estimator.fit(rows, groups=groups)
-        except (ValueError, TypeError):  # options that do not go together
-            continue
-        assert found & set(QUESTIONS) <= planned, estimator
-        fits += 1
 
 
 def test_a_site_refuses_what_the_estimator_of_the_plan_does_not_ask(tmp_path):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...mechanisms.base import BUDGET, Release
+from ...mechanisms.base import BUDGET, STEPS, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.gram import release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...private_data import PrivateData
+from ...statistics import ClippedGram
 
 __all__ = ["DPGaussMechanism"]
 
@@ -30,6 +31,8 @@ class DPGaussMechanism(NoisyCovariance):
     """
 
     nested: bool = False
+
+    asks = STEPS | {ClippedGram}
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""

@@ -12,10 +12,16 @@ import numpy as np
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import CLIPPING, Clip, clip_radius, clip_records, expected_products
 from ...private_data import Answer, PrivateData
-from ...statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
+from ...statistics import (
+    Interactions,
+    LargestEntries,
+    NormProduct,
+    ProductSum,
+    ResidualNorms,
+)
 from ..iterative.iteration import Directions, orthonormal_start
 from ..iterative.steps import geometric, left_by, radius_mus
-from ..iterative.subspace import SubspaceMechanism
+from ..iterative.subspace import AROUND, SubspaceMechanism
 from .power_method import Product, power_method
 
 __all__ = ["ClippedProducts", "DPPowerMechanism", "width"]
@@ -69,6 +75,8 @@ class DPPowerMechanism(SubspaceMechanism):
     clip: str
     max_nonzero: int | None
     degree_floor: int | None
+
+    asks = AROUND | {Interactions, LargestEntries, NormProduct, ProductSum}
 
     # What is asked of records whose norms are clipped.
     norm_product: ClassVar[type[NormProduct]] = NormProduct

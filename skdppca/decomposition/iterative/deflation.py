@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...mechanisms.base import ANYTHING
 from ...mechanisms.block_mean import BlockMean
 from ...noise import NoiseSource
 from ...private_data import PrivateData
+from ...statistics import Explicit
 from .iteration import Directions, orthonormal_start
-from .oracles import Oracle
+from .oracles import BlockIteration, OjasOracle, Oracle, PowerOracle
 from .subspace import SubspaceMechanism
 
 __all__ = ["DeflatedOracle", "Deflation"]
@@ -83,6 +85,12 @@ class DeflatedOracle(SubspaceMechanism):
 
     oracle: Oracle
     sampling: str
+
+    @property
+    def asks(self) -> frozenset[type]:
+        """What our oracles ask, and dense rows off what was found; others may ask anything."""
+        ours = type(self.oracle) in (PowerOracle, OjasOracle)
+        return BlockIteration.asks | {Explicit} if ours else ANYTHING
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """Direction after direction, each off those found before."""

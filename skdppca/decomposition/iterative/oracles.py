@@ -9,9 +9,10 @@ import numpy as np
 
 from ...mechanisms.block_mean import BlockMean
 from ...private_data import PrivateData
+from ...records import Part
 from .iteration import ITERATION, Directions, iterate, orthonormal_start
 from .steps import steps
-from .subspace import SubspaceMechanism
+from .subspace import AROUND, SubspaceMechanism
 
 __all__ = ["BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
 
@@ -146,6 +147,8 @@ class BlockIteration(SubspaceMechanism):
     """
 
     oracle: PowerOracle | OjasOracle
+
+    asks = AROUND | {Part}
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """Private mean after private mean, from a random start."""

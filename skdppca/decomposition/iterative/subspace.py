@@ -12,17 +12,18 @@ import numpy as np
 
 from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import BUDGET, Release
+from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import with_typical_norm
 from ...mechanisms.missing import share_present
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
+from ...statistics import Scaled
 from ..base import VARIANCES, BasePrivatePCA
 from ..parameters import estimator, parameter
 from .iteration import Directions
 
-__all__ = ["MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
+__all__ = ["AROUND", "MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
 # The most steps of a method, and, per root of the entries of a step's mean, the least mu for which
 # the noise of each of them stays on the grid.
@@ -42,6 +43,9 @@ class SubspaceConstants:
 
 SUBSPACE = SubspaceConstants()
 
+# Besides what finds the directions; with absent entries, products are of scaled features.
+AROUND = STEPS | RESIDUALS | {Scaled}
+
 
 @dataclass(frozen=True)
 class SubspaceMechanism(ABC):
@@ -60,6 +64,11 @@ class SubspaceMechanism(ABC):
     n_components: int | None
     center: bool
     variance_share: float
+
+    @property
+    @abstractmethod
+    def asks(self) -> frozenset[type]:
+        """All kinds of questions that `run` may come to ask; see `Mechanism.asks`."""
 
     def run(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import BUDGET, Release
+from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import Expected, clip_records, radius_mu
@@ -20,6 +20,7 @@ from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
+from ...statistics import ClippedGram
 from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
@@ -88,6 +89,8 @@ class ResidualGaussMechanism:
     n_iter: int
     rate: float
     nested: bool = True
+
+    asks = STEPS | RESIDUALS | {ClippedGram}
 
     def run(self, data: PrivateData) -> Release:
         """Release directions and, if they are paid for, the variances along them."""
