@@ -29,8 +29,8 @@ try:
     from ..federated.refusals import Refusal
     from ..federated.runs import Run, Runs, cost
     from ..federated.site import KEY, POLICY, Site
+    from ..federated.site_table import read_arrays
     from ..federated.study import Study
-    from ..federated.table import read_arrays
 except ImportError as error:
     raise ImportError(
         f"skdppca site needs {error.name}, which is not installed; "
@@ -116,8 +116,8 @@ def init(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Answer questions until an interrupt."""
+    from ..federated.flower_messages import certificates
     from ..federated.supernode import serve
-    from ..federated.wire import certificates
 
     def say(text: str) -> None:
         if text.endswith(f"({Refusal.APPROVAL.value})"):

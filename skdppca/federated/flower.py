@@ -15,7 +15,7 @@ from types import TracebackType
 
 import numpy as np
 
-from .wire import (  # before flwr
+from .flower_messages import (  # before flwr
     LOST,
     POLL,
     ROOM,

@@ -53,7 +53,7 @@ from .policy import Policy
 from .questions import Asked, Drawn, QuestionError, priced, read_question, standin
 from .refusals import Refusal, Refused
 from .runs import Answered, Run, Runs, cost, written_safely
-from .table import Reader, SiteTable, look, read_arrays
+from .site_table import Reader, SiteTable, look, read_arrays
 from .transport import Reply
 
 __all__ = ["Site"]

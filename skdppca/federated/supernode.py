@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .wire import (  # before flwr
+from .flower_messages import (  # before flwr
     LOST,
     MOST_NEW,
     POLL,

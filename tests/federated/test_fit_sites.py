@@ -42,7 +42,7 @@ from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from ..estimators import SUMS
-from .made import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 6)) * [5, 3, 2, 1, 1, 1] + 10

@@ -43,9 +43,7 @@ from skdppca.federated import (
     supernode,
 )
 from skdppca.federated.flower import FlowerTransport
-from skdppca.federated.node_key import create_node_key, read_node_key
-from skdppca.federated.supernode import serve
-from skdppca.federated.wire import (
+from skdppca.federated.flower_messages import (
     Inbox,
     certificates,
     check_server,
@@ -56,9 +54,11 @@ from skdppca.federated.wire import (
     unpacked_reply,
     unpacked_request,
 )
+from skdppca.federated.node_key import create_node_key, read_node_key
+from skdppca.federated.supernode import serve
 from skdppca.privacy.chain import canonical
 
-from .letters import letter
+from .flower_message import letter
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
 NAMES = ["north", "south", "west"]

@@ -33,8 +33,8 @@ from skdppca.federated import (
     Reply,
     SitesError,
     fit_sites,
+    flower_messages,
     supernode,
-    wire,
 )
 from skdppca.federated import flower as flower_module
 from skdppca.federated.flower import FlowerTransport
@@ -42,8 +42,8 @@ from skdppca.federated.messages import digest_of, refusal_text
 from skdppca.federated.transport import Expected, respond
 from skdppca.statistics import ClippedSum
 
-from .letters import letter
-from .made import Talk, make, parts_of
+from .flower_message import letter
+from .local_sites import Talk, make, parts_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 SUM = ClippedSum(np.zeros(4), 3.0)
@@ -102,12 +102,12 @@ class Server:
 def clock(monkeypatch):
     """The time, which a test sets."""
     seconds = [100.0]
-    monkeypatch.setattr(wire.time, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(flower_messages.time, "monotonic", lambda: seconds[0])
     return seconds
 
 
 def inbox(server, room=lambda first: 0):
-    box = wire.Inbox(server, Node(node_id=2), room)
+    box = flower_messages.Inbox(server, Node(node_id=2), room)
     return lambda: box.look([PullMessagesRequest()], 100)
 
 
@@ -116,7 +116,7 @@ def said(found):
 
 
 def request(body=b"{}", arrays=None):
-    return wire.packed_request(body, "", "", {} if arrays is None else arrays)
+    return flower_messages.packed_request(body, "", "", {} if arrays is None else arrays)
 
 
 def test_a_head_without_its_body_keeps_no_other_message_waiting(clock):
@@ -162,12 +162,12 @@ def test_a_flood_of_heads_takes_little_memory_and_keeps_nobody_out(clock):
     for i in range(300):
         server.post(letter(request(b"late %d" % i)), but=["first"])
     server.post(letter(request(b"whole")))
-    box = wire.Inbox(server, Node(node_id=2), lambda first: 0)
+    box = flower_messages.Inbox(server, Node(node_id=2), lambda first: 0)
     found, looks = [], 0
     while not found:
-        found, looks = box.look([PullMessagesRequest()], wire.MOST_NEW), looks + 1
-        assert len(box._waiting) <= wire.MOST_WAITING
-    assert said(found) == [b"whole"] and looks <= 300 / wire.MOST_NEW + 1
+        found, looks = box.look([PullMessagesRequest()], flower_messages.MOST_NEW), looks + 1
+        assert len(box._waiting) <= flower_messages.MOST_WAITING
+    assert said(found) == [b"whole"] and looks <= 300 / flower_messages.MOST_NEW + 1
 
 
 def question(**arrays):
@@ -189,7 +189,7 @@ def test_arrays_of_somebody_who_is_not_known_are_not_read(made):
     server, stranger = Server(), Identity.create(made.folder / "stranger.key")
     body = question(a0=LARGE)
     for signer, expected in ((stranger, 0), (made.analyst, 9)):
-        content = wire.packed_request(body, signer.sign(body), "", {"a0": LARGE})
+        content = flower_messages.packed_request(body, signer.sign(body), "", {"a0": LARGE})
         server.post(letter(content))
         (found,) = inbox(server, lambda first: supernode.room_of(made.sites["east"], first))()
         assert parts_pulled(server, content) == (expected, 9)
@@ -199,11 +199,11 @@ def test_arrays_of_somebody_who_is_not_known_are_not_read(made):
 def test_more_than_a_signed_message_declares_is_not_read(made):
     server, body = Server(), question(a0=np.ones(3))
     signature = made.analyst.sign(body)
-    content = wire.packed_request(body, signature, "", {"a0": LARGE})
+    content = flower_messages.packed_request(body, signature, "", {"a0": LARGE})
     server.post(letter(content))
     (found,) = inbox(server, lambda first: supernode.room_of(made.sites["east"], first))()
     assert parts_pulled(server, content) == (0, 9) and found.stream == b""
-    assert wire.unpacked_request(found.first, found.stream)[-1] == {}
+    assert flower_messages.unpacked_request(found.first, found.stream)[-1] == {}
 
 
 def test_many_empty_parts_keep_a_site_no_longer_than_none(made):
@@ -223,7 +223,7 @@ def test_a_site_in_whose_study_there_are_names_takes_a_plan_with_these_names(mad
     for one in (study, longer):
         site.policy = replace(site.policy, study=one)
         rooms.append(supernode.room_for(site))
-    assert rooms[0] >= wire.ROOM and rooms[1] == rooms[0] + 4000
+    assert rooms[0] >= flower_messages.ROOM and rooms[1] == rooms[0] + 4000
 
 
 NONSENSE = {
@@ -283,16 +283,16 @@ def client_of(respond):
     class Client:
         _client = httpx.Client(transport=httpx.MockTransport(respond))
 
-    wire.bounded(Client, wire.ROOM)
+    flower_messages.bounded(Client, flower_messages.ROOM)
     return Client._client
 
 
 def test_a_response_is_read_as_far_as_a_message_can_be_long():
     stream = Endless()
     http = client_of(lambda request: httpx.Response(200, stream=stream))
-    with pytest.raises(wire.TooLarge):
+    with pytest.raises(flower_messages.TooLarge):
         http.post("https://study.example.org/")
-    assert stream.sent <= wire.ROOM + wire.HEAD + 2**16
+    assert stream.sent <= flower_messages.ROOM + flower_messages.HEAD + 2**16
 
 
 def test_a_response_is_not_unpacked():
@@ -315,7 +315,7 @@ def test_a_response_that_drips_is_given_up(clock):
     http = client_of(lambda request: httpx.Response(200, stream=Slow()))
     with pytest.raises(httpx.ReadTimeout):
         http.post("https://study.example.org/")
-    assert clock[0] < 100.0 + wire.MOST_RESPONSE + 10.0
+    assert clock[0] < 100.0 + flower_messages.MOST_RESPONSE + 10.0
 
 
 # --- refusals in a site's name
@@ -484,7 +484,7 @@ class Link(Server):
         node = message.metadata.dst_node_id
         self.sent.append((node, action))
         number = message.object_id
-        reply = self.nodes[node](action, *wire.unpacked_request(dict(first), stream))
+        reply = self.nodes[node](action, *flower_messages.unpacked_request(dict(first), stream))
         if reply is not None:
             head = letter(reply, reply_to=number)
             self.post(head)
@@ -518,13 +518,15 @@ def linked(monkeypatch):
 
 def genuine(site):
     def node(action, body, signature, nonce, arrays):
-        return wire.packed_reply(site.name, respond(site, action, body, signature, arrays, nonce))
+        return flower_messages.packed_reply(
+            site.name, respond(site, action, body, signature, arrays, nonce)
+        )
 
     return node
 
 
 def posing(say, name="north"):
-    return lambda action, body, *more: wire.packed_reply(name, say(body))
+    return lambda action, body, *more: flower_messages.packed_reply(name, say(body))
 
 
 def relaying(site):
@@ -535,7 +537,7 @@ def relaying(site):
         return (
             honest(action, *message)
             if action == "hello"
-            else wire.packed_reply(site.name, Refused(Refusal.BUDGET, "00" * 64))
+            else flower_messages.packed_reply(site.name, Refused(Refusal.BUDGET, "00" * 64))
         )
 
     return node
@@ -554,7 +556,7 @@ def replaying(site):
 
 
 def huge(action, *message):
-    return wire._packed({"site": "north", "reply-signature": "00"}, bytes(2**22))
+    return flower_messages._packed({"site": "north", "reply-signature": "00"}, bytes(2**22))
 
 
 def impostors(made):

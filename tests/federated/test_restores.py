@@ -27,12 +27,12 @@ from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
 from skdppca.federated.keyed_noise import NoiseKey
 from skdppca.federated.questions import Asked, Drawn
-from skdppca.federated.table import SiteTable, in_memory, read_arrays
+from skdppca.federated.site_table import SiteTable, in_memory, read_arrays
 from skdppca.noise import SharedQuery
 from skdppca.noise.gaussian import grid_steps
 from skdppca.statistics import ClippedSum, Count
 
-from .made import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="cp, tar and fork")
 

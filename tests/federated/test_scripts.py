@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from .made import make
+from .local_sites import make
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
 SCRIPTS = ("make_data", "make_certificates", "make_key", "make_study", "fit", "on_one_machine")

@@ -22,12 +22,12 @@ from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
 from skdppca.federated.questions import Asked, Drawn
-from skdppca.federated.table import SiteTable, read_arrays
+from skdppca.federated.site_table import SiteTable, read_arrays
 from skdppca.privacy import GaussianEvent, epsilon_of, mu_of
 from skdppca.records.machine import memory_limit
 from skdppca.statistics import CapturedTotal, ClippedSum, Count, MeanRows, Scores
 
-from .made import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 SUM = ClippedSum(np.zeros(4), 3.0)

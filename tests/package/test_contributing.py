@@ -156,7 +156,7 @@ def test_a_method_is_its_room_and_five_files_as_the_recipe_says(copy):
 
 def test_a_method_that_is_added_passes_the_common_tests(copy):
     add(copy, METHOD)
-    copy.test(*REGISTRY, "tests/package/test_layers.py", "tests/cli/test_plan.py")
+    copy.test(*REGISTRY, "tests/package/test_layers.py", "tests/cli/test_plan_command.py")
     copy.test("tests", "-m", "not slow", "-k", NAME)
 
 

@@ -13,7 +13,7 @@ from skdppca.private_data import Public
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
 from ..estimators import SUMS
-from .made import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of
 
 ESTIMATORS = (PrivatePCA, *(METHODS[name].estimator for name in SUMS))
 RNG = np.random.default_rng(0)
