@@ -244,7 +244,7 @@ def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
     return Table(n_features=d, read=read, is_sparse=study.sparse, gathering="")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SitesRecords(Pieces):
     """The records of all sites, each site's in one piece; the sites add noise to their sums.
 

@@ -12,7 +12,7 @@ from ..noise import keyed_labels
 __all__ = ["Members"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Members:
     """The rows of every record; nothing of what is in them.
 

@@ -73,7 +73,7 @@ class MeasureCache:
                 del self.measured[key]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Records(Source):
     """Records that are all here: rows, or groups of rows.
 

@@ -34,7 +34,7 @@ class Change(Protocol):
         """The rows, changed; the scale is what they are divided by afterwards."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """How the rows of a table are read; the table is never written.
 

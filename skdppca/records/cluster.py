@@ -85,7 +85,7 @@ class Reader(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClusterRecords(Pieces):
     """The records of a dask collection, a piece a partition.
 

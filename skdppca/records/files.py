@@ -275,7 +275,7 @@ class Files:
         return batches(self._dataset, self._columns, size)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FileRecords(Pieces):
     """The records of a table in files, a piece as much as is read at a time.
 

@@ -59,7 +59,7 @@ class Question:
         return seen_through(records, self.views).total(self.statistic)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Pieces(Source):
     """The records of a table in several pieces, in a fixed order; a record is in one piece.
 

@@ -166,3 +166,11 @@ def test_memory_stays_within_blocks(dtype):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6e6  # the rows as float64 are 32e6, the distances 1.6e6
+
+
+@pytest.mark.parametrize("groups", [None, np.array([0, 0, 1])])
+def test_no_representation_tells_of_rows_or_of_how_many_there_are(groups):
+    records = Records.of(np.full((3, 2), 271828.0), groups)
+    for shown in (records, records.rows, records.members, records.mean_rows(None), [records]):
+        assert "271828" not in repr(shown) and "array" not in repr(shown)
+        assert "n_rows" not in repr(shown)
