@@ -31,7 +31,7 @@ FILES = [
 def released(tmp_path_factory):
     """A folder with a ledger and two releases: one charged to it, one without a ledger."""
     folder = tmp_path_factory.mktemp("released")
-    rows = np.random.default_rng(0).standard_normal((300, len(NAMES))) * [4, 3, 2, 1] + 10
+    rows = np.random.default_rng(0).standard_normal((3000, len(NAMES))) * [4, 3, 2, 1] + 10
     np.savetxt(folder / "t.csv", rows, delimiter=",", header=",".join(NAMES), comments="")
     cost = ("--epsilon", "1", "--delta", "1e-6")
     ledger, data = str(folder / "ledger"), str(folder / "t.csv")
