@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from ._numbers import add_upper_gram, row_dots, row_norms
+from ._numbers import add_upper_gram, aligned_empty, paired_dots, row_dots, row_norms, row_squares
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
-from .rounding import UNIT_ROUNDOFF, summation_error
+from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
 __all__ = [
     "MAX_COMPLETE",
@@ -26,6 +27,7 @@ __all__ = [
     "complete_sum",
     "cyclic_error",
     "cyclic_sum",
+    "term_error",
 ]
 
 # The declared domain of complete pairs: the most records for which the rounding error is bounded.
@@ -35,46 +37,105 @@ MAX_COMPLETE = 2**17
 # A squared distance below this share of the squares it is the difference of is computed anew.
 CANCELLATION = 2.0**-13
 
-# Rows of a block of complete pairs: a few such squares stay in a core's cache.
-BLOCK = 512
+# The same for cyclic pairs, which may be of more records: what is summed is at most its inverse.
+NEAR = 2.0**-5
 
-# Entries of the differences that are formed at a time, and terms that are summed without care.
-ENTRIES, ONE_BY_ONE, MIN_ROWS = 2**16, 2**15, 128
+# Rows of a block of complete pairs, and of a product of cyclic ones: a few squares of the first
+# stay in a core's cache.
+BLOCK, SLICE = 256, 256
+
+# Entries of the blocks that are formed at a time, and their least rows. Terms that are summed
+# without care.
+ENTRIES, MIN_ROWS, ONE_BY_ONE = 2**17, 1024, 2**13
+
+# Records whose products with their neighbours are one matrix product.
+BAND = 32
 
 
-def cyclic_sum(rows: np.ndarray, order: np.ndarray, offsets: int, kernel: Kernel) -> np.ndarray:
+def cyclic_sum(
+    rows: np.ndarray,
+    order: np.ndarray,
+    offsets: int,
+    kernel: Kernel,
+    centre: np.ndarray | None = None,
+) -> np.ndarray:
     """Upper triangle of the sum of ``g g^T`` over every record and its next `offsets` ones.
 
     "Next" is cyclic in `order`. Records that meet themselves add 0.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Finite, and so short that differences are finite.
+    order : ndarray of shape (n,)
+    offsets : int
+    kernel : Kernel
+    centre : ndarray of shape (d,), optional
+        Public or released; the nearer to the rows, the faster. It changes the last digits only.
+
+    Notes
+    -----
+    With y the rows less the centre, all is ``Y^T (D - W) Y / 2``, where
+    ``w_ij = xi(s_ij)^2 / s_ij^2``, ``s_ij^2 = (||y_i||^2 + ||y_j||^2) / 2 - <y_i, y_j>`` and D has
+    the row sums of W. Inner products are summed in a fixed order, so that a pair's weight is a
+    bitwise function of its two records. So is whether it is `NEAR`: then, and wherever squares are
+    not precise, its weight is 0 and its difference is formed and added by itself. W is a band, so a
+    few records and their neighbours are a small dense product.
     """
-    return _pairwise_sum(_cyclic_parts(rows, order, offsets, kernel), rows.shape[1])
+    return _pairwise_sum(_cyclic_parts(rows, order, offsets, kernel, centre), rows.shape[1])
 
 
-def cyclic_error(n_features: int, offsets: int) -> float:
+def cyclic_error(offsets: int) -> float:
     """Bound on the rounding error, in Frobenius norm, of `cyclic_sum` over ``2 * offsets``.
 
-    There are n * offsets terms of norm 1, so half as many as records, each with a relative error
-    of a few d units of roundoff; those of one block of records are summed one by one, the blocks
-    pairwise.
+    What a pair adds is a function of its two records, so only sums err. Let
+    ``T = ||y_i||^2 + ||y_j||^2``. A pair that is not near has ``w T <= 2 / NEAR``, up to its last
+    digits, which bounds the terms ``w (||y_i|| + ||y_j||)^2 / 2`` that the products sum. There are
+    at most n h such pairs, so over 2 h their terms make n / NEAR. An entry comes from at most
+    2 h additions for D, as many for ``(D - W) Y``, those of one slice and, over slices and blocks,
+    fewer than 128 (they are summed pairwise): the error is that number of u times the terms
+    (Higham, chapter 3). A near pair has a term of 1, and at most `ONE_BY_ONE` and 128 additions:
+    less, so the bound holds for any mixture.
     """
-    one_by_one = _block_rows(n_features, offsets) * offsets + 64
-    return summation_error(0.5, one_by_one, 2 * n_features + 16)
+    return (4 * offsets + SLICE + 128) * UNIT_ROUNDOFF * MAX_ROWS / NEAR
+
+
+def term_error(n_features: int) -> float:
+    """Bound on how far the norm of a term of `cyclic_sum` exceeds 1.
+
+    Each of the three inner products of a pair errs by at most d u times T / 2 or its own; that of
+    their sum is 2 (d + 4) u T / 2, and ``s^2 >= NEAR T / 2``.
+    """
+    return (2 * n_features + 32) * UNIT_ROUNDOFF / NEAR
 
 
 def adjacent_differences(
-    rows: np.ndarray, order: np.ndarray, direction: np.ndarray | None = None
+    rows: np.ndarray,
+    order: np.ndarray,
+    direction: np.ndarray | None = None,
+    centre: np.ndarray | None = None,
 ) -> np.ndarray:
     """Length over sqrt 2 of every record's difference from the next one in a cyclic `order`.
 
-    With a direction, of the part along it. A bitwise function of the two records.
+    With a direction, of the part along it: the difference of two records' products, each less the
+    centre. A bitwise function of the two records.
     """
-    out = np.empty(len(order))
-    for where, block in _cyclic_blocks(rows, order, 1):
-        differences = block[1:] - block[:-1]
-        if direction is None:
-            out[where] = row_norms(differences)
-        else:
-            out[where] = np.abs(row_dots(differences, direction))
+    n, d = rows.shape
+    out, size = np.empty(n), _block_rows(d)
+    if direction is None:
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            block = rows[order[np.arange(start, stop + 1) % n]]
+            out[start:stop] = row_norms(block[1:] - block[:-1])
+    else:
+        scores = np.empty(n)
+        for start in range(0, n, size):
+            block = rows[start : start + size]
+            scores[start : start + size] = row_dots(
+                block if centre is None else block - centre, direction
+            )
+        scores = scores[order]
+        np.abs(np.roll(scores, -1) - scores, out=out)
     return out / math.sqrt(2)
 
 
@@ -93,27 +154,32 @@ def complete_sum(rows: np.ndarray, kernel: Kernel) -> np.ndarray:
     point amidst them and in units of their size, which changes nothing but the rounding.
     """
     n, d = rows.shape
-    shifted, squares, nothing, unit = _around_the_middle(rows)
+    sides, squares, nothing, unit = _around_the_middle(rows)
     total, explicit, row_sums = np.zeros((d, d)), np.zeros((d, d)), np.zeros(n)
     starts = range(0, n, BLOCK)
     for i in starts:
         mine = slice(i, min(i + BLOCK, n))
-        products = np.zeros((mine.stop - i, d))
+        middle = sides[mine, :d]
+        # with the others' sides, half the squared distance
+        side = np.column_stack([-middle, sides[mine, d + 1], sides[mine, d]])
+        products = np.zeros((mine.stop - i, d + 1))
         for j in starts[i // BLOCK :]:
             others = slice(j, min(j + BLOCK, n))
             lengths = partial(_lengths, rows, mine, others)
-            weights, near = _weights(shifted, squares, nothing, mine, others, kernel, unit, lengths)
+            halves = side @ sides[others].T
+            weights, near = _weights(halves, squares, nothing, mine, others, kernel, unit, lengths)
             if near.size:
                 pairs = near + np.array([[i], [j]])
                 pairs = pairs[:, pairs[0] < pairs[1]]
                 explicit += _explicit_sum(rows, pairs, kernel)
-            row_sums[mine] += weights.sum(axis=1)
+            found = weights @ sides[others, : d + 1]  # the row sums, too
+            row_sums[mine] += found[:, d]
             if i != j:
                 row_sums[others] += weights.sum(axis=0)
-            products += (weights @ shifted[others]) * (0.5 if i == j else 1.0)
+            products += found * (0.5 if i == j else 1.0)
         # row_sums of these rows are complete: all blocks before have added to them
-        cross = shifted[mine].T @ products
-        total += (shifted[mine].T * row_sums[mine]) @ shifted[mine] - cross - cross.T
+        cross = middle.T @ products[:, :d]
+        total += (middle.T * row_sums[mine]) @ middle - cross - cross.T
     return total / 2 + explicit
 
 
@@ -121,8 +187,8 @@ def complete_error(n_features: int) -> float:
     """Bound on the rounding error, in Frobenius norm, of `complete_sum` over n - 1.
 
     Let ``T = ||x_i||^2 + ||x_j||^2`` of the shifted rows and c = `CANCELLATION`. A distance whose
-    square is at least c T comes with a relative error of at most (2 d + 16) u / c, so the term
-    ``g g^T`` with one of (2 d + 32) u / c. The terms that the product sums are at most
+    square is at least c T comes with a relative error of at most (3 d + 16) u / c, so the term
+    ``g g^T`` with one of (3 d + 32) u / c. The terms that the product sums are at most
     ``w T <= 2 / c`` for each of the n (n - 1) / 2 pairs; any sum within two products of blocks
     and over blocks has at most `length` additions, and errs by ``length u`` times that (Higham,
     chapter 3). n is at most `MAX_COMPLETE`; what pairs that are added one by one err is far less.
@@ -132,14 +198,18 @@ def complete_error(n_features: int) -> float:
 
 
 def _around_the_middle(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Rows less a point amidst them in units of a power of 2, their squared norms, the unit.
+    """Rows less a point amidst them in units of a power of 2, with two columns more; and the unit.
 
-    Also which of them are that very point, and so equal to each other. Rows whose squares over- or
-    underflow in these units are set to 0, with an infinite square.
+    The columns are 1 and half the squared norms; these norms are returned, too, and which of the
+    rows are that very point, and so equal to each other. Rows whose squares over- or underflow in
+    these units are set to 0, with an infinite square.
     """
-    if not len(rows):
-        return rows, np.zeros(0), np.zeros(0, bool), 1.0
-    shifted = rows - np.median(rows[:: max(1, len(rows) // 1024)], axis=0)
+    n, d = rows.shape
+    sides = np.ones((n, d + 2))
+    if not n:
+        return sides, np.zeros(0), np.zeros(0, bool), 1.0
+    shifted = sides[:, :d]
+    np.subtract(rows, np.median(rows[:: max(1, n // 1024)], axis=0), out=shifted)
     sizes = np.abs(shifted).max(axis=1)
     nothing = sizes == 0
     size = float(np.median(sizes))
@@ -150,11 +220,12 @@ def _around_the_middle(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     rare = ~((squares > LEAST_SQUARE) & (squares < LARGEST_SQUARE)) & ~nothing
     squares[rare] = np.inf
     shifted[rare] = 0.0
-    return shifted, squares, nothing, unit
+    sides[:, d + 1] = squares / 2
+    return sides, squares, nothing, unit
 
 
 def _weights(
-    shifted: np.ndarray,
+    halves: np.ndarray,
     squares: np.ndarray,
     nothing: np.ndarray,
     mine: slice,
@@ -163,20 +234,22 @@ def _weights(
     unit: float,
     lengths: Callable[[], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of two blocks' pairs, and (2, m) places of those that are to be added one by one."""
-    together = np.add.outer(squares[mine], squares[others])
-    halves = shifted[mine] @ shifted[others].T
-    with np.errstate(all="ignore"):
-        halves *= -1
-        halves += together / 2  # s^2: half the squared distance
-        together *= CANCELLATION / 2
-        close = ~(halves > together)
-        close |= halves < LEAST_SQUARE
+    """Weights of two blocks' pairs, and (2, m) places of those that are to be added one by one.
+
+    Of half the squared distances, which are overwritten.
+    """
     if mine == others:
         np.fill_diagonal(halves, np.inf)
-        np.fill_diagonal(close, False)
     near = np.empty((2, 0), dtype=np.intp)
-    if close.any():
+    most = (squares[mine].max() + squares[others].max()) / 2
+    if not halves.min() > max(CANCELLATION * most, LEAST_SQUARE):  # some may be near
+        together = np.add.outer(squares[mine], squares[others])
+        together *= CANCELLATION / 2
+        with np.errstate(invalid="ignore"):
+            close = ~(halves > together)
+        close |= halves < LEAST_SQUARE
+        if mine == others:
+            np.fill_diagonal(close, False)
         halves[close] = np.inf
         close &= ~np.logical_and.outer(nothing[mine], nothing[others])
         near = np.array(np.nonzero(close))
@@ -191,40 +264,100 @@ def _lengths(rows: np.ndarray, mine: slice, others: slice) -> np.ndarray:
 
 
 def _explicit_sum(rows: np.ndarray, pairs: np.ndarray, kernel: Kernel) -> np.ndarray:
-    """Upper triangle of the sum over (2, m) pairs of rows."""
+    """Upper triangle of the sum over (2, m) pairs of rows, at most `ONE_BY_ONE` in a row."""
     d = rows.shape[1]
-    total = np.zeros((d, d), order="F")
-    for part in np.array_split(pairs, 1 + pairs.shape[1] * d // ENTRIES, axis=1):
-        if part.size:
-            add_upper_gram(total, kernel.apply(rows[part[0]] - rows[part[1]]))
-    return np.triu(total) + np.triu(total, 1).T
+    total = np.zeros((d, d))
+    for start in range(0, pairs.shape[1], ONE_BY_ONE):
+        part = np.zeros((d, d), order="F")
+        some = pairs[:, start : start + ONE_BY_ONE]
+        for i, j in np.array_split(some, 1 + some.shape[1] // _block_rows(d), axis=1):
+            add_upper_gram(part, kernel.apply(rows[j] - rows[i]))
+        total += part
+    return total
 
 
 def _cyclic_parts(
-    rows: np.ndarray, order: np.ndarray, offsets: int, kernel: Kernel
+    rows: np.ndarray, order: np.ndarray, h: int, kernel: Kernel, centre: np.ndarray | None
 ) -> Iterator[np.ndarray]:
-    d = rows.shape[1]
-    for _, block in _cyclic_blocks(rows, order, offsets):
-        m = len(block) - offsets
-        part, scratch = np.zeros((d, d), order="F"), np.empty((m, d))
-        for t in range(1, offsets + 1):
-            differences = np.subtract(block[t : t + m], block[:m], out=scratch)
-            add_upper_gram(part, kernel.apply(differences))
+    """Sums of blocks of records with their `h` next ones."""
+    n, d = rows.shape
+    size = BAND * min(_block_rows(max(d, BAND + 2 * h)) // BAND, 1 + n // BAND)
+    ring, centred = np.empty((size + 2 * h, d)), aligned_empty(size + 2 * h, d)
+    # W - D of every BAND records, their `h` last and `h` next ones; and its 2 h + 1 diagonals
+    bands = np.zeros((size // BAND, BAND, BAND + 2 * h))
+    block, row, entry = bands.strides
+    diagonals = as_strided(bands, (len(bands), BAND, 2 * h + 1), (block, row + entry, entry))
+    windows = sliding_window_view(centred, BAND + 2 * h, axis=0)[::BAND].swapaxes(1, 2)
+    products, found = np.empty((size, d)), np.empty((size, 2 * h + 1))
+    for start in range(0, n, size):
+        # Behind the last record come the first ones again: what is found for them is not used.
+        mine = slice(h, h + min(size, n - start))
+        which = order[np.arange(start - h, start + size + h) % n]
+        np.take(rows, which, axis=0, out=ring, mode="clip")  # "raise" would buffer
+        np.subtract(ring, 0.0 if centre is None else centre, out=centred)
+        lengths = partial(_cyclic_lengths, ring, h)
+        weights, near = _cyclic_weights(centred, h, kernel, lengths)
+        part = np.zeros((d, d))
+        if not near.all():
+            found[:, h] = 0.0
+            for t in range(1, h + 1):
+                found[:, h + t] = weights[t - 1, h:]
+                found[:, h - t] = weights[t - 1, h - t : size + h - t]
+            found[:, h] = -found.sum(axis=1)
+            diagonals[...] = found.reshape(diagonals.shape)
+            np.matmul(bands, windows, out=products.reshape(len(bands), BAND, d))
+            _subtract_upper(part, centred[mine], products[: mine.stop - h])
+            part /= 2
+        near = near[:, mine]
+        if near.any():
+            offset, first = np.nonzero(near)
+            pairs = np.stack([first, first + offset + 1]) + h
+            part += _explicit_sum(ring, pairs, kernel)
         yield part
 
 
-def _cyclic_blocks(
-    rows: np.ndarray, order: np.ndarray, offsets: int
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive records, and behind them the `offsets` next ones in cyclic order."""
-    size, n = _block_rows(rows.shape[1], offsets), len(order)
-    for start in range(0, n, size):
-        stop = min(start + size, n)
-        yield slice(start, stop), rows[order[np.arange(start, stop + offsets) % n]]
+def _cyclic_weights(
+    rows: np.ndarray, h: int, kernel: Kernel, lengths: Callable[[], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of all but the last `h` rows with the t-th next ones, a line for each t = 1..h.
+
+    Also which of these pairs are to be added by themselves, and have weight 0. Bitwise functions
+    of the two rows.
+    """
+    m = len(rows) - h
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = row_squares(rows) / 2
+        together = squares[:m] + sliding_window_view(squares, m)[1:]
+        halves = np.empty((h, m))
+        for t in range(1, h + 1):
+            halves[t - 1] = paired_dots(rows[:m], rows[t : t + m])
+        np.subtract(together, halves, out=halves)
+        together *= NEAR
+        np.maximum(together, LEAST_SQUARE, out=together)
+        near = ~((halves > together) & (halves < LARGEST_SQUARE))
+    halves[near] = np.inf
+    return kernel.weights(halves, 1.0, lengths), near
 
 
-def _block_rows(n_features: int, offsets: int) -> int:
-    return max(MIN_ROWS, min(ENTRIES // n_features, ONE_BY_ONE // offsets))
+def _cyclic_lengths(rows: np.ndarray, h: int) -> np.ndarray:
+    """Half-lengths of the differences of `_cyclic_weights`; bitwise functions of the two rows."""
+    m = len(rows) - h
+    norms = np.stack([row_norms(rows[t : t + m] - rows[:m]) for t in range(1, h + 1)])
+    return norms / math.sqrt(2)
+
+
+def _subtract_upper(out: np.ndarray, rows: np.ndarray, others: np.ndarray) -> None:
+    """``out -= rows.T @ others``, its upper triangle at least, `SLICE` rows at a time."""
+    d = len(out)
+    step = max(64, d // 8)  # columns of a product: less is done below the diagonal
+    for start in range(0, len(rows), SLICE):
+        some = slice(start, start + SLICE)
+        for p in range(0, d, step):
+            out[p : p + step, p:] -= rows[some, p : p + step].T @ others[some, p:]
+
+
+def _block_rows(n_features: int) -> int:
+    return max(MIN_ROWS, ENTRIES // n_features)
 
 
 def _pairwise_sum(parts: Iterator[np.ndarray], d: int) -> np.ndarray:

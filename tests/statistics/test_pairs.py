@@ -161,8 +161,8 @@ def test_rounding_stays_within_its_bound_where_it_is_worst(kernel):
     # the bound is for MAX_COMPLETE records, and grows with their number
     assert np.linalg.norm(np.triu(error)) / 119 < complete_error(3) * 120 / MAX_COMPLETE
     assert complete_error(1000) < 0.01
-    assert cyclic_error(1000, 25) < 0.01
-    assert cyclic_error(2, 512) < 0.01
+    assert cyclic_error(25) < 0.01
+    assert cyclic_error(512) < 0.01
 
 
 def neighbours(X, x, other, adjacency):

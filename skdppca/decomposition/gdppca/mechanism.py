@@ -205,7 +205,7 @@ class GDPPCAMechanism:
         offsets = None
         if not self._forms_all_pairs(data):
             data, offsets = data.shuffled(), self.n_pairs // 2
-        kendall = KendallMatrix(data.n_features, kernel.radius, offsets, kernel.xi)
+        kendall = KendallMatrix(data.n_features, kernel.radius, offsets, kernel.xi, data.centre)
         answer = data.ask(kendall, name="Kendall matrix")
         return answer.value, answer.noise_sd
 
@@ -225,7 +225,7 @@ def _median_difference(
 
     Every record meets the next in a random cyclic order.
     """
-    data, differences = data.shuffled(), AdjacentDifferences(direction)
+    data, differences = data.shuffled(), AdjacentDifferences(direction, data.centre)
     if data.exact:
         lengths = data.unprotected_records("a median").measured(differences)
         return float(np.median(lengths)) if len(lengths) else 0.0
