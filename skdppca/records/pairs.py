@@ -15,7 +15,14 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from ._numbers import add_upper_gram, aligned_empty, paired_dots, row_dots, row_norms, row_squares
+from ._numbers import (
+    EINSUM_COLUMNS,
+    add_upper_gram,
+    aligned_empty,
+    row_dots,
+    row_norms,
+    row_squares,
+)
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
@@ -71,7 +78,8 @@ def cyclic_sum(
     offsets : int
     kernel : Kernel
     centre : ndarray of shape (d,), optional
-        Public or released; the nearer to the rows, the faster. It changes the last digits only.
+        Public or released; the nearer to the rows, the faster. A record is its row less this, so
+        only its last digits depend on it.
 
     Notes
     -----
@@ -282,21 +290,21 @@ def _cyclic_parts(
     """Sums of blocks of records with their `h` next ones."""
     n, d = rows.shape
     size = BAND * min(_block_rows(max(d, BAND + 2 * h)) // BAND, 1 + n // BAND)
-    ring, centred = np.empty((size + 2 * h, d)), aligned_empty(size + 2 * h, d)
+    ring = aligned_empty(size + 2 * h, d)
     # W - D of every BAND records, their `h` last and `h` next ones; and its 2 h + 1 diagonals
     bands = np.zeros((size // BAND, BAND, BAND + 2 * h))
     block, row, entry = bands.strides
     diagonals = as_strided(bands, (len(bands), BAND, 2 * h + 1), (block, row + entry, entry))
-    windows = sliding_window_view(centred, BAND + 2 * h, axis=0)[::BAND].swapaxes(1, 2)
+    windows = sliding_window_view(ring, BAND + 2 * h, axis=0)[::BAND].swapaxes(1, 2)
     products, found = np.empty((size, d)), np.empty((size, 2 * h + 1))
     for start in range(0, n, size):
         # Behind the last record come the first ones again: what is found for them is not used.
         mine = slice(h, h + min(size, n - start))
         which = order[np.arange(start - h, start + size + h) % n]
         np.take(rows, which, axis=0, out=ring, mode="clip")  # "raise" would buffer
-        np.subtract(ring, 0.0 if centre is None else centre, out=centred)
-        lengths = partial(_cyclic_lengths, ring, h)
-        weights, near = _cyclic_weights(centred, h, kernel, lengths)
+        if centre is not None:
+            ring -= centre
+        weights, near = _cyclic_weights(ring, h, kernel)
         part = np.zeros((d, d))
         if not near.all():
             found[:, h] = 0.0
@@ -306,7 +314,7 @@ def _cyclic_parts(
             found[:, h] = -found.sum(axis=1)
             diagonals[...] = found.reshape(diagonals.shape)
             np.matmul(bands, windows, out=products.reshape(len(bands), BAND, d))
-            _subtract_upper(part, centred[mine], products[: mine.stop - h])
+            _subtract_upper(part, ring[mine], products[: mine.stop - h])
             part /= 2
         near = near[:, mine]
         if near.any():
@@ -316,9 +324,7 @@ def _cyclic_parts(
         yield part
 
 
-def _cyclic_weights(
-    rows: np.ndarray, h: int, kernel: Kernel, lengths: Callable[[], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _cyclic_weights(rows: np.ndarray, h: int, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
     """Weights of all but the last `h` rows with the t-th next ones, a line for each t = 1..h.
 
     Also which of these pairs are to be added by themselves, and have weight 0. Bitwise functions
@@ -330,13 +336,13 @@ def _cyclic_weights(
         together = squares[:m] + sliding_window_view(squares, m)[1:]
         halves = np.empty((h, m))
         for t in range(1, h + 1):
-            halves[t - 1] = paired_dots(rows[:m], rows[t : t + m])
+            halves[t - 1] = _paired_dots(rows[:m], rows[t : t + m])
         np.subtract(together, halves, out=halves)
         together *= NEAR
         np.maximum(together, LEAST_SQUARE, out=together)
         near = ~((halves > together) & (halves < LARGEST_SQUARE))
     halves[near] = np.inf
-    return kernel.weights(halves, 1.0, lengths), near
+    return kernel.weights(halves, 1.0, partial(_cyclic_lengths, rows, h)), near
 
 
 def _cyclic_lengths(rows: np.ndarray, h: int) -> np.ndarray:
@@ -344,6 +350,15 @@ def _cyclic_lengths(rows: np.ndarray, h: int) -> np.ndarray:
     m = len(rows) - h
     norms = np.stack([row_norms(rows[t : t + m] - rows[:m]) for t in range(1, h + 1)])
     return norms / math.sqrt(2)
+
+
+def _paired_dots(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Inner product of every row with the row of the same place among the others."""
+    dots = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        stop = start + EINSUM_COLUMNS
+        dots += np.einsum("ij,ij->i", rows[:, start:stop], others[:, start:stop])
+    return dots
 
 
 def _subtract_upper(out: np.ndarray, rows: np.ndarray, others: np.ndarray) -> None:
