@@ -121,6 +121,8 @@ class GDPPCAMechanism:
         data = data.ask_count(data.fraction(BUDGET.count_share))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
+        # One random order for all that meets the next records: given it, each answer is proven.
+        data = data.shuffled()
         # 3. r: the radius of winsorisation
         kernel = self._kernel(data)
         # 4. K: the noisy matrix, with all but what the variances cost
@@ -204,7 +206,7 @@ class GDPPCAMechanism:
         """Spend all on the Kendall matrix, times n / 2; also the noise's sd."""
         offsets = None
         if not self._forms_all_pairs(data):
-            data, offsets = data.shuffled(), self.n_pairs // 2
+            offsets = self.n_pairs // 2
         kendall = KendallMatrix(data.n_features, kernel.radius, offsets, kernel.xi, data.centre)
         answer = data.ask(kendall, name="Kendall matrix")
         return answer.value, answer.noise_sd
@@ -223,9 +225,9 @@ def _median_difference(
 ) -> float:
     """Median length over sqrt 2 of the records' differences, or of their parts along a direction.
 
-    Every record meets the next in a random cyclic order.
+    Every record meets the next in their random cyclic order.
     """
-    data, differences = data.shuffled(), AdjacentDifferences(direction, data.centre)
+    differences = AdjacentDifferences(direction, data.centre)
     if data.exact:
         lengths = data.unprotected_records("a median").measured(differences)
         return float(np.median(lengths)) if len(lengths) else 0.0
