@@ -23,14 +23,20 @@ class DenseRows(ProductResiduals):
     def __init__(self, rows: np.ndarray, scratch: np.ndarray) -> None:
         self.rows = rows
         self.scratch = scratch[: len(rows)]
-        self._projected: tuple[Residual, np.ndarray] | None = None  # as long as scratch holds it
+        # as long as scratch holds them: what is projected; the rows less that centre
+        self._projected: tuple[Residual, np.ndarray] | None = None
+        self._centre: np.ndarray | None = None
 
     def centred(self, centre: np.ndarray | None) -> np.ndarray:
         """The rows less the centre, in the scratch array; the rows themselves without one."""
         self._projected = None
         if centre is None:
             return self.rows
-        return np.subtract(self.rows, centre, out=self.scratch[:, : self.rows.shape[1]])
+        out = self.scratch[:, : self.rows.shape[1]]
+        if self._centre is not centre:
+            np.subtract(self.rows, centre, out=out)
+            self._centre = centre
+        return out
 
     def mean_rows(self) -> np.ndarray:
         return self.rows
@@ -52,6 +58,8 @@ class DenseRows(ProductResiduals):
         """The rows less the centre, without their parts along what is removed."""
         if self._projected is None or self._projected[0] is not residual:
             rows = self.centred(residual.centre)
+            if residual.removed is not None:
+                self._centre = None
             out = self.scratch[:, : rows.shape[1]]
             for u in () if residual.removed is None else residual.removed:
                 rows = np.subtract(rows, row_dots(rows, u)[:, None] * u, out=out)
@@ -81,6 +89,7 @@ class DenseRows(ProductResiduals):
         d = self.rows.shape[1]
         out = self.scratch[:, : d + (constant != 0)]
         rows = self.centred(centre)
+        self._centre = None
         if centre is None:
             out[:, :d] = rows
         if weights is not None:
