@@ -45,7 +45,7 @@ MAX_COMPLETE = 2**17
 CANCELLATION = 2.0**-13
 
 # The same for cyclic pairs, which may be of more records: what is summed is at most its inverse.
-NEAR = 2.0**-5
+NEAR = 2.0**-4
 
 # Rows of a block of complete pairs, and of a product of cyclic ones: a few squares of the first
 # stay in a core's cache.

@@ -260,7 +260,7 @@ def in_their_order(records, noise):
 
 
 def test_a_median_over_disjoint_pairs_of_an_order_is_caught(monkeypatch):
-    def disjoint(rows, order, direction=None):
+    def disjoint(rows, order, direction=None, centre=None):
         rows = rows[order]
         differences = rows[1::2] - rows[: len(rows) // 2 * 2 : 2]
         return np.abs(differences @ direction) / math.sqrt(2)

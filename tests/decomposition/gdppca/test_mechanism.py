@@ -19,7 +19,7 @@ from ...private_data_of import private_data
 @pytest.mark.parametrize("direction", [None, np.array([1.0, 0.0])])
 def test_the_median_difference_is_found_within_its_grid(direction):
     X = np.random.default_rng(4).normal(size=(20_000, 2)) * [3.0, 1.0]
-    exact, private = (private_data(X, mu, n=2e4).mean_rows() for mu in (math.inf, 1.0))
+    exact, private = (private_data(X, mu, n=2e4).mean_rows().shuffled() for mu in (math.inf, 1.0))
     median = _median_difference(exact, math.inf, "median", direction)
     found = _median_difference(private, 1.0, "median", direction)
     if direction is not None:
@@ -32,7 +32,7 @@ def test_the_median_difference_is_found_within_its_grid(direction):
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_a_median_difference_stays_on_its_grid(scale):
-    data = private_data(scale * np.arange(1.0, 1001)[:, None], 9.0, n=1000.0).mean_rows()
+    data = private_data(scale * np.arange(1.0, 1001)[:, None], 9.0, n=1000.0).mean_rows().shuffled()
     found = _median_difference(data, 9.0, "median")
     assert found == (FINE_GRID[0] if scale < 1 else FINE_GRID[-1])
 
