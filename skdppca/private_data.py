@@ -228,7 +228,8 @@ class PrivateData:
         """
         if self.source.layout.is_sparse:
             return self
-        return replace(self.through(Shifted(self.centre)), centre=np.zeros(self.n_features))
+        shifted = self.through(Shifted(self.centre, rounded=not self.exact))
+        return replace(shifted, centre=np.zeros(self.n_features))
 
     def scaled(self, scale: np.ndarray) -> PrivateData:
         """The same records with features divided by public or released numbers."""
@@ -236,7 +237,7 @@ class PrivateData:
 
     def projected(self, directions: np.ndarray) -> PrivateData:
         """The same records about the centre, as their products with released directions."""
-        scores = self.through(Scores(directions, self.centre))
+        scores = self.through(Scores(directions, self.centre, rounded=not self.exact))
         return replace(scores, centre=np.zeros(len(directions)), present=None)
 
     def mean_rows(self) -> PrivateData:

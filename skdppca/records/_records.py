@@ -18,6 +18,7 @@ from ._block import Block, RowBlock
 from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
 from ._entries import SquaredDeviations
+from ._exact import on_row_grids
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
 from ._numbers import aligned_empty
@@ -221,17 +222,18 @@ class Records(Source):
         squares = SquaredDeviations(centre, unit, scale, explicit, self.rows.may_miss)
         return self._derived(rows=self.rows.changed(squares, None), is_explicit=explicit)
 
-    def shifted(self, centre: np.ndarray) -> Records:
+    def shifted(self, centre: np.ndarray, rounded: bool = True) -> Records:
         """The same records less a centre that is public or was released; dense ones only.
 
-        Absent entries are 0 from then on. How many rows there are decides whether they are held in
-        memory, and nothing else: to the bit, the records are the same.
+        Absent entries are 0 from then on. Single rows are rounded to their grids, if that is asked.
+        How many rows there are decides whether they are held in memory, and nothing else: to the
+        bit, the records are the same.
         """
         if self.is_sparse:
             raise TypeError("sparse rows are never shifted; their centre is left to the products")
-        total = self.members.n_taken
+        total, rounded = self.members.n_taken, rounded and not self.is_explicit
         if total * self.n_features > KEPT_ENTRIES:
-            return self._derived(rows=self.rows.shifted(centre, None))
+            return self._derived(rows=self.rows.shifted(centre, None, rounded))
         held, step = np.empty((total, self.n_features)), self._block_rows
         copied = self._scratch(step)
         with np.errstate(all="ignore"):  # a row that overflows gets weight 0
@@ -242,7 +244,9 @@ class Records(Source):
                     centre,
                     out=held[where],
                 )
-        rows = self.rows.shifted(centre, held)
+                if rounded:
+                    on_row_grids(held[where])
+        rows = self.rows.shifted(centre, held, rounded)
         return self._derived(rows=rows, members=self.members.in_order())
 
     def ungrouped(self) -> Records:
@@ -317,15 +321,22 @@ class Records(Source):
             raise TypeError("these records are in no cyclic order; put them into one by shuffled()")
         return self.cycle
 
-    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
-        """The same records; their features are the products of their rows with the directions."""
+    def scores(
+        self, directions: np.ndarray, centre: np.ndarray | None, rounded: bool = False
+    ) -> Records:
+        """The same records; their features are the products of their rows with the directions.
+
+        Of rounded rows with rounded directions, if that is asked and quicker.
+        """
         # of all of X, in its order, whichever of them the records are
         table = self._derived(members=Members(self.members.n_rows))
         out = np.empty((self.members.n_rows, len(directions)))
 
         def work(spans: list[slice]) -> None:
             for where, block in table._blocks(spans, centre):
-                out[where] = cast(RowBlock, block).scores(directions, centre)
+                rows = cast(RowBlock, block)
+                scores = rows.rounded_scores if rounded else rows.scores
+                out[where] = scores(directions, centre)
 
         table._share(work)
         return self._derived(rows=Rows(out))
@@ -466,12 +477,8 @@ class Records(Source):
             for span in spans:
                 for start in range(span.start, span.stop, rows):
                     where = slice(start, min(start + rows, span.stop))
-                    yield (
-                        where,
-                        kind(
-                            self.rows.read_dense(self.members.rows(where), copied, imputed), scratch
-                        ),
-                    )
+                    read = self.rows.read_dense(self.members.rows(where), copied, imputed)
+                    yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
         self, spans: list[slice], rows: int, imputed: np.ndarray | None

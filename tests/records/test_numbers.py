@@ -15,7 +15,6 @@ from scipy import sparse
 from skdppca.records import Records, Residual
 from skdppca.records._numbers import (
     EINSUM_COLUMNS,
-    paired_dots,
     row_dots,
     row_norms,
     row_squares,
@@ -32,7 +31,6 @@ FUNCTIONS = {
     "row_dots": lambda rows, vectors: row_dots(rows, vectors[0]),
     "rows_dots": rows_dots,
     "rows_dots of one": lambda rows, vectors: rows_dots(rows, vectors[:1]),
-    "paired_dots": lambda rows, vectors: paired_dots(rows, rows + 1.0),
 }
 
 
@@ -108,10 +106,13 @@ def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, expl
         lengths = records.map(lambda block: block.distances(centre))
         if explicit:
             return np.column_stack([norms, lengths])
-        scores = records.scores(directions, centre).map(
-            lambda block: block.rows, width=len(directions)
-        )
-        return np.column_stack([norms, lengths, scores])
+        scores = [
+            records.scores(directions, centre, rounded).map(
+                lambda block: block.rows, width=len(directions)
+            )
+            for rounded in (False, True)
+        ]
+        return np.column_stack([norms, lengths, *scores])
 
     whole = numbers(X)
     for first, stop in [(0, 1), (3, 4), (9, 10), (1, 9), (2, 5)]:
