@@ -245,4 +245,5 @@ def count_rows(data: PrivateData, mu_size: float, mu_rows: float) -> float:
 
 def _inside(data: PrivateData, mu_radius: float) -> float:
     """The fewest records that should be left as they are."""
-    return CLIPPING.least_inside * psd_sum(1.0, data.public.adjacency) / mu_radius
+    noise_sd = psd_sum(1.0, data.public.adjacency) / (mu_radius * data.sample_share)
+    return CLIPPING.least_inside * noise_sd

@@ -34,9 +34,15 @@ __all__ = ["MeasureCache", "Records"]
 BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
 
+# No copy stands beside a block of rows that are held as they are needed.
+HELD_BLOCK_ENTRIES = 2**19
+
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
 # cast, put in order and shifted once, not in every pass.
 KEPT_ENTRIES = 2**25
+
+# The most entries of a matrix that is kept, to be asked again (64 MiB).
+KEPT_MATRIX_ENTRIES = 2**23
 
 # Most measures that are kept, to be asked again; the most numbers a record of a narrow measure. Of
 # wider measures only the last is kept.
@@ -44,13 +50,14 @@ KEPT_MEASURES, NARROW = 3, 2
 
 
 class MeasureCache:
-    """The last few measures of the same records, by the bits of what was measured.
+    """The last few measures of the same records, by the bits of what was measured; a last matrix.
 
     It is never sent, and never pickled.
     """
 
     def __init__(self, measured: Mapping[tuple[Any, ...], np.ndarray] | None = None) -> None:
         self.measured = OrderedDict(measured or {})
+        self.matrix: tuple[tuple[Any, ...], np.ndarray] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -169,7 +176,13 @@ class Records(Source):
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum of a statistic, for `PrivateData` only."""
         statistic.check(self.layout)
-        return np.asarray(statistic.total(self))
+        if not statistic.symmetric or statistic.shape[0] ** 2 > KEPT_MATRIX_ENTRIES:
+            return np.asarray(statistic.total(self))
+        # a matrix that is asked for again, with other noise, is not summed again
+        if self.cache.matrix is None or self.cache.matrix[0] != statistic.key:
+            self.cache.matrix = None  # before another one is made
+            self.cache.matrix = statistic.key, statistic.total(self)
+        return self.cache.matrix[1].copy(order="K")
 
     def through(self, view: View) -> Records:
         """The records through a view; see `skdppca.statistics.View`."""
@@ -302,6 +315,15 @@ class Records(Source):
         """One of the parts that `parts` makes with a key, and the others are not made."""
         return self._subset(self.members.parts(key, shares) == index)
 
+    def sample(self, taken: int, of: int, noise: NoiseSource) -> Records:
+        """One of two parts, as `parts` draws them; single rows are copied next to each other."""
+        part = self.part(noise.words(KEY_WORDS).tobytes(), (taken, of - taken), 0)
+        members = part.members
+        if members.sizes is not None:
+            return part
+        rows = replace(part.rows, X=part.rows.X[members.rows(slice(None))])
+        return part._derived(rows=rows, members=members.in_order())
+
     def _subset(self, keep: np.ndarray) -> Records:
         return self._derived(members=self.members.subset(keep))
 
@@ -407,7 +429,9 @@ class Records(Source):
             records = self.explicit() if others else self
             return records.fold(f, shape, numbers, imputed=measure.imputed)
         needed = measure.needs(self.layout)
-        given = None if needed is None else self.measured(needed)
+        # where rows are read anew in each pass, found in the same one
+        known = needed is not None and (needed in self.cache or self.rows.is_held)
+        given = self.measured(needed) if needed is not None and known else None
         return self.fold(
             lambda out, block, known: f(out, block, measure.of(block, known)),
             shape,
@@ -428,16 +452,16 @@ class Records(Source):
         """
 
         def work(spans: list[slice]) -> CompensatedSum:
-            total = CompensatedSum(shape)
+            total, part = CompensatedSum(shape), np.empty(shape, order="F")
             for span in spans:
-                part = np.zeros(shape, order="F")
+                part.fill(0.0)
                 for where, block in self._blocks([span], imputed):
                     f(part, block, None if weights is None else weights[where])
                 total.add(part)
             return total
 
         first, *others = self._share(work)
-        for other in others:
+        for other in others:  # no thread needs them any more
             first.add(other.total)
             first.add(other.correction)
         return first.result()
@@ -510,7 +534,11 @@ class Records(Source):
 
     @property
     def _block_rows(self) -> int:
-        return max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
+        """Of equal blocks within a span."""
+        entries = HELD_BLOCK_ENTRIES if self.rows.is_held else BLOCK_ENTRIES
+        most = max(MIN_BLOCK_ROWS, entries // self.n_features)
+        blocks = -(-self.span_rows // most)
+        return -(-self.span_rows // blocks)
 
     def _scratch(self, rows: int) -> np.ndarray:
         return aligned_empty(rows, self.n_features + 1)

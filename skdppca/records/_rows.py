@@ -81,6 +81,11 @@ class Rows:
         return self.may_be_absent and self.shift is None
 
     @property
+    def is_held(self) -> bool:
+        """Whether they are less a centre and in memory, for many passes."""
+        return self.is_shifted and self.shift is None
+
+    @property
     def are_as_given(self) -> bool:
         """Whether they are read without a look at any number."""
         return self.scale is None and self.shift is None

@@ -1,4 +1,4 @@
-"""Products of rounded rows with rounded directions: what whole numbers give, to the bit, by BLAS."""
+"""Products of rounded rows with rounded directions: BLAS gives the bits of whole numbers."""
 
 import os
 import subprocess

@@ -18,6 +18,7 @@ from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
+from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
 from ...statistics import ClippedGram
@@ -98,7 +99,7 @@ class ResidualGaussMechanism:
         grouped = data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
         little = self.nested and shows_more(data, k)
         # 2. c: a rough centre
         radius = None
