@@ -7,14 +7,13 @@ a release on a grid is post-processing of the exact mechanism, whose epsilon is 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import mpmath
 import numpy as np
 
 from .discrete import MAX_SD
+from .precision import ThreadContext
 from .source import NoiseSource
 
 __all__ = [
@@ -44,15 +43,7 @@ GUARD_BITS = 64
 # Least integer that stands for a uniform which is taken to a relative accuracy.
 LEAST_DIGITS = 2**44
 
-
-class _Local(threading.local):
-    """mpmath keeps its precision in the context: threads that shared one would change it."""
-
-    def __init__(self) -> None:
-        self.mp = mpmath.mp.clone()
-
-
-_LOCAL = _Local()
+_CONTEXT = ThreadContext()
 
 
 class Law(NamedTuple):
@@ -195,7 +186,7 @@ def _settle(
         """Whether scale z > m + 1/2, that is, whether u is below that tail."""
         nonlocal digits, bits
         while True:
-            mp = _LOCAL.mp
+            mp = _CONTEXT.mp
             with mp.workprec(bits + 2 * GUARD_BITS):
                 tail = int(mp.floor(mp.ldexp(law.tail(mp, (mp.mpf(m) + 0.5) / scale), bits)))
             if digits + 1 <= tail - 1:
