@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..decomposition.pipelines import learned_before
 from ..privacy import (
     ApproximateEvent,
     BaseAccountant,
@@ -26,6 +25,7 @@ from ..privacy import (
     mu_of,
 )
 from ._display import FitDisplay, fitted
+from ._pipeline_steps import learned_before
 from ._style import (
     COLOURS,
     LEGEND,
