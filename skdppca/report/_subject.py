@@ -12,9 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.validation import check_names
-from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
-from ..releasing import store
 
 __all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
 
@@ -78,7 +76,7 @@ def _steps(given: Any) -> list[Any]:
 
 
 def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
-    if not isinstance(fitted, ProjectionMap) and hasattr(fitted, "get_params"):
+    if hasattr(fitted, "get_params"):  # a map is no estimator
         check_is_fitted(fitted)
     report = getattr(fitted, "privacy_", None)
     if not isinstance(report, PrivacyReport):
@@ -131,7 +129,7 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
         found = {
             f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
         }
-        store(fitted, {**found, "n_features_in_": len(names), "privacy_": report})
+        vars(fitted).update(found, n_features_in_=len(names), privacy_=report)
     return Subject(report, stored, tuple(map(str, names)), fitted)
 
 
