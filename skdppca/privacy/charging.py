@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .._config import VARIABLE, get_config
 from ..exceptions import UnaccountedFitsWarning
 from .accountant import LOCK
 from .callers import level_of_user
 from .chain import Receipt
+from .config import VARIABLE, get_config
 from .events import NonPrivateEvent, PrivacyEvent
 from .strength import warn_if_weak
 
