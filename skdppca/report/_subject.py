@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.validation import check_names
+from ..plotting._pipeline_steps import private_steps
 from ..privacy import PrivacyReport
 
 __all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
@@ -54,7 +55,7 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
         If something released nothing, or if the releases protect different units.
     """
     given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    found = [_subject(one, names) for whole in given for one in _steps(whole)]
+    found = [_subject(one, names) for whole in given for one in private_steps(whole)]
     if not found:
         raise ValueError("there is nothing to report: give a fitted private estimator or a map")
     kinds = sorted({(one.report.unit, one.report.adjacency) for one in found})
@@ -67,12 +68,6 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
     if len(set(ids)) < len(ids):
         raise ValueError("one release was given twice; give each once")
     return found
-
-
-def _steps(given: Any) -> list[Any]:
-    if isinstance(given, Pipeline):
-        return [step for _, step in given.steps if hasattr(step, "privacy_")]
-    return [given]
 
 
 def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
