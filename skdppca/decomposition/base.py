@@ -25,8 +25,8 @@ from ..privacy.charging import check_accounted
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source
 from ..releasing import (
+    ReleaseTerms,
     Results,
-    Terms,
     check_chargeable,
     event_of,
     fit_promised,
@@ -302,7 +302,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
             validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-            terms = Terms(
+            terms = ReleaseTerms(
                 method=type(self).__name__,
                 event=event,
                 epsilon=float(self.epsilon),

@@ -13,7 +13,7 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import Expected, clip_records, radius_mu
+from ...mechanisms.clipping import ExpectedNorms, clip_records, radius_mu
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
@@ -316,7 +316,7 @@ class _Eigenspectrum:
     def typical_norm(self) -> float | None:
         """About how long records are; None if it was not seen."""
         found = math.sqrt(self.bound)
-        return found if found > Expected().typical else None
+        return found if found > ExpectedNorms().typical else None
 
     @property
     def unit(self) -> NoisyGram:
