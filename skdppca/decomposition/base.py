@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions, fit_context
 from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
@@ -70,7 +70,7 @@ VALIDATED = ("n_features_in_", "feature_names_in_")
 
 
 @estimator
-class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
+class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     """Base of the private PCAs: an estimator adds its parameters and `_mechanism`.
 
     Parameters
