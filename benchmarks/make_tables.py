@@ -25,7 +25,7 @@ PAGES = {
         "accuracy_peers": "Captured variance beside other packages, which are given the bounds",
     },
     "speed": {
-        "speed": "Seconds of a whole fit, n_components = 10",
+        "speed": "Seconds of a whole fit, n_components = 5, told nothing",
         "speed_peers": "One fit of other packages, n_components = 2, epsilon = 1",
     },
     "adaptive": {

@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._config import config_context, get_config, set_config
 from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -17,7 +16,13 @@ if TYPE_CHECKING:
         ResidualGauss,
         SmoothSensitivityPCA,
     )
-    from .privacy import PrivacyAccountant, PrivacyLedger
+    from .privacy import (
+        PrivacyAccountant,
+        PrivacyLedger,
+        config_context,
+        get_config,
+        set_config,
+    )
 
 __all__ = [
     "GDPPCA",

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable
+from functools import cache
 from itertools import takewhile
 from numbers import Integral
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from sklearn.utils.validation import _check_n_features as check_n_features
 __all__ = [
     "Documented",
     "Interval",
+    "NamedOnce",
     "RealNotInt",
     "StrOptions",
     "assess_dimension",
@@ -73,6 +75,15 @@ class Documented:
         public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
         home = "skdppca" if name in sys.modules["skdppca"].__all__ else ".".join(public)
         return {"address": f"{DOCUMENTATION}/api/generated/{home}.{name}.html"}
+
+
+class NamedOnce:
+    """An estimator whose parameters' names are read off its signature once, not in every call."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()  # type: ignore[misc]
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

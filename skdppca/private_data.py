@@ -98,6 +98,10 @@ class PrivateData:
         was released: where to look for other norms.
     present : ndarray of shape (n_features,) or None
         Share of every feature's entries that are there, if some may be absent; released.
+    sample : Source or None
+        A random part of the records, if norms are to be asked of that (`mechanisms.sampling`).
+    sample_share : float
+        With what probability a record is in it.
     """
 
     source: Source
@@ -109,6 +113,8 @@ class PrivateData:
     n: float = math.nan
     typical_norm: float | None = None
     present: np.ndarray | None = None
+    sample: Source | None = None
+    sample_share: float = 1.0
 
     @property
     def n_features(self) -> int:
@@ -219,7 +225,8 @@ class PrivateData:
 
     def through(self, view: View) -> PrivateData:
         """The same records through a view that leaves their features where they are."""
-        return replace(self, source=self.source.through(view))
+        sample = None if self.sample is None else self.sample.through(view)
+        return replace(self, source=self.source.through(view), sample=sample)
 
     def shifted(self) -> PrivateData:
         """The same records less their centre, which is 0 then: for many passes about one centre.
@@ -228,7 +235,8 @@ class PrivateData:
         """
         if self.source.layout.is_sparse:
             return self
-        return replace(self.through(Shifted(self.centre)), centre=np.zeros(self.n_features))
+        shifted = self.through(Shifted(self.centre, rounded=not self.exact))
+        return replace(shifted, centre=np.zeros(self.n_features))
 
     def scaled(self, scale: np.ndarray) -> PrivateData:
         """The same records with features divided by public or released numbers."""
@@ -236,7 +244,7 @@ class PrivateData:
 
     def projected(self, directions: np.ndarray) -> PrivateData:
         """The same records about the centre, as their products with released directions."""
-        scores = self.through(Scores(directions, self.centre))
+        scores = self.through(Scores(directions, self.centre, rounded=not self.exact))
         return replace(scores, centre=np.zeros(len(directions)), present=None)
 
     def mean_rows(self) -> PrivateData:
@@ -249,7 +257,29 @@ class PrivateData:
 
     def shuffled(self) -> PrivateData:
         """The same records in a random cyclic order, for what looks at neighbours in it."""
-        return replace(self, source=self.source.shuffled(self.noise))
+        return replace(self._whole, source=self.source.shuffled(self.noise))
+
+    def sampled(self, taken: int, of: int) -> PrivateData:
+        """The same records, and a random part of them: each is in it with probability taken / of.
+
+        The same, without a part, if the source cannot have one at once.
+        """
+        part = self.source.sample(taken, of, self.noise)
+        return self if part is None else replace(self, sample=part, sample_share=taken / of)
+
+    @property
+    def of_sample(self) -> PrivateData:
+        """The random part, about the same centre and paid from the same budget; all without one."""
+        if self.sample is None:
+            return self
+        public = replace(self.public, n_records=None)
+        n = self.n * self.sample_share
+        return replace(self._whole, source=self.sample, public=public, n=n)
+
+    @property
+    def _whole(self) -> PrivateData:
+        """The same without a random part."""
+        return replace(self, sample=None, sample_share=1.0)
 
     def split(self, mu: float) -> PrivateData:
         """The same records with `mu` of the budget, for a step that asks several times."""
@@ -274,7 +304,7 @@ class PrivateData:
         public = replace(self.public, n_records=None)
         return [
             replace(
-                self,
+                self._whole,
                 source=source,
                 public=public,
                 budget=budget,

@@ -35,8 +35,8 @@ from .privacy.fit_report import check_price, jsonable
 from .private_data import PrivateData, Public, Source
 
 __all__ = [
+    "ReleaseTerms",
     "Results",
-    "Terms",
     "announce",
     "check_chargeable",
     "event_of",
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class ReleaseTerms:
     """All that is promised of a release, fixed by validation from parameters and public facts.
 
     Parameters
@@ -142,7 +142,7 @@ class Results:
 
 
 def release(
-    terms: Terms,
+    terms: ReleaseTerms,
     source: Source,
     run: Callable[[PrivateData], T],
     results: Callable[[T], Results],
@@ -154,7 +154,7 @@ def release(
 
     Parameters
     ----------
-    terms : Terms
+    terms : ReleaseTerms
     source : Source
         The records, valid.
     run : callable

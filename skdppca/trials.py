@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from numbers import Integral
@@ -15,7 +14,6 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .datasets import Draw
-from .exceptions import SeededNoiseWarning
 from .metrics import sin_theta, zeta_squared
 from .privacy import BaseAccountant
 from .privacy.charging import needs_no_accountant
@@ -214,13 +212,9 @@ def _trial(
     judged = []
     for (name, estimator), noise in zip(estimators.items(), noises, strict=True):
         own = clone(estimator)
-        seeded = _seed(own, noise)
-        with warnings.catch_warnings():
-            if seeded:
-                warnings.simplefilter("ignore", SeededNoiseWarning)
+        with needs_no_accountant(seeded=_seed(own, noise)):  # the data are synthetic or public
             start = perf_counter()
-            with needs_no_accountant():  # the data are synthetic or public
-                own.fit(draw.X, **groups)
+            own.fit(draw.X, **groups)
             seconds = perf_counter() - start
         judged += [(name, metric, float(judge(own, draw))) for metric, judge in metrics.items()]
         judged.append((name, SECONDS, seconds))

@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from .._config import VARIABLE, get_config
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
 from ..decomposition.private_pca import choose
 from ..metrics import captured_variance
 from ..privacy import PrivacyReport, Released, epsilon_of_event
 from ..privacy.charging import needs_no_accountant
+from ..privacy.config import VARIABLE, get_config
 from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._contents import FILES

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions, fit_context
 from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
@@ -25,8 +25,8 @@ from ..privacy.charging import check_accounted
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source
 from ..releasing import (
+    ReleaseTerms,
     Results,
-    Terms,
     check_chargeable,
     event_of,
     fit_promised,
@@ -70,7 +70,7 @@ VALIDATED = ("n_features_in_", "feature_names_in_")
 
 
 @estimator
-class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
+class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     """Base of the private PCAs: an estimator adds its parameters and `_mechanism`.
 
     Parameters
@@ -302,7 +302,7 @@ class BasePrivatePCA(FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
             validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-            terms = Terms(
+            terms = ReleaseTerms(
                 method=type(self).__name__,
                 event=event,
                 epsilon=float(self.epsilon),

@@ -13,7 +13,7 @@ from .identity import Identity, verified
 from .masks import opened
 from .messages import Close, Message, Plan, Request, array_digest, key_text
 from .questions import Asked, written_question
-from .refusals import Refusal, Refused
+from .refusals import Refusal, Refused, is_busy
 from .runs import Answered
 from .study import Study
 from .transport import Action, Expected, Reply, Transport
@@ -249,9 +249,7 @@ class Federation:
         signature, replies = self._analyst.sign(body), dict[str, Reply | Refused]()
         forged = set()
         for _ in range(self._attempts):
-            missing = [
-                site for site in self.sites if site not in replies or _is_busy(replies[site])
-            ]
+            missing = [site for site in self.sites if site not in replies or is_busy(replies[site])]
             if not missing:
                 break
             expected = Expected.of(action, body, signature, arrays, self.study.sites, entries)
@@ -262,10 +260,6 @@ class Federation:
                 else:
                     forged.add(site)
         return replies, sorted(forged - set(replies))
-
-
-def _is_busy(reply: Reply | Refused) -> bool:
-    return isinstance(reply, Refused) and reply.code is Refusal.BUSY
 
 
 def new_run() -> str:

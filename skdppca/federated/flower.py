@@ -53,7 +53,7 @@ from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_htt
 from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
 from flwr.supercore.runtime import RuntimeHttpClient
 
-from .refusals import Refusal, Refused
+from .refusals import Refused, is_busy
 from .transport import Action, Expected, Reply
 
 __all__ = ["FlowerTransport"]
@@ -254,7 +254,7 @@ class FlowerTransport:
                         continue  # anybody may have sent it
                     name, reply = found
                     self._names[node] = name
-                    if kind == action and name in missing and not _is_busy(reply):
+                    if kind == action and name in missing and not is_busy(reply):
                         answers[name] = reply
             except LOST:
                 pass  # the server may be being restarted; until the patience ends
@@ -314,7 +314,3 @@ class FlowerTransport:
 
     def __repr__(self) -> str:
         return f"FlowerTransport({self.server!r})"
-
-
-def _is_busy(reply: Reply | Refused) -> bool:
-    return isinstance(reply, Refused) and reply.code is Refusal.BUSY

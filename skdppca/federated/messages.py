@@ -50,7 +50,7 @@ MAX_DEPTH = 32
 MAX_ROUNDS = 10_000
 
 
-def parsed(body: bytes, most: int = MAX_BODY) -> Any:
+def parsed(body: bytes) -> Any:
     """Read canonical JSON.
 
     Raises
@@ -59,10 +59,10 @@ def parsed(body: bytes, most: int = MAX_BODY) -> Any:
         If it is too long or nested too deeply, holds NaN, infinity or a key twice, or is not
         written canonically.
     """
-    if len(body) > most:
-        raise ValueError(f"it has more than {most} bytes")
+    if len(body) > MAX_BODY:
+        raise ValueError(f"it has more than {MAX_BODY} bytes")
     try:
-        content = parse_json(body.decode("ascii"), most)
+        content = parse_json(body.decode("ascii"), MAX_BODY)
         # a space, or another spelling of a number, is gone by now
         same = canonical(content).encode() == body
         if _depth(content) > MAX_DEPTH:

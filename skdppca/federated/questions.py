@@ -348,7 +348,7 @@ def _consistent_residual(found: ResidualNorms) -> ResidualNorms:
     """Norms by products take the prediction's part in the directions from its core."""
     if found.core is None:
         return found
-    within = np.ascontiguousarray(found.core @ found.directions)
+    within = found.core[:, None] * found.directions
     lengths = (float(np.linalg.norm(rows)) for rows in (within, found.prediction))
     need(np.linalg.norm(within - found.prediction) <= SAME * max(lengths))
     return replace(found, prediction=within)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Refusal", "Refused"]
+__all__ = ["Refusal", "Refused", "is_busy"]
 
 
 class Refusal(StrEnum):
@@ -113,3 +113,8 @@ class Refused(Exception):
     def __init__(self, code: Refusal, signature: str = "") -> None:
         super().__init__(code.value)
         self.code, self.signature = code, signature
+
+
+def is_busy(reply: object) -> bool:
+    """Whether a site answers that it is still answering."""
+    return isinstance(reply, Refused) and reply.code is Refusal.BUSY

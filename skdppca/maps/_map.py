@@ -17,7 +17,7 @@ from ..privacy import BaseAccountant, PrivacyReport
 from ..privacy.charging import check_accounted
 from ..private_data import Answer, Public
 from ..records import Layout, Records, Source
-from ..releasing import Results, Terms, noise_source, public_parameters, release
+from ..releasing import ReleaseTerms, Results, noise_source, public_parameters, release
 from ..statistics import Histogram
 from ._validation import (
     check_budget,
@@ -78,7 +78,7 @@ class ProjectionMap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelledRows(Source):
+class LabelledSource(Source):
     """A source of rows that have labels besides: whose they are, and of which class.
 
     Parameters
@@ -219,7 +219,7 @@ def projection_map(
         grouped=labels is not None,
     )
     axes = pca.privacy_
-    terms = Terms(
+    terms = ReleaseTerms(
         method="projection_map",
         event=event,
         epsilon=float(epsilon),
@@ -273,7 +273,7 @@ def projection_map(
     # 3. charge, compute, report, record
     found = release(
         terms,
-        LabelledRows(Records.of(X, may_miss=pca._may_miss), labels, numbers),
+        LabelledSource(Records.of(X, may_miss=pca._may_miss), labels, numbers),
         lambda data: data.ask(histogram, name="histogram"),
         results,
     )

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import validate_parameter_constraints
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.validation import public_classes
-from ..exceptions import NotReleasedError
-from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent, mu_of
-from ..releasing import check_chargeable
+from ..privacy import GaussianEvent, PrivacyEvent
+from ..releasing import check_chargeable, event_of
 
 __all__ = [
     "check_budget",
@@ -127,12 +126,11 @@ def map_edges(
 
 
 def _reach(pca: BasePrivatePCA, pair: tuple[int, int]) -> np.ndarray:
-    try:
-        variances = np.asarray(pca.explained_variance_, dtype=np.float64)[list(pair)]
-    except NotReleasedError as error:
+    if not hasattr(pca, "explained_variance_"):
         raise ValueError(
             "extent=None takes the released variances, but there are none; give a public extent"
-        ) from error
+        )
+    variances = np.asarray(pca.explained_variance_, dtype=np.float64)[list(pair)]
     sds = np.ones(2) if pca.whiten else np.sqrt(variances)
     if not (sds > 0).all():
         raise ValueError("extent=None, but a component has no variance; give a public extent")
@@ -185,10 +183,8 @@ def priced(
         raise ValueError(
             f"bins and classes make more than {2 * MAX_CELLS} cells in all; choose fewer"
         )
-    if math.isinf(epsilon):
-        return NonPrivateEvent()
-    event = GaussianEvent(mu_of(float(epsilon), float(delta)))
-    if event.mu < LEAST_MU * math.sqrt(n_cells):
+    event = event_of(epsilon, delta)
+    if isinstance(event, GaussianEvent) and event.mu < LEAST_MU * math.sqrt(n_cells):
         raise ValueError(
             f"epsilon={epsilon}, delta={delta} ask for more noise than the grid holds; nothing "
             "could be seen through it: raise them"

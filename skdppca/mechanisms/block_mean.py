@@ -8,11 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from ..statistics import Explicit, ResidualNorms, ResidualSum
 from .clipping import CLIPPING, clip_radius, expected_products
 
 __all__ = ["BlockMean", "Gradient", "combine"]
+
+# A prediction this near to one in the span of its directions is replaced by it: any would do.
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,10 @@ class BlockMean:
         radius : float, optional
             The last R, if there is one: public or released. A norm bound is one, too.
         """
-        residual = self._residual(directions, prediction)
+        residual, rotation = self._residual(directions, prediction)
         if mu_radius or radius is None:
             radius = self._radius(residual, mu, self.data.n, mu_radius, radius)
-        return self._mean(residual, radius, mu)
+        return self._mean(residual, rotation, radius, mu)
 
     def radius(
         self,
@@ -116,28 +120,37 @@ class BlockMean:
         last: float,
     ) -> float:
         """R alone, for a mean that is released at `mu`; the last one if none is seen."""
-        residual = self._residual(directions, prediction)
+        residual, _ = self._residual(directions, prediction)
         return self._radius(residual, mu, self.data.n, mu_radius, last)
 
     def ranged_by(
         self, others: BlockMean, directions: np.ndarray, prediction: np.ndarray
     ) -> Gradient:
         """The same with R found among other records; each part spends all it has."""
-        residual = self._residual(directions, prediction)
+        residual, rotation = self._residual(directions, prediction)
         radius = others._radius(residual, self.remaining, self.data.n, others.remaining, None)
-        return self._mean(residual, radius, self.remaining)
+        return self._mean(residual, rotation, radius, self.remaining)
 
-    def _residual(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
+    def _residual(
+        self, directions: np.ndarray, prediction: np.ndarray
+    ) -> tuple[ResidualNorms, np.ndarray]:
+        """What is asked, and the rotation of the columns of W and C with which it is asked.
+
+        Neither the norms of residuals nor the noise see a rotation; where ``W^T C`` is diagonal, a
+        prediction in the span of W costs a number a direction, and no products of its own.
+        """
         directions, prediction = (np.ascontiguousarray(x) for x in (directions, prediction))
         if np.abs(directions @ directions.T - np.eye(len(directions))).max(initial=0.0) > 1e-6:
             raise ValueError("directions must be orthonormal rows; orthonormalise them first")
-        # Within the span of the directions the prediction costs no products of its own.
         core = prediction @ directions.T
-        within = np.ascontiguousarray(core @ directions)
+        rotation = decreasing_eigh((core + core.T) / 2)[1]
+        directions, prediction = rotation @ directions, rotation @ prediction
+        values = np.einsum("ij,ij->i", prediction, directions)
+        within = values[:, None] * directions
         where = (self.data.centre, self.removed, directions)
-        if np.linalg.norm(within - prediction) > 1e-12 * np.linalg.norm(prediction):
-            return ResidualNorms(*where, prediction)
-        return ResidualNorms(*where, within, core)
+        if np.linalg.norm(within - prediction) > SAME * np.linalg.norm(prediction):
+            return ResidualNorms(*where, prediction), rotation
+        return ResidualNorms(*where, within, values), rotation
 
     def _radius(
         self,
@@ -164,12 +177,16 @@ class BlockMean:
             expected=expected_products(data, last),
         )
 
-    def _mean(self, residual: ResidualNorms, radius: float, mu: float) -> Gradient:
+    def _mean(
+        self, residual: ResidualNorms, rotation: np.ndarray, radius: float, mu: float
+    ) -> Gradient:
         answer, n = self.data.ask(ResidualSum(residual, radius), mu, self.name), self.data.n
         noisy = answer.value / n
         if self.removed is not None:
             noisy -= (noisy @ self.removed.T) @ self.removed
-        return Gradient(residual.prediction + noisy, answer.noise_sd / n, radius)
+        # what the sum was less: without noise nothing is rounded
+        predicted = residual.of_rows(rounded=math.isfinite(radius)).prediction
+        return Gradient(rotation.T @ (predicted + noisy), answer.noise_sd / n, radius)
 
 
 def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[np.ndarray, float]:

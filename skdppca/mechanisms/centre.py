@@ -44,6 +44,8 @@ class CentreConstants:
     # The number of last rounds; of a location, which spends most on them; and their least share
     # with a public norm bound, which may be loose.
     polishing_rounds: int = 3
+    # The share of that in the last one, if it alone is of all records.
+    last_of_all: float = 0.8
     location_rounds: int = 6
     least_polishing_bounded: float = 0.08
     # A first mean is noise unless its square exceeds that of the noise by this number of
@@ -76,7 +78,8 @@ def rough_centre(data: PrivateData) -> Centred:
     A round asks for the mean of the records, clipped to their median distance from the centre so
     far: at first that is what they are seen from. Rounds go on as long as the distance shrinks, so
     the centre is found however far away it is; the last ones make it precise. A public norm bound
-    takes the place of the distances, which are not asked for then, and leaves only those.
+    takes the place of the distances, which are not asked for then, and leaves only those. Where a
+    random part of the records tells norms, it also tells all means but the last one.
     """
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
@@ -108,7 +111,8 @@ def location_error(data: PrivateData, mu: float) -> float:
     """
     if math.isinf(mu):
         return 0.0
-    seen = _look_mu(data, mu, HISTOGRAM.certain) * data.n / psd_sum(1.0, data.public.adjacency)
+    look = _look_mu(data, mu, HISTOGRAM.certain) * data.of_sample.n
+    seen = look / psd_sum(1.0, data.public.adjacency)
     if seen < HISTOGRAM.certain * (1 - 1e-12):
         return math.inf
     return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - CENTRE.most_share))
@@ -142,7 +146,11 @@ def _centred(
     """
     spent, estimate = 0.0, _Estimate(start)
     last_rounds = CENTRE.location_rounds if thorough else CENTRE.polishing_rounds
-    precise = polishing / last_rounds
+    if start.sample is None:
+        last = share = polishing / last_rounds
+    else:
+        last = CENTRE.last_of_all * polishing
+        share = (polishing - last) / (last_rounds - 1)
     if bound is not None:
         radius = bound
     else:
@@ -158,27 +166,29 @@ def _centred(
         mu = _look_mu(start, budget, CENTRE.certain_later)
         far = (CENTRE.far / _reach(start, budget)) ** 2
         most = (1.0 if thorough else CENTRE.most_share) - polishing - far - (mu / budget) ** 2
-        last = math.inf
+        shortest = math.inf
         for _ in range(CENTRE.most_rounds if far <= CENTRE.most_far_share else 0):
-            if spent > most or radius >= CENTRE.shrinkage * last:
+            if spent > most or radius >= CENTRE.shrinkage * shortest:
                 break
             better = estimate.improved(radius, budget * math.sqrt(far), "rough centre")
             spent += far
             if better.is_noise:  # or it is near: one of the last rounds will tell
-                better = estimate.improved(radius, budget * math.sqrt(precise), "centre")
-                spent, last_rounds = spent + precise, last_rounds - 1
+                better = estimate.improved(radius, budget * math.sqrt(share), "centre")
+                spent, last_rounds = spent + share, last_rounds - 1
                 if better.is_noise:
                     return Centred(start, None)
-            estimate, last = better, radius
+            estimate, shortest = better, radius
             distances = _distances(estimate.data, mu).near(radius)
             spent += (mu / budget) ** 2
             if distances.z > HISTOGRAM.near_seen:
                 radius = distances.median
     # 3. means that are precise; each shortens the distance by what it moves the centre
     if thorough:
-        precise = (1 - spent) / last_rounds * (1 - 1e-12)
-    for _ in range(last_rounds):
-        estimate = estimate.improved(radius, budget * math.sqrt(precise), "centre")
+        last = share = (1 - spent) / last_rounds * (1 - 1e-12)
+    for t in range(last_rounds):
+        is_last = t == last_rounds - 1
+        mu = budget * math.sqrt(last if is_last else share)
+        estimate = estimate.improved(radius, mu, "centre", of_all=is_last)
         if estimate.is_noise:
             return Centred(start, None)
         radius = math.sqrt(max(radius**2 - estimate.signal, radius**2 / 4))
@@ -207,9 +217,12 @@ class _Estimate:
     signal: float = 0.0
     is_noise: bool = False
 
-    def improved(self, radius: float, mu: float, name: str) -> _Estimate:
-        """By the mean of the records clipped to a radius, weighted by inverse variance."""
-        data, d = self.data, self.data.n_features
+    def improved(self, radius: float, mu: float, name: str, of_all: bool = False) -> _Estimate:
+        """By the mean of the records clipped to a radius, weighted by inverse variance.
+
+        That of a random part of them, if there is one and it need not be of all.
+        """
+        data, d = self.data if of_all else self.data.of_sample, self.data.n_features
         answer = data.ask(ClippedSum(data.centre, radius), mu, name)
         # what is absent is where the centre is, so the mean is too near to it
         mean = answer.value / (data.n * _present(data))
@@ -220,7 +233,7 @@ class _Estimate:
         variance = max(self.variance or 0.0, signal / d)
         weight = variance / (variance + noise)
         centre = data.centre + weight * mean
-        return _Estimate(data.centred_at(centre), weight * noise, signal, is_noise)
+        return _Estimate(self.data.centred_at(centre), weight * noise, signal, is_noise)
 
 
 def _present(data: PrivateData) -> np.ndarray | float:
@@ -235,7 +248,7 @@ def _distances(data: PrivateData, mu: float) -> NormHistogram:
 def _reach(data: PrivateData, budget: float) -> float:
     """The distance that records are clipped to, over the length of the noise in their mean."""
     moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-    return budget * data.n / moved
+    return budget * data.of_sample.n / moved
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:

@@ -19,7 +19,7 @@ from .norm_histogram import EDGES, HISTOGRAM, histogram_mu, norm_histogram
 __all__ = [
     "CLIPPING",
     "Clip",
-    "Expected",
+    "ExpectedNorms",
     "clip_radius",
     "clip_records",
     "count_rows",
@@ -81,7 +81,7 @@ class Clip:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedNorms:
     """What is known of some norms before they are looked at; public or released.
 
     Parameters
@@ -134,7 +134,7 @@ def clip_radius(
     name: str,
     weight: float | None = None,
     most: float | None = None,
-    expected: Expected = Expected(),
+    expected: ExpectedNorms = ExpectedNorms(),
 ) -> float:
     """A norm to clip records to, for a sum that is released at `mu`; infinite without noise.
 
@@ -150,7 +150,7 @@ def clip_radius(
         For the report.
     most : float, optional
         The largest share of the records that is clipped; by default that of `CLIPPING`.
-    expected : Expected, optional
+    expected : ExpectedNorms, optional
         What is known of the norms already.
     """
     if data.exact or math.isinf(mu):
@@ -179,19 +179,19 @@ def median_distance(data: PrivateData, mu: float) -> float:
     return found.median if found.z > HISTOGRAM.seen else expected.typical
 
 
-def expected_norms(data: PrivateData) -> Expected:
+def expected_norms(data: PrivateData) -> ExpectedNorms:
     """Of the norms of records, or of all their rows."""
     if data.typical_norm is None:
-        return Expected()
-    return Expected(data.typical_norm, CLIPPING.far_above * data.typical_norm)
+        return ExpectedNorms()
+    return ExpectedNorms(data.typical_norm, CLIPPING.far_above * data.typical_norm)
 
 
-def expected_products(data: PrivateData, last: float | None) -> Expected:
+def expected_products(data: PrivateData, last: float | None) -> ExpectedNorms:
     """Of the norms of records' products with a few directions, also by the last such radius."""
-    expected = Expected()
+    expected = ExpectedNorms()
     if data.typical_norm is not None:
         square = data.typical_norm**2
-        expected = Expected(CLIPPING.unseen_product * square, CLIPPING.far_above * square)
+        expected = ExpectedNorms(CLIPPING.unseen_product * square, CLIPPING.far_above * square)
     return expected if last is None else replace(expected, typical=last)
 
 
@@ -245,4 +245,5 @@ def count_rows(data: PrivateData, mu_size: float, mu_rows: float) -> float:
 
 def _inside(data: PrivateData, mu_radius: float) -> float:
     """The fewest records that should be left as they are."""
-    return CLIPPING.least_inside * psd_sum(1.0, data.public.adjacency) / mu_radius
+    noise_sd = psd_sum(1.0, data.public.adjacency) / (mu_radius * data.sample_share)
+    return CLIPPING.least_inside * noise_sd

@@ -173,7 +173,7 @@ def nested_spheres(
         q = dimensions[t + 1]
         f = (q / p) ** SPHERES.loss
         basis, S = np.ascontiguousarray(vectors[:q] @ basis), np.diag(values[:q])
-        scores = data.projected(basis)
+        scores = scores.projected(np.ascontiguousarray(vectors[:q]))
         kept = kept * _kept(spectrum, q)[: len(kept)]
         # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
         if mu_centre:

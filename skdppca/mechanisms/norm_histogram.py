@@ -139,7 +139,7 @@ class NormHistogram:
 
 
 def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:
-    """Ask how many records have which norm, with noise.
+    """Ask how many records have which norm, with noise; a random part of them, if there is one.
 
     Parameters
     ----------
@@ -150,8 +150,11 @@ def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) ->
     name : str
         For the report.
     """
-    answer = data.ask(MeasureHistogram(measure, EDGES), mu, name)
-    return NormHistogram(answer.value, EDGES, answer.noise_sd, 0, len(answer.value))
+    answer, share = (
+        data.of_sample.ask(MeasureHistogram(measure, EDGES), mu, name),
+        data.sample_share,
+    )
+    return NormHistogram(answer.value / share, EDGES, answer.noise_sd / share, 0, len(EDGES) - 1)
 
 
 def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -> float:
@@ -166,5 +169,5 @@ def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -
     """
     if data.exact:
         return math.inf
-    one_sd = psd_sum(1.0, data.public.adjacency) / data.n
+    one_sd = psd_sum(1.0, data.public.adjacency) / data.of_sample.n
     return max(min(HISTOGRAM.precise * one_sd, usual), min(certain * one_sd, most))

@@ -26,7 +26,7 @@ from ..privacy.events import MOST_RUNS
 from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
-from ..releasing import Results, Terms, fit_promised, public_parameters, release
+from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._fitting import Fitted, Fitting
 from ._row_steps import transform_rows
@@ -268,7 +268,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             candidates.grid[0], [{**budgets[0], "random_state": self.random_state}]
         ).pca
         first._check_parameters(public.n_features)
-        terms = Terms(
+        terms = ReleaseTerms(
             method=_named(type(self), candidates.steps),
             event=plan.event,
             epsilon=float(self.epsilon),

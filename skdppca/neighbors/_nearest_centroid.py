@@ -30,8 +30,8 @@ from ..privacy.charging import check_accounted
 from ..private_data import Public
 from ..records import MAX_ROWS, Records
 from ..releasing import (
+    ReleaseTerms,
     Results,
-    Terms,
     check_chargeable,
     event_of,
     fit_promised,
@@ -209,7 +209,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         public = Public(
             d, self.adjacency, self.unit, n_records=records.private_n if knows_n else None
         )
-        terms = Terms(
+        terms = ReleaseTerms(
             method=type(self).__name__,
             event=self._event(),
             epsilon=float(self.epsilon),

@@ -6,6 +6,7 @@ the true Gaussian mechanism, if the draw has exactly the distribution of ``round
 here make such draws.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,7 +31,7 @@ ROUNDING = 2.0**-50
 # rounded up far enough to cover the rounding of the products it is used in.
 MILLS = 1.2534
 
-# Extra bits asked of mpmath's erfc, whose last bits are not guaranteed.
+# Extra bits asked of mpmath, whose last bits are not guaranteed.
 GUARD_BITS = 64
 
 # Draws at a time: memory is bounded, and the arrays stay in the cache of a core.
@@ -136,7 +137,9 @@ def _settle(u: "Uniform", sd: float, low: float, high: float) -> int:
     return settled(lambda m: u.is_below(lambda bits: _tail(m, sd, bits)), low, high)
 
 
-def settled(is_beyond: Callable[[int], bool], low: float, high: float) -> int:
+def settled(
+    is_beyond: Callable[[int], bool], low: float, high: float, most: float = math.inf
+) -> int:
     """Find an integer of at least 0, known to lie from low to high, by exact comparisons.
 
     Parameters
@@ -145,10 +148,14 @@ def settled(is_beyond: Callable[[int], bool], low: float, high: float) -> int:
         Whether the integer is larger than another one.
     low, high : float
         If `high` is not finite, nothing is known.
+    most : float
+        It stands for all that is larger.
     """
     first, last = (max(int(low), 0), int(high)) if np.isfinite(high) else (0, 0)
-    while is_beyond(last):
+    while last < most and is_beyond(last):
         first, last = last + 1, 2 * last + 1
+    if last >= most:
+        return int(most)
     while first < last:
         middle = (first + last) // 2
         if is_beyond(middle):

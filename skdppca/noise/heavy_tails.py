@@ -7,14 +7,13 @@ a release on a grid is post-processing of the exact mechanism, whose epsilon is 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import mpmath
 import numpy as np
 
-from .discrete import MAX_SD
+from .discrete import GUARD_BITS, MAX_SD, Uniform, settled
+from .precision import ThreadContext
 from .source import NoiseSource
 
 __all__ = [
@@ -38,21 +37,10 @@ MOST_RELEASED = LARGEST // 2
 # Where float64 still tells integers apart.
 FAST = 2.0**50
 
-# Extra bits asked of mpmath, whose last bits are not guaranteed.
-GUARD_BITS = 64
-
 # Least integer that stands for a uniform which is taken to a relative accuracy.
 LEAST_DIGITS = 2**44
 
-
-class _Local(threading.local):
-    """mpmath keeps its precision in the context: threads that shared one would change it."""
-
-    def __init__(self) -> None:
-        self.mp = mpmath.mp.clone()
-
-
-_LOCAL = _Local()
+_CONTEXT = ThreadContext()
 
 
 class Law(NamedTuple):
@@ -123,7 +111,7 @@ def rounded_noise(law: Law, scale: float, size: int, noise: NoiseSource) -> np.n
         sure = (low == high) & (np.abs(high) < FAST)
     draws = np.where(sure, low, 0.0).astype(np.int64)
     for i in np.flatnonzero(~sure):
-        draws[i] = _settle(law, scale, int(k[i]), low[i], high[i], noise)
+        draws[i] = _settle(Uniform(int(k[i]), noise.words), law, scale, low[i], high[i])
     return np.where(word >> np.uint64(63), -draws, draws)
 
 
@@ -180,39 +168,15 @@ def _near_zero(digits: int, noise: NoiseSource) -> float:
     return math.ldexp(float(digits >> shift), shift - bits)
 
 
-def _settle(
-    law: Law, scale: float, digits: int, low: float, high: float, noise: NoiseSource
-) -> int:
-    """The rounding of ``scale z(u)``, u in ``[digits, digits + 1) 2^-64``, by exact comparisons.
+def _settle(u: Uniform, law: Law, scale: float, low: float, high: float) -> int:
+    """Round ``scale z(u)``, known to lie from low to high, by the law's tail at m + 1/2."""
+    return settled(
+        lambda m: u.is_below(lambda bits: _tail(law, m, scale, bits)), low, high, LARGEST
+    )
 
-    It lies from low to high, if these are finite.
-    """
-    bits = 64
-    known = math.isfinite(low) and math.isfinite(high)
-    first, last = (max(int(low), 0), max(int(high), 0)) if known else (0, 0)
 
-    def is_beyond(m: int) -> bool:
-        """Whether scale z > m + 1/2, that is, whether u is below that tail."""
-        nonlocal digits, bits
-        while True:
-            mp = _LOCAL.mp
-            with mp.workprec(bits + 2 * GUARD_BITS):
-                tail = int(mp.floor(mp.ldexp(law.tail(mp, (mp.mpf(m) + 0.5) / scale), bits)))
-            if digits + 1 <= tail - 1:
-                return True
-            if digits >= tail + 2:
-                return False
-            digits = (digits << 64) | int(noise.words(1)[0])
-            bits += 64
-
-    while last < LARGEST and is_beyond(last):
-        first, last = last + 1, 2 * last + 1
-    if last >= LARGEST:
-        return LARGEST
-    while first < last:
-        middle = (first + last) // 2
-        if is_beyond(middle):
-            first = middle + 1
-        else:
-            last = middle
-    return first
+def _tail(law: Law, m: int, scale: float, bits: int) -> int:
+    """``P(Z > (m + 1/2) / scale)`` in units of 2^-bits, less its fraction."""
+    mp = _CONTEXT.mp
+    with mp.workprec(bits + 2 * GUARD_BITS):
+        return int(mp.floor(mp.ldexp(law.tail(mp, (mp.mpf(m) + 0.5) / scale), bits)))

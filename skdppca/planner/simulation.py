@@ -9,7 +9,6 @@ n records of the law would have, and the sampling error that is left is weighed 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,9 +17,9 @@ import numpy as np
 from scipy import linalg
 
 from ..decomposition import BasePrivatePCA, Method
-from ..exceptions import SeededNoiseWarning
 from ..metrics import missed_share
 from ..privacy import epsilon_of, mu_of
+from ..privacy.charging import needs_no_accountant
 from .synthetic_rows import PLAIN, Assumed, SyntheticRows
 
 __all__ = [
@@ -376,8 +375,7 @@ def _fit(
         **more,
     }
     pca = method.estimator(random_state=seed, **parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)
+    with needs_no_accountant(seeded=True):
         try:
             return pca.fit(drawn.X, groups=drawn.groups)
         except ValueError as refused:  # in terms of the simulated rows' budget

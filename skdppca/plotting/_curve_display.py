@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from ..decomposition.pipelines import learned_before
 from ..privacy import (
     ApproximateEvent,
     BaseAccountant,
@@ -26,6 +24,7 @@ from ..privacy import (
     mu_of,
 )
 from ._display import FitDisplay, fitted
+from ._pipeline_steps import learned_before, private_steps
 from ._style import (
     COLOURS,
     LEGEND,
@@ -133,11 +132,8 @@ class PrivacyCurveDisplay(FitDisplay):
             If the steps of a pipeline protect different units or have different neighbours.
         """
         last = fitted(estimator, "privacy_")
-        if not isinstance(estimator, Pipeline):
-            return cls.from_report(last.privacy_, ax=ax, name=name, **options)
-        steps = [step for _, step in estimator.steps if hasattr(step, "privacy_")]
-        learned = learned_before(estimator, steps[-1])
-        return cls._from_reports([step.privacy_ for step in steps], ax, name, options, learned)
+        reports = [step.privacy_ for step in private_steps(estimator)]
+        return cls._from_reports(reports, ax, name, options, learned_before(estimator, last))
 
     @classmethod
     def from_report(

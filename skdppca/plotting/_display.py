@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..decomposition.pipelines import learned_before
 from ..privacy import PrivacyReport
+from ._pipeline_steps import learned_before
 from ._style import UNSTATED, WARNING, as_written, figure
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from .accountant import BaseAccountant, PrivacyAccountant
 from .attacks import coin, detection_rate
 from .chain import ExternalReceipt, Receipt, ReleaseRow
 from .checks import Finding, verify_report
+from .config import config_context, get_config, set_config
 from .events import (
     ApproximateEvent,
     ComposedEvent,
@@ -52,13 +53,16 @@ __all__ = [
     "coin",
     "compose",
     "compose_mu",
+    "config_context",
     "delta_of",
     "detection_rate",
     "epsilon_of",
     "epsilon_of_event",
     "event_from_dict",
+    "get_config",
     "is_affordable",
     "mu_of",
+    "set_config",
     "verify_report",
 ]
 

@@ -96,7 +96,7 @@ def alone(work: Callable[[], T]) -> T:
     return result
 
 
-class _Refused(Exception):
+class _RefusedCharge(Exception):
     """The chain at which a charge did not fit."""
 
 
@@ -291,12 +291,12 @@ class BaseAccountant(ABC):
         def grant(chain: Chain) -> Chain:
             charged = chain.charged(event, label, seeded, kind)
             if not charged.total.fits(self.epsilon, self.delta):
-                raise _Refused(chain)
+                raise _RefusedCharge(chain)
             return charged
 
         try:
             return cast(R, alone(lambda: self._extend(grant)).rows[-1])
-        except _Refused as refusal:  # explained only now: pricing may take long
+        except _RefusedCharge as refusal:  # explained only now: pricing may take long
             chain = refusal.args[0]
         raise BudgetExceeded(f"{refused}\n{self._refusal(chain, event)}")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from .._config import VARIABLE, get_config
-from ..exceptions import UnaccountedFitsWarning
+from ..exceptions import SeededNoiseWarning, UnaccountedFitsWarning
 from .accountant import LOCK
 from .callers import level_of_user
 from .chain import Receipt
+from .config import VARIABLE, get_config
 from .events import NonPrivateEvent, PrivacyEvent
 from .strength import warn_if_weak
 
@@ -26,14 +26,22 @@ _exempt: ContextVar[bool] = ContextVar("exempt", default=False)
 
 
 @contextmanager
-def needs_no_accountant() -> Iterator[None]:
+def needs_no_accountant(*, seeded: bool = False) -> Iterator[None]:
     """In this block no release needs an accountant: its cost is charged elsewhere, or is none.
 
     It holds for the thread that enters it, so enter it in the function that a worker runs.
+
+    Parameters
+    ----------
+    seeded : bool, default=False
+        The caller chose the seeds, for data that are synthetic or public: they do not warn. A
+        filter of warnings holds for the whole process.
     """
     token = _exempt.set(True)
     try:
-        yield
+        ignored = warnings.catch_warnings(action="ignore", category=SeededNoiseWarning)
+        with ignored if seeded else nullcontext():
+            yield
     finally:
         _exempt.reset(token)
 

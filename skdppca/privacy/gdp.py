@@ -10,7 +10,6 @@ improve it, and 30 correct digits of delta decide between neighbouring float64 n
 """
 
 import math
-import threading
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +17,7 @@ from functools import lru_cache
 import mpmath
 from scipy.special import log_ndtr
 
+from ..noise.precision import ThreadContext
 from .floats import float_up, last_float, number, root_up
 
 __all__ = ["compose_mu", "delta_of", "epsilon_of", "mu_of"]
@@ -27,16 +27,7 @@ _CORRECT_DIGITS = 30
 # A larger mu counts as no privacy, a larger epsilon as this one: rounded up, never refused.
 _HUGE = 1e100
 
-
-class _Local(threading.local):
-    """An mpmath context for each thread, since a context holds the precision as a setting."""
-
-    def __init__(self) -> None:
-        self.mp = mpmath.mp.clone()
-        self.mp.dps = _CORRECT_DIGITS
-
-
-_LOCAL = _Local()
+_CONTEXT = ThreadContext(_CORRECT_DIGITS)
 
 
 def delta_of(mu: float, epsilon: float) -> float:
@@ -189,8 +180,8 @@ def _target(delta: float, failure: float | Fraction) -> Fraction:
 
 def _goal(target: Fraction) -> mpmath.mpf:
     """Return `target`, whose denominator is a power of two, as the mpf that equals it."""
-    with _LOCAL.mp.workprec(max(target.numerator.bit_length(), 1)):
-        return _LOCAL.mp.mpf(target.numerator) / target.denominator
+    with _CONTEXT.mp.workprec(max(target.numerator.bit_length(), 1)):
+        return _CONTEXT.mp.mpf(target.numerator) / target.denominator
 
 
 def _log(target: Fraction) -> float:
@@ -207,7 +198,7 @@ def _log_delta(mu: float, epsilon: float) -> float:
 
 def _delta(mu: float, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
     """Return delta(mu, epsilon), rounded up in its 30th digit, and its second, negative term."""
-    mp = _LOCAL.mp
+    mp = _CONTEXT.mp
     epsilon = min(epsilon, _HUGE)
     if mu > _HUGE:
         return mp.one, mp.one
@@ -228,13 +219,13 @@ def _delta(mu: float, epsilon: float) -> tuple[mpmath.mpf, mpmath.mpf]:
 
 def _density(mu: float, epsilon: float) -> mpmath.mpf:
     """Return the derivative of delta in mu, phi(mu/2 - epsilon/mu)."""
-    mp = _LOCAL.mp
+    mp = _CONTEXT.mp
     return mp.npdf(mp.mpf(mu) / 2 - epsilon / mp.mpf(mu))
 
 
 def _newton(step: Callable[[float], mpmath.mpf], start: float) -> float:
     """Take Newton steps from a good start; return the start if they go astray."""
-    x = _LOCAL.mp.mpf(start)
+    x = _CONTEXT.mp.mpf(start)
     for _ in range(4):
         move = step(x)
         if not abs(move) < x / 2:

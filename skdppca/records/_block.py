@@ -1,8 +1,9 @@
 """What can be computed on one block of records.
 
 Every number here that belongs to one record (a distance, a mean, a Gram norm, a residual) is a
-bitwise function of that record alone: it does not change when other records come, go or move. That
-rules BLAS out for them, which rounds a row differently at different places of a block.
+bitwise function of that record alone: it does not change when other records come, go or move. BLAS
+rounds a row differently at different places of a block, so they are summed in a fixed order, or
+BLAS is given nothing to round (`_exact`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from ._exact import rounded_directions
 
 __all__ = ["Block", "ColumnFunction", "Residual", "RowBlock"]
 
@@ -35,8 +38,12 @@ class Residual:
     removed : ndarray of shape (q, d) or None
         Orthonormal rows: every row of a record is projected off them first. The directions and the
         prediction must be orthogonal to them.
-    core : ndarray of shape (p, p) or None
-        ``prediction = core @ directions``, if it is that: then it costs no products of its own.
+    core : ndarray of shape (p,) or None
+        ``prediction = core[:, None] * directions``, if it is that: then it costs no products of its
+        own, and the prediction is that of the rounded directions.
+    rounded : bool
+        Whether dense rows less the centre, the directions and the prediction are rounded to grids,
+        on which products are exact (`_exact`). Without noise nothing is.
     """
 
     directions: np.ndarray
@@ -44,6 +51,18 @@ class Residual:
     centre: np.ndarray | None = None
     removed: np.ndarray | None = None
     core: np.ndarray | None = None
+    rounded: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.rounded:
+            return
+        directions = rounded_directions(self.directions)
+        if self.core is None:
+            prediction = rounded_directions(self.prediction)
+        else:
+            prediction = self.core[:, None] * directions
+        object.__setattr__(self, "directions", directions)
+        object.__setattr__(self, "prediction", prediction)
 
 
 class Block(Protocol):
@@ -123,6 +142,9 @@ class RowBlock(Block, Protocol):
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
         """Products of every row less the centre with the directions."""
+
+    def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+        """The same of rounded rows with rounded directions, if that is quicker."""
 
     def squares(self, residual: Residual) -> np.ndarray:
         """Of every row, its square and a bound on the squared terms that it came from."""

@@ -18,13 +18,19 @@ class CompensatedSum:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.total = np.zeros(shape, order="F")
         self.correction = np.zeros(shape, order="F")
+        self._sum, self._rounded = np.empty_like(self.total), np.empty_like(self.total)
 
     def add(self, part: np.ndarray) -> None:
-        """Add one term."""
-        total = self.total + part
-        rounded = total - self.total
-        self.correction += (self.total - (total - rounded)) + (part - rounded)
-        self.total = total
+        """Add one term, which is overwritten."""
+        total, rounded = np.add(self.total, part, out=self._sum), self._rounded
+        np.subtract(total, self.total, out=rounded)
+        # correction += (self.total - (total - rounded)) + (part - rounded)
+        part -= rounded
+        np.subtract(total, rounded, out=rounded)
+        np.subtract(self.total, rounded, out=rounded)
+        rounded += part
+        self.correction += rounded
+        self.total, self._sum = total, self.total
 
     def result(self) -> np.ndarray:
         """The sum of all terms so far, rounded once."""

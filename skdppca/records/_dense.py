@@ -8,6 +8,7 @@ import numpy as np
 
 from ._block import ColumnFunction, Residual
 from ._cells import tally
+from ._exact import exact_dots, on_row_grids, rounded_directions
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
 
@@ -18,18 +19,28 @@ FEW = 0.25
 
 
 class DenseRows(ProductResiduals):
-    """Every row a record. ``rows`` is float64, C-contiguous and only read."""
+    """Every row a record. ``rows`` is float64, C-contiguous and only read.
 
-    def __init__(self, rows: np.ndarray, scratch: np.ndarray) -> None:
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+    scratch : ndarray of at least n rows and d + 1 columns
+    are_rounded : bool
+        Whether every row is on its grid already.
+    """
+
+    def __init__(self, rows: np.ndarray, scratch: np.ndarray, are_rounded: bool = False) -> None:
         self.rows = rows
         self.scratch = scratch[: len(rows)]
-        # as long as scratch holds them: what is projected; the rows less that centre
+        self.are_rounded = are_rounded
+        # as long as scratch holds them; at last, the centre that it holds the rows less of
         self._projected: tuple[Residual, np.ndarray] | None = None
+        self._rounded: tuple[Residual, np.ndarray] | None = None
         self._centre: np.ndarray | None = None
 
     def centred(self, centre: np.ndarray | None) -> np.ndarray:
         """The rows less the centre, in the scratch array; the rows themselves without one."""
-        self._projected = None
+        self._projected = self._rounded = None
         if centre is None:
             return self.rows
         out = self.scratch[:, : self.rows.shape[1]]
@@ -54,6 +65,22 @@ class DenseRows(ProductResiduals):
         """Products of every row less the centre with the directions."""
         return rows_dots(self.centred(centre), directions)
 
+    def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+        """The same of rounded rows with rounded directions, which is quicker."""
+        return exact_dots(self._on_grids(self.centred(centre)), rounded_directions(directions))
+
+    def _on_grids(self, rows: np.ndarray) -> np.ndarray:
+        """Rows on their grids: in the scratch array, if they are not there already."""
+        self._centre = None
+        if rows is not self.rows:
+            return on_row_grids(rows)
+        if self.are_rounded:
+            return rows
+        self._projected = self._rounded = None
+        out = self.scratch[:, : rows.shape[1]]
+        out[...] = rows
+        return on_row_grids(out)
+
     def projected(self, residual: Residual) -> np.ndarray:
         """The rows less the centre, without their parts along what is removed."""
         if self._projected is None or self._projected[0] is not residual:
@@ -66,20 +93,30 @@ class DenseRows(ProductResiduals):
             self._projected = residual, rows
         return self._projected[1]
 
+    def rounded(self, residual: Residual) -> np.ndarray:
+        """The same on their grids, if they are to be: what the residuals are of."""
+        if not residual.rounded:
+            return self.projected(residual)
+        if self._rounded is None or self._rounded[0] is not residual:
+            rows = self._on_grids(self.projected(residual))
+            self._projected, self._rounded = None, (residual, rows)
+        return self._rounded[1]
+
     def squares(self, residual: Residual) -> np.ndarray:
-        squares = row_squares(self.projected(residual))
+        squares = row_squares(self.rounded(residual))
         return np.column_stack([squares, squares])
 
     def products(self, vectors: np.ndarray, residual: Residual) -> np.ndarray:
-        return rows_dots(self.projected(residual), vectors)
+        rows = self.rounded(residual)
+        return exact_dots(rows, vectors) if residual.rounded else rows @ vectors.T
 
     def some_rows(self, which: np.ndarray, residual: Residual) -> np.ndarray:
-        return self.projected(residual)[which]
+        return self.rounded(residual)[which]
 
     def add_scored(
         self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
     ) -> None:
-        rows = self.projected(residual)
+        rows = self.rounded(residual)
         out += scores.T @ (rows if kept.all() else rows[kept])
 
     def weighted(

@@ -9,7 +9,6 @@ __all__ = [
     "CANCELLATION",
     "add_upper_gram",
     "aligned_empty",
-    "paired_dots",
     "row_dots",
     "row_norms",
     "row_squares",
@@ -60,15 +59,6 @@ def rows_dots(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     for start in range(0, rows.shape[1], EINSUM_COLUMNS):
         stop = start + EINSUM_COLUMNS
         dots += np.einsum("ij,kj->ik", rows[:, start:stop], vectors[:, start:stop])
-    return dots
-
-
-def paired_dots(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Inner product of every row with the row of the same place among the others."""
-    dots = np.zeros(len(rows))
-    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
-        stop = start + EINSUM_COLUMNS
-        dots += np.einsum("ij,ij->i", rows[:, start:stop], others[:, start:stop])
     return dots
 
 

@@ -18,6 +18,7 @@ from ._block import Block, RowBlock
 from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
 from ._entries import SquaredDeviations
+from ._exact import on_row_grids
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
 from ._numbers import aligned_empty
@@ -33,9 +34,15 @@ __all__ = ["MeasureCache", "Records"]
 BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
 
+# No copy stands beside a block of rows that are held as they are needed.
+HELD_BLOCK_ENTRIES = 2**19
+
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
 # cast, put in order and shifted once, not in every pass.
 KEPT_ENTRIES = 2**25
+
+# The most entries of a matrix that is kept, to be asked again (64 MiB).
+KEPT_MATRIX_ENTRIES = 2**23
 
 # Most measures that are kept, to be asked again; the most numbers a record of a narrow measure. Of
 # wider measures only the last is kept.
@@ -43,13 +50,14 @@ KEPT_MEASURES, NARROW = 3, 2
 
 
 class MeasureCache:
-    """The last few measures of the same records, by the bits of what was measured.
+    """The last few measures of the same records, by the bits of what was measured; a last matrix.
 
     It is never sent, and never pickled.
     """
 
     def __init__(self, measured: Mapping[tuple[Any, ...], np.ndarray] | None = None) -> None:
         self.measured = OrderedDict(measured or {})
+        self.matrix: tuple[tuple[Any, ...], np.ndarray] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -168,7 +176,13 @@ class Records(Source):
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum of a statistic, for `PrivateData` only."""
         statistic.check(self.layout)
-        return np.asarray(statistic.total(self))
+        if not statistic.symmetric or statistic.shape[0] ** 2 > KEPT_MATRIX_ENTRIES:
+            return np.asarray(statistic.total(self))
+        # a matrix that is asked for again, with other noise, is not summed again
+        if self.cache.matrix is None or self.cache.matrix[0] != statistic.key:
+            self.cache.matrix = None  # before another one is made
+            self.cache.matrix = statistic.key, statistic.total(self)
+        return self.cache.matrix[1].copy(order="K")
 
     def through(self, view: View) -> Records:
         """The records through a view; see `skdppca.statistics.View`."""
@@ -221,17 +235,18 @@ class Records(Source):
         squares = SquaredDeviations(centre, unit, scale, explicit, self.rows.may_miss)
         return self._derived(rows=self.rows.changed(squares, None), is_explicit=explicit)
 
-    def shifted(self, centre: np.ndarray) -> Records:
+    def shifted(self, centre: np.ndarray, rounded: bool = True) -> Records:
         """The same records less a centre that is public or was released; dense ones only.
 
-        Absent entries are 0 from then on. How many rows there are decides whether they are held in
-        memory, and nothing else: to the bit, the records are the same.
+        Absent entries are 0 from then on. Single rows are rounded to their grids, if that is asked.
+        How many rows there are decides whether they are held in memory, and nothing else: to the
+        bit, the records are the same.
         """
         if self.is_sparse:
             raise TypeError("sparse rows are never shifted; their centre is left to the products")
-        total = self.members.n_taken
+        total, rounded = self.members.n_taken, rounded and not self.is_explicit
         if total * self.n_features > KEPT_ENTRIES:
-            return self._derived(rows=self.rows.shifted(centre, None))
+            return self._derived(rows=self.rows.shifted(centre, None, rounded))
         held, step = np.empty((total, self.n_features)), self._block_rows
         copied = self._scratch(step)
         with np.errstate(all="ignore"):  # a row that overflows gets weight 0
@@ -242,7 +257,9 @@ class Records(Source):
                     centre,
                     out=held[where],
                 )
-        rows = self.rows.shifted(centre, held)
+                if rounded:
+                    on_row_grids(held[where])
+        rows = self.rows.shifted(centre, held, rounded)
         return self._derived(rows=rows, members=self.members.in_order())
 
     def ungrouped(self) -> Records:
@@ -298,6 +315,15 @@ class Records(Source):
         """One of the parts that `parts` makes with a key, and the others are not made."""
         return self._subset(self.members.parts(key, shares) == index)
 
+    def sample(self, taken: int, of: int, noise: NoiseSource) -> Records:
+        """One of two parts, as `parts` draws them; single rows are copied next to each other."""
+        part = self.part(noise.words(KEY_WORDS).tobytes(), (taken, of - taken), 0)
+        members = part.members
+        if members.sizes is not None:
+            return part
+        rows = replace(part.rows, X=part.rows.X[members.rows(slice(None))])
+        return part._derived(rows=rows, members=members.in_order())
+
     def _subset(self, keep: np.ndarray) -> Records:
         return self._derived(members=self.members.subset(keep))
 
@@ -317,15 +343,22 @@ class Records(Source):
             raise TypeError("these records are in no cyclic order; put them into one by shuffled()")
         return self.cycle
 
-    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> Records:
-        """The same records; their features are the products of their rows with the directions."""
+    def scores(
+        self, directions: np.ndarray, centre: np.ndarray | None, rounded: bool = False
+    ) -> Records:
+        """The same records; their features are the products of their rows with the directions.
+
+        Of rounded rows with rounded directions, if that is asked and quicker.
+        """
         # of all of X, in its order, whichever of them the records are
         table = self._derived(members=Members(self.members.n_rows))
         out = np.empty((self.members.n_rows, len(directions)))
 
         def work(spans: list[slice]) -> None:
             for where, block in table._blocks(spans, centre):
-                out[where] = cast(RowBlock, block).scores(directions, centre)
+                rows = cast(RowBlock, block)
+                scores = rows.rounded_scores if rounded else rows.scores
+                out[where] = scores(directions, centre)
 
         table._share(work)
         return self._derived(rows=Rows(out))
@@ -396,7 +429,9 @@ class Records(Source):
             records = self.explicit() if others else self
             return records.fold(f, shape, numbers, imputed=measure.imputed)
         needed = measure.needs(self.layout)
-        given = None if needed is None else self.measured(needed)
+        # where rows are read anew in each pass, found in the same one
+        known = needed is not None and (needed in self.cache or self.rows.is_held)
+        given = self.measured(needed) if needed is not None and known else None
         return self.fold(
             lambda out, block, known: f(out, block, measure.of(block, known)),
             shape,
@@ -417,16 +452,16 @@ class Records(Source):
         """
 
         def work(spans: list[slice]) -> CompensatedSum:
-            total = CompensatedSum(shape)
+            total, part = CompensatedSum(shape), np.empty(shape, order="F")
             for span in spans:
-                part = np.zeros(shape, order="F")
+                part.fill(0.0)
                 for where, block in self._blocks([span], imputed):
                     f(part, block, None if weights is None else weights[where])
                 total.add(part)
             return total
 
         first, *others = self._share(work)
-        for other in others:
+        for other in others:  # no thread needs them any more
             first.add(other.total)
             first.add(other.correction)
         return first.result()
@@ -466,12 +501,8 @@ class Records(Source):
             for span in spans:
                 for start in range(span.start, span.stop, rows):
                     where = slice(start, min(start + rows, span.stop))
-                    yield (
-                        where,
-                        kind(
-                            self.rows.read_dense(self.members.rows(where), copied, imputed), scratch
-                        ),
-                    )
+                    read = self.rows.read_dense(self.members.rows(where), copied, imputed)
+                    yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
         self, spans: list[slice], rows: int, imputed: np.ndarray | None
@@ -503,7 +534,11 @@ class Records(Source):
 
     @property
     def _block_rows(self) -> int:
-        return max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
+        """Of equal blocks within a span."""
+        entries = HELD_BLOCK_ENTRIES if self.rows.is_held else BLOCK_ENTRIES
+        most = max(MIN_BLOCK_ROWS, entries // self.n_features)
+        blocks = -(-self.span_rows // most)
+        return -(-self.span_rows // blocks)
 
     def _scratch(self, rows: int) -> np.ndarray:
         return aligned_empty(rows, self.n_features + 1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from ._block import Residual
-from ._numbers import CANCELLATION, NEAREST, paired_dots, row_squares, rows_dots, safe_root
+from ._numbers import CANCELLATION, NEAREST, row_squares, safe_root
 
 __all__ = ["ExplicitResiduals", "ProductResiduals"]
 
@@ -38,7 +38,8 @@ class ProductResiduals(ABC):
     """Residuals ``y s^T - C`` of rows y less the centre and scores ``s = W^T y``, never formed.
 
     The scores are bitwise functions of the row; they are handed from the norms to the sums, so
-    that both speak of one residual.
+    that both speak of one residual. Of dense rows y is on its grid, and W on its own: norms, scores
+    and sums all read that y, so the record is that y.
     """
 
     @abstractmethod
@@ -63,16 +64,17 @@ class ProductResiduals(ABC):
         """By the expanded square, and from the residual itself wherever that cancels."""
         squares, terms = (self.squares(residual) if known is None else known).T
         scores = self.products(residual.directions, residual)
-        lengths = row_squares(scores)
+        lengths = _sum(s * s for s in scores.T)
         if not residual.prediction.any():
-            crossed = np.zeros_like(scores)
+            crossed = np.zeros(len(scores))
         elif residual.core is None:
-            crossed = self.products(residual.prediction, residual)
+            others = self.products(residual.prediction, residual)
+            crossed = _sum(s * c for s, c in zip(scores.T, others.T, strict=True))
         else:
-            crossed = rows_dots(scores, residual.core)
+            crossed = _sum(core * (s * s) for s, core in zip(scores.T, residual.core, strict=True))
         # ||y||^2 ||s||^2 - 2 <C^T y, s> + ||C||^2
         constant = float(row_squares(residual.prediction).sum())
-        found = squares * lengths - 2 * paired_dots(crossed, scores) + constant
+        found = squares * lengths - 2 * crossed + constant
         norms = safe_root(found)
         lost = ~(found >= CANCELLATION * (terms * lengths + constant))
         lost |= (lengths < NEAREST**2) & (squares > 1)  # a long row whose scores underflow
@@ -85,7 +87,7 @@ class ProductResiduals(ABC):
                 for s, c in zip(scores[some].T, residual.prediction, strict=True):
                     squares += row_squares(rows * s[:, None] - c)
                 norms[some] = safe_root(squares)
-        return np.column_stack([norms, scores])
+        return np.vstack([norms, scores.T]).T
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
         weights, scores = weighted[:, 0], weighted[:, 1:]
@@ -93,3 +95,11 @@ class ProductResiduals(ABC):
         self.add_scored(out, scores if kept.all() else scores[kept], kept, residual)
         if residual.prediction.any():
             out -= weights.sum() * residual.prediction
+
+
+def _sum(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """Of numbers of every record, one column after the other: the same bits wherever it stands."""
+    total, *others = columns
+    for column in others:
+        total += column
+    return total

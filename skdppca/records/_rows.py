@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from ._exact import on_row_grids
 from ._sparse import canonical
 
 __all__ = ["Change", "Rows"]
@@ -54,6 +55,8 @@ class Rows:
         See `Layout`.
     is_finite : bool
         X is float64, C-contiguous and finite, and read as it is.
+    are_rounded : bool
+        Every dense row that is read is on its grid (`_exact`).
     """
 
     X: np.ndarray | sparse.csr_array
@@ -65,6 +68,7 @@ class Rows:
     most: int | None = None
     floor: int | None = None
     is_finite: bool = False
+    are_rounded: bool = False
 
     @property
     def n_features(self) -> int:
@@ -75,6 +79,11 @@ class Rows:
     def may_miss(self) -> bool:
         """Whether absent entries are still read as what the rows are centred on."""
         return self.may_be_absent and self.shift is None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether they are less a centre and in memory, for many passes."""
+        return self.is_shifted and self.shift is None
 
     @property
     def are_as_given(self) -> bool:
@@ -99,13 +108,14 @@ class Rows:
         most, floor = change.most, change.floor
         return replace(self, change=change, scale=scale, most=most, floor=floor, is_finite=False)
 
-    def shifted(self, centre: np.ndarray, held: np.ndarray | None) -> Rows:
+    def shifted(self, centre: np.ndarray, held: np.ndarray | None, rounded: bool) -> Rows:
         """The same less a centre; `held` are these rows, if they were read into memory."""
         self._check_not_shifted()
         floor = None if centre.any() else self.floor
         if held is not None:
-            return Rows(held, is_shifted=True, floor=floor)
-        return replace(self, shift=centre, is_shifted=True, most=None, floor=floor, is_finite=False)
+            return Rows(held, is_shifted=True, floor=floor, are_rounded=rounded)
+        seen = replace(self, is_shifted=True, floor=floor, are_rounded=rounded)
+        return replace(seen, shift=centre, most=None, is_finite=False)
 
     def _check_not_shifted(self) -> None:
         if self.is_shifted:
@@ -152,7 +162,7 @@ class Rows:
                 np.copyto(out, values, where=rows == given)
         if self.shift is not None:
             out -= self.shift
-        return out
+        return on_row_grids(out) if self.are_rounded else out
 
     def read_sparse(
         self, where: slice | np.ndarray, imputed: np.ndarray | None = None

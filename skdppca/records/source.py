@@ -67,6 +67,13 @@ class Source(ABC):
             They are not all here.
         """
 
+    def sample(self, taken: int, of: int, noise: NoiseSource) -> Source | None:
+        """A random part in memory: every record is in it with probability ``taken / of``.
+
+        As by `parts`. None where it cannot be had at once, which follows from public facts.
+        """
+        return None
+
     def query(
         self, statistic: Any, sensitivity: float, name: str, part: str
     ) -> Callable[[float], Any]:

@@ -50,7 +50,7 @@ from ._signature import MOST_SIGNED, is_signature, wrong_signature
 from ._sizes import archived, most_bytes
 from ._subject import Subject, rebuilt
 
-__all__ = ["CHECKS", "Release", "is_ours", "odd_files", "pages"]
+__all__ = ["CHECKS", "ReleaseFiles", "is_ours", "odd_files", "pages"]
 
 # Two machines may differ in the last digits of what they compute again: by a search for a root, or
 # by sums. All else of the results is copied.
@@ -79,7 +79,7 @@ class Fit(Evidence):
 
 
 @dataclass(frozen=True)
-class Release(Examined):
+class ReleaseFiles(Examined):
     """What a report and the files beside it are checked by; files are read when they are needed.
 
     Parameters
@@ -112,7 +112,7 @@ class Release(Examined):
     @classmethod
     def read(
         cls, path: Path, statement: Statement | None, head: str | None, signer: Any
-    ) -> Release:
+    ) -> ReleaseFiles:
         """Read the report; what it says may be no report."""
         whole = path.is_dir()
         text = _text(path / REPORT if whole else path, MAX_LENGTH, links=not whole)
@@ -281,7 +281,7 @@ def _hashes_in(path: Path) -> dict[str, str] | None:
 # Level 1: the report and itself.
 
 
-def _wrong_text(release: Release) -> Iterator[str]:
+def _wrong_text(release: ReleaseFiles) -> Iterator[str]:
     """Whether it has white space, an order or forms of numbers of its own."""
     try:
         same = release.text == as_json(in_order(release.document, release.reports))
@@ -291,7 +291,7 @@ def _wrong_text(release: Release) -> Iterator[str]:
         yield "it says this in other letters than skdppca does: in spaces, an order or numbers"
 
 
-def _wrong_figures(release: Release) -> Iterator[str]:
+def _wrong_figures(release: ReleaseFiles) -> Iterator[str]:
     reports = release.reports
     if len({(report.unit, report.adjacency) for report in reports}) > 1:
         yield "its releases protect different things, so their costs do not add up"
@@ -330,7 +330,7 @@ def _quoted(value: Any) -> str:
 # Level 2: the report and its files.
 
 
-def _wrong_numbers(release: Release) -> Iterator[str]:
+def _wrong_numbers(release: ReleaseFiles) -> Iterator[str]:
     """What the files with numbers in them lack, and whether they differ from each other."""
     for place, one in enumerate(release.fits):
         name, tabled = arrays_file(place), table_file(place)
@@ -361,7 +361,7 @@ def _table(subject: Subject) -> bytes:
     return file.getvalue()
 
 
-def _wrong_results(release: Release) -> Iterator[str]:
+def _wrong_results(release: ReleaseFiles) -> Iterator[str]:
     """What of the results is not what the arrays give."""
     try:
         computed = [findings_of(subject) for subject in release.subjects]
@@ -376,7 +376,7 @@ def is_ours(document: Mapping[str, Any]) -> bool:
     return all(fit["core"]["software"].get("skdppca") == __version__ for fit in document["fits"])
 
 
-def _wrong_page(release: Release) -> Iterator[str]:
+def _wrong_page(release: ReleaseFiles) -> Iterator[str]:
     """Whether page and draft say what the report says: they are written again."""
     document, held, pictures = release.document, release.held, release.pictures
     if not is_ours(document) or pictures.missing:
@@ -402,7 +402,7 @@ def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
     return {PAGE: page(document, pictures), REGISTRY: registry(document)}
 
 
-def _wrong_checks(release: Release) -> Iterator[str]:
+def _wrong_checks(release: ReleaseFiles) -> Iterator[str]:
     """Whether the checks that the report states are those that were made, and came out so."""
     document, of_one = release.document, {check.what for check in OF_ONE}
     differing = any(not one.passed and one.what in of_one for one in release.findings)
@@ -422,7 +422,7 @@ def _wrong_checks(release: Release) -> Iterator[str]:
         yield "the checks that it states are not those that follow from it"
 
 
-def _unknown_pictures(release: Release) -> Iterator[str]:
+def _unknown_pictures(release: ReleaseFiles) -> Iterator[str]:
     """Which pictures this release cannot have."""
     known = {"privacy", "ledger"}
     for place, report in enumerate(release.reports):
@@ -439,12 +439,12 @@ def _unknown_pictures(release: Release) -> Iterator[str]:
             yield f"{name}.svg is a second picture of the same components"
 
 
-def _wrong_pictures(release: Release) -> Iterator[str]:
+def _wrong_pictures(release: ReleaseFiles) -> Iterator[str]:
     """What is drawn otherwise than it follows from the arrays."""
     return release.pictures.differ(release.subjects)
 
 
-def _wrong_files(release: Release) -> Iterator[str]:
+def _wrong_files(release: ReleaseFiles) -> Iterator[str]:
     """Which files are missing, changed, or no part of the release, by report and manifest."""
     path, listed, expected, held = release.path, release.listed, release.most, release.held
     if listed is None:
@@ -485,7 +485,7 @@ def _signature(path: Path) -> bytes | None:
 # Level 3: the report and a ledger.
 
 
-def _wrong_totals(release: Release) -> Iterator[str]:
+def _wrong_totals(release: ReleaseFiles) -> Iterator[str]:
     stated, statement = release.document["ledger"], release.statement
     assert statement is not None
     if stated is None:
@@ -500,7 +500,7 @@ def _wrong_totals(release: Release) -> Iterator[str]:
     yield from _differences("ledger", stated, computed)
 
 
-def _wrong_account(release: Release) -> Iterator[str]:
+def _wrong_account(release: ReleaseFiles) -> Iterator[str]:
     """What of the account is drawn otherwise than it was when the report was written."""
     stated, statement = release.document["ledger"], release.statement
     if stated is not None and statement is not None:
@@ -511,7 +511,7 @@ def _wrong_account(release: Release) -> Iterator[str]:
 # Level 4: someone outside.
 
 
-def _wrong_head(release: Release) -> Iterator[str]:
+def _wrong_head(release: ReleaseFiles) -> Iterator[str]:
     assert release.statement is not None
     rows = release.statement.chain
     row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
@@ -526,7 +526,7 @@ def _wrong_head(release: Release) -> Iterator[str]:
         )
 
 
-def _wrong_signer(release: Release) -> Iterator[str]:
+def _wrong_signer(release: ReleaseFiles) -> Iterator[str]:
     assert release.signer is not None
     wrong: str | None = f"{MANIFEST} is missing, or not as skdppca writes it"
     if release.listed is not None:
@@ -539,7 +539,7 @@ def _wrong_signer(release: Release) -> Iterator[str]:
 # The table. What is given to a check is what those before it need not have found wrong.
 
 
-def _of_each(check: Check[Evidence]) -> Check[Release]:
+def _of_each(check: Check[Evidence]) -> Check[ReleaseFiles]:
     """A check of one release, made of each in the report that can be checked so."""
     return Check(
         check.level,
@@ -555,7 +555,7 @@ IS_REPORT, HAS_FILES, HAS_ARRAYS, IS_CHARGED, HEAD, SIGNER = map(
     ("is_report", "has_files", "has_arrays", "is_charged", "head", "signer"),
 )
 
-CHECKS: tuple[Check[Release], ...] = (
+CHECKS: tuple[Check[ReleaseFiles], ...] = (
     SCHEMA,
     Check(1, "text", "", _wrong_text, IS_REPORT),
     *(_of_each(check) for check in OF_ONE if check.level == 1),

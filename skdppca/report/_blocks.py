@@ -15,7 +15,7 @@ __all__ = [
     "Facts",
     "Figure",
     "Section",
-    "Table",
+    "TableBlock",
     "Text",
     "called_for",
 ]
@@ -49,7 +49,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Columns with heads; the columns of which `text` has the number are not of numbers."""
 
     kind: ClassVar[str] = "table"
@@ -83,7 +83,7 @@ class Figure:
     alt: str
 
 
-Block = Text | Facts | Table | Bullets | Code | Figure
+Block = Text | Facts | TableBlock | Bullets | Code | Figure
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def called_for(template: Any, facts: Mapping[str, Any]) -> list[tuple[str, list[
         "text": lambda text, tone="": add(Text(text, tone)),
         "facts": lambda caller, long=False: add(Facts(within(caller), long)),
         "fact": lambda label, text, tone="": enter(Fact(label, text, tone)),
-        "table": lambda heads, caller, words=(0,): add(Table(heads, within(caller), words)),
+        "table": lambda heads, caller, words=(0,): add(TableBlock(heads, within(caller), words)),
         "row": lambda *cells: enter(tuple(map(str, cells))),
         "bullets": lambda caller: add(Bullets(within(caller))),
         "point": enter,

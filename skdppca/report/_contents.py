@@ -17,14 +17,12 @@ from ._pictures import PICTURES
 from ._subject import Subject
 
 __all__ = [
-    "ARRAYS",
     "FILES",
     "MOST",
     "PAGE",
     "REGISTRY",
     "REPORT",
     "SIGNATURE",
-    "TABLE",
     "arrays_file",
     "cell",
     "files",
@@ -32,7 +30,6 @@ __all__ = [
     "write_table",
 ]
 
-ARRAYS, TABLE = "components.npz", "components.csv"
 REPORT, PAGE, REGISTRY = "report.json", "report.html", "registry.yaml"
 SIGNATURE = f"{MANIFEST}.sig"
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..decomposition.pipelines import UnreleasedStep
+from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ..privacy.checks import anew

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._text import shown
-from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, Table, Text
+from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, TableBlock, Text
 from ._sections import box, sections, templates
 from ._svg import address
 
@@ -71,7 +71,7 @@ def _block(block: Block) -> str:
             return f"**{_escaped(text)}**" if tone == "warning" else _escaped(text)
         case Facts(facts):
             return _facts(facts)
-        case Table(heads, rows):
+        case TableBlock(heads, rows):
             lines = [heads, ["---"] * len(heads), *rows]
             return "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
         case Bullets(points):

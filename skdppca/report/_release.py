@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .._text import printable
-from ..decomposition.pipelines import other_steps
 from ..exceptions import LedgerError, SealedAccountantError
+from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ._contents import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._context import Context, check_words

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.validation import check_names
-from ..maps import ProjectionMap
+from ..plotting._pipeline_steps import private_steps
 from ..privacy import PrivacyReport
-from ..releasing import store
 
 __all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
 
@@ -56,7 +55,7 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
         If something released nothing, or if the releases protect different units.
     """
     given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    found = [_subject(one, names) for whole in given for one in _steps(whole)]
+    found = [_subject(one, names) for whole in given for one in private_steps(whole)]
     if not found:
         raise ValueError("there is nothing to report: give a fitted private estimator or a map")
     kinds = sorted({(one.report.unit, one.report.adjacency) for one in found})
@@ -71,14 +70,8 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
     return found
 
 
-def _steps(given: Any) -> list[Any]:
-    if isinstance(given, Pipeline):
-        return [step for _, step in given.steps if hasattr(step, "privacy_")]
-    return [given]
-
-
 def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
-    if not isinstance(fitted, ProjectionMap) and hasattr(fitted, "get_params"):
+    if hasattr(fitted, "get_params"):  # a map is no estimator
         check_is_fitted(fitted)
     report = getattr(fitted, "privacy_", None)
     if not isinstance(report, PrivacyReport):
@@ -131,7 +124,7 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
         found = {
             f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
         }
-        store(fitted, {**found, "n_features_in_": len(names), "privacy_": report})
+        vars(fitted).update(found, n_features_in_=len(names), privacy_=report)
     return Subject(report, stored, tuple(map(str, names)), fitted)
 
 

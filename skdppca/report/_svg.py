@@ -78,7 +78,7 @@ def address(svg: str) -> str:
 def wrong_svg(content: bytes) -> str | None:
     """Return what a picture holds that none of ours does; None if there is nothing such."""
     try:
-        _Reader().read(content)
+        _PictureReader().read(content)
     except _Odd as odd:
         return str(odd)
     except (expat.ExpatError, ValueError):
@@ -90,7 +90,7 @@ class _Odd(Exception):
     """What no picture of ours holds."""
 
 
-class _Reader:
+class _PictureReader:
     """Reads a picture from begin to end, and stops at the first thing that none of ours has."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from .._text import printable
 from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.checks import anew, run
-from ._all_checks import CHECKS, Release, is_ours, odd_files
+from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files
 from ._contents import PAGE, REGISTRY, SIGNATURE
 from ._directory import MANIFEST
 from ._sections import claim, words
@@ -161,7 +161,7 @@ def verify(
     odd = [Finding(1, "files", False, f"{name} {ODD}") for name in odd_files(path)] if whole else []
     if odd:
         return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
-    release = Release.read(path, _statement(ledger), head, signer)
+    release = ReleaseFiles.read(path, _statement(ledger), head, signer)
     findings = tuple(run(CHECKS, release))
     asked = (True, whole, release.statement is not None, release.has_outside)
     levels = tuple(level for level, one in zip(LEVELS, asked, strict=True) if one)
@@ -186,7 +186,7 @@ def check_directory(path: Path) -> None:
 # What a level does not say, or why it was left out.
 
 
-def _on_files(release: Release) -> str:
+def _on_files(release: ReleaseFiles) -> str:
     if not release.whole:
         return "not checked; give the directory, to check the files in it."
     told = list(_vouched(release))
@@ -195,7 +195,7 @@ def _on_files(release: Release) -> str:
     return " ".join(told)
 
 
-def _vouched(release: Release) -> Iterator[str]:
+def _vouched(release: ReleaseFiles) -> Iterator[str]:
     """What of the files nothing is compared with but the manifest's hashes."""
     document, pictures = release.document, release.pictures
     if not release.reports or release.listed is None:
@@ -211,7 +211,7 @@ def _vouched(release: Release) -> Iterator[str]:
     yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
 
 
-def _alone(release: Release) -> list[str]:
+def _alone(release: ReleaseFiles) -> list[str]:
     """What follows neither from the arrays nor from what a ledger records."""
     drawn = [f"{picture['name']}.svg" for picture in release.document["pictures"]]
     alone = [name for name in drawn if name not in release.pictures.drawn_again]
@@ -223,7 +223,7 @@ def _alone(release: Release) -> list[str]:
     return alone
 
 
-def _on_ledger(release: Release) -> str:
+def _on_ledger(release: ReleaseFiles) -> str:
     statement, reports = release.statement, release.reports
     if statement is None:
         if any("sites" in report.details for report in reports):
@@ -248,7 +248,7 @@ def _on_ledger(release: Release) -> str:
     return note
 
 
-def _on_outside(release: Release) -> str:
+def _on_outside(release: ReleaseFiles) -> str:
     notes = []
     if not release.has_outside:
         return "not checked; give --head HEX or --signer KEY, which come from someone outside."

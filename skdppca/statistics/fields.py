@@ -25,6 +25,7 @@ __all__ = [
     "ColumnVector",
     "Columns",
     "Constant",
+    "DirectionVector",
     "Edges",
     "Most",
     "OpenEdges",
@@ -35,7 +36,6 @@ __all__ = [
     "Power",
     "Radius",
     "Rows",
-    "Square",
     "Vector",
     "need",
     "read",
@@ -148,7 +148,8 @@ PositiveVector = Annotated[np.ndarray, Numbers("d", least=1 / LARGEST)]
 Rows = Annotated[np.ndarray, Numbers("kd")]
 OrthonormalRows = Annotated[np.ndarray, Numbers("kd", holds=_is_orthonormal)]
 OtherOrthonormalRows = Annotated[np.ndarray, Numbers("qd", holds=_is_orthonormal)]
-Square = Annotated[np.ndarray, Numbers("kk")]
+# A number for each of the directions.
+DirectionVector = Annotated[np.ndarray, Numbers("k")]
 # Edges of cells; the outer ones of open ones may be infinite.
 Edges = Annotated[np.ndarray, Numbers("m", holds=_rises)]
 OpenEdges = Annotated[np.ndarray, Numbers("m", -math.inf, math.inf, _rises_openly)]

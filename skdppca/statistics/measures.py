@@ -25,7 +25,7 @@ from ..records import (
     RowBlock,
 )
 from .base import Measure, around
-from .fields import Constant, OrthonormalRows, OtherOrthonormalRows, Rows, Square, Vector
+from .fields import Constant, DirectionVector, OrthonormalRows, OtherOrthonormalRows, Rows, Vector
 
 __all__ = ["Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads", "Squares"]
 
@@ -116,13 +116,17 @@ class ResidualNorms(_OfResidual):
 
     directions: OrthonormalRows
     prediction: Rows
-    core: Square | None = None
+    core: DirectionVector | None = None
 
     @cached_property
     def residual(self) -> Residual:
         """The same for a block of records."""
-        centre = around(self.centre)
-        return Residual(self.directions, self.prediction, centre, self.removed, self.core)
+        return self.of_rows(rounded=True)
+
+    def of_rows(self, rounded: bool) -> Residual:
+        """The same, of rows and directions that are rounded to grids or not."""
+        where = (around(self.centre), self.removed, self.core)
+        return Residual(self.directions, self.prediction, *where, rounded=rounded)
 
     def width(self, layout: Layout) -> int:
         return 1 if layout.is_explicit else 1 + len(self.directions)

@@ -65,6 +65,9 @@ class ResidualSum(Statistic):
         return Rounding(self.measure.error(summed), error)
 
     def total(self, records: Records) -> np.ndarray:
+        if math.isinf(self.radius):
+            return self._unclipped(records)
+
         def add(out: np.ndarray, block: Block, found: np.ndarray) -> None:
             weights = clip_weights(found[:, :1], self.radius)
             weighted = np.hstack([weights, found[:, 1:] * weights])
@@ -75,3 +78,14 @@ class ResidualSum(Statistic):
         explicit = self._terms(records.layout)[0]
         summed = records.explicit() if explicit and not records.is_explicit else records
         return summed.accumulate(self.measure, add, self.shape)
+
+    def _unclipped(self, records: Records) -> np.ndarray:
+        """The sum for which there is no noise; nothing is rounded to a grid."""
+        residual = self.measure.of_rows(rounded=False)
+
+        def add(out: np.ndarray, block: Block, _: object) -> None:
+            found = block.residual_norms(residual, None)
+            found[:, 0] = 1.0
+            block.add_residuals(out, found, residual)
+
+        return records.fold(add, self.shape, imputed=self.measure.imputed)

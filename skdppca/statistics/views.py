@@ -26,12 +26,20 @@ class Shifted(View):
     """Dense rows less a centre that is public or was released; absent entries are 0 then.
 
     For many passes about one centre, which are then about 0.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (d,)
+    rounded : bool
+        Single rows are rounded to their grids, so that their products with directions are exact.
+        The record is then the rounded row, a function of the record and the centre.
     """
 
     centre: Vector
+    rounded: bool = True
 
     def of(self, records: Records) -> Records:
-        return records.shifted(self.centre)
+        return records.shifted(self.centre, self.rounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +47,22 @@ class Scores(View):
     """The products of the rows less a centre with a few directions, as features.
 
     With missing values an absent entry is read as the centre's, so it adds nothing to a score.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (p, d)
+    centre : ndarray of shape (d,)
+    rounded : bool
+        The products of dense rows are those of the rounded row with rounded directions, to the bit
+        the same wherever the row stands.
     """
 
     directions: Rows
     centre: Vector
+    rounded: bool = True
 
     def of(self, records: Records) -> Records:
-        return records.scores(self.directions, around(self.centre))
+        return records.scores(self.directions, around(self.centre), self.rounded)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from skdppca import DPGauss
 from skdppca.maps import _map, projection_map
-from skdppca.maps._map import LabelledRows
+from skdppca.maps._map import LabelledSource
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData, Public
@@ -62,7 +62,7 @@ def question(groups, classes):
 def answer(mu, adjacency, side, noise):
     X, groups, classes = side
     asked = question(groups, classes)
-    rows = LabelledRows(Records.of(X), groups, classes)
+    rows = LabelledSource(Records.of(X), groups, classes)
     public = Public(2, adjacency, unit="row" if groups is None else "patient")
     data = PrivateData(rows, public, PrivacyFilter(mu), noise, centre=asked.centre)
     return data.ask(asked).value

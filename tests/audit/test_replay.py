@@ -30,7 +30,7 @@ from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import missing, noisy_covariance
+from skdppca.mechanisms import missing, noisy_covariance, sampling
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
@@ -297,6 +297,53 @@ def test_fits_with_an_empty_column(name: str, container: str, adjacency: str, mo
         fitting, replace(data, records=holed), [replace(data, records=holed, odd=o) for o in odds]
     )
     assert hidden or name.endswith("student")  # of which no counts are asked
+
+
+SAMPLED = ("DPGauss", "ResidualGauss", "KDPPCA", "KDPOjas", "DPPowerMethod", "PrivatePCA")
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Norms are asked of a random part of these few records."""
+    constants = replace(sampling.SAMPLING, records=20.0, most_share=0.9)
+    monkeypatch.setattr(sampling, "SAMPLING", constants)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(
+    ("name", "container", "adjacency"),
+    quickly([*itertools.product(SAMPLED, CONTAINERS, ADJACENCIES)], 5),
+)
+def test_fits_that_find_norms_on_a_part(name: str, container: str, adjacency: str):
+    variant = VARIANTS[name]
+    drawn = []
+    for (data, neighbours), epsilon in zip(
+        pairs(container, adjacency), variant.epsilons, strict=True
+    ):
+        run = audited(variant.fitting(adjacency, data.grouped, epsilon), data, neighbours)
+        drawn += [noted for noted in run.noted if noted[0] == "labels"]
+    assert len(drawn) == len(variant.epsilons)  # once a fit
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_part_by_position_is_convicted(monkeypatch):
+    def part(records: Records, key: bytes, shares: Any, index: int) -> Records:
+        return records._subset(np.arange(records.private_n) % 3 == 0)
+
+    monkeypatch.setattr(Records, "part", part)
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "moved"
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_part_of_exactly_a_third_of_the_records_is_convicted(monkeypatch):
+    def part(records: Records, key: bytes, shares: Any, index: int) -> Records:
+        n = records.private_n
+        rng = np.random.default_rng(np.frombuffer(key[:8], np.uint64))
+        taken = rng.permutation(n)[: n // 3]
+        return records._subset(np.isin(np.arange(n), taken))
+
+    monkeypatch.setattr(Records, "part", part)
+    assert convicted(fit_of("DPGauss")("add-remove", False)) == "moved"
 
 
 # Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.

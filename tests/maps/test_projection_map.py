@@ -10,7 +10,7 @@ from scipy import sparse
 from skdppca import GDPPCA, DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.maps import projection_map
-from skdppca.maps._map import LabelledRows
+from skdppca.maps._map import LabelledSource
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.records import Records
 from skdppca.statistics import Count, Explicit, Histogram
@@ -109,7 +109,7 @@ def test_a_row_lies_where_it_lies_by_itself():
 
 def test_labelled_rows_answer_no_other_question():
     # their labels would not follow the rows through a view, or into a part
-    rows = LabelledRows(Records.of(X), np.arange(len(X)) // 2)
+    rows = LabelledSource(Records.of(X), np.arange(len(X)) // 2)
     for ask in (
         lambda: rows.total(Count()),
         lambda: rows.through(Explicit()),

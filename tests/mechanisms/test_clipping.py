@@ -11,7 +11,7 @@ import pytest
 from skdppca.mechanisms.clipping import (
     CLIPPING,
     Clip,
-    Expected,
+    ExpectedNorms,
     clip_radius,
     clip_records,
     count_rows,
@@ -105,7 +105,7 @@ def test_norms_that_are_not_seen_are_what_is_expected():
         return clip_radius(data, Distances(np.zeros(5)), 15, 0.1, 0.01, "r", 1.0, 0.5, *expected)
 
     assert radius() == EDGES[0]
-    assert radius(Expected(7.0, 100.0)) == 7.0
+    assert radius(ExpectedNorms(7.0, 100.0)) == 7.0
 
 
 def test_norms_longer_than_expected_are_taken_for_noise_unless_they_stand_out():
@@ -113,9 +113,9 @@ def test_norms_longer_than_expected_are_taken_for_noise_unless_they_stand_out():
     data = private_data(rows, 2.0, n=1100.0)
     asked = Distances(np.zeros(5)), 15, 2.0, 0.02, "r"
     assert clip_radius(data, *asked) > 1e6
-    assert clip_radius(data, *asked, expected=Expected(3.0, 50.0)) < 50
+    assert clip_radius(data, *asked, expected=ExpectedNorms(3.0, 50.0)) < 50
     many = private_data(np.vstack([rows, rows]), 2.0, n=2200.0)
-    assert clip_radius(many, *asked, expected=Expected(3.0, 50.0)) > 1e6
+    assert clip_radius(many, *asked, expected=ExpectedNorms(3.0, 50.0)) > 1e6
 
 
 @pytest.mark.parametrize("told", [{}, {"norm_bound": 3.0}, {"typical_norm": 2.0}])
@@ -143,16 +143,16 @@ def test_too_few_records_have_no_length():
     data = private_data(ROWS[:20], 1.0, n=20.0)
     found = with_typical_norm(data)
     assert found.typical_norm is None
-    assert expected_norms(found) == Expected() == expected_products(found, None)
-    assert expected_products(found, 5.0) == Expected(5.0)
+    assert expected_norms(found) == ExpectedNorms() == expected_products(found, None)
+    assert expected_products(found, 5.0) == ExpectedNorms(5.0)
     assert cost(data) <= 0.04 * (1 + 1e-12)
 
 
 def test_products_are_no_longer_than_squares():
     data = private_data(ROWS, typical_norm=3.0)
-    assert expected_norms(data) == Expected(3.0, CLIPPING.far_above * 3)
+    assert expected_norms(data) == ExpectedNorms(3.0, CLIPPING.far_above * 3)
     assert expected_products(data, None).typical < expected_products(data, None).longest / 100
-    assert expected_products(data, 5.0) == Expected(5.0, CLIPPING.far_above * 9)
+    assert expected_products(data, 5.0) == ExpectedNorms(5.0, CLIPPING.far_above * 9)
 
 
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():

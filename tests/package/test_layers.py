@@ -1,6 +1,7 @@
 """Layers that import-linter cannot see: private names, records, rooms, and the folders of tests."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,18 @@ def test_every_test_lies_in_the_folder_of_a_room():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     folders = {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
     assert folders <= rooms | BESIDE
+
+
+# Protocols of records and the statistics that fulfil them; what is planned before a fit, and what
+# sites agree to.
+NAMED_TWICE = {"Measure", "View", "Plan"}
+
+
+def test_each_class_has_a_name_of_its_own():
+    names = Counter(
+        node.name
+        for module in MODULES
+        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, times in names.items() if times > 1} == NAMED_TWICE

@@ -13,9 +13,9 @@ import pytest
 from scipy import sparse
 
 from skdppca.records import Records, Residual
+from skdppca.records._dense import DenseRows
 from skdppca.records._numbers import (
     EINSUM_COLUMNS,
-    paired_dots,
     row_dots,
     row_norms,
     row_squares,
@@ -32,7 +32,6 @@ FUNCTIONS = {
     "row_dots": lambda rows, vectors: row_dots(rows, vectors[0]),
     "rows_dots": rows_dots,
     "rows_dots of one": lambda rows, vectors: rows_dots(rows, vectors[:1]),
-    "paired_dots": lambda rows, vectors: paired_dots(rows, rows + 1.0),
 }
 
 
@@ -108,10 +107,13 @@ def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, expl
         lengths = records.map(lambda block: block.distances(centre))
         if explicit:
             return np.column_stack([norms, lengths])
-        scores = records.scores(directions, centre).map(
-            lambda block: block.rows, width=len(directions)
-        )
-        return np.column_stack([norms, lengths, scores])
+        scores = [
+            records.scores(directions, centre, rounded).map(
+                lambda block: block.rows, width=len(directions)
+            )
+            for rounded in (False, True)
+        ]
+        return np.column_stack([norms, lengths, *scores])
 
     whole = numbers(X)
     for first, stop in [(0, 1), (3, 4), (9, 10), (1, 9), (2, 5)]:
@@ -119,3 +121,22 @@ def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, expl
     if container != "CSR":  # nor does the order in memory matter
         same = np.array(X, dtype=np.float64, order="C")
         assert np.array_equal(numbers(same), whole)
+
+
+def test_a_block_keeps_its_centred_rows_only_while_its_scratch_holds_them():
+    rng = np.random.default_rng(0)
+    rows, centre, directions = rng.normal(size=(7, 3)), rng.normal(size=3), np.eye(3)[:2]
+    block = DenseRows(rows, np.empty((7, 4)))
+    expected = rows - centre
+    for spoil in (
+        lambda: None,
+        lambda: block.weighted(np.full(7, 0.5), centre, 1.0),
+        lambda: block.weighted(np.full(7, 0.5), None, 0.0),
+        lambda: block.rounded_scores(directions, centre),
+        lambda: block.rounded_scores(directions, None),
+        lambda: block.projected(Residual(directions, directions, centre, directions[:1])),
+        lambda: block.rounded(Residual(directions, directions, centre)),
+    ):
+        np.testing.assert_array_equal(block.centred(centre), expected)
+        spoil()
+    np.testing.assert_array_equal(block.centred(centre), expected)

@@ -199,7 +199,7 @@ def residual(
 ) -> ResidualNorms:
     prediction = np.zeros_like(directions) if prediction is None else prediction
     if core is not None:
-        prediction = np.ascontiguousarray(core @ directions)
+        prediction = core[:, None] * directions
     return ResidualNorms(centre, removed, directions, prediction, core)
 
 
@@ -209,7 +209,7 @@ def one_interaction(record: np.ndarray, other: np.ndarray) -> bool:
 
 EQUAL = np.full((1, D), 0.5)
 PREDICTED = RNG.normal(size=(2, D))
-CORE = np.diag([3.0, 1.0])
+CORE = np.array([3.0, 1.0])
 
 # Why no neighbours come within sqrt2 of a sensitivity.
 PUBLIC_N = {"replace-one": "the number of records is public, and the same for neighbours"}
@@ -309,7 +309,7 @@ CASES: dict[str, list[Case]] = {
             ("dense", "dense, missing", *GROUPS),
         ),
         Case(
-            ResidualSum(ResidualNorms(np.zeros(2), None, np.eye(2), np.eye(2), np.eye(2)), 3.0),
+            ResidualSum(ResidualNorms(np.zeros(2), None, np.eye(2), np.eye(2), np.ones(2)), 3.0),
             prepare=seen_by(Scores(TWO, CENTRE)),
         ),
     ],

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from skdppca.statistics import KINDS, AdjacentDifferences, Distances, Measure, ResidualNorms
-from skdppca.statistics.fields import ColumnVector, Edges, Rows, Square, Vector, read, types_of
+from skdppca.statistics.fields import (
+    ColumnVector,
+    DirectionVector,
+    Edges,
+    Rows,
+    Vector,
+    read,
+    types_of,
+)
 
 D = 3
 
@@ -28,10 +36,10 @@ def test_axes_of_one_letter_are_as_long_as_each_other():
     lengths = {"d": D}
     read(Rows, np.zeros((2, D)), lengths)
     assert lengths == {"d": D, "k": 2}
-    read(Square, np.zeros((2, 2)), lengths)
-    for rows in (1, 3):
+    read(DirectionVector, np.zeros(2), lengths)
+    for size in (1, 3):
         with pytest.raises(ValueError, match="not valid"):
-            read(Square, np.zeros((rows, rows)), lengths)
+            read(DirectionVector, np.zeros(size), lengths)
 
 
 @pytest.mark.parametrize("declared", [Rows, ColumnVector])

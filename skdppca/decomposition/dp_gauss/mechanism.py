@@ -10,6 +10,7 @@ from ...mechanisms.gram import release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import NoisyCovariance
+from ...mechanisms.sampling import with_sample
 from ...private_data import PrivateData
 from ...statistics import ClippedGram
 
@@ -37,7 +38,7 @@ class DPGaussMechanism(NoisyCovariance):
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
         nested = self.nested and shows_more(data, self.n_components)
         # 2. c: a rough centre
         radius = None

@@ -16,6 +16,7 @@ from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import with_typical_norm
 from ...mechanisms.missing import share_present
+from ...mechanisms.sampling import with_sample
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
 from ...statistics import Scaled
@@ -74,7 +75,7 @@ class SubspaceMechanism(ABC):
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data

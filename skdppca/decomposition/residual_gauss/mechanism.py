@@ -13,11 +13,12 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import Expected, clip_records, radius_mu
+from ...mechanisms.clipping import ExpectedNorms, clip_records, radius_mu
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
+from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
 from ...statistics import ClippedGram
@@ -98,7 +99,7 @@ class ResidualGaussMechanism:
         grouped = data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
         little = self.nested and shows_more(data, k)
         # 2. c: a rough centre
         radius = None
@@ -315,7 +316,7 @@ class _Eigenspectrum:
     def typical_norm(self) -> float | None:
         """About how long records are; None if it was not seen."""
         found = math.sqrt(self.bound)
-        return found if found > Expected().typical else None
+        return found if found > ExpectedNorms().typical else None
 
     @property
     def unit(self) -> NoisyGram:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -209,19 +209,24 @@ def _by_lapack(
 
 
 def _by_folds(records: Records, centre: np.ndarray, squares: np.ndarray) -> Product:
-    """``W -> W H`` for a few rows W, by the sums that residuals have, of prediction 0."""
+    """``W -> W H`` for a few rows W, by products or, if those are explicit, record by record."""
 
     def apply(rows: np.ndarray) -> np.ndarray:
-        residual = Residual(np.ascontiguousarray(rows), np.zeros_like(rows), around(centre))
-
-        def add(out: np.ndarray, block: Any, w: Any) -> None:
-            weighted = w[:, None]
-            if not records.is_explicit:
-                scores = block.products(residual.directions, residual) * weighted
-                weighted = np.column_stack([w, np.where(weighted == 0, 0.0, scores)])  # inf * 0
-            block.add_residuals(out, weighted, residual)
-
-        return records.fold(add, rows.shape, squares, imputed=centre)
+        if not records.is_explicit:
+            return records.fold(
+                lambda out, block, w: block.add_products(out, np.sqrt(w), around(centre), rows),
+                rows.shape,
+                squares,
+                imputed=centre,
+            )
+        nothing = np.zeros_like(rows)
+        residual = Residual(rows, nothing, around(centre), rounded=False)
+        return records.fold(
+            lambda out, block, w: block.add_residuals(out, w[:, None], residual),
+            rows.shape,
+            squares,
+            imputed=centre,
+        )
 
     return apply
 

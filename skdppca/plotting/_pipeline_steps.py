@@ -1,4 +1,4 @@
-"""The steps of a Pipeline that released nothing, and whether they make a guarantee wrong."""
+"""The steps of a Pipeline: which released something, and which make a guarantee wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 from sklearn.utils import get_tags
 
-__all__ = ["UnreleasedStep", "learned_before", "other_steps"]
+__all__ = ["UnreleasedStep", "learned_before", "other_steps", "private_steps"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,13 @@ class UnreleasedStep:
     def voids(self) -> bool:
         """Whether what it learned is in the private release, although nothing was charged."""
         return self.place == "before" and self.fitted
+
+
+def private_steps(estimator: Any) -> list[Any]:
+    """The steps of a Pipeline that released something; what is no Pipeline is one itself."""
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    return [step for _, step in estimator.steps if hasattr(step, "privacy_")]
 
 
 def other_steps(releases: Any) -> list[UnreleasedStep]:

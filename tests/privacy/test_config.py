@@ -10,14 +10,14 @@ from joblib.externals.loky import get_reusable_executor
 
 import skdppca
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca._config import VARIABLE
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.planner import plan
+from skdppca.privacy.config import VARIABLE
 from skdppca.trials import run_trials
 
 from ..estimators import on_all_estimators
-from .test_trials import SAMPLER
+from ..package.test_trials import SAMPLER
 
 X = np.random.default_rng(0).normal(size=(200, 4)) * [4, 2, 1, 1]
 PCA_2 = DPGauss(2, epsilon=math.inf).fit(X)

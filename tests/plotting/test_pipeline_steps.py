@@ -14,7 +14,7 @@ from sklearn.preprocessing import (
 )
 
 from skdppca import DPGauss
-from skdppca.decomposition.pipelines import learned_before, other_steps
+from skdppca.plotting._pipeline_steps import learned_before, other_steps
 
 X = np.arange(60.0).reshape(20, 3) % 7
 VALUES = [list(range(7))] * 3
