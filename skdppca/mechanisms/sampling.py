@@ -24,10 +24,10 @@ class SamplingConstants:
 
     # Records times mu, up to that number of features; for more, it grows with their root. Tuned on
     # lognormal rows, so that no median loss rose by more than its error.
-    records: float = 2500.0
+    records: float = 4000.0
     few_features: int = 100
     # From this share of the records on, all of them are looked at instead; shares are of 2^10.
-    most_share: float = 0.4
+    most_share: float = 0.25
     steps: int = 2**10
     # The most entries that are gathered in memory (64 MiB).
     most_entries: int = 2**23

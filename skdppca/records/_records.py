@@ -34,9 +34,6 @@ __all__ = ["MeasureCache", "Records"]
 BLOCK_ENTRIES = 2**17
 MIN_BLOCK_ROWS = 128
 
-# No copy stands beside a block of rows that are held as they are needed.
-HELD_BLOCK_ENTRIES = 2**19
-
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
 # cast, put in order and shifted once, not in every pass.
 KEPT_ENTRIES = 2**25
@@ -535,8 +532,7 @@ class Records(Source):
     @property
     def _block_rows(self) -> int:
         """Of equal blocks within a span."""
-        entries = HELD_BLOCK_ENTRIES if self.rows.is_held else BLOCK_ENTRIES
-        most = max(MIN_BLOCK_ROWS, entries // self.n_features)
+        most = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
         blocks = -(-self.span_rows // most)
         return -(-self.span_rows // blocks)
 
