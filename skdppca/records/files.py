@@ -64,6 +64,8 @@ class Piece(NamedTuple):
     Parameters
     ----------
     rows : ndarray of shape (n, d)
+        In Fortran order, as files hold columns: a block is put into the order of rows as it is
+        cast, in the cache of the core that sums over it.
     groups : ndarray of int of shape (n,) or None
         Integers from 0 on.
     """
@@ -134,7 +136,7 @@ class Files:
     @property
     def empty(self) -> Piece:
         """A piece without rows."""
-        rows = np.empty((0, self.n_features), self.dtype)
+        rows = np.empty((0, self.n_features), self.dtype, order="F")
         return Piece(rows, np.empty(0, np.intp) if self._grouped else None)
 
     def names_twice(self) -> bool:
@@ -257,7 +259,8 @@ class Files:
             start = 0
             while start < len(batch):
                 if filled == size:
-                    rows, begins, filled = np.empty((size, d), self.dtype), np.ones(size, bool), 0
+                    rows, begins = np.empty((size, d), self.dtype, order="F"), np.ones(size, bool)
+                    filled = 0
                 part = batch.slice(start, size - filled)
                 where = slice(filled, filled + len(part))
                 for j, column in enumerate(part.columns[:d]):
@@ -440,7 +443,7 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 
 def _note_entries(rows: np.ndarray, missing: np.ndarray, infinite: np.ndarray) -> None:
     with np.errstate(all="ignore"):
-        doubtful = ~np.isfinite(rows.sum(axis=0, dtype=np.float64))
+        doubtful = ~np.isfinite(rows.sum(axis=0))
     for j in np.flatnonzero(doubtful):
         missing[j] |= np.isnan(rows[:, j]).any()
         infinite[j] |= np.isinf(rows[:, j]).any()
@@ -458,13 +461,15 @@ def _joined(blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[Piece]:
         if len(places):
             if sum(map(len, begun)):
                 yield _piece(kept, begun)
-            kept, begun = [rows[last:].copy()], [begins[last:].copy()]
+            kept, begun = [rows[last:].copy(order="F")], [begins[last:].copy()]
     if kept:
         yield _piece(kept, begun)
 
 
 def _piece(rows: list[np.ndarray], begins: list[np.ndarray]) -> Piece:
-    return Piece(np.concatenate(rows), np.cumsum(np.concatenate(begins)) - 1)
+    begun = np.concatenate(begins)
+    joined = np.empty((len(begun), rows[0].shape[1]), rows[0].dtype, order="F")
+    return Piece(np.concatenate(rows, out=joined), np.cumsum(begun) - 1)
 
 
 def _ahead(items: Iterable[T]) -> Iterator[T]:
