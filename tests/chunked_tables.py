@@ -7,6 +7,8 @@ import numpy as np
 
 from skdppca.decomposition.tables import in_memory
 from skdppca.records import CompensatedSum, Pieces, Records
+from skdppca.records.gathered import Gathered, joined
+from skdppca.records.pieces import seen_through
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +43,10 @@ class Chunks(Pieces):
         for part in self.cut:
             total.add(question.answer(part))
         return total.result()
+
+    def gather(self, views, limit_bytes):
+        held = (Gathered.of(seen_through(part, views), limit_bytes) for part in self.cut)
+        return joined(held, limit_bytes)
 
 
 def chunked(estimator, X, groups=None, edges=()):

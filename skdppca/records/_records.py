@@ -25,6 +25,7 @@ from ._numbers import aligned_empty
 from ._rows import Change, Rows
 from ._sparse import SparseRows
 from .asked import Measure, View
+from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
 from .source import Source
 
@@ -301,6 +302,16 @@ class Records(Source):
     def part(self, key: bytes, shares: Sequence[int], index: int) -> Records:
         """One of the parts that `parts` makes with a key, and the others are not made."""
         return self._subset(self.members.parts(key, shares) == index)
+
+    def gathered(self, limit_bytes: int) -> Records | None:
+        """The same records in a table of their own, in their order; see `Source.gathered`."""
+        found = Gathered.of(self, limit_bytes)
+        return None if found is None else self.with_gathered(found, self.cycle)
+
+    def with_gathered(self, found: Gathered, cycle: np.ndarray | None = None) -> Records:
+        """Records like these, made of rows that were gathered."""
+        rows = replace(self.rows, X=found.X)
+        return self._derived(rows=rows, members=found.members, cycle=cycle)
 
     def _subset(self, keep: np.ndarray) -> Records:
         return self._derived(members=self.members.subset(keep))

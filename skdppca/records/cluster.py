@@ -13,7 +13,7 @@ from functools import cache, partial, wraps
 from importlib.metadata import version
 from itertools import zip_longest
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import dask
 import numpy as np
@@ -24,6 +24,8 @@ from threadpoolctl import ThreadpoolController
 
 from ._compensated import CompensatedSum
 from ._records import MeasureCache, Records
+from .asked import View
+from .gathered import Gathered, joined
 from .pieces import Part, Pieces, Question, piece_like, seen_through
 
 __all__ = ["ClusterRecords", "Reader"]
@@ -204,11 +206,26 @@ class ClusterRecords(Pieces):
 
     def sum(self, question: Question) -> np.ndarray:
         """The compensated sum, in the order of the pieces, of their answers."""
-        sums = self._ask(_answer, (self.table, question))
+        total = self._folded(self._ask(_answer, (self.table, question)), _add)
+        return cast(CompensatedSum, total).result()
+
+    def gather(self, views: Sequence[View], limit_bytes: int) -> Gathered | None:
+        """The rows of the records that are left by views, which change no row.
+
+        They leave the workers.
+        """
+        held = self._ask(_gathered, (self.table, tuple(views), limit_bytes))
+        return cast(Gathered | None, self._folded(held, partial(_join, limit_bytes)))
+
+    def _folded(self, tasks: list[Any], join: Callable[..., Any]) -> Any:
+        """What becomes of the tasks' results, joined by eights in the order of the partitions."""
         while True:
-            sums = [_task(_add, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
-            if len(sums) == 1:
-                return _computed(sums, after=CHARGED)[0].result()
+            tasks = [
+                _task(join, *tasks[i : i + FAN_IN], name="_joined")
+                for i in range(0, len(tasks), FAN_IN)
+            ]
+            if len(tasks) == 1:
+                return _computed(tasks, after=CHARGED)[0]
 
 
 class _Look(NamedTuple):
@@ -416,6 +433,24 @@ def _answer(
     total = replace(records, cache=cache).total(question.statistic)
     KEPT.keep(table.fit, place.partition, views, cache.measured)
     return total
+
+
+@_caught
+def _gathered(
+    asked: tuple[_Table, tuple[View, ...], int],
+    place: _Place,
+    part: Any,
+    labels: Any,
+    *heads: Rows,
+) -> Gathered | None:
+    table, views, limit_bytes = asked
+    records = table.records(place, part, labels, heads)
+    return Gathered.of(seen_through(records, views), limit_bytes)
+
+
+@_caught
+def _join(limit_bytes: int, *parts: Gathered | None) -> Gathered | None:
+    return joined(parts, limit_bytes)
 
 
 @_caught

@@ -19,8 +19,10 @@ from threadpoolctl import threadpool_limits
 from ..exceptions import TableChangedError
 from ._compensated import CompensatedSum
 from ._records import Records
+from .asked import View
 from .batches import batches, value_type
-from .pieces import Pieces, Question, piece_like
+from .gathered import Gathered, joined
+from .pieces import Pieces, Question, piece_like, seen_through
 from .quotes import well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
@@ -306,8 +308,8 @@ class FileRecords(Pieces):
     ) -> FileRecords:
         """The records of valid files; see `Records.of` for the parameters."""
         rows, groups = files.empty
-        standin = Records.of(rows, groups, scale, 1, may_miss=may_miss)
         jobs = max(1, effective_n_jobs(n_jobs))
+        standin = Records.of(rows, groups, scale, jobs, may_miss=may_miss)
         return cls(standin=standin, files=files, valid=valid, jobs=jobs)
 
     @property
@@ -338,6 +340,13 @@ class FileRecords(Pieces):
             for done in waiting:
                 total.add(done.result())
         return total.result()
+
+    def gather(self, views: Sequence[View], limit_bytes: int) -> Gathered | None:
+        """The rows of the records that are left by views, which change no row."""
+        return joined(
+            (Gathered.of(seen_through(piece, views), limit_bytes) for piece in self._read()),
+            limit_bytes,
+        )
 
     def _read(self) -> Iterator[Records]:
         """The records, piece by piece, in the order in which they were when they were checked.

@@ -12,6 +12,7 @@ import numpy as np
 from ..noise import KEY_WORDS, NoiseSource
 from ._records import Records
 from .asked import View
+from .gathered import Gathered
 from .layout import Layout
 from .source import Source
 
@@ -70,7 +71,8 @@ class Pieces(Source):
     Parameters
     ----------
     standin : Records
-        Records like these, but none: pieces are made like it, and it has their layout.
+        Records like these, but none: pieces are made like it, and it has their layout. Its threads
+        are those of records that are gathered.
     views : tuple of View
         What the records are seen through.
 
@@ -87,6 +89,10 @@ class Pieces(Source):
     @abstractmethod
     def sum(self, question: Question) -> np.ndarray:
         """The compensated sum, in the order of the pieces, of their answers."""
+
+    @abstractmethod
+    def gather(self, views: Sequence[View], limit_bytes: int) -> Gathered | None:
+        """The rows of the records that are left by views, which change no row."""
 
     @property
     def layout(self) -> Layout:
@@ -110,6 +116,19 @@ class Pieces(Source):
         """Disjoint parts, as `Records.parts` makes them: a piece can draw its labels again."""
         key = noise.words(KEY_WORDS).tobytes()
         return [self.through(Part(key, tuple(shares), i)) for i in range(len(shares))]
+
+    def gathered(self, limit_bytes: int) -> Records | None:
+        """The records of all pieces in one place, by one pass; see `Source.gathered`.
+
+        The labels of random parts follow from the records' numbers and from no row, so parts are
+        taken before other views.
+        """
+        parts = [view for view in self.views if isinstance(view, Part)]
+        found = self.gather(parts, limit_bytes)
+        if found is None:
+            return None
+        others = [view for view in self.views if not isinstance(view, Part)]
+        return seen_through(self.standin.with_gathered(found), others)
 
     def shuffled(self, noise: NoiseSource) -> NoReturn:
         """Refuse: an order over all records does not stay within pieces."""

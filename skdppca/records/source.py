@@ -67,6 +67,14 @@ class Source(ABC):
             They are not all here.
         """
 
+    def gathered(self, limit_bytes: int) -> Records | None:
+        """The same records with their rows in memory; None if they are more bytes, or stay away.
+
+        To the bit, every number of a record is the same. Whether they are gathered follows from how
+        many they are and decides how quickly questions are answered, and nothing else.
+        """
+        return None
+
     def query(
         self, statistic: Any, sensitivity: float, name: str, part: str
     ) -> Callable[[float], Any]:

@@ -11,6 +11,10 @@ from threadpoolctl import threadpool_info
 
 from skdppca import KDPPCA, DPGauss, PrivacyAccountant
 from skdppca.decomposition import METHODS
+from skdppca.noise import NoiseSource
+from skdppca.records import Records
+from skdppca.records.gathered import Gathered
+from skdppca.statistics import Count, Distances, MeasureHistogram, Spreads
 
 from .test_pieces import CASES, GROUPS, SPARSE, SUMS, D, N, X
 
@@ -24,6 +28,7 @@ import dask.dataframe as dd
 import pandas as pd
 from dask.core import get_dependencies
 
+from skdppca.decomposition.cluster_table import on_cluster
 from skdppca.records import cluster
 
 # Rows of the partitions: one is empty, and one ends within a group.
@@ -101,6 +106,24 @@ def test_random_parts_of_groups_are_those_of_the_array():
     more = {"epsilon": 9.0, "sampling": "split", "unit": "patient"}
     fitted = seeded("KDPPCA", **more).fit(as_dask(X), groups=as_labels(GROUPS))
     assert_same_release(fitted, seeded("KDPPCA", **more).fit(X, groups=GROUPS))
+
+
+@pytest.mark.parametrize("case", ["rows", "single precision", "sparse", "groups", "missing"])
+def test_a_gathered_part_has_the_numbers_of_the_part_on_the_workers(case):
+    rows, groups, more = CASES[case]
+    pca = seeded(**more)
+    source = on_cluster(pca, as_dask(rows), as_labels(groups)).read(None, None)
+    part = source.parts((1, 2), NoiseSource(0))[0]
+    held = part.gathered(2**26)
+    assert isinstance(held, Records) and held.layout == part.layout
+    assert 0 < held.private_n == part.total(Count()) < source.private_n
+    fine = np.sort(np.random.default_rng(0).uniform(0.0, 60.0, 5000))
+    for measure in (Distances(np.full(D, 5.0)), Spreads(np.full(D, 5.0))):
+        statistic = MeasureHistogram(measure, fine)
+        np.testing.assert_array_equal(held.total(statistic), part.total(statistic))
+    size = Gathered.of(held, 2**26).n_bytes
+    assert part.gathered(size - 1) is None
+    source.close()
 
 
 def test_partitions_may_have_unknown_lengths():
