@@ -131,6 +131,10 @@ class BlockMean:
         radius = others._radius(residual, self.remaining, self.data.n, others.remaining, None)
         return self._mean(residual, rotation, radius, self.remaining)
 
+    def norms(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
+        """What a mean around this prediction is clipped by."""
+        return self._residual(directions, prediction)[0]
+
     def _residual(
         self, directions: np.ndarray, prediction: np.ndarray
     ) -> tuple[ResidualNorms, np.ndarray]:

@@ -9,9 +9,17 @@ import numpy as np
 
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
-from ..statistics import BoundedTotal, Spreads
+from ..statistics import (
+    BoundedTotal,
+    MeasureHistogram,
+    ResidualSum,
+    RowCounts,
+    Spreads,
+    Statistic,
+)
 from .block_mean import BlockMean, combine
 from .clipping import clip_radius, count_rows, expected_norms, radius_mu
+from .norm_histogram import EDGES
 
 __all__ = ["Variances", "release_variances"]
 
@@ -74,6 +82,7 @@ def release_variances(
     others = mu * math.sqrt((1 - VARIANCE.rayleigh_share) / (1 + grouped))
     # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
     within = BlockMean(data.projected(directions), name="variances")
+    _share_pass(data, within, core)
     gradient = within(np.eye(k), core, *_divide(rayleigh, data))
     rayleigh_matrix, variance = combine(core, core_variance, gradient)
     values, rotation = decreasing_eigh((rayleigh_matrix + rayleigh_matrix.T) / 2)
@@ -87,6 +96,27 @@ def release_variances(
     per_row = data.n / max(n_rows - 1, 1.0)
     error = math.sqrt(variance) * per_row
     return Variances(rotation, explained * per_row, error, rest * per_row, n_rows)
+
+
+def _share_pass(data: PrivateData, within: BlockMean, core: np.ndarray) -> None:
+    """One pass for what all of them ask first: the radii or, if they are known, the sums."""
+    norms, spreads = within.norms(np.eye(len(core)), core), Spreads(data.centre)
+    bound = math.inf if data.exact else data.norm_bound
+    asked: list[tuple[PrivateData, Statistic]] = [
+        (within.data, MeasureHistogram(norms, EDGES)),
+        (data, MeasureHistogram(spreads, EDGES)),
+    ]
+    if bound is not None:
+        asked = [
+            (within.data, ResidualSum(norms, bound**2)),
+            (data, BoundedTotal(spreads, bound, power=2)),
+        ]
+    if data.public.grouped:
+        rows = RowCounts()
+        asked.append(
+            (data, BoundedTotal(rows, math.inf) if data.exact else MeasureHistogram(rows, EDGES))
+        )
+    data.together(*asked)
 
 
 def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:

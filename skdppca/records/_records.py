@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -303,7 +304,7 @@ class Records(Source):
         """One of the parts that `parts` makes with a key, and the others are not made."""
         return self._subset(self.members.parts(key, shares) == index)
 
-    def gathered(self, limit_bytes: int) -> Records | None:
+    def gathered(self, limit_bytes: float = math.inf) -> Records | None:
         """The same records in a table of their own, in their order; see `Source.gathered`."""
         found = Gathered.of(self, limit_bytes)
         return None if found is None else self.with_gathered(found, self.cycle)

@@ -22,7 +22,7 @@ from ._records import Records
 from .asked import View
 from .batches import batches, value_type
 from .gathered import Gathered, joined
-from .pieces import Pieces, Question, piece_like, seen_through
+from .pieces import Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
@@ -322,27 +322,33 @@ class FileRecords(Pieces):
         """Of all rows, about 0; exact and private."""
         return max(records.largest_norm for records in self._read())
 
-    def sum(self, question: Question) -> np.ndarray:
-        """The compensated sum, in the order of the pieces, of their answers."""
+    def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
+        """Of every question the compensated sum, in the order of the pieces, of their answers."""
 
-        def answer(records: Records) -> np.ndarray:
+        def answer(records: Records) -> list[np.ndarray]:
             with np.errstate(all="ignore"):  # in a thread of its own
-                return question.answer(records)
+                return [*answers(records, questions)]
 
-        total, waiting = CompensatedSum(question.statistic.shape), deque[Future[np.ndarray]]()
+        totals = [CompensatedSum(question.statistic.shape) for question in questions]
+        waiting = deque[Future[list[np.ndarray]]]()
+
+        def add(done: Future[list[np.ndarray]]) -> None:
+            for total, part in zip(totals, done.result(), strict=True):
+                total.add(part)
+
         alone = self.jobs > 1 or self.files.n_features < MANY_FEATURES
         blas = 1 if alone else None
         with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self.jobs) as threads:
             for records in self._read():
                 waiting.append(threads.submit(answer, records))
                 if len(waiting) > self.jobs:
-                    total.add(waiting.popleft().result())
+                    add(waiting.popleft())
             for done in waiting:
-                total.add(done.result())
-        return total.result()
+                add(done)
+        return [total.result() for total in totals]
 
-    def gather(self, views: Sequence[View], limit_bytes: int) -> Gathered | None:
-        """The rows of the records that are left by views, which change no row."""
+    def gather(self, views: Sequence[View], limit_bytes: float) -> Gathered | None:
+        """The rows of the records that views leave, unchanged."""
         return joined(
             (Gathered.of(seen_through(piece, views), limit_bytes) for piece in self._read()),
             limit_bytes,

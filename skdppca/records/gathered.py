@@ -35,7 +35,7 @@ class Gathered(NamedTuple):
     numbers: np.ndarray
 
     @classmethod
-    def of(cls, records: Records, limit_bytes: int) -> Gathered | None:
+    def of(cls, records: Records, limit_bytes: float) -> Gathered | None:
         """Those records; None if they take more bytes, and then nothing is copied."""
         X, members = records.rows.X, records.members
         if sparse.issparse(X):
@@ -66,7 +66,7 @@ class Gathered(NamedTuple):
         return Members(self.X.shape[0], self.sizes, numbers=self.numbers)
 
 
-def joined(found: Iterable[Gathered | None], limit_bytes: int) -> Gathered | None:
+def joined(found: Iterable[Gathered | None], limit_bytes: float) -> Gathered | None:
     """All of these, one after the other; None if they take more bytes, or if one is None."""
     parts, size = deque[Gathered](), 0
     for part in found:

@@ -67,13 +67,27 @@ class Source(ABC):
             They are not all here.
         """
 
-    def gathered(self, limit_bytes: int) -> Records | None:
+    def gathered(self, limit_bytes: float = math.inf) -> Records | None:
         """The same records with their rows in memory; None if they are more bytes, or stay away.
 
-        To the bit, every number of a record is the same. Whether they are gathered follows from how
-        many they are and decides how quickly questions are answered, and nothing else.
+        To the bit, every number of a record is the same. How many bytes they are is private: choose
+        by public facts whether to gather, and let nothing that is released or shown follow from
+        None.
         """
         return None
+
+    def together(self, questions: Sequence[tuple[Source, Any]]) -> None:
+        """Say which sums over these records come next, none of which waits for another's answer.
+
+        Nothing is asked or computed by it. Whoever reads the records for one of the sums may add
+        up the others as well and hold their totals, exact and private, until they are asked for.
+
+        Parameters
+        ----------
+        questions : sequence of (Source, Statistic)
+            The records through some views, and what is asked of them.
+        """
+        return
 
     def query(
         self, statistic: Any, sensitivity: float, name: str, part: str

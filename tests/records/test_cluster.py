@@ -14,7 +14,14 @@ from skdppca.decomposition import METHODS
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.records.gathered import Gathered
-from skdppca.statistics import Count, Distances, MeasureHistogram, Spreads
+from skdppca.statistics import (
+    BoundedTotal,
+    ClippedSum,
+    Count,
+    Distances,
+    MeasureHistogram,
+    Spreads,
+)
 
 from .test_pieces import CASES, GROUPS, SPARSE, SUMS, D, N, X
 
@@ -123,6 +130,27 @@ def test_a_gathered_part_has_the_numbers_of_the_part_on_the_workers(case):
         np.testing.assert_array_equal(held.total(statistic), part.total(statistic))
     size = Gathered.of(held, 2**26).n_bytes
     assert part.gathered(size - 1) is None
+    source.close()
+
+
+@pytest.mark.parametrize("case", ["rows", "sparse", "groups", "missing"])
+def test_questions_asked_together_are_answered_by_one_look_at_partitions(case, watched):
+    rows, groups, more = CASES[case]
+    table = on_cluster(seeded(**more), as_dask(rows), as_labels(groups))
+    source, centre = table.read(None, None), np.full(D, 5.0)
+    part = source.parts((1, 2), NoiseSource(0))[0]
+    asked = [
+        (source, MeasureHistogram(Distances(centre), np.linspace(0.0, 30.0, 40))),
+        (part, ClippedSum(centre, 3.0)),
+        (source, BoundedTotal(Spreads(centre), 6.0, 2)),
+    ]
+    alone = [some.total(statistic) for some, statistic in asked]
+    source.together(asked)
+    watched.graphs.clear()
+    shared = [some.total(statistic) for some, statistic in asked]
+    assert len(watched.graphs) == 1
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one, other)
     source.close()
 
 
