@@ -27,7 +27,7 @@ from _common import machine, save, show
 
 FEATURES = 50
 ROW_GROUP = 2**20
-TARGET_BYTES, TARGET_RATIO = 600e6, 2.0
+TARGET_BYTES, TARGET_RATIO = 600e6, 1.7
 
 # Case -> how it is called in the table; a fit's has its threads.
 CASES = {
@@ -35,6 +35,7 @@ CASES = {
     "to_batches": "to_batches, no PCA",
     "DPGauss 1": "DPGauss",
     "DPGauss 2": "DPGauss, n_jobs=2",
+    "PrivatePCA 2": "PrivatePCA, n_jobs=2",
     "KDPPCA 2": "KDPPCA, n_jobs=2",
     "IncrementalPCA": "scikit-learn's IncrementalPCA (NOT PRIVATE)",
 }
@@ -153,6 +154,7 @@ def main() -> None:
             "what": name,
             "passes": found[case]["passes"],
             "seconds": f"{found[case]['seconds']:.1f}",
+            "scans": f"{found[case]['seconds'] / bare:.1f}",
             "a pass, of a scan": f"{found[case]['seconds'] / found[case]['passes'] / bare:.2f}",
             "peak MB": f"{found[case]['peak'] / 1e6:.0f}",
         }

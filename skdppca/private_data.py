@@ -156,6 +156,19 @@ class PrivateData:
         paid = self.budget.pay(name, self.remaining if mu is None else mu, query)
         return Answer(self.source.answer(statistic, paid, self.noise), paid.noise_sd)
 
+    def together(self, *questions: tuple[PrivateData, Statistic]) -> None:
+        """Say which sums are asked next, none of which waits for another's answer.
+
+        Nothing is charged or released by it: each is still asked, paid and answered by itself. Of
+        records that are not in memory, their exact totals are then found in one pass.
+
+        Parameters
+        ----------
+        *questions : (PrivateData, Statistic)
+            These records, through some views, and what is asked of them.
+        """
+        self.source.together([(data.source, statistic) for data, statistic in questions])
+
     def ask_laplace(self, statistic: Statistic, epsilon: float, name: str) -> Answer:
         """A sum over the records, with the Laplace noise that makes it `epsilon`-DP.
 

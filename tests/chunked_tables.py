@@ -7,6 +7,7 @@ import numpy as np
 
 from skdppca.decomposition.tables import in_memory
 from skdppca.records import CompensatedSum, Pieces, Records
+from skdppca.records.pieces import answers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,11 +37,12 @@ class Chunks(Pieces):
     def largest_norm(self):
         return max(part.largest_norm for part in self.cut)
 
-    def sum(self, question):
-        total = CompensatedSum(question.statistic.shape)
+    def sums(self, questions):
+        totals = [CompensatedSum(question.statistic.shape) for question in questions]
         for part in self.cut:
-            total.add(question.answer(part))
-        return total.result()
+            for total, answer in zip(totals, answers(part, questions), strict=True):
+                total.add(answer)
+        return [total.result() for total in totals]
 
 
 def chunked(estimator, X, groups=None, edges=()):

@@ -285,7 +285,10 @@ class SitesRecords(Pieces):
         """Refuse: no sum is known without noise."""
         self.whole("An exact total")
 
-    def sum(self, question: Any) -> NoReturn:
+    def together(self, questions: Sequence[Any]) -> None:
+        """Nothing: every question is one of its own to the sites."""
+
+    def sums(self, questions: Sequence[Any]) -> NoReturn:
         """Refuse: no sum is known without noise."""
         self.whole("An exact total")
 

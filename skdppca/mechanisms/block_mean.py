@@ -117,9 +117,9 @@ class BlockMean:
         prediction: np.ndarray,
         mu_radius: float,
         mu: float,
-        last: float,
+        last: float | None = None,
     ) -> float:
-        """R alone, for a mean that is released at `mu`; the last one if none is seen."""
+        """R alone, for a mean that is released at `mu`; the last one, if any, if none is seen."""
         residual, _ = self._residual(directions, prediction)
         return self._radius(residual, mu, self.data.n, mu_radius, last)
 
@@ -130,6 +130,10 @@ class BlockMean:
         residual, rotation = self._residual(directions, prediction)
         radius = others._radius(residual, self.remaining, self.data.n, others.remaining, None)
         return self._mean(residual, rotation, radius, self.remaining)
+
+    def norms(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
+        """What a mean around this prediction is clipped by."""
+        return self._residual(directions, prediction)[0]
 
     def _residual(
         self, directions: np.ndarray, prediction: np.ndarray

@@ -9,9 +9,17 @@ import numpy as np
 
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
-from ..statistics import BoundedTotal, Spreads
+from ..statistics import (
+    BoundedTotal,
+    MeasureHistogram,
+    ResidualNorms,
+    ResidualSum,
+    RowCounts,
+    Spreads,
+)
 from .block_mean import BlockMean, combine
 from .clipping import clip_radius, count_rows, expected_norms, radius_mu
+from .norm_histogram import EDGES
 
 __all__ = ["Variances", "release_variances"]
 
@@ -72,21 +80,44 @@ def release_variances(
     mu = data.remaining
     rayleigh = mu * math.sqrt(VARIANCE.rayleigh_share)
     others = mu * math.sqrt((1 - VARIANCE.rayleigh_share) / (1 + grouped))
-    # 1. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
     within = BlockMean(data.projected(directions), name="variances")
-    gradient = within(np.eye(k), core, *_divide(rayleigh, data))
+    norms, spreads = within.norms(np.eye(k), core), Spreads(data.centre)
+    # 1. R, r: what the scores' products and the rows' distances are clipped to
+    _look_at_once(data, within, norms, spreads)
+    mu_radius, mu_rayleigh = _divide(rayleigh, data)
+    R = within.radius(np.eye(k), core, mu_radius, mu_rayleigh)
+    mu_radius, mu_total = _divide(others, data)
+    r = _longest(data, spreads, mu_radius, mu_total)
+    total = BoundedTotal(spreads, r, power=2)
+    data.together((within.data, ResidualSum(norms, R)), (data, total))
+    # 2. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
+    gradient = within(np.eye(k), core, 0.0, mu_rayleigh, R)
     rayleigh_matrix, variance = combine(core, core_variance, gradient)
     values, rotation = decreasing_eigh((rayleigh_matrix + rayleigh_matrix.T) / 2)
-    # 2. the total, and what it leaves to the other directions: no less than its noise
-    total, total_sd = _total(data, *_divide(others, data))
-    explained = np.clip(values, min(math.sqrt(variance), total), total)
+    # 3. the total, and what it leaves to the other directions: no less than its noise
+    answer = data.ask(total, mu_total, "total variance")
+    whole, total_sd = max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n
+    explained = np.clip(values, min(math.sqrt(variance), whole), whole)
     left = d - k
-    rest = max(total - float(explained.sum()), total_sd) / left if left else 0.0
-    # 3. both per row
+    rest = max(whole - float(explained.sum()), total_sd) / left if left else 0.0
+    # 4. both per row
     n_rows = count_rows(data, *_divide(others, data, searched=True)) if grouped else data.n
     per_row = data.n / max(n_rows - 1, 1.0)
     error = math.sqrt(variance) * per_row
     return Variances(rotation, explained * per_row, error, rest * per_row, n_rows)
+
+
+def _look_at_once(
+    data: PrivateData, within: BlockMean, norms: ResidualNorms, spreads: Spreads
+) -> None:
+    """One pass for the histograms that come next, if all records are asked for them."""
+    if data.exact or data.sample is not None:
+        return
+    asked = [(data, MeasureHistogram(RowCounts(), EDGES))] if data.public.grouped else []
+    if data.norm_bound is None:
+        asked.append((within.data, MeasureHistogram(norms, EDGES)))
+        asked.append((data, MeasureHistogram(spreads, EDGES)))
+    data.together(*asked)
 
 
 def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:
@@ -98,11 +129,9 @@ def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float
     return mu_radius, math.sqrt(mu**2 - mu_radius**2)
 
 
-def _total(data: PrivateData, mu_radius: float, mu: float) -> tuple[float, float]:
-    """Mean summed squared distance of a record's rows from the centre, and its noise's sd."""
-    spreads, radius = Spreads(data.centre), data.norm_bound
-    if data.exact or radius is None:
-        name = "radius of the total"
-        radius = clip_radius(data, spreads, 1, mu, mu_radius, name, expected=expected_norms(data))
-    answer = data.ask(BoundedTotal(spreads, radius, power=2), mu, "total variance")
-    return max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n
+def _longest(data: PrivateData, spreads: Spreads, mu_radius: float, mu: float) -> float:
+    """What the distances of a record's rows, squared and summed, are clipped to the root of."""
+    if data.norm_bound is not None and not data.exact:
+        return data.norm_bound
+    name, expected = "radius of the total", expected_norms(data)
+    return clip_radius(data, spreads, 1, mu, mu_radius, name, expected=expected)

@@ -25,6 +25,7 @@ from ._numbers import aligned_empty
 from ._rows import Change, Rows
 from ._sparse import SparseRows
 from .asked import Measure, View
+from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
 from .source import Source
 
@@ -315,11 +316,16 @@ class Records(Source):
     def sample(self, taken: int, of: int, noise: NoiseSource) -> Records:
         """One of two parts, as `parts` draws them; single rows are copied next to each other."""
         part = self.part(noise.words(KEY_WORDS).tobytes(), (taken, of - taken), 0)
-        members = part.members
-        if members.sizes is not None:
-            return part
-        rows = replace(part.rows, X=part.rows.X[members.rows(slice(None))])
-        return part._derived(rows=rows, members=members.in_order())
+        return part if part.members.sizes is not None else part.gathered()
+
+    def gathered(self) -> Records:
+        """The same records in a table of their own, in their order."""
+        return self.with_gathered(Gathered.of(self), self.cycle)
+
+    def with_gathered(self, found: Gathered, cycle: np.ndarray | None = None) -> Records:
+        """Records like these, made of rows that were gathered."""
+        rows = replace(self.rows, X=found.X)
+        return self._derived(rows=rows, members=found.members, cycle=cycle)
 
     def _subset(self, keep: np.ndarray) -> Records:
         return self._derived(members=self.members.subset(keep))

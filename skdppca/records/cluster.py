@@ -202,13 +202,13 @@ class ClusterRecords(Pieces):
             answers.append(_task(f, given, place, *both, *heads))
         return answers
 
-    def sum(self, question: Question) -> np.ndarray:
-        """The compensated sum, in the order of the pieces, of their answers."""
-        sums = self._ask(_answer, (self.table, question))
+    def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
+        """Of every question the compensated sum, in the order of the pieces, of their answers."""
+        sums = self._ask(_answers, (self.table, tuple(questions)))
         while True:
             sums = [_task(_add, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
             if len(sums) == 1:
-                return _computed(sums, after=CHARGED)[0].result()
+                return [total.result() for total in _computed(sums, after=CHARGED)[0]]
 
 
 class _Look(NamedTuple):
@@ -406,20 +406,31 @@ def _largest_norm(table: _Table, place: _Place, part: Any, labels: Any, *heads: 
 
 
 @_caught
-def _answer(
-    asked: tuple[_Table, Question], place: _Place, part: Any, labels: Any, *heads: Rows
-) -> np.ndarray:
-    table, question = asked
-    records = seen_through(table.records(place, part, labels, heads), question.views)
-    views = tuple(map(_view_key, question.views))
-    cache = MeasureCache(KEPT.lend(table.fit, place.partition, views))
-    total = replace(records, cache=cache).total(question.statistic)
-    KEPT.keep(table.fit, place.partition, views, cache.measured)
-    return total
+def _answers(
+    asked: tuple[_Table, tuple[Question, ...]],
+    place: _Place,
+    part: Any,
+    labels: Any,
+    *heads: Rows,
+) -> list[np.ndarray]:
+    table, questions = asked
+    rows = table.records(place, part, labels, heads)
+    totals = []
+    for question in questions:
+        records = seen_through(rows, question.views)
+        views = tuple(map(_view_key, question.views))
+        cache = MeasureCache(KEPT.lend(table.fit, place.partition, views))
+        totals.append(replace(records, cache=cache).total(question.statistic))
+        KEPT.keep(table.fit, place.partition, views, cache.measured)
+    return totals
 
 
 @_caught
-def _add(*parts: np.ndarray | CompensatedSum) -> CompensatedSum:
+def _add(*parts: Sequence[np.ndarray | CompensatedSum]) -> list[CompensatedSum]:
+    return [_added(answers) for answers in zip(*parts, strict=True)]
+
+
+def _added(parts: Sequence[np.ndarray | CompensatedSum]) -> CompensatedSum:
     total: CompensatedSum | None = None
     for part in parts:
         terms = (part.total, part.correction) if isinstance(part, CompensatedSum) else (part,)

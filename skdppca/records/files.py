@@ -17,10 +17,12 @@ from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from ..exceptions import TableChangedError
+from ..noise import NoiseSource
 from ._compensated import CompensatedSum
 from ._records import Records
 from .batches import batches, value_type
-from .pieces import Pieces, Question, piece_like
+from .gathered import Gathered, joined
+from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
 
 __all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
@@ -64,6 +66,8 @@ class Piece(NamedTuple):
     Parameters
     ----------
     rows : ndarray of shape (n, d)
+        In Fortran order, as files hold columns: a block is put into the order of rows as it is
+        cast, in the cache of the core that sums over it.
     groups : ndarray of int of shape (n,) or None
         Integers from 0 on.
     """
@@ -134,7 +138,7 @@ class Files:
     @property
     def empty(self) -> Piece:
         """A piece without rows."""
-        rows = np.empty((0, self.n_features), self.dtype)
+        rows = np.empty((0, self.n_features), self.dtype, order="F")
         return Piece(rows, np.empty(0, np.intp) if self._grouped else None)
 
     def names_twice(self) -> bool:
@@ -257,7 +261,8 @@ class Files:
             start = 0
             while start < len(batch):
                 if filled == size:
-                    rows, begins, filled = np.empty((size, d), self.dtype), np.ones(size, bool), 0
+                    rows, begins = np.empty((size, d), self.dtype, order="F"), np.ones(size, bool)
+                    filled = 0
                 part = batch.slice(start, size - filled)
                 where = slice(filled, filled + len(part))
                 for j, column in enumerate(part.columns[:d]):
@@ -303,8 +308,8 @@ class FileRecords(Pieces):
     ) -> FileRecords:
         """The records of valid files; see `Records.of` for the parameters."""
         rows, groups = files.empty
-        standin = Records.of(rows, groups, scale, 1, may_miss=may_miss)
         jobs = max(1, effective_n_jobs(n_jobs))
+        standin = Records.of(rows, groups, scale, jobs, may_miss=may_miss)
         return cls(standin=standin, files=files, valid=valid, jobs=jobs)
 
     @property
@@ -317,24 +322,47 @@ class FileRecords(Pieces):
         """Of all rows, about 0; exact and private."""
         return max(records.largest_norm for records in self._read())
 
-    def sum(self, question: Question) -> np.ndarray:
-        """The compensated sum, in the order of the pieces, of their answers."""
+    def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
+        """Of every question the compensated sum, in the order of the pieces, of their answers."""
 
-        def answer(records: Records) -> np.ndarray:
+        def answer(records: Records) -> list[np.ndarray]:
             with np.errstate(all="ignore"):  # in a thread of its own
-                return question.answer(records)
+                return [*answers(records, questions)]
 
-        total, waiting = CompensatedSum(question.statistic.shape), deque[Future[np.ndarray]]()
+        totals = [CompensatedSum(question.statistic.shape) for question in questions]
+        waiting = deque[Future[list[np.ndarray]]]()
+
+        def add(done: Future[list[np.ndarray]]) -> None:
+            for total, part in zip(totals, done.result(), strict=True):
+                total.add(part)
+
         alone = self.jobs > 1 or self.files.n_features < MANY_FEATURES
         blas = 1 if alone else None
         with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self.jobs) as threads:
             for records in self._read():
                 waiting.append(threads.submit(answer, records))
                 if len(waiting) > self.jobs:
-                    total.add(waiting.popleft().result())
+                    add(waiting.popleft())
             for done in waiting:
-                total.add(done.result())
-        return total.result()
+                add(done)
+        return [total.result() for total in totals]
+
+    def sample(self, taken: int, of: int, noise: NoiseSource) -> Records | None:
+        """A random part of single rows, gathered in one pass; how long groups are is private."""
+        if self.layout.is_grouped:
+            return None
+        return self.parts((taken, of - taken), noise)[0].gathered()
+
+    def gathered(self) -> Records:
+        """The records in memory, by one pass: every number of a record is the same, to the bit.
+
+        The labels of random parts follow from the records' numbers and from no row, so parts are
+        taken before other views.
+        """
+        parts = [view for view in self.views if isinstance(view, Part)]
+        others = [view for view in self.views if not isinstance(view, Part)]
+        found = joined(Gathered.of(seen_through(piece, parts)) for piece in self._read())
+        return seen_through(self.standin.with_gathered(found), others)
 
     def _read(self) -> Iterator[Records]:
         """The records, piece by piece, in the order in which they were when they were checked.
@@ -440,7 +468,7 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 
 def _note_entries(rows: np.ndarray, missing: np.ndarray, infinite: np.ndarray) -> None:
     with np.errstate(all="ignore"):
-        doubtful = ~np.isfinite(rows.sum(axis=0, dtype=np.float64))
+        doubtful = ~np.isfinite(rows.sum(axis=0))
     for j in np.flatnonzero(doubtful):
         missing[j] |= np.isnan(rows[:, j]).any()
         infinite[j] |= np.isinf(rows[:, j]).any()
@@ -458,13 +486,15 @@ def _joined(blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[Piece]:
         if len(places):
             if sum(map(len, begun)):
                 yield _piece(kept, begun)
-            kept, begun = [rows[last:].copy()], [begins[last:].copy()]
+            kept, begun = [rows[last:].copy(order="F")], [begins[last:].copy()]
     if kept:
         yield _piece(kept, begun)
 
 
 def _piece(rows: list[np.ndarray], begins: list[np.ndarray]) -> Piece:
-    return Piece(np.concatenate(rows), np.cumsum(np.concatenate(begins)) - 1)
+    begun = np.concatenate(begins)
+    joined = np.empty((len(begun), rows[0].shape[1]), rows[0].dtype, order="F")
+    return Piece(np.concatenate(rows, out=joined), np.cumsum(begun) - 1)
 
 
 def _ahead(items: Iterable[T]) -> Iterator[T]:

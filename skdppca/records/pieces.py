@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
@@ -54,9 +54,39 @@ class Question:
     views: tuple[View, ...]
     statistic: Any
 
-    def answer(self, records: Records) -> np.ndarray:
-        """The exact total over the records of a piece; private."""
-        return seen_through(records, self.views).total(self.statistic)
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Hashable; what is equal to it is the same question."""
+        return self.views, self.statistic.key
+
+
+class SharedPass:
+    """Questions that wait to be answered in one pass, and the totals of those that were.
+
+    Exact and private: it is never sent, and never pickled. A total is handed out once.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Question] = []
+        self._totals: dict[tuple[Any, ...], np.ndarray] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def expect(self, questions: Sequence[Question]) -> None:
+        """Answer these in the pass in which one of them is asked; others are forgotten."""
+        self._waiting, self._totals = list(questions), {}
+
+    def total(
+        self, question: Question, sums: Callable[[Sequence[Question]], Sequence[np.ndarray]]
+    ) -> np.ndarray:
+        """The answer to a question, and to all that wait with it, by `sums` if need be."""
+        if question.key not in self._totals:
+            asked = [question]
+            if any(other.key == question.key for other in self._waiting):
+                asked, self._waiting = self._waiting, []
+            self._totals |= zip((one.key for one in asked), sums(asked), strict=True)
+        return self._totals.pop(question.key)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,9 +100,12 @@ class Pieces(Source):
     Parameters
     ----------
     standin : Records
-        Records like these, but none: pieces are made like it, and it has their layout.
+        Records like these, but none: pieces are made like it, and it has their layout. Its threads
+        are those of records that are gathered.
     views : tuple of View
         What the records are seen through.
+    shared : SharedPass
+        One for the table, whatever it is seen through.
 
     Notes
     -----
@@ -83,10 +116,11 @@ class Pieces(Source):
 
     standin: Records
     views: tuple[View, ...] = ()
+    shared: SharedPass = field(default_factory=SharedPass)
 
     @abstractmethod
-    def sum(self, question: Question) -> np.ndarray:
-        """The compensated sum, in the order of the pieces, of their answers."""
+    def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
+        """Of every question the compensated sum, in the order of the pieces, of their answers."""
 
     @property
     def layout(self) -> Layout:
@@ -98,9 +132,24 @@ class Pieces(Source):
         statistic.check(self.layout)
         if not statistic.additive:
             self.whole(f"{type(statistic).__name__} looks at pairs of records, which")
-        if statistic.counts_only and not any(isinstance(view, Part) for view in self.views):
-            return np.asarray(statistic.total(self))  # a view takes no record away
-        return self.sum(Question(self.views, statistic))
+        if self._is_known(statistic):
+            return np.asarray(statistic.total(self))
+        return self.shared.total(Question(self.views, statistic), self.sums)
+
+    def _is_known(self, statistic: Any) -> bool:
+        """Whether the number of all records says it: no view but a part takes a record away."""
+        return statistic.counts_only and not any(isinstance(view, Part) for view in self.views)
+
+    def together(self, questions: Sequence[tuple[Source, Any]]) -> None:
+        """See `Source.together`; totals are those of a pass of their own, to the bit."""
+        waiting = []
+        for source, statistic in questions:
+            if not isinstance(source, Pieces) or source.shared is not self.shared:
+                raise TypeError("questions about other records are asked in another pass")
+            statistic.check(source.layout)
+            if statistic.additive and not source._is_known(statistic):
+                waiting.append(Question(source.views, statistic))
+        self.shared.expect(waiting)
 
     def through(self, view: View) -> Self:
         """The records through a view; see `skdppca.statistics.View`."""
@@ -127,6 +176,17 @@ def piece_like(standin: Records, rows: Any, groups: np.ndarray | None, first: in
     """The records of a piece, like the stand-in of their table."""
     like = standin.rows
     return Records.of(rows, groups, like.scale, 1, may_miss=like.may_be_absent, first=first)
+
+
+def answers(records: Records, questions: Sequence[Question]) -> Iterator[np.ndarray]:
+    """The exact totals over a piece's records; what views begin with alike is done once."""
+    seen: dict[tuple[View, ...], Records] = {(): records}
+    for question in questions:
+        views = question.views
+        for i, view in enumerate(views):
+            if views[: i + 1] not in seen:
+                seen[views[: i + 1]] = view.of(seen[views[:i]])
+        yield seen[views].total(question.statistic)
 
 
 def seen_through(records: Records, views: Sequence[View]) -> Records:

@@ -74,6 +74,19 @@ class Source(ABC):
         """
         return None
 
+    def together(self, questions: Sequence[tuple[Source, Any]]) -> None:
+        """Say which sums over these records come next, none of which waits for another's answer.
+
+        Nothing is asked or computed by it. Whoever reads the records for one of the sums may add
+        up the others as well and hold their totals, exact and private, until they are asked for.
+
+        Parameters
+        ----------
+        questions : sequence of (Source, Statistic)
+            The records through some views, and what is asked of them.
+        """
+        return
+
     def query(
         self, statistic: Any, sensitivity: float, name: str, part: str
     ) -> Callable[[float], Any]:

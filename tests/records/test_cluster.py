@@ -11,6 +11,14 @@ from threadpoolctl import threadpool_info
 
 from skdppca import KDPPCA, DPGauss, PrivacyAccountant
 from skdppca.decomposition import METHODS
+from skdppca.noise import NoiseSource
+from skdppca.statistics import (
+    BoundedTotal,
+    ClippedSum,
+    Distances,
+    MeasureHistogram,
+    Spreads,
+)
 
 from .test_pieces import CASES, GROUPS, SPARSE, SUMS, D, N, X
 
@@ -24,6 +32,7 @@ import dask.dataframe as dd
 import pandas as pd
 from dask.core import get_dependencies
 
+from skdppca.decomposition.cluster_table import on_cluster
 from skdppca.records import cluster
 
 # Rows of the partitions: one is empty, and one ends within a group.
@@ -101,6 +110,33 @@ def test_random_parts_of_groups_are_those_of_the_array():
     more = {"epsilon": 9.0, "sampling": "split", "unit": "patient"}
     fitted = seeded("KDPPCA", **more).fit(as_dask(X), groups=as_labels(GROUPS))
     assert_same_release(fitted, seeded("KDPPCA", **more).fit(X, groups=GROUPS))
+
+
+def test_no_rows_leave_the_workers_for_a_part():
+    source = on_cluster(seeded(), as_dask(X), None).read(None, None)
+    assert source.sample(1, 3, NoiseSource(0)) is None
+    source.close()
+
+
+@pytest.mark.parametrize("case", ["rows", "sparse", "groups", "missing"])
+def test_questions_asked_together_are_answered_by_one_look_at_partitions(case, watched):
+    rows, groups, more = CASES[case]
+    table = on_cluster(seeded(**more), as_dask(rows), as_labels(groups))
+    source, centre = table.read(None, None), np.full(D, 5.0)
+    part = source.parts((1, 2), NoiseSource(0))[0]
+    asked = [
+        (source, MeasureHistogram(Distances(centre), np.linspace(0.0, 30.0, 40))),
+        (part, ClippedSum(centre, 3.0)),
+        (source, BoundedTotal(Spreads(centre), 6.0, 2)),
+    ]
+    alone = [some.total(statistic) for some, statistic in asked]
+    source.together(asked)
+    watched.graphs.clear()
+    shared = [some.total(statistic) for some, statistic in asked]
+    assert len(watched.graphs) == 1
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one, other)
+    source.close()
 
 
 def test_partitions_may_have_unknown_lengths():

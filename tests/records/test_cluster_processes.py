@@ -63,14 +63,14 @@ def test_a_fit_on_processes_gives_the_release_of_the_array(client, name, case):
 
 def test_measures_are_kept_on_the_workers_during_a_fit(client, monkeypatch):
     seen = []
-    ask = code.ClusterRecords.sum
+    ask = code.ClusterRecords.sums
 
-    def spy(self, question):
-        total = ask(self, question)
+    def spy(self, questions):
+        totals = ask(self, questions)
         seen.extend(client.run(kept).values())
-        return total
+        return totals
 
-    monkeypatch.setattr(code.ClusterRecords, "sum", spy)
+    monkeypatch.setattr(code.ClusterRecords, "sums", spy)
     seeded("KDPPCA").fit(as_dask(X).persist())
     assert max(seen) > (0, 0)
     assert set(client.run(kept).values()) == {(0, 0)}
