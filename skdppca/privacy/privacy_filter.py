@@ -62,6 +62,7 @@ class PrivacyFilter:
         self._own: list[Query] = []
         self._handed_on: list[PrivacyFilter] = []
         self._spent = Fraction(0)
+        self._left = mu
 
     @classmethod
     def of(cls, event: PrivacyEvent) -> Self:
@@ -82,13 +83,7 @@ class PrivacyFilter:
     @property
     def remaining(self) -> float:
         """The mu that is neither spent nor handed on, rounded down."""
-        if math.isinf(self.mu) or not self._spent:
-            return self.mu
-        left = Fraction(self.mu) ** 2 - self._spent
-        if float(left) < LEAST_SQUARE:
-            return 0.0
-        root = math.sqrt(left)
-        return root if Fraction(root) ** 2 <= left else math.nextafter(root, 0)
+        return self._left
 
     def _spend(self, what: str, mu: float) -> float:
         left = self.remaining
@@ -97,6 +92,7 @@ class PrivacyFilter:
         if math.isinf(left):
             return left
         self._spent += Fraction(min(mu, left)) ** 2
+        self._left = _root_down(Fraction(self.mu) ** 2 - self._spent)
         return min(mu, left)
 
     def pay_for(self, name: str, mu: float, sensitivity: float, **query: Any) -> GaussianQuery:
@@ -149,3 +145,11 @@ class PrivacyFilter:
         portion = PrivacyFilter(self._spend("a part of the budget", mu), self.part)
         self._handed_on.append(portion)
         return portion
+
+
+def _root_down(square: Fraction) -> float:
+    """Its root, rounded down; 0 for what a float64 would hold with fewer digits than others."""
+    if float(square) < LEAST_SQUARE:
+        return 0.0
+    root = math.sqrt(square)
+    return root if Fraction(root) ** 2 <= square else math.nextafter(root, 0)

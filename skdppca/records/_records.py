@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -32,7 +32,7 @@ from .source import Source
 __all__ = ["MeasureCache", "Records"]
 
 # A block stays in the cache of one core.
-BLOCK_ENTRIES = 2**17
+BLOCK_ENTRIES = 2**18
 MIN_BLOCK_ROWS = 128
 
 # Rows that are shifted are held in memory if they are no more entries than that (256 MiB): read,
@@ -152,7 +152,7 @@ class Records(Source):
         """The same with changes. What was measured is of these records, and so is their cycle."""
         return replace(self, cache=MeasureCache(), **({"cycle": None} | changes))
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Public; all that the rounding of a total may depend on."""
         return Layout(
