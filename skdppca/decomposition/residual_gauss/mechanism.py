@@ -121,7 +121,7 @@ class ResidualGaussMechanism:
             # 6. R: how far records are from what S predicts, where that may be near
             if seen.is_clear or (grouped and seen.aligned):
                 mu_radius, mu = self._costs(data, step)
-                R = seen.mean.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
+                R = seen.look.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
                 # 7. what pays more than another matrix
                 if seen.is_clear and R < RESIDUAL.worse * seen.bound:
                     return self._corrected(seen, R, step)
@@ -307,9 +307,14 @@ class _Eigenspectrum:
             return spectrum.values[: self.k, None] * self.W
         return (spectrum.visible * spectrum.alignments)[: self.k, None] * self.W
 
+    @property
+    def look(self) -> BlockMean:
+        """For one look at how far records are from a prediction."""
+        return BlockMean(replace(self.data, typical_norm=math.sqrt(self.bound)))
+
     @cached_property
     def mean(self) -> BlockMean:
-        """For means around a prediction."""
+        """For many means around predictions."""
         return BlockMean(replace(self.data.shifted(), typical_norm=math.sqrt(self.bound)))
 
     @property
