@@ -144,7 +144,7 @@ class RowBlock(Block, Protocol):
         """Products of every row less the centre with the directions."""
 
     def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-        """The same of rounded rows with rounded directions, if that is quicker."""
+        """The same of rounded rows with directions on their grids, if that is quicker."""
 
     def squares(self, residual: Residual) -> np.ndarray:
         """Of every row, its square and a bound on the squared terms that it came from."""

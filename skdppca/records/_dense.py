@@ -8,7 +8,7 @@ import numpy as np
 
 from ._block import ColumnFunction, Residual
 from ._cells import tally
-from ._exact import exact_dots, on_row_grids, rounded_directions
+from ._exact import exact_dots, on_row_grids
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
 
@@ -66,8 +66,8 @@ class DenseRows(ProductResiduals):
         return rows_dots(self.centred(centre), directions)
 
     def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-        """The same of rounded rows with rounded directions, which is quicker."""
-        return exact_dots(self._on_grids(self.centred(centre)), rounded_directions(directions))
+        """The same of rounded rows, which is quicker."""
+        return exact_dots(self._on_grids(self.centred(centre)), directions)
 
     def _on_grids(self, rows: np.ndarray) -> np.ndarray:
         """Rows on their grids: in the scratch array, if they are not there already."""

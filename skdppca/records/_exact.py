@@ -28,6 +28,9 @@ __all__ = ["exact_dots", "on_row_grids", "rounded_directions"]
 # Bits of the grids below the powers of 2 above the norms; together 52.
 ROW_BITS, DIRECTION_BITS = 28, 24
 
+# Up to 64 directions products are quicker, and are read direction by direction, in this order.
+FEW_DIRECTIONS = 64
+
 
 def on_row_grids(rows: np.ndarray) -> np.ndarray:
     """Round every row to its grid, in place: a function of the row alone.
@@ -46,6 +49,8 @@ def exact_dots(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Inner products of rows with directions, both on their grids, of shape (n, p)."""
     if not _products_are_exact():
         return rows_dots(rows, directions)
+    if len(directions) > FEW_DIRECTIONS:
+        return np.matmul(rows, directions.T)
     return np.matmul(directions, rows.T).T
 
 

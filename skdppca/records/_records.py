@@ -18,7 +18,7 @@ from ._block import Block, RowBlock
 from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
 from ._entries import SquaredDeviations
-from ._exact import on_row_grids
+from ._exact import on_row_grids, rounded_directions
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
 from ._numbers import aligned_empty
@@ -356,6 +356,8 @@ class Records(Source):
         # of all of X, in its order, whichever of them the records are
         table = self._derived(members=Members(self.members.n_rows))
         out = np.empty((self.members.n_rows, len(directions)))
+        if rounded and not self.is_sparse:
+            directions = rounded_directions(directions)
 
         def work(spans: list[slice]) -> None:
             for where, block in table._blocks(spans, centre):

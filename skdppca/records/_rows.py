@@ -154,6 +154,9 @@ class Rows:
         if self.are_as_given and rows.dtype == np.float64 and rows.flags.c_contiguous:
             return np.asarray(rows)
         out = out.ravel()[: rows.size].reshape(rows.shape)
+        if self.shift is not None and self.scale is None and rows.dtype == np.float64:
+            np.subtract(rows, self.shift, out=out)
+            return on_row_grids(out) if self.are_rounded else out
         out[...] = rows
         if self.scale is not None:
             out /= self.scale

@@ -241,6 +241,7 @@ def test_scores_that_other_records_round_otherwise_are_caught(rows, monkeypatch)
         rows, axes = block.centred(centre)[:, ::step], directions[:, ::step]
         return rows_dots(rows.copy(), axes.copy())
 
+    monkeypatch.setattr(_records, "rounded_directions", np.ascontiguousarray)
     monkeypatch.setattr(DenseRows, "rounded_scores", scores)
     assert max(moves(np.ones(396), 0, monkeypatch, rows=rows)) > 10
 
