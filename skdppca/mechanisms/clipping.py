@@ -26,6 +26,7 @@ __all__ = [
     "excess_records",
     "expected_norms",
     "expected_products",
+    "group_bound",
     "median_distance",
     "radius_mu",
     "radius_share",
@@ -235,11 +236,15 @@ def clip_records(
     return Clip(1.0, spherical=True)
 
 
-def count_rows(data: PrivateData, mu_size: float, mu_rows: float) -> float:
-    """The sum of the groups' sizes, none counted beyond a private bound; at least n."""
-    largest = clip_radius(data, RowCounts(), 1, mu_size, mu_size, "rows of a group")
-    bound = math.ceil(min(largest, MAX_ROWS)) if math.isfinite(largest) else math.inf
-    rows = data.ask(BoundedTotal(RowCounts(), bound), mu_rows, "number of rows")
+def group_bound(data: PrivateData, mu: float) -> float:
+    """A private bound on the sizes of groups, which few exceed; infinite without noise."""
+    largest = clip_radius(data, RowCounts(), 1, mu, mu, "rows of a group")
+    return math.ceil(min(largest, MAX_ROWS)) if math.isfinite(largest) else math.inf
+
+
+def count_rows(data: PrivateData, bound: float, mu: float) -> float:
+    """The sum of the groups' sizes, none counted beyond a bound; at least n."""
+    rows = data.ask(BoundedTotal(RowCounts(), bound), mu, "number of rows")
     return max(data.n, float(rows.value))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from .base import BUDGET, Release
-from .clipping import Clip, clip_records, count_rows, median_distance, radius_share
+from .clipping import Clip, clip_records, count_rows, group_bound, median_distance, radius_share
 from .gram import NoisyGram
 from .missing import noise_inflation, share_present
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
@@ -127,7 +127,8 @@ class NoisyCovariance:
         if not data.public.grouped:
             return data.n
         mu_size = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
-        return count_rows(data, mu_size, data.fraction(COVARIANCE.rows_share))
+        bound = group_bound(data, mu_size)
+        return count_rows(data, bound, data.fraction(COVARIANCE.rows_share))
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
         """What records are clipped to and augmented with, found privately."""

@@ -16,9 +16,10 @@ from ..statistics import (
     ResidualSum,
     RowCounts,
     Spreads,
+    Statistic,
 )
 from .block_mean import BlockMean, combine
-from .clipping import clip_radius, count_rows, expected_norms, radius_mu
+from .clipping import clip_radius, count_rows, expected_norms, group_bound, radius_mu
 from .norm_histogram import EDGES
 
 __all__ = ["Variances", "release_variances"]
@@ -82,14 +83,19 @@ def release_variances(
     others = mu * math.sqrt((1 - VARIANCE.rayleigh_share) / (1 + grouped))
     within = BlockMean(data.projected(directions), name="variances")
     norms, spreads = within.norms(np.eye(k), core), Spreads(data.centre)
-    # 1. R, r: what the scores' products and the rows' distances are clipped to
+    # 1. R, r: what the scores' products and the rows' distances are clipped to; of groups, sizes
     _look_at_once(data, within, norms, spreads)
     mu_radius, mu_rayleigh = _divide(rayleigh, data)
     R = within.radius(np.eye(k), core, mu_radius, mu_rayleigh)
     mu_radius, mu_total = _divide(others, data)
     r = _longest(data, spreads, mu_radius, mu_total)
     total = BoundedTotal(spreads, r, power=2)
-    data.together((within.data, ResidualSum(norms, R)), (data, total))
+    asked: list[tuple[PrivateData, Statistic]] = [(data, total)]
+    if grouped:
+        mu_size, mu_rows = _divide(others, data, searched=True)
+        bound = group_bound(data, mu_size)
+        asked.append((data, BoundedTotal(RowCounts(), bound)))
+    data.together((within.data, ResidualSum(norms, R)), *asked)
     # 2. the Rayleigh matrix: the mean product of the records' scores with the unit vectors
     gradient = within(np.eye(k), core, 0.0, mu_rayleigh, R)
     rayleigh_matrix, variance = combine(core, core_variance, gradient)
@@ -101,7 +107,7 @@ def release_variances(
     left = d - k
     rest = max(whole - float(explained.sum()), total_sd) / left if left else 0.0
     # 4. both per row
-    n_rows = count_rows(data, *_divide(others, data, searched=True)) if grouped else data.n
+    n_rows = count_rows(data, bound, mu_rows) if grouped else data.n
     per_row = data.n / max(n_rows - 1, 1.0)
     error = math.sqrt(variance) * per_row
     return Variances(rotation, explained * per_row, error, rest * per_row, n_rows)

@@ -436,7 +436,7 @@ def _added(parts: Sequence[np.ndarray | CompensatedSum]) -> CompensatedSum:
         terms = (part.total, part.correction) if isinstance(part, CompensatedSum) else (part,)
         for term in terms:
             total = total or CompensatedSum(np.shape(term))
-            total.add(term)
+            total.add(term.copy())  # a task may run again on what it was given
     assert total is not None
     return total
 

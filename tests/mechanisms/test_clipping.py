@@ -18,6 +18,7 @@ from skdppca.mechanisms.clipping import (
     excess_records,
     expected_norms,
     expected_products,
+    group_bound,
     median_distance,
     radius_share,
     with_typical_norm,
@@ -224,7 +225,7 @@ def test_a_clipping_norm_bounds_the_groups_gram_matrices():
 def test_rows_of_groups_are_counted_none_beyond_a_private_bound():
     sizes = np.r_[np.full(4999, 3), 5003]
     data = private_data(ROWS, 2.0, groups=np.repeat(np.arange(5000), sizes), n=5000.0)
-    rows = count_rows(data, 0.4, 0.3)
+    rows = count_rows(data, group_bound(data, 0.4), 0.3)
     # the large group counts for no more than the others' bound
     assert abs(rows - 15_000) < 200
     assert set(names(data)) == {"rows of a group", "number of rows"}
@@ -233,13 +234,13 @@ def test_rows_of_groups_are_counted_none_beyond_a_private_bound():
 
 
 def test_rows_are_no_fewer_than_groups_and_exact_without_noise():
-    assert count_rows(private_data(ROWS, 2.0, groups=GROUPS, n=1e6), 0.1, 0.1) == 1e6
+    assert count_rows(private_data(ROWS, 2.0, groups=GROUPS, n=1e6), 9.0, 0.1) == 1e6
     exact = private_data(ROWS, math.inf, groups=GROUPS, n=5000.0)
-    assert count_rows(exact, math.inf, math.inf) == 20_000
+    assert count_rows(exact, group_bound(exact, math.inf), math.inf) == 20_000
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_of_too_few_groups_are_no_wild_number(seed):
     """Groups whose sizes are not seen count once, and no bound lies beyond all sizes there are."""
     data = private_data(ROWS[:80], 2.0, groups=GROUPS[:80], n=20.0, seed=seed)
-    assert count_rows(data, 0.02, 0.3) < 60
+    assert count_rows(data, group_bound(data, 0.02), 0.3) < 60

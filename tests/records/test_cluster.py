@@ -517,3 +517,12 @@ def test_an_accountant_does_not_travel_with_the_map():
     estimator = KDPPCA(2, accountant=accountant).fit(X)
     found = estimator.transform(as_dask(X)).__dask_graph__()
     assert b"PrivacyAccountant" not in cloudpickle.dumps(dict(found))
+
+
+def test_what_a_sum_is_made_of_stays_as_it_is():
+    """A task may run again, on what it was given, when a worker is lost."""
+    parts = [[np.full((2, 2), float(k))] for k in (1, 2, 3)]
+    first, again = (cluster._add(*parts)[0] for _ in range(2))
+    np.testing.assert_array_equal(first.result(), again.result())
+    whole = cluster._add([first], [again])[0].result()
+    np.testing.assert_array_equal(whole, 2 * first.result())

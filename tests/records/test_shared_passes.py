@@ -182,3 +182,20 @@ def test_variances_and_the_total_share_their_passes(told, asked, dataset, monkey
     monkeypatch.setattr(FileRecords, "sums", watched)
     KDPPCA(2, random_state=0, **told).fit(dataset)
     assert passes[-len(asked) :] == asked
+
+
+def test_the_rows_of_groups_are_counted_in_the_same_passes(tmp_path, monkeypatch):
+    columns = {f"c{j}": X[:, j] for j in range(D)} | {"who": np.arange(N) // 3}
+    pq.write_table(pa.table(columns), tmp_path / "g.parquet")
+    passes, sums = [], FileRecords.sums
+
+    def watched(self, questions):
+        passes.append([type(question.statistic).__name__ for question in questions])
+        return sums(self, questions)
+
+    monkeypatch.setattr(FileRecords, "sums", watched)
+    KDPPCA(2, random_state=0, unit="person").fit(ds.dataset(tmp_path / "g.parquet"), groups="who")
+    assert passes[-2:] == [
+        ["MeasureHistogram"] * 3,
+        ["ResidualSum", "BoundedTotal", "BoundedTotal"],
+    ]
