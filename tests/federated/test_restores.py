@@ -499,8 +499,13 @@ def test_two_that_answer_at_once_without_a_lock_have_one_noise(talk, monkeypatch
         thread.start()
     for thread in threads:
         thread.join()
-    answers.append(vector(asked(talk, 1, seen)).tobytes())
-    assert len(set(answers)) == 1
+    # a site that reads what another one is writing ends the run: it refuses, and draws nothing
+    last = asked(talk, 1, seen)
+    if isinstance(last, Reply):
+        answers.append(vector(last).tobytes())
+    else:
+        assert last.code is Refusal.RUN_OVER
+    assert len(set(answers)) <= 1
 
 
 # --- the table
