@@ -44,7 +44,7 @@ class CentreConstants:
     # The number of last rounds; of a location, which spends most on them; and their least share
     # with a public norm bound, which may be loose.
     polishing_rounds: int = 3
-    # The share of that in the last one, if it alone is of all records.
+    # The share of that in the last one, if it alone is of all records; a guess.
     last_of_all: float = 0.8
     location_rounds: int = 6
     least_polishing_bounded: float = 0.08

@@ -87,6 +87,10 @@ class ProductResiduals(ABC):
                 for s, c in zip(scores[some].T, residual.prediction, strict=True):
                     squares += row_squares(rows * s[:, None] - c)
                 norms[some] = safe_root(squares)
+        if np.isinf(
+            norms
+        ).any():  # their weight is 0, and so are their scores: none is not a number
+            scores = np.where(np.isinf(norms)[:, None], 0.0, scores)
         return np.vstack([norms, scores.T]).T
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:

@@ -1,5 +1,6 @@
 """Products of rounded rows with rounded directions: BLAS gives the bits of whole numbers."""
 
+import math
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skdppca.records import _exact
+from skdppca.records import Records, _exact
 from skdppca.records._exact import (
     DIRECTION_BITS,
     ROW_BITS,
@@ -17,6 +18,7 @@ from skdppca.records._exact import (
     rounded_directions,
 )
 from skdppca.records._numbers import row_norms, rows_dots
+from skdppca.statistics import ResidualNorms, ResidualSum, Scores
 
 # What OPENBLAS_CORETYPE asks for.
 KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
@@ -152,3 +154,17 @@ def test_einsum_steps_in_where_blas_rounds(monkeypatch):
     monkeypatch.undo()
     _exact._products_are_exact.cache_clear()
     assert _exact._products_are_exact()
+
+
+def test_without_noise_nothing_is_rounded():
+    rng = np.random.default_rng(0)
+    rows, directions = rng.normal(size=(40, 6)), np.linalg.qr(rng.normal(size=(6, 2)))[0].T.copy()
+    prediction = rng.normal(size=(2, 6))
+    norms = ResidualNorms(np.zeros(6), None, directions, prediction)
+    exact = directions @ rows.T @ rows - len(rows) * prediction
+    found = [ResidualSum(norms, radius).total(Records.of(rows)) for radius in (math.inf, 1e6)]
+    unrounded, rounded = (np.abs(total - exact).max() for total in found)
+    assert unrounded < 1e-13 < 1e-9 < rounded
+    scores = [Scores(directions, np.zeros(6), how).of(Records.of(rows)) for how in (False, True)]
+    unrounded, rounded = (np.abs(one.rows.X - rows @ directions.T).max() for one in scores)
+    assert unrounded < 1e-13 < 1e-9 < rounded

@@ -31,11 +31,6 @@ VIEWED = [
 ]
 
 
-def same_bits(found, expected):
-    """Scores of rows that are infinite are not numbers, and have no weight."""
-    return np.array_equal(found, expected, equal_nan=True)
-
-
 def numbers_of(records: list[np.ndarray], measure: Measure, form: Form, **more) -> np.ndarray:
     return records_of(records, form, **more).measured(measure)
 
@@ -45,20 +40,20 @@ def test_a_records_numbers_do_not_follow_other_records(measure: Measure, form: F
     records = some_records(form)
     among = numbers_of(records, measure, form)
     order = np.random.default_rng(4).permutation(len(records))
-    assert same_bits(numbers_of([records[i] for i in order], measure, form), among[order])
+    assert np.array_equal(numbers_of([records[i] for i in order], measure, form), among[order])
     others = some_records(form, seed=8)
     for i in range(0, len(records), 3):
-        assert same_bits(numbers_of([records[i]], measure, form)[0], among[i])
+        assert np.array_equal(numbers_of([records[i]], measure, form)[0], among[i])
         for place in (0, 1, 17):
             mixed = [*others[:place], records[i], *others[place:]]
-            assert same_bits(numbers_of(mixed, measure, form)[place], among[i])
+            assert np.array_equal(numbers_of(mixed, measure, form)[place], among[i])
 
 
 @pytest.mark.parametrize(("measure", "form"), OF_ONE)
 def test_a_records_numbers_do_not_follow_threads_or_memory(measure: Measure, form: Form):
     records = some_records(form)
     expected = numbers_of(records, measure, form)
-    assert same_bits(numbers_of(records, measure, form, n_jobs=2), expected)
+    assert np.array_equal(numbers_of(records, measure, form, n_jobs=2), expected)
     if form.is_sparse:
         return
     X = np.vstack(records)
@@ -69,7 +64,7 @@ def test_a_records_numbers_do_not_follow_threads_or_memory(measure: Measure, for
         copies[-1][:] = X
     for rows in copies:
         there = Records.of(rows, groups, may_miss=form.may_miss)
-        assert same_bits(there.measured(measure), expected)
+        assert np.array_equal(there.measured(measure), expected)
 
 
 @pytest.mark.parametrize("row", range(len(MEASURES["AdjacentDifferences"])))
@@ -83,7 +78,7 @@ def test_a_difference_follows_two_records_alone(row):
     for place in range(30):
         pair = rows[cycle[[place, (place + 1) % 30]]]
         alone = view.of(Records.of(pair)).shuffled(Words(1))
-        assert same_bits(alone.measured(measure), np.repeat(found[place], 2))
+        assert np.array_equal(alone.measured(measure), np.repeat(found[place], 2))
 
 
 def derivations(records: Records) -> list[Records]:
@@ -113,9 +108,9 @@ def test_derived_records_are_measured_anew(measure: Measure, form: Form):
     for expected, found in zip(derivations(fresh), derivations(warm), strict=True):
         if isinstance(measure, Squares) and found.is_explicit:
             continue  # nobody asks for them
-        assert same_bits(found.measured(measure), expected.measured(measure))
+        assert np.array_equal(found.measured(measure), expected.measured(measure))
         # nor do the first ones take anything from what came of them
-        assert same_bits(warm.measured(measure), before)
+        assert np.array_equal(warm.measured(measure), before)
 
 
 @pytest.mark.parametrize(("view", "form"), VIEWED)
@@ -125,8 +120,8 @@ def test_records_through_a_view_are_measured_anew(view: View, form: Form):
     before = warm.measured(measure).copy()
     expected, found = view.of(fresh), view.of(warm)
     there = Distances(np.zeros(found.n_features))
-    assert same_bits(found.measured(there), expected.measured(there))
-    assert same_bits(warm.measured(measure), before)
+    assert np.array_equal(found.measured(there), expected.measured(there))
+    assert np.array_equal(warm.measured(measure), before)
 
 
 def test_what_was_measured_is_not_pickled():
