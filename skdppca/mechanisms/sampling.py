@@ -23,8 +23,8 @@ class SamplingConstants:
     """How large the part is. Speed is all that it is for."""
 
     # Records times mu, up to that number of features; for more, it grows with their root. 2500 and
-    # most_share .4 made DPPowerMethod's loss 18 % larger on 30 000 normal rows of 100 features; with
-    # these no median of four methods rose by more than its error on 100 000.
+    # most_share .4 made DPPowerMethod's loss 18 % larger on 30 000 normal rows of 100 features;
+    # with these no median of four methods rose by more than its error on 100 000.
     records: float = 4000.0
     few_features: int = 100
     # From this share of the records on, all of them are looked at instead; shares are of 2^10.
