@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # The closed set: what sites answer, and what it is made of.
-MEASURES = ("Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads")
+MEASURES = ("CrossNorms", "Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads")
 STATISTICS = (
     "BoundedTotal",
     "CapturedTotal",
@@ -54,6 +54,7 @@ STATISTICS = (
     "ClippedSum",
     "ColumnCells",
     "Count",
+    "CrossSum",
     "MeanSquares",
     "MeasureHistogram",
     "NormProduct",
@@ -337,7 +338,7 @@ def _consistent(statistic: Any, layout: Layout) -> Any:
     if isinstance(found, ResidualNorms):
         return replace(statistic, measure=_consistent_residual(found))
     if layout.is_grouped:
-        need(not getattr(statistic, "spherical", False))
+        need(not getattr(statistic, "spherical", False) and not getattr(found, "spherical", False))
         if isinstance(found, GramNorms) or isinstance(statistic, NormProduct):
             # a long group's norm is one of a whole matrix: whether it fits must not tell of it
             need((layout.n_features + 1) ** 2 <= MAX_ENTRIES)

@@ -1,6 +1,6 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._block import Block, ColumnFunction, Residual, RowBlock
+from ._block import Block, ColumnFunction, Cross, Residual, RowBlock
 from ._compensated import CompensatedSum
 from ._entries import KeepLargest, OnesByDegree
 from ._numbers import CANCELLATION
@@ -18,6 +18,7 @@ __all__ = [
     "Block",
     "ColumnFunction",
     "CompensatedSum",
+    "Cross",
     "KeepLargest",
     "Layout",
     "Measure",

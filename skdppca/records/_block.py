@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from ._exact import rounded_directions
 
-__all__ = ["Block", "ColumnFunction", "Residual", "RowBlock"]
+__all__ = ["Block", "ColumnFunction", "Cross", "Residual", "RowBlock"]
 
 # Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
 ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]
@@ -65,6 +66,45 @@ class Residual:
         object.__setattr__(self, "prediction", prediction)
 
 
+@dataclass(frozen=True)
+class Cross:
+    """``W^T A_i (I - W W^T)`` of every record: what of its Gram matrix leads out of the span of W.
+
+    Of a row y less the centre, with scores ``s = W^T y`` and the rest ``e = y - W s``, that is
+    ``s e^T``; of a group it is the sum over its rows. All of it is public or was released.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (p, d)
+        The columns of W: orthonormal, and rounded to one grid here.
+    centre : ndarray of shape (d,) or None
+    spherical : bool
+        Rows count as ``y / ||y||``; one of norm 0 as 0.
+
+    Notes
+    -----
+    Every number is a bitwise function of the record. y is on its grid and W on that of norm 1, so
+    the products s are exact (`_exact`). Then s is put on a grid of its own. The columns of
+    ``W^T`` are no longer than 1, so ``W s`` is exact for the same reason; and the difference from y
+    is rounded entry by entry.
+    """
+
+    directions: np.ndarray
+    centre: np.ndarray | None = None
+    spherical: bool = False
+
+    def __post_init__(self) -> None:
+        directions = rounded_directions(self.directions)
+        if np.abs(directions @ directions.T - np.eye(len(directions))).max(initial=0.0) > 1e-6:
+            raise ValueError("directions must be orthonormal rows; orthonormalise them first")
+        object.__setattr__(self, "directions", directions)
+
+    @cached_property
+    def transposed(self) -> np.ndarray:
+        """W, a row a feature."""
+        return np.ascontiguousarray(self.directions.T)
+
+
 class Block(Protocol):
     """A block of records, with one weight a record in the sums."""
 
@@ -110,6 +150,12 @@ class Block(Protocol):
 
         `weighted` has a weight a record, and then what `residual_norms` handed on, times that.
         """
+
+    def cross_norms(self, cross: Cross) -> np.ndarray:
+        """Frobenius norm of what of every record leads out of the span."""
+
+    def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
+        """Add the weighted sum of that, of shape (p, d)."""
 
     def add_products(
         self,

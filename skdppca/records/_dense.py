@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._block import ColumnFunction, Residual
+from ._block import ColumnFunction, Cross, Residual
 from ._cells import tally
 from ._exact import exact_dots, on_row_grids
 from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
@@ -36,11 +36,12 @@ class DenseRows(ProductResiduals):
         # as long as scratch holds them; at last, the centre that it holds the rows less of
         self._projected: tuple[Residual, np.ndarray] | None = None
         self._rounded: tuple[Residual, np.ndarray] | None = None
+        self._crossed: tuple[Cross, np.ndarray, np.ndarray, np.ndarray] | None = None
         self._centre: np.ndarray | None = None
 
     def centred(self, centre: np.ndarray | None) -> np.ndarray:
         """The rows less the centre, in the scratch array; the rows themselves without one."""
-        self._projected = self._rounded = None
+        self._projected = self._rounded = self._crossed = None
         if centre is None:
             return self.rows
         out = self.scratch[:, : self.rows.shape[1]]
@@ -76,7 +77,7 @@ class DenseRows(ProductResiduals):
             return on_row_grids(rows)
         if self.are_rounded:
             return rows
-        self._projected = self._rounded = None
+        self._projected = self._rounded = self._crossed = None
         out = self.scratch[:, : rows.shape[1]]
         out[...] = rows
         return on_row_grids(out)
@@ -99,7 +100,7 @@ class DenseRows(ProductResiduals):
             return self.projected(residual)
         if self._rounded is None or self._rounded[0] is not residual:
             rows = self._on_grids(self.projected(residual))
-            self._projected, self._rounded = None, (residual, rows)
+            self._projected, self._crossed, self._rounded = None, None, (residual, rows)
         return self._rounded[1]
 
     def squares(self, residual: Residual) -> np.ndarray:
@@ -118,6 +119,39 @@ class DenseRows(ProductResiduals):
     ) -> None:
         rows = self.rounded(residual)
         out += scores.T @ (rows if kept.all() else rows[kept])
+
+    def crossed(self, cross: Cross) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every row less the centre: its scores, the rest, and the product of their norms.
+
+        Where one of these norms is 0, that is below 2^-450, all of it is 0.
+        """
+        if self._crossed is None or self._crossed[0] is not cross:
+            rows = self._on_grids(self.centred(cross.centre))
+            lengths = row_norms(rows)[:, None] if cross.spherical else None
+            scores = on_row_grids(np.array(exact_dots(rows, cross.directions), order="C"))
+            inside = exact_dots(scores, cross.transposed)
+            rest = np.subtract(rows, inside, out=self.scratch[:, : rows.shape[1]])
+            if lengths is not None:
+                scores /= lengths
+                rest /= lengths
+            along, across = row_norms(scores), row_norms(rest)
+            nothing = (along == 0) | (across == 0)
+            if lengths is not None:
+                nothing |= lengths[:, 0] == 0
+            scores[nothing] = rest[nothing] = along[nothing] = across[nothing] = 0.0
+            self._projected = self._rounded = None
+            self._crossed = cross, scores, rest, along * across
+        return self._crossed[1:]
+
+    def cross_norms(self, cross: Cross) -> np.ndarray:
+        return self.crossed(cross)[2]
+
+    def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
+        scores, rest, _ = self.crossed(cross)
+        kept = weights != 0  # inf * 0
+        if not kept.all():
+            scores, rest, weights = scores[kept], rest[kept], weights[kept]
+        out += (scores * weights[:, None]).T @ rest
 
     def weighted(
         self, weights: np.ndarray | None, centre: np.ndarray | None, constant: float

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ._block import ColumnFunction, Residual
+from ._block import ColumnFunction, Cross, Residual
 from ._cells import exact_shares, tally_groups
 from ._dense import DenseRows
 from ._numbers import add_upper_gram, aligned_empty, row_dots, row_norms, row_squares, safe_root
-from ._residuals import ExplicitResiduals
+from ._residuals import ExplicitResiduals, add_matrices, matrix_norms
 
 __all__ = ["DenseGroups", "LargeGroup"]
 
@@ -20,6 +20,19 @@ class _Groups(ExplicitResiduals):
 
     def mean_rows(self) -> np.ndarray:
         raise NotImplementedError
+
+    def cross_columns(self, cross: Cross) -> Iterator[np.ndarray]:
+        """Column after column of what leads out of the span, each of shape (number of groups, d).
+
+        Formed, so that the norm by which a group is clipped is that of what is added.
+        """
+        raise NotImplementedError
+
+    def cross_norms(self, cross: Cross) -> np.ndarray:
+        return matrix_norms(self.cross_columns(cross))
+
+    def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
+        add_matrices(out, weights, self.cross_columns(cross))
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         means = self.mean_rows()
@@ -74,6 +87,12 @@ class DenseGroups(_Groups):
             column = self._sums(products)
             column -= c
             yield column
+
+    def cross_columns(self, cross: Cross) -> Iterator[np.ndarray]:
+        scores, rest, _ = self._rows.crossed(cross)
+        products = np.empty_like(rest)
+        for score in scores.T:
+            yield self._sums(np.multiply(rest, score[:, None], out=products))
 
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         rows = self._rows.weighted(None, centre, constant)
@@ -139,6 +158,14 @@ class LargeGroup(_Groups):
             rows = part.projected(residual)
             for column, w in zip(total, residual.directions, strict=True):
                 column += (rows * row_dots(rows, w)[:, None]).sum(axis=0)
+        yield from total[:, None, :]
+
+    def cross_columns(self, cross: Cross) -> Iterator[np.ndarray]:
+        total = np.zeros(cross.directions.shape)
+        for part in self.parts():
+            scores, rest, _ = part.crossed(cross)
+            for column, score in zip(total, scores.T, strict=True):
+                column += (rest * score[:, None]).sum(axis=0)
         yield from total[:, None, :]
 
     def _gram(self, centre: np.ndarray | None, constant: float, size: int) -> np.ndarray:

@@ -10,10 +10,23 @@ import numpy as np
 from ._block import Residual
 from ._numbers import CANCELLATION, NEAREST, row_squares, safe_root
 
-__all__ = ["ExplicitResiduals", "ProductResiduals"]
+__all__ = ["ExplicitResiduals", "ProductResiduals", "add_matrices", "matrix_norms"]
 
 # Rows whose residuals are formed one by one at a time, in entries.
 DENSE_ENTRIES = 2**20
+
+
+def matrix_norms(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """Frobenius norms of the records' matrices, given column after column of all of them."""
+    first, *others = (row_squares(column) for column in columns)
+    return safe_root(sum(others, first))
+
+
+def add_matrices(out: np.ndarray, weights: np.ndarray, columns: Iterable[np.ndarray]) -> None:
+    """Add their weighted sum; the columns are overwritten."""
+    for row, column in zip(out, columns, strict=True):
+        column[weights == 0] = 0.0  # inf * 0
+        row += weights @ column
 
 
 class ExplicitResiduals(ABC):
@@ -24,14 +37,10 @@ class ExplicitResiduals(ABC):
         """Column after column of all residuals, each of shape (number of records, d)."""
 
     def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
-        first, *others = (row_squares(column) for column in self.columns(residual))
-        return safe_root(sum(others, first))[:, None]
+        return matrix_norms(self.columns(residual))[:, None]
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
-        weights = weighted[:, 0]
-        for row, column in zip(out, self.columns(residual), strict=True):
-            column[weights == 0] = 0.0  # inf * 0
-            row += weights @ column
+        add_matrices(out, weighted[:, 0], self.columns(residual))
 
 
 class ProductResiduals(ABC):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._block import ColumnFunction, Residual
+from ._block import ColumnFunction, Cross, Residual
 from ._cells import tally
 from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
@@ -80,6 +80,19 @@ class SparseRows(ProductResiduals):
         out += (rows.T @ scores).T
         if residual.centre is not None:
             out -= np.outer(scores.sum(axis=0), residual.centre)
+
+    def cross_norms(self, cross: Cross) -> np.ndarray:
+        return np.concatenate([self._dense(some).cross_norms(cross) for some in self._few()])
+
+    def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
+        # products would be differences of terms that nothing bounds
+        for some in self._few():
+            self._dense(some).add_cross(out, weights[some], cross)
+
+    def _few(self) -> list[np.ndarray]:
+        """The numbers of all rows, a few at a time."""
+        n, d = self.rows.shape
+        return np.array_split(np.arange(n), 1 + n * d // DENSE_ENTRIES)
 
     def _dense(self, which: np.ndarray) -> DenseRows:
         rows = self.rows[which].toarray()

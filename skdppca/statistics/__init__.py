@@ -5,6 +5,7 @@ from .captured import CapturedTotal
 from .cells import Histogram
 from .columns import ColumnCells, MeanSquares
 from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, MeasureHistogram
+from .cross import CrossNorms, CrossSum
 from .gram import ClippedGram, clip_measure
 from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
 from .pairs import AdjacentDifferences, KendallMatrix
@@ -25,6 +26,8 @@ __all__ = [
     "Count",
     "CountBeyond",
     "CountsBeyond",
+    "CrossNorms",
+    "CrossSum",
     "Distances",
     "Explicit",
     "GramNorms",

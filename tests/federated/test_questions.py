@@ -40,6 +40,7 @@ STATISTIC = {
         np.array([0, 2]), np.zeros(2), np.ones(2), np.array([-np.inf, 0.0, np.inf])
     ),
     "Count": st.Count(),
+    "CrossSum": st.CrossSum(st.CrossNorms(ONE, W), 2.0),
     "MeanSquares": st.MeanSquares(ZERO, ONE, 2.0),
     "MeasureHistogram": st.MeasureHistogram(st.Distances(ONE), EDGES),
     "NormProduct": st.NormProduct(ZERO, W, 2.0, spherical=True),
@@ -54,6 +55,7 @@ VIEW = {
     "Shifted": st.Shifted(ONE),
 }
 MEASURE = {
+    "CrossNorms": st.CrossNorms(ONE, W, spherical=True),
     "Distances": st.Distances(ONE),
     "GramNorms": st.GramNorms(ONE, 0.5),
     "ResidualNorms": PREDICTED,

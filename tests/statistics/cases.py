@@ -24,6 +24,8 @@ from skdppca.statistics import (
     Count,
     CountBeyond,
     CountsBeyond,
+    CrossNorms,
+    CrossSum,
     Distances,
     Explicit,
     GramNorms,
@@ -313,6 +315,14 @@ CASES: dict[str, list[Case]] = {
             prepare=seen_by(Scores(TWO, CENTRE)),
         ),
     ],
+    "CrossSum": [
+        Case(CrossSum(CrossNorms(ZERO, TWO), 4.0)),
+        Case(CrossSum(CrossNorms(CENTRE, ONE), 1.0)),
+        Case(CrossSum(CrossNorms(FAR, TWO), 0.01)),
+        Case(CrossSum(CrossNorms(CENTRE, TWO, spherical=True), 0.25), ROWS),
+        Case(CrossSum(CrossNorms(CENTRE, TWO), 1.0), prepare=seen_by(Scaled(SCALE))),
+        Case(CrossSum(CrossNorms(ZERO, TWO), 1.0), DENSE, seen_by(Shifted(CENTRE))),
+    ],
     "ProductSum": [
         Case(ProductSum(residual(TWO), 4.0)),
         Case(ProductSum(residual(ONE, centre=CENTRE), 0.5)),
@@ -414,6 +424,10 @@ MEASURES: dict[str, list[tuple[Measure, tuple[str, ...]]]] = {
         (residual(TWO, PREDICTED, CENTRE), EVERY),
         (residual(TWO, core=CORE), EVERY),
         (residual(ONE, centre=CENTRE, removed=BASIS[2:]), ("dense", "dense, missing", *GROUPS)),
+    ],
+    "CrossNorms": [
+        (CrossNorms(CENTRE, TWO), EVERY),
+        (CrossNorms(ZERO, ONE, spherical=True), ROWS),
     ],
     "AdjacentDifferences": [(AdjacentDifferences(), ()), (AdjacentDifferences(ONE[0]), ())],
 }
