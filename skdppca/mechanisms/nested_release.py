@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
@@ -13,7 +14,7 @@ from .base import BUDGET, Release
 from .clipping import radius_share
 from .gram import NoisyGram
 from .missing import share_present
-from .nested_spheres import NestedSpheres, nested_spheres
+from .nested_spheres import NestedSpheres, first_sphere, nested_spheres, sphere_costs
 from .norm_histogram import HISTOGRAM, norm_histogram
 from .spectrum import count_components, elliptical_variances
 
@@ -35,6 +36,7 @@ def release_nested(
     typical_norm: float | None = None,
     start: NoisyGram | None = None,
     variances: bool = True,
+    instead: Callable[[NoisyGram], Release | None] | None = None,
 ) -> Release:
     """Spend all that is left on nested spheres, and on how long the records are.
 
@@ -44,11 +46,13 @@ def release_nested(
     n_rows : float
         Public or released.
     radius, start
-        See `nested_spheres`.
+        See `sphere_costs`.
     typical_norm : float, optional
         About the median of what records are clipped by (`clip_measure`), if it was released.
     variances : bool
         Whether variances are released; it costs a look at lengths.
+    instead : callable, optional
+        Called with the first matrix: what to release for all that is left then, if not this.
     """
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
@@ -57,7 +61,12 @@ def release_nested(
         mu_length = radius_share(data, BUDGET.look_share, most)
     mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
-    found = nested_spheres(data, wanted, mu, radius, start)
+    costs = sphere_costs(data, wanted, mu, radius, start)
+    first = start or first_sphere(data, costs)
+    other = instead and instead(first)
+    if other:
+        return other
+    found = nested_spheres(data, costs, first, radius)
     typical_norm = _length(found, typical_norm, mu_length) if variances else None
     known = typical_norm is not None
     # 2. eigenvalues without the noise's share: what cannot be seen shares what is left

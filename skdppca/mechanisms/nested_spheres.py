@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from .gram import NoisyGram, release_gram
 from .missing import share_present
 from .spectrum import NoisySpectrum
 
-__all__ = ["NestedSpheres", "nested_spheres", "shows_more", "subspaces"]
+__all__ = [
+    "NestedSpheres",
+    "SphereCosts",
+    "first_sphere",
+    "nested_spheres",
+    "shows_more",
+    "sphere_costs",
+    "subspaces",
+]
 
 
 @dataclass(frozen=True)
@@ -111,12 +119,64 @@ def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_sta
     return found
 
 
-def nested_spheres(
+class SphereCosts(NamedTuple):
+    """The dimensions of the subspaces, and what a matrix and a centre in each of them cost.
+
+    Parameters
+    ----------
+    dimensions : list of int
+        All features first.
+    gram, centre : float
+        As mu; 0 for no centres.
+    """
+
+    dimensions: list[int]
+    gram: float
+    centre: float
+
+
+def sphere_costs(
     data: PrivateData,
     n_components: int,
     mu: float,
     radius: float | None = None,
     start: NoisyGram | None = None,
+) -> SphereCosts:
+    """How `nested_spheres` spends mu: decided by public numbers and the noisy n.
+
+    Parameters
+    ----------
+    n_components : int
+        At least; the last subspace has twice as many dimensions, or more.
+    mu : float
+        What all of it costs.
+    radius : float, optional
+        About the median distance of the records from a private centre, which is made better in
+        every subspace.
+    start : NoisyGram, optional
+        The first matrix, if there is one: it is not paid for here.
+    """
+    in_all = mu
+    if start is not None:
+        in_all = math.hypot(mu, psd_sum(1.0, data.public.adjacency) / start.noise_sd)
+    few = _visible(data, in_all) >= SPHERES.very_little
+    stages = SPHERES.few_stages if few else SPHERES.many_stages
+    dimensions = subspaces(data.n_features, n_components, stages)
+    centred = radius is not None and not data.public.grouped
+    costs = _costs(data, mu, len(dimensions), centred, started=start is not None)
+    return SphereCosts(dimensions, *costs)
+
+
+def first_sphere(data: PrivateData, costs: SphereCosts) -> NoisyGram:
+    """The first matrix: of all features."""
+    return release_gram(data, Clip(1.0, spherical=True), mu=costs.gram)
+
+
+def nested_spheres(
+    data: PrivateData,
+    costs: SphereCosts,
+    first: NoisyGram,
+    radius: float | None = None,
 ) -> NestedSpheres:
     r"""Release sums of ``u u^T`` in nested subspaces, u the direction of a record there.
 
@@ -134,34 +194,25 @@ def nested_spheres(
 
     Parameters
     ----------
-    n_components : int
-        At least; the last subspace has twice as many dimensions, or more.
-    mu : float
-        What all of it costs.
+    costs : SphereCosts
+        What the matrices after the first one cost, and the centres.
+    first : NoisyGram
+        The first matrix, of records of norm 1 at most; it was paid for.
     radius : float, optional
-        About the median distance of the records from a private centre, which is made better in
-        every subspace.
-    start : NoisyGram, optional
-        The first matrix, of records of norm 1 at most. It is not paid for here.
+        As in `sphere_costs`.
 
     Returns
     -------
     NestedSpheres
     """
-    d, n, noise = data.n_features, data.n, psd_sum(1.0, data.public.adjacency)
     # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
-    in_all = mu if start is None else math.hypot(mu, noise / start.noise_sd)
-    few = _visible(data, in_all) >= SPHERES.very_little
-    dimensions = subspaces(d, n_components, SPHERES.few_stages if few else SPHERES.many_stages)
-    centred = radius is not None and not data.public.grouped
-    mu_gram, mu_centre = _costs(data, mu, len(dimensions), centred, started=start is not None)
+    (dimensions, mu_gram, mu_centre), (d, n) = costs, (data.n_features, data.n)
     basis, scores = np.eye(d), data
     S, precision = np.zeros((d, d)), 0.0
     square, shorter, kept = (radius or 1.0) ** 2, 1.0, np.ones(dimensions[-1])
     for t, p in enumerate(dimensions):
         # 2. G: the noisy sum of u u^T; S: its mean with what was known of it, by precision
-        known = start if t == 0 else None
-        gram = known or release_gram(scores, Clip(1.0, spherical=True), mu=mu_gram)
+        gram = release_gram(scores, Clip(1.0, spherical=True), mu=mu_gram) if t else first
         new = gram.noise_sd**-2
         S = (precision * S + new * gram.matrix) / (precision + new)
         precision += new

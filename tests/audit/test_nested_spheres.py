@@ -14,8 +14,7 @@ from scipy import sparse
 
 from skdppca import DPGauss
 from skdppca.linalg import symmetric_from_upper
-from skdppca.mechanisms import nested_spheres as nested
-from skdppca.mechanisms.nested_spheres import nested_spheres
+from skdppca.mechanisms import nested_spheres as nested_module
 from skdppca.noise import GaussianQuery
 from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData
@@ -24,6 +23,7 @@ from skdppca.records._dense import DenseRows
 from skdppca.records._numbers import rows_dots
 from skdppca.statistics import ClippedGram
 
+from ..nested import nested
 from ..private_data_of import private_data
 from .audit import ADJACENCIES, Pair, bounds, build, mostly_slow, on_both_adjacencies, weaken_noise
 from .replay import Data, Leak, Run, audit
@@ -83,7 +83,7 @@ def test_noise_too_small_by_sqrt2_is_caught(monkeypatch, mu):
 
 
 def test_stages_that_each_cost_all_are_caught(monkeypatch):
-    monkeypatch.setattr(nested, "_costs", lambda data, mu, *stages, **more: (mu, 0.0))
+    monkeypatch.setattr(nested_module, "_costs", lambda data, mu, *stages, **more: (mu, 0.0))
     monkeypatch.setattr(PrivacyFilter, "remaining", property(lambda budget: budget.mu))
     pair = Pair(game(2.0, "add-remove"), *NEIGHBOURS["add-remove"], True, 0)
     monkeypatch.undo()
@@ -187,7 +187,7 @@ def sums_in_subspaces(X, basis, groups, monkeypatch):
 
     monkeypatch.setattr(GaussianQuery, "release", answer)
     radius = 1.0 if groups is None else None
-    nested_spheres(private_data(X, 0.01, groups=groups, n=400.0), 1, 0.01, radius)
+    nested(private_data(X, 0.01, groups=groups, n=400.0), 1, 0.01, radius)
     return seen
 
 

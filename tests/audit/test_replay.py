@@ -347,12 +347,26 @@ def test_a_part_of_exactly_a_third_of_the_records_is_convicted(monkeypatch):
 
 
 # Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.
+CLEAR, UNCLEAR = (dict.fromkeys(("clear_rows", "clear_groups"), x) for x in (-1.0, 2.0))
 WAYS = {
-    "corrections": ({"clear": -1.0, "worse": math.inf}, {"gradient"}),
-    "one matrix more": ({"clear": -1.0, "worse": 0.0}, {"Gram matrix"}),
-    "a matrix a step": ({"clear": 2.0, "better": 0.0}, {"Gram matrix"}),
-    "iteration": ({"clear": 2.0, "better": math.inf}, {"gradient"}),
+    "corrections": (CLEAR | {"worse": math.inf}, {"cross products"}),
+    "one matrix more": (CLEAR | {"worse": 0.0}, {"Gram matrix"}),
+    "a matrix a step": (UNCLEAR | {"better": 0.0}, {"Gram matrix"}),
+    "iteration": (UNCLEAR | {"better": math.inf}, {"gradient"}),
 }
+ASKED = ("Gram matrix", "gradient", "cross products")
+
+
+def asked_last(
+    constants: dict[str, float], container: str, adjacency: str, epsilon: float, monkeypatch: Any
+) -> set[str]:
+    """What ResidualGauss asks after its first matrix, where its fits are audited."""
+    changed = replace(residual_gauss.RESIDUAL, **constants)
+    monkeypatch.setattr(residual_gauss, "RESIDUAL", changed)
+    data, neighbours = pairs(container, adjacency)[0]
+    method = Variant(ResidualGauss).fitting(adjacency, data.grouped, epsilon)
+    run = audited(method, data, neighbours)
+    return {query.name for query in [q for q in run.queries if q.name in ASKED][1:]}
 
 
 @pytest.mark.parametrize(
@@ -360,19 +374,25 @@ WAYS = {
     quickly(
         [
             *itertools.product(WAYS, ("groups", "csr groups"), ADJACENCIES),
-            *itertools.product(list(WAYS)[:3], ("dense",), ADJACENCIES),
+            *itertools.product(list(WAYS)[:3], ("dense", "csr"), ADJACENCIES),
         ],
         5,
     ),
 )
 def test_every_way_of_residual_gauss(way: str, container: str, adjacency: str, monkeypatch):
     constants, asked = WAYS[way]
-    constants = replace(residual_gauss.RESIDUAL, **constants)
-    monkeypatch.setattr(residual_gauss, "RESIDUAL", constants)
-    data, neighbours = pairs(container, adjacency)[0]
-    run = audited(Variant(ResidualGauss).fitting(adjacency, data.grouped, 20.0), data, neighbours)
-    last = [query.name for query in run.queries if query.name in ("Gram matrix", "gradient")][1:]
-    assert set(last) == asked
+    assert asked_last(constants, container, adjacency, 20.0, monkeypatch) == asked
+
+
+@pytest.mark.parametrize("container", ["dense", pytest.param("csr", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_corrections_of_directions_alone(
+    container: str, epsilon: float, adjacency: str, monkeypatch
+):
+    constants = CLEAR | {"clear_of_few": -1.0, "worse": math.inf}
+    asked = asked_last(constants, container, adjacency, epsilon, monkeypatch)
+    assert asked == {"cross products"}
 
 
 def search(adjacency: str, grouped: bool, pca: Any = KDPPCA, **more: Any) -> Method:
@@ -526,6 +546,7 @@ ASKED_BY: dict[str, Callable[[str, bool], Method]] = {
     "BoundedTotal": fit_of("KDPPCA"),
     "ClippedSum": fit_of("DPGauss"),
     "ClippedGram": fit_of("DPGauss"),
+    "CrossSum": fit_of("ResidualGauss"),
     "ResidualSum": fit_of("KDPPCA"),
     "ProductSum": fit_of("DPPowerMethod"),
     "NormProduct": fit_of("DPPowerMethod, norm"),

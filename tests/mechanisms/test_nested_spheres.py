@@ -14,9 +14,10 @@ from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.gram import release_gram
 from skdppca.mechanisms.nested_release import release_nested
-from skdppca.mechanisms.nested_spheres import nested_spheres, shows_more, subspaces
+from skdppca.mechanisms.nested_spheres import shows_more, subspaces
 from skdppca.metrics import captured_variance
 
+from ..nested import nested
 from ..private_data_of import private_data
 
 DIGITS = load_digits().data
@@ -103,7 +104,7 @@ def test_what_needs_the_whole_spectrum_takes_one_matrix_at_any_budget(told):
 @pytest.mark.parametrize("radius", [None, 1e-9, 1.0])
 def test_all_stages_together_cost_the_budget_and_no_more(mu, d, radius, adjacency):
     data = counted(rows(0, 300)[0][:, :d], mu, adjacency=adjacency)
-    found = nested_spheres(data, 1, mu, radius)
+    found = nested(data, 1, mu, radius)
     assert mu**2 * (1 - 1e-9) < cost(data.budget) <= mu**2
     assert len(data.budget.queries) == (
         2 * len(found.dimensions) - 1 if radius else len(found.dimensions)
@@ -115,7 +116,7 @@ def test_a_matrix_that_is_there_already_is_not_paid_again(d):
     data = counted(rows(0)[0][:, :d], 0.06)
     start = release_gram(data, Clip(1.0, spherical=True), mu=0.03)
     left = data.remaining
-    found = nested_spheres(data, 1, left, 1.0, start)
+    found = nested(data, 1, left, 1.0, start)
     assert found.spectrum.noise_sd <= start.noise_sd
     assert cost(data.budget) <= 0.06**2 * (1 + 1e-12)
     assert [query.name for query in data.budget.queries].count("Gram matrix") == len(
@@ -162,7 +163,7 @@ def test_the_mean_is_better_than_the_centre_that_they_start_from():
         X = rows(seed)[0]
         start = X.mean(axis=0) + 0.5 * np.random.default_rng(seed).normal(size=D) / math.sqrt(D) * 4
         data = counted(X, 0.06, centre=start, seed=seed)
-        found = nested_spheres(data, 2, 0.06, float(np.median(np.linalg.norm(X - start, axis=1))))
+        found = nested(data, 2, 0.06, float(np.median(np.linalg.norm(X - start, axis=1))))
         before, after = (np.linalg.norm(c - X.mean(axis=0)) for c in (start, found.data.centre))
         better += after < before
     assert better >= 15

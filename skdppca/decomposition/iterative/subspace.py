@@ -135,7 +135,7 @@ def release_along(
     centre: np.ndarray,
     variances: bool,
     details: dict[str, Any],
-    trusts_core: bool = False,
+    core_variance: float = math.inf,
 ) -> Release:
     """Directions in their order, and the variances along them, for all that is left.
 
@@ -145,15 +145,14 @@ def release_along(
         That of the records; they may be seen less it.
     variances : bool
         Whether they are released.
-    trusts_core : bool
-        What is predicted counts by its variance: clipping took no more of it than of the answer.
+    core_variance : float
+        Of what is predicted, if that is to count: clipping took no more of it than of the answer.
     """
     k, d = found.directions.shape
     if not variances:
         components = decreasing_eigh(found.core)[1] @ found.directions
         return Release(components, centre, data.n, details=details)
-    variance = found.variance if trusts_core else math.inf
-    along = release_variances(data, found.directions, found.core, variance)
+    along = release_variances(data, found.directions, found.core, core_variance)
     details = {
         "variance_errors": np.full(k, along.error),
         **_certain(found, along, data.n),

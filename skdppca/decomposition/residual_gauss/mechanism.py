@@ -11,9 +11,10 @@ import numpy as np
 
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
-from ...mechanisms.block_mean import BlockMean, Gradient
+from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import ExpectedNorms, clip_records, radius_mu
+from ...mechanisms.clipping import Clip, ExpectedNorms, clip_records, radius_mu
+from ...mechanisms.cross_corrections import CrossMean
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
@@ -21,7 +22,7 @@ from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
 from ...private_data import PrivateData
-from ...statistics import ClippedGram
+from ...statistics import ClippedGram, CrossNorms, CrossSum
 from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
@@ -42,8 +43,12 @@ class ResidualConstants:
     radii: float = 0.06
     # The cost of a step over that of the one before.
     ratio: float = 1.45
-    # From this alignment on a component is clear, and so is what the matrix does to it.
-    clear: float = 0.9
+    # From this alignment of the last component on, corrections of the span pay: of rows; of groups;
+    # and of rows of which one matrix would show little. With .5 there, nested spheres are left too
+    # early.
+    clear_rows: float = 0.5
+    clear_groups: float = 0.9
+    clear_of_few: float = 0.9
     # Radius over what the matrix is clipped to. From the first on corrections are no better than
     # another matrix, whose noise off the diagonal is that. If it will be below the second, the
     # power iteration shows more where components are not clear.
@@ -51,9 +56,6 @@ class ResidualConstants:
     better: float = 0.3
     # Corrections go on as long as the radius falls below this share of the last one.
     shrinkage: float = 0.7
-    # Clipping shortens the components, and leaves the other directions as they are. A mean that has
-    # less of the components than predicted is stretched, by this factor at most.
-    most_stretch: float = 4.0
     # Clipping bias that is left in a correction, as a share of its square: without it the variance
     # of the estimate is thought too small, and it sticks.
     left_over_bias: float = 0.1
@@ -91,12 +93,11 @@ class ResidualGaussMechanism:
     rate: float
     nested: bool = True
 
-    asks = STEPS | RESIDUALS | {ClippedGram}
+    asks = STEPS | RESIDUALS | {ClippedGram, CrossNorms, CrossSum}
 
     def run(self, data: PrivateData) -> Release:
         """Release directions and, if they are paid for, the variances along them."""
-        k = data.n_features if self.n_components is None else self.n_components
-        grouped = data.public.grouped
+        k, grouped = self._n_components(data), data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 1. n: how many records
         data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
@@ -109,32 +110,40 @@ class ResidualGaussMechanism:
         # 3. of rows of which one matrix would show little: nested spheres
         if little and not grouped:
             return self._nested(gauss, data, radius=radius, typical_norm=radius)
-        # 4. what DPGauss clips to; all of its matrix where nothing else is on its scale
+        # 4. what DPGauss clips to; all of its matrix where no direction leads out of the span
         clipping = _clipping(gauss, data, little)
-        if data.exact or clipping.clip.spherical:
+        if data.exact or k == data.n_features:
             return self._matrix(gauss, data, clipping)
         # 5. S: that matrix, for a part of the budget
         mu = self._left(data) * math.sqrt(RESIDUAL.first_matrix)
         gram = release_gram(data, clipping.clip, clipping.constant, mu)
+        least = RESIDUAL.clear_groups if grouped else RESIDUAL.clear_rows
         for step in range(self.n_iter):
-            seen = _Eigenspectrum(data, gram, k, clipping.clip.radius**2)
-            # 6. R: how far records are from what S predicts, where that may be near
-            if seen.is_clear or (grouped and seen.aligned):
-                mu_radius, mu = self._costs(data, step)
-                R = seen.look.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
-                # 7. what pays more than another matrix
-                if seen.is_clear and R < RESIDUAL.worse * seen.bound:
+            seen = _Eigenspectrum(data, gram, k, clipping.clip, clipping.median)
+            is_clear = seen.alignment >= least
+            mu_radius, mu = self._costs(data, step)
+            # 6. R: how long the records' products are, where corrections pay more than a matrix
+            if is_clear:
+                R = seen.cross.radius(seen.W, mu_radius, mu, seen.bound)
+                if R < RESIDUAL.worse * seen.bound:
                     return self._corrected(seen, R, step)
-                if not seen.is_clear and R / math.sqrt(seen.aligned) < RESIDUAL.better * seen.bound:
+                break
+            # 7. how far groups are from what S predicts: if they are near, a power iteration
+            if grouped and seen.aligned:
+                R = seen.look.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
+                if R / math.sqrt(seen.aligned) < RESIDUAL.better * seen.bound:
                     return self._iterated(seen, R, step)
             # 8. another matrix, which is averaged with S: in subspaces, in part, or the last one
-            if little and not seen.is_clear:
+            if little:
                 return self._nested(gauss, data, typical_norm=seen.typical_norm, start=seen.unit)
-            if seen.is_clear or step == self.n_iter - 1:
+            if step == self.n_iter - 1:
                 break
             mu = self._costs(data, step)[1]
             gram = gram.averaged(release_gram(data, clipping.clip, clipping.constant, mu))
         return self._matrix(gauss, data, clipping, gram)
+
+    def _n_components(self, data: PrivateData) -> int:
+        return data.n_features if self.n_components is None else self.n_components
 
     def _left(self, data: PrivateData) -> float:
         """What is left for directions."""
@@ -144,16 +153,26 @@ class ResidualGaussMechanism:
     def _costs(self, data: PrivateData, step: int) -> tuple[float, float]:
         """What the radius and the mean of a step cost, if it and all later ones have a radius."""
         left, weights = self._left(data), geometric(RESIDUAL.ratio, self.n_iter)[step:]
-        usual = data.fraction(RESIDUAL.radii / self.n_iter)
-        mu_radius = min(radius_mu(data, usual, usual), left / math.sqrt(2 * len(weights)))
+        mu_radius = 0.0
+        if data.norm_bound is None:
+            usual = data.fraction(RESIDUAL.radii / self.n_iter)
+            mu_radius = min(radius_mu(data, usual, usual), left / math.sqrt(2 * len(weights)))
         rest = left_by(np.full(len(weights), mu_radius), left)
         return mu_radius, rest * math.sqrt(weights[0] / weights.sum())
 
     def _nested(self, gauss: NoisyCovariance, data: PrivateData, **known: Any) -> Release:
-        """All that is left goes into nested spheres."""
-        paid = bool(self.variance_share)
+        """Nested spheres for all that is left; of rows, corrections if the first one is clear."""
+        paid, k = bool(self.variance_share), self._n_components(data)
         n_rows = gauss.rows(data) if paid else data.n
-        return release_nested(data, gauss.n_components, n_rows, variances=paid, **known)
+
+        def corrected(first: NoisyGram) -> Release | None:
+            seen = _Eigenspectrum(data, first, k, Clip(1.0, spherical=True), known["radius"])
+            if seen.alignment < RESIDUAL.clear_of_few:
+                return None
+            return self._corrected(seen, seen.cross.radius(seen.W, *self._costs(data, 0)), 0)
+
+        instead = None if data.public.grouped else corrected
+        return release_nested(data, k, n_rows, variances=paid, instead=instead, **known)
 
     def _matrix(
         self,
@@ -176,30 +195,32 @@ class ResidualGaussMechanism:
         left = left_by(mus_radius, self._left(seen.data))
         mus = left * np.sqrt(geometric(RESIDUAL.ratio, len(mus_radius)))
         todo = list(chained(seen.mean, mus_radius, mus, R))
-        return self._along(seen, iterate(todo, seen.W, "auto", True, seen.prediction))
+        found = iterate(todo, seen.W, "auto", True, seen.prediction)
+        return self._along(seen, seen.mean.data, found, found.variance)
 
     def _corrected(self, seen: _Eigenspectrum, R: float, step: int) -> Release:
-        """Corrections of what S does to its top eigenvectors, as long as the radius falls."""
-        S, W, mean, k = seen.S, seen.W, seen.mean, len(seen.W)
-        # 1. v: the variance of S W; each correction is weighted against it
+        """Corrections of what leads out of the span of S's top eigenvectors: the rest turns none.
+
+        Another radius is found in every step, as long as it falls.
+        """
+        S, W, cross, k = seen.S, seen.W, seen.cross.shifted(), len(seen.W)
+        # 1. v: the variance of an entry of S W; each correction is weighted against it
         v0 = v = seen.noise_sd**2 / 2
         for t in range(step, self.n_iter):
-            C = W @ S
             mu_radius, mu = self._costs(seen.data, t)
             is_last = t == self.n_iter - 1
             if t > step:
                 last = R
-                R = mean.radius(W, C, mu_radius, mu, last)
+                R = cross.radius(W, mu_radius, mu, last)
                 is_last = is_last or R > RESIDUAL.shrinkage * last
-            # 2. D: the correction, that is the mean around the prediction
-            answer = mean(W, C, 0.0, self._left(seen.data) if is_last else mu, R)
-            answer = _stretched(answer, W, C, seen.bulk)
-            weight = v / (v + answer.noise_sd**2) * min(1.0, self.rate / (t + 1))
-            D = weight * (answer.mean - C)
-            # 3. the symmetric matrix nearest to S that maps W to S W + D
-            S = S + D.T @ W + W.T @ D - W.T @ ((W @ D.T + D @ W.T) / 2) @ W
-            miss = float(np.mean((answer.mean - C) ** 2))
-            v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * miss
+            # 2. Y: the mean of the cross products, about the records' mean as S is
+            mean, noise_sd = cross(W, self._left(seen.data) if is_last else mu, R)
+            Y = mean - seen.crossed_mean(W)
+            # 3. D: the correction of S, which has nothing there: W are its eigenvectors
+            weight = v / (v + noise_sd**2) * min(1.0, self.rate / (t + 1))
+            D = weight * Y
+            S = S + D.T @ W + W.T @ D
+            v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * float(np.mean(Y**2))
             # 4. W: its top eigenvectors; what has turned out of their span is as before
             old, (values, vectors) = W, decreasing_eigh(S)
             W = vectors[:k]
@@ -207,32 +228,24 @@ class ResidualGaussMechanism:
             if is_last:
                 break
         alignments = NoisySpectrum(values, math.sqrt(2 * v)).alignments[:k]
-        return self._along(seen, Directions(W, np.diag(values[:k]), v), alignments=alignments)
+        unit = seen.unit_square
+        found = Directions(W, unit * np.diag(values[:k]), unit**2 * v)
+        core_variance = math.inf if seen.clip.spherical else seen.noise_sd**2
+        return self._along(seen, cross.data, found, core_variance, alignments=alignments)
 
-    def _along(self, seen: _Eigenspectrum, found: Directions, **more: Any) -> Release:
+    def _along(
+        self,
+        seen: _Eigenspectrum,
+        data: PrivateData,
+        found: Directions,
+        core_variance: float,
+        **more: Any,
+    ) -> Release:
         """The directions, and variances for what is left."""
-        details = {"clip": "norm", "norm_bound": math.sqrt(seen.bound), **more}
+        clip = "spherical" if seen.clip.spherical else "norm"
+        details = {"clip": clip, "norm_bound": seen.clip.radius, **more}
         paid = bool(self.variance_share)
-        return release_along(seen.mean.data, found, seen.data.centre, paid, details, True)
-
-
-def _stretched(answer: Gradient, W: np.ndarray, C: np.ndarray, bulk: float) -> Gradient:
-    """A mean of ``A_i W`` that has as much of W as its prediction C, where clipping took of it.
-
-    Otherwise a signal of few long records would sink among the other directions, which S has as
-    they are.
-
-    Parameters
-    ----------
-    bulk : float
-        What S has in any direction.
-    """
-    predicted, found = (float(np.sum(G * W)) - len(W) * bulk for G in (C, answer.mean))
-    if predicted <= found:
-        return answer
-    factor = min(predicted / found, RESIDUAL.most_stretch) if found > 0 else RESIDUAL.most_stretch
-    mean = bulk * W + factor * (answer.mean - bulk * W)
-    return replace(answer, mean=mean, noise_sd=factor * answer.noise_sd)
+        return release_along(data, found, seen.data.centre, paid, details, core_variance)
 
 
 @dataclass(frozen=True)
@@ -246,14 +259,27 @@ class _Eigenspectrum:
     gram : NoisyGram
     k : int
         Components.
-    bound : float
-        What every record's term was clipped to.
+    clip : Clip
+        What every record was clipped to.
+    median : float or None
+        About the median distance, of rows that were scaled to norm 1.
     """
 
     start: PrivateData
     gram: NoisyGram
     k: int
-    bound: float
+    clip: Clip
+    median: float | None
+
+    @property
+    def bound(self) -> float:
+        """What every record's term was clipped to."""
+        return self.clip.radius**2
+
+    @property
+    def unit_square(self) -> float:
+        """What a squared length of 1 was before rows were scaled."""
+        return (self.median or 1.0) ** 2 if self.clip.spherical else 1.0
 
     @cached_property
     def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
@@ -266,8 +292,18 @@ class _Eigenspectrum:
 
     @cached_property
     def data(self) -> PrivateData:
-        """The records about that mean."""
+        """The records about that mean; of directions alone it moves no centre."""
+        if self.clip.spherical:
+            return self.start
         return self.start.centred_at(self.start.centre + self._about_mean[1])
+
+    def crossed_mean(self, W: np.ndarray) -> np.ndarray:
+        """What of the mean's own product leads out of a span, about the centre of `data`."""
+        if not self.clip.spherical:
+            return np.zeros_like(W)
+        mean = self._about_mean[1]
+        along = W @ mean
+        return np.outer(along, mean - along @ W)
 
     @property
     def noise_sd(self) -> float:
@@ -285,14 +321,9 @@ class _Eigenspectrum:
         return self._eigen[1][: self.k]
 
     @property
-    def bulk(self) -> float:
-        """What it has in any direction."""
-        return self._eigen[0].centre
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether all of them are seen well."""
-        return bool(self._eigen[0].alignments[self.k - 1] >= RESIDUAL.clear)
+    def alignment(self) -> float:
+        """How much of the last component is expected not to be noise, as a squared cosine."""
+        return float(self._eigen[0].alignments[self.k - 1])
 
     @property
     def aligned(self) -> float:
@@ -301,26 +332,29 @@ class _Eigenspectrum:
 
     @property
     def prediction(self) -> np.ndarray:
-        """What the matrix without noise does to W: S W, or less where they are not clear."""
+        """What the matrix without noise does to W."""
         spectrum = self._eigen[0]
-        if self.is_clear:
-            return spectrum.values[: self.k, None] * self.W
         return (spectrum.visible * spectrum.alignments)[: self.k, None] * self.W
+
+    @property
+    def cross(self) -> CrossMean:
+        """For a look at the cross products of the records."""
+        return CrossMean(self.data, self.bound, self.clip.spherical)
 
     @property
     def look(self) -> BlockMean:
         """For one look at how far records are from a prediction."""
-        return BlockMean(replace(self.data, typical_norm=math.sqrt(self.bound)))
+        return BlockMean(replace(self.data, typical_norm=self.clip.radius))
 
     @cached_property
     def mean(self) -> BlockMean:
         """For many means around predictions."""
-        return BlockMean(replace(self.data.shifted(), typical_norm=math.sqrt(self.bound)))
+        return BlockMean(replace(self.data.shifted(), typical_norm=self.clip.radius))
 
     @property
     def typical_norm(self) -> float | None:
         """About how long records are; None if it was not seen."""
-        found = math.sqrt(self.bound)
+        found = self.clip.radius
         return found if found > ExpectedNorms().typical else None
 
     @property

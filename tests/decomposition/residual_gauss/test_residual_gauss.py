@@ -1,6 +1,7 @@
 """ResidualGauss: exact without noise, and sharper than its start where the records agree."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.decomposition import PCA
 
 from skdppca import DPGauss, ResidualGauss
+from skdppca.decomposition.residual_gauss import mechanism
 from skdppca.metrics import zeta_squared
 
 from ..spiked_fits import BARE, fitted, names, share_spent, spiked
@@ -34,7 +36,7 @@ def test_without_noise_it_is_pca(X, k):
 def test_records_that_agree_get_one_matrix_and_corrections(n_iter):
     asked = names(fitted(ResidualGauss, 2, n_iter=n_iter, **BARE))
     assert asked.count("Gram matrix") == 1
-    assert 1 <= asked.count("gradient") <= n_iter
+    assert 1 <= asked.count("cross products") <= n_iter
 
 
 def test_where_records_agree_it_beats_the_matrix_alone():
@@ -61,13 +63,51 @@ def of_digits(epsilon, k=2, factory=ResidualGauss, **parameters):
 @pytest.mark.parametrize(
     ("pca", "asked"),
     [
-        pytest.param(partial(of_digits, 1.0), {"Gram matrix"}, id="rows far from each other"),
+        pytest.param(partial(of_digits, 0.3, 10), {"Gram matrix"}, id="components in the noise"),
         pytest.param(partial(of_digits, 0.05), {"Gram matrix"}, id="few rows"),
-        pytest.param(partial(of_digits, 20.0), {"Gram matrix", "gradient"}, id="much budget"),
+        pytest.param(partial(of_digits, 1.0), {"Gram matrix", "cross products"}, id="clear ones"),
+        pytest.param(partial(of_digits, 1.0, None), {"Gram matrix"}, id="all directions"),
     ],
 )
 def test_what_is_asked_follows_what_was_seen(pca, asked):
-    assert set(names(pca())) & {"Gram matrix", "gradient"} == asked
+    assert set(names(pca())) & {"Gram matrix", "cross products"} == asked
+
+
+def signs(n, sigma, seed=0):
+    """Rows at two opposite points, and noise; their second moment."""
+    rng = np.random.default_rng(seed)
+    v = np.full(200, 200**-0.5)
+    X = 10 * rng.choice([-1.0, 1.0], size=n)[:, None] * v + sigma * rng.normal(size=(n, 200))
+    return X, 100 * np.outer(v, v) + sigma**2 * np.eye(200)
+
+
+def of_signs(n, seed, sigma=0.025, factory=ResidualGauss):
+    X, moment = signs(n, sigma, seed)
+    pca = factory(1, center=False, epsilon=1.0, delta=0.01, random_state=seed).fit(X)
+    return pca, zeta_squared(pca, moment)
+
+
+def test_spheres_are_left_where_the_first_one_is_clear():
+    # On 20 seeds the median was 4.7e-6, and 4.4e-4 in nested spheres.
+    fits = [of_signs(1000, seed) for seed in range(5)]
+    assert all("subspaces" not in pca.privacy_.details for pca, _ in fits)
+    assert all("cross products" in names(pca) for pca, _ in fits)
+    assert np.median([loss for _, loss in fits]) < 1e-5
+
+
+def test_where_the_first_sphere_is_not_clear_nothing_changes(monkeypatch):
+    found = [of_digits(0.05)]
+    never = replace(mechanism.RESIDUAL, clear_of_few=math.inf)
+    monkeypatch.setattr(mechanism, "RESIDUAL", never)
+    found.append(of_digits(0.05))
+    np.testing.assert_array_equal(found[0].components_, found[1].components_)
+    assert "subspaces" in found[0].privacy_.details
+
+
+def test_corrections_of_directions_alone_say_what_they_were_clipped_to():
+    pca, _ = of_signs(1000, 0)
+    assert pca.privacy_.details["clip"] == "spherical"
+    assert pca.privacy_.details["norm_bound"] == 1.0
 
 
 def test_few_rows_get_the_nested_spheres_of_dp_gauss():

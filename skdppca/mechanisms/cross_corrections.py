@@ -1,0 +1,99 @@
+"""Private means of what of the records leads out of the span of a few directions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..private_data import PrivateData
+from ..statistics import CrossNorms, CrossSum
+from .clipping import CLIPPING, clip_radius, expected_products
+
+__all__ = ["CROSS", "CrossMean"]
+
+
+@dataclass(frozen=True)
+class CrossConstants:
+    """How the cross products of records are clipped."""
+
+    # Weight of the noise against the clipping bias: of rows, for each direction; and of groups.
+    # Measured on counts, one-hot columns with numbers, lognormal rows, clusters and power laws.
+    row_weight: float = 1.5
+    group_weight: float = 8.0
+    # No record has a longer product, as a share of what its Gram matrix is clipped to.
+    longest: float = 0.5
+
+
+CROSS = CrossConstants()
+
+
+@dataclass(frozen=True)
+class CrossMean:
+    r"""The mean of ``W^T A_i (I - W W^T)`` over the records, as often as the budget lasts.
+
+    ``A_i`` is the Gram matrix of a record's rows less the centre. That block alone turns the span
+    of W. With the others of a record A, ``||A||^2 = ||P||^2 + 2 ||B||^2 + ||Q||^2``, and ``||B||^2
+    <= ||P|| ||Q||`` as A is positive semi-definite; so ``||B|| <= ||A|| / 2``, and the noise in it
+    is at most that of a Gram matrix off its diagonal over sqrt2.
+
+    Parameters
+    ----------
+    data : PrivateData
+    bound : float
+        What ``||A_i||`` was clipped to.
+    spherical : bool
+        Rows count as ``y / ||y||``.
+    """
+
+    data: PrivateData
+    bound: float
+    spherical: bool = False
+
+    def shifted(self) -> CrossMean:
+        """The same of records less their centre: for many means about it."""
+        return replace(self, data=self.data.shifted())
+
+    def radius(
+        self, directions: np.ndarray, mu_radius: float, mu: float, last: float | None = None
+    ) -> float:
+        """R, for a mean that is released at `mu`; the last one, if any, if none is seen.
+
+        With a public norm bound no product is longer than half of `bound`, and it costs nothing.
+        """
+        data, (k, d) = self.data, directions.shape
+        if data.norm_bound is not None:
+            return CROSS.longest * self.bound
+        weight = CROSS.group_weight if data.public.grouped else CROSS.row_weight * k
+        return clip_radius(
+            data,
+            self._norms(directions),
+            k * (d - k),
+            mu,
+            mu_radius,
+            "radius of the cross products",
+            weight=weight,
+            most=CLIPPING.most_clipped_unscaled,
+            expected=expected_products(replace(data, typical_norm=math.sqrt(self.bound)), last),
+        )
+
+    def __call__(
+        self, directions: np.ndarray, mu: float, radius: float
+    ) -> tuple[np.ndarray, float]:
+        """Release the mean, clipped to a radius that is public or was released.
+
+        Returns
+        -------
+        mean : ndarray of shape (k, d)
+            Orthogonal to the directions: the part of the noise that is not is left out.
+        noise_sd : float
+            Of every entry, before that.
+        """
+        statistic = CrossSum(self._norms(directions), radius)
+        answer, n = self.data.ask(statistic, mu, "cross products"), self.data.n
+        mean = answer.value / n
+        return mean - (mean @ directions.T) @ directions, answer.noise_sd / n
+
+    def _norms(self, directions: np.ndarray) -> CrossNorms:
+        return CrossNorms(self.data.centre, np.ascontiguousarray(directions), self.spherical)
