@@ -21,10 +21,10 @@ __all__ = ["ResidualGauss"]
 class ResidualGauss(SubspacePCA):
     """Private PCA by a noisy covariance matrix that is refined where that pays.
 
-    A part of the budget buys `DPGauss`'s matrix. The rest buys more of it; or corrections of its
-    products with its own top eigenvectors, where the records are close to what the matrix predicts:
-    the noise follows how far they are. It is hardly ever behind `DPGauss`, and ahead by orders of
-    magnitude for groups that agree with each other.
+    A part of the budget buys `DPGauss`'s matrix. The rest buys corrections of what leads out of the
+    span of its top eigenvectors, which alone turns them: their noise follows how far the records
+    are from that span, and is less than another matrix's. Where the eigenvectors are not clear yet,
+    it buys more of the matrix. Groups that agree with each other gain orders of magnitude.
 
     Parameters
     ----------
@@ -56,14 +56,13 @@ class ResidualGauss(SubspacePCA):
     Notes
     -----
     A record is a matrix ``A_i``: ``X_i^T X_i`` of a group's rows, ``x x^T`` of a row. A correction
-    releases the mean of ``A_i W`` around ``C = S W``, S the matrix so far and W its top
-    eigenvectors, clipped to a private radius; S is then changed to agree with it, weighted by
-    inverse variance.
+    releases the mean of ``W^T A_i (I - W W^T)``, W the top eigenvectors of the matrix S so far,
+    clipped to a private radius; S is then changed by it, weighted by inverse variance.
 
     What a step buys follows from what was released: another matrix where the eigenvectors are not
-    clear yet, or where the radius is no shorter than what the matrix is clipped to; the iteration
+    clear yet, or where that radius is no shorter than what the matrix is clipped to; the iteration
     of `KDPPCA` where groups agree and one matrix is not enough to see what in; and nested spheres,
-    as in `DPGauss`, where records are few or the budget is small.
+    as in `DPGauss`, where records are few or the budget is small, unless the first of them is clear.
 
     If the number of components is to follow from the spectrum (``n_components`` a float, "auto" or
     "mle"), or if entries may be absent (``missing="mean"``), this is `DPGauss`: both ask for the
