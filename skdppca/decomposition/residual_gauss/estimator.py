@@ -62,7 +62,8 @@ class ResidualGauss(SubspacePCA):
     What a step buys follows from what was released: another matrix where the eigenvectors are not
     clear yet, or where that radius is no shorter than what the matrix is clipped to; the iteration
     of `KDPPCA` where groups agree and one matrix is not enough to see what in; and nested spheres,
-    as in `DPGauss`, where records are few or the budget is small, unless the first of them is clear.
+    as in `DPGauss`, where records are few or the budget is small, unless the first of them shows
+    the eigenvectors clearly.
 
     If the number of components is to follow from the spectrum (``n_components`` a float, "auto" or
     "mle"), or if entries may be absent (``missing="mean"``), this is `DPGauss`: both ask for the
