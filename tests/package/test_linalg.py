@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from skdppca.linalg import decreasing_eigh, qr_svd
+from skdppca.linalg import decreasing_eigh, qr_svd, top_eigh
 
 from ..spectra_and_distances import clusters
 
@@ -42,3 +42,41 @@ def test_eigenvalues_that_lapack_does_not_find_are_found_by_another_way(monkeypa
     values, rows = decreasing_eigh(matrix)
     np.testing.assert_allclose(values, expected, atol=1e-13)
     np.testing.assert_allclose(rows @ matrix, values[:, None] * rows, atol=1e-13)
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_the_top_of_a_spectrum_is_that_of_all_of_it(k):
+    matrix = np.random.default_rng(0).normal(size=(6, 6))
+    matrix += matrix.T
+    values, vectors = decreasing_eigh(matrix)
+    top_values, top_vectors = top_eigh(matrix, k)
+    np.testing.assert_allclose(top_values, values[:k])
+    np.testing.assert_allclose(np.abs(np.sum(top_vectors * vectors[:k], axis=1)), 1)
+
+
+@pytest.mark.parametrize("found", [0, 1])
+def test_where_fewer_eigenvalues_are_found_all_are_sought(monkeypatch, found):
+    eigh = linalg.eigh
+
+    def few(matrix, subset_by_index=None, **more):
+        values, vectors = eigh(matrix, **more)
+        if subset_by_index is None:
+            return values, vectors
+        return values[:found], vectors[:, :found]
+
+    monkeypatch.setattr(linalg, "eigh", few)
+    values, vectors = top_eigh(np.diag([1.0, 3.0, 2.0]), 2)
+    np.testing.assert_array_equal(values, [3, 2])
+    assert vectors.shape == (2, 3)
+
+
+def test_where_a_few_are_not_found_at_all_all_are_sought(monkeypatch):
+    eigh = linalg.eigh
+
+    def none(matrix, subset_by_index=None, **more):
+        if subset_by_index is None:
+            return eigh(matrix, **more)
+        raise linalg.LinAlgError
+
+    monkeypatch.setattr(linalg, "eigh", none)
+    np.testing.assert_array_equal(top_eigh(np.diag([1.0, 3.0, 2.0]), 2)[0], [3, 2])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg import decreasing_eigh
+from ...linalg import decreasing_eigh, top_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
@@ -222,14 +222,13 @@ class ResidualGaussMechanism:
             S = S + D.T @ W + W.T @ D
             v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * float(np.mean(Y**2))
             # 4. W: its top eigenvectors; what has turned out of their span is as before
-            old, (values, vectors) = W, decreasing_eigh(S)
-            W = vectors[:k]
+            old, (values, W) = W, top_eigh(S, k)
             v += v0 * float(np.linalg.norm(W - (W @ old.T) @ old)) ** 2 / k
             if is_last:
                 break
-        alignments = NoisySpectrum(values, math.sqrt(2 * v)).alignments[:k]
-        unit = seen.unit_square
-        found = Directions(W, unit * np.diag(values[:k]), unit**2 * v)
+        unit, others = seen.unit_square, seen.spectrum.values[k:]
+        alignments = NoisySpectrum(np.append(values, others), math.sqrt(2 * v)).alignments[:k]
+        found = Directions(W, unit * np.diag(values), unit**2 * v)
         core_variance = math.inf if seen.clip.spherical else seen.noise_sd**2
         return self._along(seen, cross.data, found, core_variance, alignments=alignments)
 
@@ -316,6 +315,11 @@ class _Eigenspectrum:
         return NoisySpectrum(values, self.noise_sd), vectors
 
     @property
+    def spectrum(self) -> NoisySpectrum:
+        """The eigenvalues of S."""
+        return self._eigen[0]
+
+    @property
     def W(self) -> np.ndarray:
         """The top eigenvectors, as rows."""
         return self._eigen[1][: self.k]
@@ -323,17 +327,17 @@ class _Eigenspectrum:
     @property
     def alignment(self) -> float:
         """How much of the last component is expected not to be noise, as a squared cosine."""
-        return float(self._eigen[0].alignments[self.k - 1])
+        return float(self.spectrum.alignments[self.k - 1])
 
     @property
     def aligned(self) -> float:
         """The share of their squares that is expected not to be noise."""
-        return float(self._eigen[0].alignments[: self.k].mean())
+        return float(self.spectrum.alignments[: self.k].mean())
 
     @property
     def prediction(self) -> np.ndarray:
         """What the matrix without noise does to W."""
-        spectrum = self._eigen[0]
+        spectrum = self.spectrum
         return (spectrum.visible * spectrum.alignments)[: self.k, None] * self.W
 
     @property
