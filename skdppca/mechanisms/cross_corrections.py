@@ -9,6 +9,8 @@ import numpy as np
 
 from ..private_data import PrivateData
 from ..statistics import CrossNorms, CrossSum
+from ..statistics.cross import LEAST_RADIUS
+from ..statistics.lemmas import ball_sum, psd_sum
 from .clipping import CLIPPING, clip_radius, expected_products
 
 __all__ = ["CROSS", "CrossMean"]
@@ -22,7 +24,7 @@ class CrossConstants:
     # Measured on counts, one-hot columns with numbers, lognormal rows, clusters and power laws.
     row_weight: float = 1.5
     group_weight: float = 8.0
-    # No record has a longer product, as a share of what its Gram matrix is clipped to.
+    # No record within a norm bound has a longer product, as a share of the bound's square.
     longest: float = 0.5
 
 
@@ -35,8 +37,9 @@ class CrossMean:
 
     ``A_i`` is the Gram matrix of a record's rows less the centre. That block alone turns the span
     of W. With the others of a record A, ``||A||^2 = ||P||^2 + 2 ||B||^2 + ||Q||^2``, and ``||B||^2
-    <= ||P|| ||Q||`` as A is positive semi-definite; so ``||B|| <= ||A|| / 2``, and the noise in it
-    is at most that of a Gram matrix off its diagonal over sqrt2.
+    <= ||P|| ||Q||`` as A is positive semi-definite; so ``||B|| <= ||A|| / 2``. At the same cost the
+    noise in it is then, under add-remove, at most that of a Gram matrix off its diagonal over
+    sqrt2; under replace-one, where two such blocks may be opposite, at most the same.
 
     Parameters
     ----------
@@ -60,11 +63,12 @@ class CrossMean:
     ) -> float:
         """R, for a mean that is released at `mu`; the last one, if any, if none is seen.
 
-        With a public norm bound no product is longer than half of `bound`, and it costs nothing.
+        With a public norm bound it is half of `bound`, and costs nothing: no record within the
+        bound of this centre has a longer product.
         """
         data, (k, d) = self.data, directions.shape
         if data.norm_bound is not None:
-            return CROSS.longest * self.bound
+            return max(CROSS.longest * self.bound, LEAST_RADIUS)
         weight = CROSS.group_weight if data.public.grouped else CROSS.row_weight * k
         return clip_radius(
             data,
@@ -77,6 +81,12 @@ class CrossMean:
             most=CLIPPING.most_clipped_unscaled,
             expected=expected_products(replace(data, typical_norm=math.sqrt(self.bound)), last),
         )
+
+    def relative_noise(self, radius: float) -> float:
+        """Noise of an entry over that of a Gram matrix off its diagonal, at the same cost."""
+        adjacency = self.data.public.adjacency
+        matrix = psd_sum(self.bound, adjacency) / math.sqrt(2)
+        return ball_sum(radius, adjacency) / matrix
 
     def __call__(
         self, directions: np.ndarray, mu: float, radius: float

@@ -84,9 +84,14 @@ class Cross:
     Notes
     -----
     Every number is a bitwise function of the record. y is on its grid and W on that of norm 1, so
-    the products s are exact (`_exact`). Then s is put on a grid of its own. The columns of
-    ``W^T`` are no longer than 1, so ``W s`` is exact for the same reason; and the difference from y
-    is rounded entry by entry.
+    the products s are exact (`_exact`). Then s is put on a grid of its own. All directions are on
+    one grid, of multiples of 2^-24, and the columns of ``W^T`` are shorter than 1.9, so ``W s`` is
+    exact for the same reason; and the difference from y is rounded entry by entry.
+
+    Raises
+    ------
+    ValueError
+        Directions that are not orthonormal, before they are rounded.
     """
 
     directions: np.ndarray
@@ -94,10 +99,10 @@ class Cross:
     spherical: bool = False
 
     def __post_init__(self) -> None:
-        directions = rounded_directions(self.directions)
-        if np.abs(directions @ directions.T - np.eye(len(directions))).max(initial=0.0) > 1e-6:
+        W = self.directions
+        if np.abs(W @ W.T - np.eye(len(W))).max(initial=0.0) > 1e-6:
             raise ValueError("directions must be orthonormal rows; orthonormalise them first")
-        object.__setattr__(self, "directions", directions)
+        object.__setattr__(self, "directions", rounded_directions(W))
 
     @cached_property
     def transposed(self) -> np.ndarray:

@@ -123,7 +123,9 @@ class DenseRows(ProductResiduals):
     def crossed(self, cross: Cross) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of every row less the centre: its scores, the rest, and the product of their norms.
 
-        Where one of these norms is 0, that is below 2^-450, all of it is 0.
+        Where one of these norms is 0, that is below 2^-450, all of it is 0; so it is of a row of
+        norm 0 that were to be scaled to norm 1. Of an infinite row the product is infinite, and the
+        rest may be no number: its weight is 0.
         """
         if self._crossed is None or self._crossed[0] is not cross:
             rows = self._on_grids(self.centred(cross.centre))

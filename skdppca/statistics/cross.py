@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,10 @@ from .fields import OrthonormalRows, Radius, Vector
 from .lemmas import ball_sum
 from .sums import clip_weights
 
-__all__ = ["CrossNorms", "CrossSum"]
+__all__ = ["LEAST_RADIUS", "CrossNorms", "CrossSum"]
+
+# The least radius: what is too short to have a norm is shorter.
+LEAST_RADIUS = 2.0**-440
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +56,27 @@ class CrossSum(Statistic):
     The norm of ``s e^T`` is ``||s|| ||e||``, of the numbers that are added: the weighted scores
     times e itself. As a difference of products, ``(w s) y^T - (w s) s^T W^T``, the same sum would
     be one of terms as long as ``R ||y|| / ||e||``, which nothing bounds. Where a factor is shorter
-    than can be squared, the term is 0: (2^449, 2^-451) would have the norm 0 and add 1/4. A
-    group's norm is that of its sum over rows, as it was formed.
+    than can be squared, the term of a row is 0: (2^449, 2^-451) would have the norm 0 and add 1/4.
+    A group's norm is that of its sum over rows, as it was formed; one below 2^-450 counts as 0, and
+    its sum is shorter than any radius that is allowed.
 
-    Rounding. A term that is added is no longer than R, so that their sum has the error of any sum
-    of such terms. It is no sum of whole numbers, whatever the radius: the error is never 0.
+    Rounding. A term that is added is no longer than R, but for the error of its norm and weight, so
+    that their sum has the error of any sum of such terms. It is no sum of whole numbers, whatever
+    the radius: the error is never 0.
 
     Parameters
     ----------
     measure : CrossNorms
     radius : float
-        R.
+        R; finite.
     """
 
     measure: CrossNorms
     radius: Radius
+
+    def __post_init__(self) -> None:
+        if not LEAST_RADIUS <= self.radius < math.inf:
+            raise ValueError(f"radius={self.radius} clips all records or none; set a finite one")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,6 +86,7 @@ class CrossSum(Statistic):
         return ball_sum(self.radius, adjacency)
 
     def check(self, layout: Layout) -> None:
+        _ = self.measure.cross  # directions that are not orthonormal are refused here
         if self.measure.spherical and layout.is_grouped:
             raise TypeError("spherical=True is for single rows; set spherical=False for groups")
 

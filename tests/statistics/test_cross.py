@@ -205,3 +205,24 @@ def test_no_product_is_longer_than_half_of_the_gram_matrix():
     groups = np.repeat(np.arange(50), 4)
     grams = [np.linalg.norm(x @ x.T) for x in X.reshape(50, 4, D)]
     assert (norms(X, groups) <= 0.5 * np.array(grams) * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("d", [325, 5000])
+@pytest.mark.parametrize("n", [0, 1])
+def test_equal_entries_may_round_alike(d, n):
+    statistic = CrossSum(CrossNorms(np.zeros(d), np.full((1, d), d**-0.5)), 1.0)
+    records = Records.of(np.ones((n, d)))
+    statistic.check(records.layout)
+    assert not statistic.total(records).any() or n
+
+
+def test_directions_are_refused_whether_there_is_a_record_or_not():
+    statistic = CrossSum(CrossNorms(ZERO, 2 * W), 1.0)
+    with pytest.raises(ValueError, match="orthonormal rows"):
+        statistic.check(Records.of(np.zeros((0, D))).layout)
+
+
+@pytest.mark.parametrize("radius", [math.inf, 0.0, 2.0**-450])
+def test_a_radius_that_clips_all_or_none_is_refused(radius):
+    with pytest.raises(ValueError, match="set a finite one"):
+        CrossSum(CrossNorms(ZERO, W), radius)

@@ -49,10 +49,11 @@ class ResidualConstants:
     clear_rows: float = 0.5
     clear_groups: float = 0.9
     clear_of_few: float = 0.9
-    # Radius over what the matrix is clipped to. From the first on corrections are no better than
-    # another matrix, whose noise off the diagonal is that. If it will be below the second, the
-    # power iteration shows more where components are not clear.
-    worse: float = 2**-0.5
+    # Noise of a correction over that of another matrix off its diagonal: from here on it is no
+    # better; derived.
+    worse: float = 1.0
+    # Radius over what the matrix is clipped to: if it will be below that, the power iteration shows
+    # more where components are not clear.
     better: float = 0.3
     # Corrections go on as long as the radius falls below this share of the last one.
     shrinkage: float = 0.7
@@ -125,8 +126,8 @@ class ResidualGaussMechanism:
             # 6. R: how long the records' products are, where corrections pay more than a matrix
             if is_clear:
                 R = seen.cross.radius(seen.W, mu_radius, mu, seen.bound)
-                if R < RESIDUAL.worse * seen.bound:
-                    return self._corrected(seen, R, step)
+                if seen.cross.relative_noise(R) < RESIDUAL.worse:
+                    return self._corrected(seen, R, mu, step)
                 break
             # 7. how far groups are from what S predicts: if they are near, a power iteration
             if grouped and seen.aligned:
@@ -169,7 +170,8 @@ class ResidualGaussMechanism:
             seen = _Eigenspectrum(data, first, k, Clip(1.0, spherical=True), known["radius"])
             if seen.alignment < RESIDUAL.clear_of_few:
                 return None
-            return self._corrected(seen, seen.cross.radius(seen.W, *self._costs(data, 0)), 0)
+            mu_radius, mu = self._costs(data, 0)
+            return self._corrected(seen, seen.cross.radius(seen.W, mu_radius, mu), mu, 0)
 
         instead = None if data.public.grouped else corrected
         return release_nested(data, k, n_rows, variances=paid, instead=instead, **known)
@@ -198,19 +200,19 @@ class ResidualGaussMechanism:
         found = iterate(todo, seen.W, "auto", True, seen.prediction)
         return self._along(seen, seen.mean.data, found, found.variance)
 
-    def _corrected(self, seen: _Eigenspectrum, R: float, step: int) -> Release:
+    def _corrected(self, seen: _Eigenspectrum, R: float, mu: float, step: int) -> Release:
         """Corrections of what leads out of the span of S's top eigenvectors: the rest turns none.
 
-        Another radius is found in every step, as long as it falls.
+        The first one is clipped to R and costs mu. For the next another radius is found, as long as
+        it falls.
         """
         S, W, cross, k = seen.S, seen.W, seen.cross.shifted(), len(seen.W)
         # 1. v: the variance of an entry of S W; each correction is weighted against it
         v0 = v = seen.noise_sd**2 / 2
         for t in range(step, self.n_iter):
-            mu_radius, mu = self._costs(seen.data, t)
             is_last = t == self.n_iter - 1
             if t > step:
-                last = R
+                last, (mu_radius, mu) = R, self._costs(seen.data, t)
                 R = cross.radius(W, mu_radius, mu, last)
                 is_last = is_last or R > RESIDUAL.shrinkage * last
             # 2. Y: the mean of the cross products, about the records' mean as S is
