@@ -96,7 +96,7 @@ def shows_more(data: PrivateData, n_components: Any) -> bool:
     if data.exact or not isinstance(wanted, Integral):
         return False
     is_smaller = len(subspaces(data.n_features, int(wanted))) > 1
-    return is_smaller and _visible(data, data.remaining) < SPHERES.little
+    return is_smaller and _visible(data, data.effective(data.remaining)) < SPHERES.little
 
 
 def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_stages) -> list[int]:
@@ -150,7 +150,8 @@ def nested_spheres(
     """
     d, n, noise = data.n_features, data.n, psd_sum(1.0, data.public.adjacency)
     # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
-    in_all = mu if start is None else math.hypot(mu, noise / start.noise_sd)
+    before = 0.0 if start is None else noise / start.noise_sd
+    in_all = math.hypot(data.effective(mu), before)
     few = _visible(data, in_all) >= SPHERES.very_little
     dimensions = subspaces(d, n_components, SPHERES.few_stages if few else SPHERES.many_stages)
     centred = radius is not None and not data.public.grouped
@@ -203,6 +204,11 @@ def _visible(data: PrivateData, mu: float) -> float:
     """What all records together are, in units of the noise, for each feature.
 
     Of a product of two features only the square of the share of present entries is left.
+
+    Parameters
+    ----------
+    mu : float
+        What that noise amounts to (`PrivateData.effective`).
     """
     seen = data.n * share_present(data.present) ** 2
     return mu * seen / (psd_sum(1.0, data.public.adjacency) * data.n_features)
@@ -215,7 +221,8 @@ def _costs(
     share, mu = 0.0, mu * (1 - 1e-12)  # both are rounded
     if centred and stages > 1:
         moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-        share = max(SPHERES.centres / (mu * data.n / moved) ** 2, SPHERES.least_centres)
+        seen = data.effective(mu) * data.n / moved
+        share = max(SPHERES.centres / seen**2, SPHERES.least_centres)
         share = min(share, SPHERES.most_centres)
     gram = math.sqrt((1 - share) / max(stages - started, 1))
     return mu * gram, mu * math.sqrt(share / max(stages - 1, 1))
