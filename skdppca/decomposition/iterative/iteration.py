@@ -78,6 +78,9 @@ class Directions(NamedTuple):
         How many directions there were at the start.
     dropped : ndarray
         What the core had along directions that were left out.
+    span_noise : float or None
+        The sd of the noise in every entry, if it was added to orthonormal directions themselves;
+        infinite if they are lost in it.
     """
 
     directions: np.ndarray
@@ -86,6 +89,7 @@ class Directions(NamedTuple):
     moves: tuple[Move, ...] = ()
     started: int = 0
     dropped: np.ndarray = np.zeros(0)
+    span_noise: float | None = None
 
     @property
     def noise(self) -> float:

@@ -1,4 +1,4 @@
-"""How far noise turned the directions that Oja's iteration found, by released numbers alone."""
+"""How far noise turned directions, by released numbers alone: steps' noise, and a span's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.variances import Variances
 from .iteration import Directions
 
-__all__ = ["alignments_of_moves"]
+__all__ = ["alignments_of_moves", "alignments_of_span"]
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,36 @@ def alignments_of_moves(
     left = np.clip(per_row * core.sum() / along.explained.sum(), TURNED.least_left, 1.0) / per_row
     steps = _Steps(found, float(left * along.rest))
     outside = steps.lost(steps.behind(left * along.explained))
-    gaps = np.abs(along.explained[:, None] - along.explained)
-    np.fill_diagonal(gaps, np.inf)
-    inside = _turned(gaps, along.error)
-    inside += _turned(np.abs(core[:, None] - found.dropped), found.moves[-1].noise_sd)
+    inside = _reordered(along) + _turned(
+        np.abs(core[:, None] - found.dropped), found.moves[-1].noise_sd
+    )
     is_seen = left * surely > steps.floor
     return np.where(is_seen, 1 / (1 + outside + inside), 0.0), float(steps.floor / left)
+
+
+def alignments_of_span(noise_sd: float, d: int, along: Variances) -> np.ndarray:
+    """Expected squared cosines of the components of a span that itself has noise; 0 if it is lost.
+
+    Parameters
+    ----------
+    noise_sd : float
+        s, of every entry of k orthonormal directions; infinite if they are lost in it.
+    d : int
+        The number of features.
+    along : Variances
+
+    Notes
+    -----
+    The directions with noise, as rows Y, have squares of 1 + d s^2 in the mean. Of that, 1 + k s^2
+    is in the span without noise. For many features ``Y Y^T`` is about ``(1 + d s^2) I``, so the
+    quotient is the expected squared cosine of every direction of the one span with the other. What
+    the noisy order turns within the span is added to its squared tangent, as in
+    `alignments_of_moves`.
+    """
+    k = len(along.explained)
+    if math.isinf(noise_sd):
+        return np.zeros(k)
+    return 1 / ((1 + d * noise_sd**2) / (1 + k * noise_sd**2) + _reordered(along))
 
 
 @dataclass(frozen=True)
@@ -143,6 +167,13 @@ class _Steps:
             too_high = middle - self.rest > beyond * (1 + self.lost(middle))
             low, high = np.where(too_high, low, middle), np.where(too_high, middle, high)
         return high
+
+
+def _reordered(along: Variances) -> np.ndarray:
+    """What the noise in the matrix of variances turns each component to the others."""
+    gaps = np.abs(along.explained[:, None] - along.explained)
+    np.fill_diagonal(gaps, np.inf)
+    return _turned(gaps, along.error)
 
 
 def _turned(gaps: np.ndarray, noise_sd: float) -> np.ndarray:
