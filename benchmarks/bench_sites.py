@@ -16,8 +16,8 @@ What is compared, all at the same epsilon and delta:
   with ``mu / sqrt(m)``. The rules for sensitivities are the same, so the noise alone is
   compared, and not FedPower's larger sensitivity.
 
-A smaller budget stands in for more noise. What follows the budget and not the noise differs a
-little: `DPGauss` chooses a smaller clipping norm, and asks some questions at a fixed price.
+A smaller budget stands in for more noise: over sites, too, all is decided by the noise that there
+will be.
 """
 
 from __future__ import annotations

@@ -205,6 +205,15 @@ class PrivateData:
         """Standard deviation of the noise that `ask` would add; public, and nothing is asked."""
         return float(self._query(statistic, "")(mu).noise_sd)
 
+    def effective(self, mu: float) -> float:
+        """The mu whose noise in memory is as large as the noise that `ask` adds at `mu`.
+
+        Whatever is decided by how much noise there will be is decided by this. It costs nothing,
+        and no answer costs or hides less by it. Over sites it is less than `mu`: see
+        `Source.noise_factor`, which is public.
+        """
+        return mu / self.source.noise_factor
+
     def _query(self, statistic: Statistic, name: str) -> Callable[[float], Any]:
         """What a statistic is asked with, by what it costs."""
         sensitivity = self._sensitivity(statistic, norm=2)

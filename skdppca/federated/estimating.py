@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -325,6 +326,16 @@ class SitesRecords(Pieces):
             part=part,
         )
         return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
+
+    @property
+    def noise_factor(self) -> float:
+        """``sqrt(m / h)``: all m sites add noise of which that of h would do.
+
+        Proof that it is public, and so is all that follows from it. m and h are fields of the plan,
+        which every site agrees to before the first question. Nobody's records have a say in them.
+        """
+        plan = self.federation.plan
+        return math.sqrt(len(plan.study.sites) / plan.honest)
 
     def answer(self, statistic: Statistic, query: Any, noise: NoiseSource) -> np.ndarray:
         """A sum over all sites' records, with noise of every site.

@@ -112,7 +112,7 @@ def location_error(data: PrivateData, mu: float) -> float:
     if math.isinf(mu):
         return 0.0
     look = _look_mu(data, mu, HISTOGRAM.certain) * data.of_sample.n
-    seen = look / psd_sum(1.0, data.public.adjacency)
+    seen = data.effective(look) / psd_sum(1.0, data.public.adjacency)
     if seen < HISTOGRAM.certain * (1 - 1e-12):
         return math.inf
     return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - CENTRE.most_share))
@@ -248,7 +248,7 @@ def _distances(data: PrivateData, mu: float) -> NormHistogram:
 def _reach(data: PrivateData, budget: float) -> float:
     """The distance that records are clipped to, over the length of the noise in their mean."""
     moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-    return budget * data.of_sample.n / moved
+    return data.effective(budget) * data.of_sample.n / moved
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:

@@ -108,7 +108,7 @@ def excess_records(n: float, dim: int, mu: float, weight: float | None = None) -
     dim : int
         Free entries of the sum that the radius serves.
     mu : float
-        What that sum costs.
+        What that sum costs, as far as its noise tells (`PrivateData.effective`).
     weight : float, optional
         Of the noise against the clipping bias; by default that of `CLIPPING`.
     """
@@ -157,7 +157,7 @@ def clip_radius(
     if data.exact or math.isinf(mu):
         return math.inf
     most = CLIPPING.most_clipped if most is None else most
-    excess = min(excess_records(data.n, dim, mu, weight), most * data.n)
+    excess = min(excess_records(data.n, dim, data.effective(mu), weight), most * data.n)
     found = norm_histogram(data, measure, mu_radius, name).up_to(expected.longest)
     return found.exceeded_by(excess) if found.z > HISTOGRAM.seen else expected.typical
 
@@ -227,7 +227,7 @@ def clip_records(
             clip_radius(data, measure, dim, mu, mu_radius, name, most=most, expected=expected)
         )
     mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.radius_share)
-    excess = excess_records(data.n, dim, mu)
+    excess = excess_records(data.n, dim, data.effective(mu))
     if excess < data.n - _inside(data, mu_radius):
         longest = expected_norms(data).longest
         found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
@@ -250,5 +250,5 @@ def count_rows(data: PrivateData, bound: float, mu: float) -> float:
 
 def _inside(data: PrivateData, mu_radius: float) -> float:
     """The fewest records that should be left as they are."""
-    noise_sd = psd_sum(1.0, data.public.adjacency) / (mu_radius * data.sample_share)
+    noise_sd = psd_sum(1.0, data.public.adjacency) / (data.effective(mu_radius) * data.sample_share)
     return CLIPPING.least_inside * noise_sd

@@ -104,7 +104,7 @@ def shows_more(data: PrivateData, n_components: Any) -> bool:
     if data.exact or not isinstance(wanted, Integral):
         return False
     is_smaller = len(subspaces(data.n_features, int(wanted))) > 1
-    return is_smaller and _visible(data, data.remaining) < SPHERES.little
+    return is_smaller and _visible(data, data.effective(data.remaining)) < SPHERES.little
 
 
 def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_stages) -> list[int]:
@@ -156,9 +156,9 @@ def sphere_costs(
     start : NoisyGram, optional
         The first matrix, if there is one: it is not paid for here.
     """
-    in_all = mu
-    if start is not None:
-        in_all = math.hypot(mu, psd_sum(1.0, data.public.adjacency) / start.noise_sd)
+    noise = psd_sum(1.0, data.public.adjacency)
+    before = 0.0 if start is None else noise / start.noise_sd
+    in_all = math.hypot(data.effective(mu), before)
     few = _visible(data, in_all) >= SPHERES.very_little
     stages = SPHERES.few_stages if few else SPHERES.many_stages
     dimensions = subspaces(data.n_features, n_components, stages)
@@ -254,6 +254,11 @@ def _visible(data: PrivateData, mu: float) -> float:
     """What all records together are, in units of the noise, for each feature.
 
     Of a product of two features only the square of the share of present entries is left.
+
+    Parameters
+    ----------
+    mu : float
+        What that noise amounts to (`PrivateData.effective`).
     """
     seen = data.n * share_present(data.present) ** 2
     return mu * seen / (psd_sum(1.0, data.public.adjacency) * data.n_features)
@@ -266,7 +271,8 @@ def _costs(
     share, mu = 0.0, mu * (1 - 1e-12)  # both are rounded
     if centred and stages > 1:
         moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-        share = max(SPHERES.centres / (mu * data.n / moved) ** 2, SPHERES.least_centres)
+        seen = data.effective(mu) * data.n / moved
+        share = max(SPHERES.centres / seen**2, SPHERES.least_centres)
         share = min(share, SPHERES.most_centres)
     gram = math.sqrt((1 - share) / max(stages - started, 1))
     return mu * gram, mu * math.sqrt(share / max(stages - 1, 1))

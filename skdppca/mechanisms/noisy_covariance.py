@@ -151,5 +151,5 @@ class NoisyCovariance:
         if not gram.constant or data.public.n_records is not None:
             return data.n
         rows, rows_sd = gram.count()
-        sd = 1 / data.fraction(BUDGET.count_share)
+        sd = 1 / data.effective(data.fraction(BUDGET.count_share))
         return max(1.0, (data.n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))

@@ -169,5 +169,5 @@ def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -
     """
     if data.exact:
         return math.inf
-    one_sd = psd_sum(1.0, data.public.adjacency) / data.of_sample.n
+    one_sd = psd_sum(1.0, data.public.adjacency) / data.effective(1.0) / data.of_sample.n
     return max(min(HISTOGRAM.precise * one_sd, usual), min(certain * one_sd, most))

@@ -46,7 +46,8 @@ def with_sample(data: PrivateData) -> PrivateData:
     if data.exact or data.sample is not None or not data.remaining > 0:
         return data
     d = data.n_features
-    records = SAMPLING.records * math.sqrt(max(1.0, d / SAMPLING.few_features)) / data.remaining
+    mu = data.effective(data.remaining)
+    records = SAMPLING.records * math.sqrt(max(1.0, d / SAMPLING.few_features)) / mu
     share = math.ceil(SAMPLING.steps * records / data.n) / SAMPLING.steps
     wide = not data.public.is_sparse and share * data.n * d > SAMPLING.most_entries
     if share >= SAMPLING.most_share or wide:

@@ -115,8 +115,8 @@ class ScreeDisplay(FitDisplay):
     own, and not that of the noise: :math:`\theta = \tau \sqrt d` from the spectrum's centre, where
     `a` is 0. It is drawn in the units of the debiased variances. The noise in the spectrum before
     debiasing ends at ``privacy_.details["noise_edge"]``. A method without a spectrum has its floor
-    where its last noisy product shows no direction (``privacy_.details["noise_floor"]``). If a
-    method releases no such number, no floor is drawn, and the legend says so.
+    where no noisy product shows a direction (``privacy_.details["noise_floor"]``). If a method
+    releases no such number, no floor is drawn, and the legend says so.
 
     If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical" or, in subspaces,
     "nested"), the same holds for shares `p` of the total variance. The sign covariance of the rows

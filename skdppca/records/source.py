@@ -94,6 +94,11 @@ class Source(ABC):
         precision = precision_of(statistic, self.layout)
         return lambda mu: GaussianQuery(name, mu, sensitivity, part=part, **precision)
 
+    @property
+    def noise_factor(self) -> float:
+        """The sd of the noise in an answer, over that of a `GaussianQuery` of its cost; public."""
+        return 1.0
+
     def answer(self, statistic: Any, query: Any, noise: NoiseSource) -> np.ndarray:
         """The sum, with the noise of a query that was paid for."""
         total = self.total(statistic)

@@ -7,7 +7,7 @@ good. What they compare was within a factor of 2.4 in all settings that were tri
 import numpy as np
 import pytest
 
-from skdppca import KDPPCA, DPPowerMethod, ResidualGauss, SmoothSensitivityPCA
+from skdppca import KDPPCA, DPPowerMethod, KDPOjas, ResidualGauss, SmoothSensitivityPCA
 from skdppca.datasets import make_gaussian, make_spiked
 from skdppca.decomposition import METHODS
 
@@ -46,7 +46,7 @@ def groups(seed):
     return draw.X, {"groups": draw.groups}, {"unit": "matrix", "center": False}
 
 
-@pytest.mark.parametrize("factory", [KDPPCA, DPPowerMethod, ResidualGauss])
+@pytest.mark.parametrize("factory", [KDPPCA, KDPOjas, DPPowerMethod, ResidualGauss])
 @pytest.mark.parametrize("draw", [rows, groups])
 def test_alignments_tell_how_much_of_a_component_is_noise(factory, draw):
     told, lost = [], []
@@ -61,7 +61,7 @@ def test_alignments_tell_how_much_of_a_component_is_noise(factory, draw):
     assert (ratio > 1 / 3).all() and (ratio < 3).all()
 
 
-@pytest.mark.parametrize("factory", [KDPPCA, DPPowerMethod])
+@pytest.mark.parametrize("factory", [KDPPCA, KDPOjas, DPPowerMethod])
 def test_a_component_of_a_variance_below_the_floor_is_lost(factory):
     noise = np.random.default_rng(1).normal(size=(500, 30))
     details = factory(2, epsilon=0.05, random_state=0).fit(noise).privacy_.details

@@ -15,6 +15,9 @@ from ...noise import NoiseSource
 
 __all__ = ["ITERATION", "Directions", "PrivateMean", "iterate", "orthonormal_start", "predict"]
 
+# An infinite learning rate moves by this: divisors stay positive.
+LEAST_UNIT = float(np.finfo(np.float64).tiny)
+
 # What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
 PrivateMean = Callable[[np.ndarray, np.ndarray], Gradient]
 
@@ -43,6 +46,21 @@ class IterationConstants:
 ITERATION = IterationConstants()
 
 
+class Move(NamedTuple):
+    """A step of Oja's iteration, to ``W + G / unit``, G a mean with noise.
+
+    Parameters
+    ----------
+    unit : float
+        Positive: ``||W^T G||`` over the learning rate.
+    noise_sd : float
+        Of every entry of G.
+    """
+
+    unit: float
+    noise_sd: float
+
+
 class Directions(NamedTuple):
     """Directions, and what is known of them.
 
@@ -54,11 +72,24 @@ class Directions(NamedTuple):
         The Rayleigh matrix that is predicted for them.
     variance : float
         Of an entry of the mean of ``A_i W`` that they are the span of; infinite if unknown.
+    moves : tuple of Move
+        The steps that led to them from a random start; none if means were predicted.
+    started : int
+        How many directions there were at the start.
+    dropped : ndarray
+        What the core had along directions that were left out.
+    span_noise : float or None
+        The sd of the noise in every entry, if it was added to orthonormal directions themselves;
+        infinite if they are lost in it.
     """
 
     directions: np.ndarray
     core: np.ndarray
     variance: float = math.inf
+    moves: tuple[Move, ...] = ()
+    started: int = 0
+    dropped: np.ndarray = np.zeros(0)
+    span_noise: float | None = None
 
     @property
     def noise(self) -> float:
@@ -93,13 +124,14 @@ def iterate(
     Returns
     -------
     Directions
-        The core as the last step saw it; how certain only if means are predicted and the
-        directions their limit: else what older steps know of them is not kept.
+        The core as the last step saw it; how certain if means are predicted and the directions
+        their limit, and the moves if none is predicted. Between the two, what older steps know is
+        not kept.
     """
     directions = start
     prediction = np.zeros_like(start) if prediction is None else prediction
     core = np.zeros((len(start), len(start)))
-    variance = math.inf
+    variance, moves, dropped = math.inf, list[Move](), np.zeros(0)
     when, kept = narrowed or (0, 0)
     for t, step in enumerate(todo, start=1):
         # 1. G: the noisy mean of A_i W, around its prediction C
@@ -114,21 +146,24 @@ def iterate(
         if isinstance(learning_rate, str):  # "auto"
             directions, core = basis, within
         else:
-            directions = _moved(directions, gradient, learning_rate / t)
+            directions, unit = _moved(directions, gradient, learning_rate / t)
+            moves += [Move(unit, answer.noise_sd)] if unit < math.inf else []
             turn = directions @ basis.T
             core = turn @ within @ turn.T
         if t == min(when, len(todo)):
             values, rotation = decreasing_eigh(core)
             directions, core = rotation[:kept] @ directions, np.diag(values[:kept])
+            dropped = values[kept:]
         # 5. C: what A would do to the new W
         if predicts:
             prediction = (directions @ basis.T) @ within @ basis
-    certain = predicts and isinstance(learning_rate, str)
-    return Directions(directions, core, variance if certain else math.inf)
+    variance = variance if predicts and isinstance(learning_rate, str) else math.inf
+    passed = () if predicts else tuple(moves)
+    return Directions(directions, core, variance, passed, len(start), dropped)
 
 
-def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndarray:
-    """The span of ``W + rate G / ||W^T G||``, W if that norm is 0.
+def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> tuple[np.ndarray, float]:
+    """The span of ``W + rate G / ||W^T G||``, and that norm over the rate; W if the norm is 0.
 
     The sum is formed in units in which nothing of it exceeds 1: rates and gradients have any size.
     """
@@ -136,9 +171,10 @@ def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> np.ndar
     unit = gradient / size if size else gradient
     length = np.linalg.norm(directions @ unit.T, 2)
     if not length:
-        return directions
+        return directions, math.inf
     most = max(rate, 1.0)
-    return np.linalg.qr((directions * (length / most) + unit * (rate / most)).T)[0].T
+    moved = np.linalg.qr((directions * (length / most) + unit * (rate / most)).T)[0].T
+    return moved, max(float(length) / rate * float(size), LEAST_UNIT)
 
 
 def predict(gradient: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ from ...statistics import Scaled
 from ..base import VARIANCES, BasePrivatePCA
 from ..parameters import estimator, parameter
 from .iteration import Directions
+from .turned import alignments_of_moves, alignments_of_span
 
 __all__ = ["AROUND", "MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
@@ -175,14 +176,22 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
 
     The noise of a mean is passed on from step to step, each time by what other directions have of a
     direction's variance; so a share of ``noise^2 / (variance^2 - other^2)`` of its square is noise.
-    What the directions themselves predict would not tell noise from variance.
+    What the directions themselves predict would not tell noise from variance. Of Oja's iteration
+    every step is known, and of noise in the directions its size: see `turned`.
     """
+    per_row = n / max(along.n_rows - 1, 1.0)
+    surely = along.explained - SUBSPACE.sure * along.error
+    if found.moves:
+        alignments, floor = alignments_of_moves(found, along, surely, per_row)
+        return {"alignments": alignments, "noise_floor": floor}
+    if found.span_noise is not None:
+        d = found.directions.shape[1]
+        return {"alignments": alignments_of_span(found.span_noise, d, along)}
     if math.isinf(found.variance):
         return {}
-    per_row = n / max(along.n_rows - 1, 1.0)
     noise, predicted = found.noise * per_row, decreasing_eigh(found.core)[0] * per_row
-    surely = np.minimum(along.explained - SUBSPACE.sure * along.error, predicted)
-    beyond = np.maximum(np.maximum(surely, 0.0) ** 2 - along.rest**2, noise**2)
+    surely = np.maximum(np.minimum(surely, predicted), 0.0)
+    beyond = np.maximum(surely**2 - along.rest**2, noise**2)
     lost = noise**2 / beyond if noise else np.zeros_like(beyond)
     return {"alignments": 1 - lost, "noise_floor": math.hypot(noise, along.rest) if noise else 0.0}
 

@@ -213,7 +213,7 @@ def exact_span(
 
 def release_span(
     data: PrivateData, spectrum: Spectrum, sensitivity: SpanSensitivity, failure: float
-) -> np.ndarray:
+) -> tuple[np.ndarray, float]:
     r"""Gap release: the gap with Gaussian noise, then the span with the noise that it asks for.
 
     Spends all the budget that is left, and fails with probability at most `failure`.
@@ -227,8 +227,10 @@ def release_span(
 
     Returns
     -------
-    ndarray of shape (k, d)
+    directions : ndarray of shape (k, d)
         Orthonormal rows, in no order.
+    noise_sd : float
+        Of every entry of what they span; infinite if no gap was seen. Released: it follows from g^.
 
     Notes
     -----
@@ -255,9 +257,11 @@ def release_span(
     # 2. V Q + noise
     k, d = spectrum.directions.shape
     mu = data.remaining - rotation_mu(k)
-    span = data.pay_for("span", mu, sensitivity.local(gap), size=k * d, rounding=UNIT_ROUNDOFF)
+    local = sensitivity.local(gap)
+    span = data.pay_for("span", mu, local, size=k * d, rounding=UNIT_ROUNDOFF)
     rows = span.release(rotated(spectrum.directions, data.noise).ravel(), data.noise)
-    return as_directions(rows.reshape(k, d))
+    noise_sd = span.noise_sd if local < sensitivity.cap else math.inf
+    return as_directions(rows.reshape(k, d)), noise_sd
 
 
 def rotated(directions: np.ndarray, noise: NoiseSource) -> np.ndarray:

@@ -57,7 +57,8 @@ class GapMechanism(SubspaceMechanism):
         if data.exact:
             return Directions(spectrum.directions, np.diag(spectrum.values / data.n), 0.0)
         # 3. both with noise
-        return Directions(release_span(data, spectrum, sensitivity, self.failure), np.zeros((k, k)))
+        directions, noise_sd = release_span(data, spectrum, sensitivity, self.failure)
+        return Directions(directions, np.zeros((k, k)), span_noise=noise_sd)
 
     def _radius(self, data: PrivateData, k: int) -> float:
         if data.norm_bound is not None and not data.exact:

@@ -62,7 +62,7 @@ def root_mean_squares(
     d = data.n_features
     mu = data.fraction(SQUARES.share)
     # The bound, over sqrt(d), at which a mean square's noise would be 1.
-    reach = present * mu / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
+    reach = present * data.effective(mu) / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
     bound = min(max(SQUARES.noise * float(np.median(reach)), SQUARES.least_norm), SQUARES.most_norm)
     hidden = SQUARES.most_noise * reach < bound
     if hidden.all():

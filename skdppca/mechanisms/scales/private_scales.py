@@ -112,7 +112,8 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     nothing = Scales(data.centre, np.ones(data.n_features))
     # 1. how many values every feature has, and so what can be seen
     n, n_sd = _values(data)
-    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / data.fraction(1.0)
+    mu = data.effective(data.fraction(1.0))
+    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / mu
     kappa = float(np.median(n)) / noise
     if kappa * math.sqrt(SCALES.few_records.most) < OCTAVES.seen:
         return nothing

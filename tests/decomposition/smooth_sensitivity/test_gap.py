@@ -174,6 +174,6 @@ def test_a_gap_that_is_no_number_is_the_cap_and_a_finite_release():
     nothing = Spectrum(np.full((2, 9), math.nan), np.zeros(2), math.nan, 0.0, 0.0)
     data = private_data(np.zeros((1, 9)), mu_of(1.0, 1e-6))
     with np.errstate(all="ignore"):
-        rows = release_span(data, nothing, s, 1e-7)
+        rows, _ = release_span(data, nothing, s, 1e-7)
     np.testing.assert_allclose(rows @ rows.T, np.eye(2), atol=1e-12)
     assert data.budget.queries[-1].sensitivity >= s.cap
