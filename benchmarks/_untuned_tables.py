@@ -66,6 +66,23 @@ def rare_events(rng: np.random.Generator) -> np.ndarray:
     return rng.poisson(has * activity @ rates + 0.01).astype(float)
 
 
+def sparse_counts(rng: np.random.Generator) -> np.ndarray:
+    """Small counts, most of a row's from one of two kinds of visit, whose lengths are skewed."""
+    rates = rng.dirichlet(np.full(100, 0.3), 2)
+    lengths = rng.lognormal(1.0, 1.0, (5000, 1))
+    return rng.poisson(lengths * rates[(rng.random(5000) < 0.3).astype(int)]).astype(float)
+
+
+def one_hot(rng: np.random.Generator) -> np.ndarray:
+    """Twelve categories of five levels, one-hot, that follow one of four types."""
+    of_row = rng.choice(4, 4000, p=[0.4, 0.3, 0.2, 0.1])
+    shares = rng.dirichlet(np.full(5, 0.7), (12, 4))
+    levels = [
+        (rng.random((4000, 1)) > share[of_row].cumsum(axis=1)).sum(axis=1) for share in shares
+    ]
+    return np.hstack([np.eye(5)[np.minimum(level, 4)] for level in levels])
+
+
 def one_hot_with_numbers(rng: np.random.Generator) -> np.ndarray:
     """Six categories one-hot, with shares of Zipf's law, and 8 numbers that follow them."""
     n = 4000
@@ -102,6 +119,12 @@ def clusters(rng: np.random.Generator) -> np.ndarray:
     centres = rng.normal(0, 2.0, (10, 30))
     of_row = rng.choice(10, 5000, p=rng.dirichlet(np.full(10, 2.0)))
     return 20 + centres[of_row] + rng.normal(size=(5000, 30))
+
+
+def tight_clusters(rng: np.random.Generator) -> np.ndarray:
+    """Six clusters far narrower than they are apart: rows near a space of 5 dimensions."""
+    centres = rng.normal(0, 3.0, (6, 60))
+    return 5 + centres[rng.integers(6, size=3000)] + rng.normal(0, 0.1, (3000, 60))
 
 
 def two_clusters(rng: np.random.Generator) -> np.ndarray:
@@ -163,11 +186,14 @@ TABLES: dict[str, Callable[[], np.ndarray]] = {
     "counts, many": drawn(many_counts),
     "documents": drawn(documents),
     "rare events": drawn(rare_events),
+    "sparse counts": drawn(sparse_counts),
+    "one-hot": drawn(one_hot),
     "one-hot and numbers": drawn(one_hot_with_numbers),
     "questionnaire": drawn(questionnaire),
     "lognormal": drawn(lognormal),
     "lognormal, long": drawn(long_lognormal),
     "ten clusters": drawn(clusters),
+    "tight clusters": drawn(tight_clusters),
     "two clusters": drawn(two_clusters),
     "power law 1": drawn(power_law),
     "power law 2": drawn(steep_power_law),

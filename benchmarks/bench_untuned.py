@@ -38,6 +38,7 @@ EPSILONS = (1.0, 3.0)
 COMPONENTS = (2, 5, 10)
 DELTA = 1e-6
 FIRST_SEED = 920_000
+SHOWN = 5  # components in the table of results/; the regret is of all cells
 PAIRS_UP_TO = 2000  # rows: GDPPCA's time grows with their square
 
 WORSE = 1.15  # a cell may lose this many times what it lost
@@ -79,11 +80,15 @@ def tail(name: str, method: str, runs: range) -> list[float]:
     return losses
 
 
-def cells(fits: dict[str, int], jobs: int, only: str) -> Iterator[dict]:
+def wanted(name: str, only: list[str]) -> bool:
+    return not only or any(part in name for part in only)
+
+
+def cells(fits: dict[str, int], jobs: int, only: list[str]) -> Iterator[dict]:
     keys = [
         (name, k, epsilon)
         for name in TABLES
-        if only in name
+        if wanted(name, only)
         for k in COMPONENTS
         if k < table(name)[0].shape[1]
         for epsilon in EPSILONS
@@ -92,10 +97,10 @@ def cells(fits: dict[str, int], jobs: int, only: str) -> Iterator[dict]:
     yield from run(delayed(cell)(key, fits) for key in keys)
 
 
-def tails(methods: list[str], fits: int, jobs: int, only: str) -> Iterator[dict]:
+def tails(methods: list[str], fits: int, jobs: int, only: list[str]) -> Iterator[dict]:
     pieces = [range(start, min(start + 100, fits)) for start in range(0, fits, 100)]
     for name, (draw, k) in TAILS.items():
-        if only not in name:
+        if not wanted(name, only):
             continue
         losses = {}
         for method in methods:
@@ -152,20 +157,31 @@ def regrets(cells: list[dict], method: str = DEFAULT) -> dict[float, np.ndarray]
     return {epsilon: np.array(ratios) for epsilon, ratios in found.items()}
 
 
-def show_regrets(cells: list[dict]) -> None:
+def regret_facts(cells: list[dict]) -> dict[str, str]:
+    facts = {}
     for method in METHODS:
         for epsilon, found in regrets(cells, method).items():
             middle, high, most = np.quantile(found, [0.5, 0.9, 1.0])
-            over = np.mean(found > 1.2)
-            print(
-                f"regret of {method} at epsilon {epsilon:g}, {len(found)} cells: median "
-                f"{middle:.2f}, p90 {high:.2f}, max {most:.2f}; above 1.2 in {over:.0%}"
+            facts[f"regret of {method} at epsilon {epsilon:g}"] = (
+                f"median {middle:.2f}, p90 {high:.2f}, max {most:.2f}, above 1.2 in "
+                f"{np.mean(found > 1.2):.0%} of {len(found)} cells"
             )
+    return facts
 
 
 def read(path: Path) -> dict[Key, dict]:
     cells = json.loads(path.read_text())["cells"]
     return {(cell["table"], cell["k"], cell["epsilon"]): cell for cell in cells}
+
+
+def others(path: Path | None, only: list[str], package: str) -> list[dict]:
+    """Cells of an earlier run of the same package that are not measured again."""
+    if path is None or not only or not path.exists():
+        return []
+    earlier = json.loads(path.read_text())
+    if earlier["facts"]["package"] != package:
+        return []
+    return [cell for cell in earlier["cells"] if not wanted(cell["table"], only)]
 
 
 def log_medians(losses: list[float], rng: np.random.Generator) -> np.ndarray:
@@ -221,7 +237,8 @@ def compare(old: Path, new: Path, method: str) -> None:
         return
     for path, found in ((old, before), (new, after)):
         print(f"\n{path}")
-        show_regrets(list(found.values()))
+        for key, value in regret_facts(list(found.values())).items():
+            print(f"{key}: {value}")
 
 
 def main() -> None:
@@ -231,7 +248,12 @@ def main() -> None:
     parser.add_argument("--default-reps", type=int, default=40, help="the same of PrivatePCA")
     parser.add_argument("--tails", action="store_true")
     parser.add_argument("--fits", type=int, default=2000, help="fits a setting of --tails")
-    parser.add_argument("--only", default="", help="tables whose name holds this")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        help="tables whose names hold one of these; --json keeps others",
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write every loss there, after each cell")
     parser.add_argument("--save", action="store_true", help="write the table of results/")
@@ -244,6 +266,7 @@ def main() -> None:
     methods = options.methods or ([DEFAULT] if options.tails else METHODS)
     fits = {name: options.default_reps if name == DEFAULT else options.reps for name in methods}
     start, found = perf_counter(), []
+    kept = others(options.json, options.only, facts["package"])
     if options.tails:
         measured = tails(list(methods), options.fits, options.jobs, options.only)
     else:
@@ -253,15 +276,15 @@ def main() -> None:
         print(*(tail_rows(one) if options.tails else [loss_row(one)]), sep="\n", flush=True)
         facts["seconds"] = f"{perf_counter() - start:.0f}"
         if options.json:
-            options.json.write_text(json.dumps({"facts": facts, "cells": found}))
+            options.json.write_text(json.dumps({"facts": facts, "cells": kept + found}))
     told = {key: facts[key] for key in facts if key not in ("package", "kind")}
     if options.tails:
         rows = [row for one in found for row in tail_rows(one)]
         told["fits"] = f"delta {DELTA:g}, epsilon 1, seeds from {FIRST_SEED}"
     else:
-        rows = [loss_row(one) for one in found]
-        told["repeats"] = ", ".join(f"{runs} of {method}" for method, runs in fits.items())
-        show_regrets(found)
+        rows = [loss_row(one) for one in found if one["k"] == SHOWN]
+        told["fits"] = ", ".join(f"{runs} of {method}" for method, runs in fits.items())
+        told |= regret_facts(found)
     if options.save:
         save("untuned_tails" if options.tails else "untuned", rows, told)
     show(rows, told)
