@@ -109,8 +109,14 @@ class ResidualGauss(SubspacePCA):
                 nested=not self.whiten,
             )
         rate = math.inf if self.learning_rate == "auto" else float(self.learning_rate)
+        sought = self._finds_centre and self.norm_bound is None
+        paired = sought and public.in_memory and not (public.grouped or self.whiten)
         return ResidualGaussMechanism(
-            **self._shared(), n_iter=self.n_iter, rate=rate, nested=not self.whiten
+            **self._shared(),
+            n_iter=self.n_iter,
+            rate=rate,
+            nested=not self.whiten,
+            paired=paired,
         )
 
     def _width(self, n_features: int) -> int:
