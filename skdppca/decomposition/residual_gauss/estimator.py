@@ -65,6 +65,10 @@ class ResidualGauss(SubspacePCA):
     of `KDPPCA` where groups agree and one matrix is not enough to see what in; and nested spheres,
     as in `DPGauss`, where records are few or the budget is small.
 
+    Of few rows, or with a small budget, no centre may be found. If the rows lie off the point that
+    was reached, all that is left buys the Kendall matrix of their pairs (as in `GDPPCA`), if they
+    are in memory: there are no variances then, and ``privacy_.details["no_centre"]`` says so.
+
     If the number of components is to follow from the spectrum (``n_components`` a float, "auto" or
     "mle"), or if entries may be absent (``missing="mean"``), this is `DPGauss`: both ask for the
     whole matrix. ``whiten=True`` divides by variances, which nested spheres may not have: there are
