@@ -2,6 +2,7 @@
 
 __all__ = [
     "BudgetExceeded",
+    "CentreNotSeenWarning",
     "LabelColumnWarning",
     "LedgerError",
     "MovingFoldsWarning",
@@ -54,6 +55,10 @@ class UnaccountedScoreWarning(UserWarning):
 
 class WeakPrivacyWarning(UserWarning):
     """The budget is valid, and so large that it hardly protects anyone."""
+
+
+class CentreNotSeenWarning(UserWarning):
+    """No centre of the records was seen in the noise; the report says what was done instead."""
 
 
 class LabelColumnWarning(UserWarning):

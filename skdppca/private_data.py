@@ -42,6 +42,8 @@ class Public:
     is_sparse : bool
     n_records : int or None
         Known under replace-one; None under add-remove, where it is private.
+    in_memory : bool
+        All records are here, so that more than sums over them may be asked.
     """
 
     n_features: int
@@ -49,6 +51,7 @@ class Public:
     unit: str = "row"
     is_sparse: bool = False
     n_records: int | None = None
+    in_memory: bool = False
 
     def __post_init__(self) -> None:
         check_unit(self.unit)

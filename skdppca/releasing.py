@@ -16,7 +16,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from ._version import __version__
-from .exceptions import SeededNoiseWarning
+from .exceptions import CentreNotSeenWarning, SeededNoiseWarning
 from .noise import NoiseSource
 from .privacy import (
     BaseAccountant,
@@ -267,12 +267,22 @@ def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:
 
 
 def announce(report: PrivacyReport, verbose: int) -> None:
-    """Print the report of a release that is stored, if it is asked for.
+    """Print the report of a release that is stored, if it is asked for; warn of what it lacks.
 
-    Of a candidate nothing is printed: its search may release another one.
+    Of a candidate nothing is said: its search may release another one. A warning that a filter
+    makes an error comes last, so that it stops nothing.
     """
-    if verbose and not charged_elsewhere():
+    if charged_elsewhere():
+        return
+    if verbose:
         print(report)
+    if "no_centre" in report.details:
+        warnings.warn(
+            f"no centre was seen in the noise: {report.details['no_centre']}. Set a larger "
+            "epsilon, or give more records or a public mean.",
+            CentreNotSeenWarning,
+            stacklevel=level_of_user(),
+        )
 
 
 def event_of(epsilon: float, delta: float) -> PrivacyEvent:

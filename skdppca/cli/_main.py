@@ -13,7 +13,13 @@ from contextlib import contextmanager, redirect_stdout
 from types import FrameType
 from typing import Any, NoReturn
 
-from ..exceptions import BudgetExceeded, LedgerError, NotReleasedError, WeakPrivacyWarning
+from ..exceptions import (
+    BudgetExceeded,
+    CentreNotSeenWarning,
+    LedgerError,
+    NotReleasedError,
+    WeakPrivacyWarning,
+)
 from ._ended import Ended, status_of
 from ._parser import parser_of
 from ._terminal import print_to
@@ -30,6 +36,9 @@ ANTICIPATED = (
     LedgerError,
     NotReleasedError,
 )
+
+# Warnings that are meant for the user, one line each.
+FOR_USERS = (CentreNotSeenWarning, WeakPrivacyWarning)
 
 # What ends a process politely: Ctrl-C, kill, and a terminal that was closed.
 SIGNALS = [
@@ -116,11 +125,12 @@ def _stoppable() -> Iterator[None]:
 def _plain_warnings() -> Iterator[None]:
     """Print warnings that are meant for the user as one line each, at once."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", WeakPrivacyWarning)
+        for category in FOR_USERS:
+            warnings.simplefilter("always", category)
         shown = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, WeakPrivacyWarning):
+            if issubclass(category, FOR_USERS):
                 print_to("stderr", f"skdppca: warning: {message}\n")
             else:
                 shown(message, category, *where)

@@ -295,10 +295,11 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 unit=self.unit,
                 is_sparse=table.is_sparse,
                 n_records=self._public_count(source),
+                in_memory=isinstance(source, Records),
             )
             event = self._event(public)
             mechanism = self._prepared(public, event)
-            if not isinstance(source, Records):
+            if not public.in_memory:
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
             validated = {name: value for name, value in vars(self).items() if name in VALIDATED}

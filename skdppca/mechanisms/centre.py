@@ -14,7 +14,14 @@ from .base import BUDGET
 from .missing import noise_inflation
 from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
 
-__all__ = ["Centred", "location_error", "robust_location", "rough_centre", "shrink_to_signal"]
+__all__ = [
+    "Centred",
+    "location_error",
+    "reach",
+    "robust_location",
+    "rough_centre",
+    "shrink_to_signal",
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class CentreConstants:
     most_rounds: int = 20
     # The largest share of the whole centre, histograms and last rounds too; round.
     most_share: float = 0.5
-    # The last rounds together cost this over `_reach`, between two shares, which are reserved.
+    # The last rounds together cost this over `reach`, between two shares, which are reserved.
     polishing: float = 1.2
     least_polishing: float = 0.01
     most_polishing: float = 0.16
@@ -66,10 +73,16 @@ class Centred:
     radius : float or None
         About the median distance from the centre. None if the centre is still where it was: no
         distance was seen in the noise, or no mean.
+    unseen : bool
+        No distance was seen in the noise.
+    unsure : bool
+        The search ended, but not because the distance no longer shrank: the records may be far.
     """
 
     data: PrivateData
     radius: float | None
+    unseen: bool = False
+    unsure: bool = False
 
 
 def rough_centre(data: PrivateData) -> Centred:
@@ -86,7 +99,7 @@ def rough_centre(data: PrivateData) -> Centred:
         return Centred(data.centred_at(total / (data.n * _present(data))), None)
     bounded = data.norm_bound is not None
     least = CENTRE.least_polishing_bounded if bounded else CENTRE.least_polishing
-    polishing = max(CENTRE.polishing / _reach(data, data.remaining), least)
+    polishing = max(CENTRE.polishing / reach(data.of_sample, data.remaining), least)
     polishing = min(polishing, CENTRE.most_polishing)
     return _centred(data, data.remaining, polishing, data.norm_bound)
 
@@ -115,7 +128,13 @@ def location_error(data: PrivateData, mu: float) -> float:
     seen = data.effective(look) / psd_sum(1.0, data.public.adjacency)
     if seen < HISTOGRAM.certain * (1 - 1e-12):
         return math.inf
-    return math.sqrt(data.n_features) / _reach(data, mu * math.sqrt(1 - CENTRE.most_share))
+    return math.sqrt(data.n_features) / reach(data.of_sample, mu * math.sqrt(1 - CENTRE.most_share))
+
+
+def reach(data: PrivateData, mu: float) -> float:
+    """The distance that records are clipped to, over the length of the noise in their mean."""
+    moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
+    return data.effective(mu) * data.n / moved
 
 
 def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:
@@ -144,7 +163,7 @@ def _centred(
     thorough : bool
         The last rounds get all that is left.
     """
-    spent, estimate = 0.0, _Estimate(start)
+    spent, estimate, near = 0.0, _Estimate(start), False
     last_rounds = CENTRE.location_rounds if thorough else CENTRE.polishing_rounds
     if start.sample is None:
         last = share = polishing / last_rounds
@@ -152,22 +171,23 @@ def _centred(
         last = CENTRE.last_of_all * polishing
         share = (polishing - last) / (last_rounds - 1)
     if bound is not None:
-        radius = bound
+        radius, near = bound, True
     else:
         # 1. the median distance from where they are seen from
         mu = _look_mu(start, budget, HISTOGRAM.certain)
         distances = _distances(start, mu)
         if distances.z <= HISTOGRAM.seen:
-            return Centred(start, None)
+            return Centred(start, None, unseen=True, unsure=True)
         radius, spent = distances.median, (mu / budget) ** 2
         if not start.public.grouped:
             start = replace(start, typical_norm=radius)
         # 2. means and distances in turn, as long as the mean may be far
         mu = _look_mu(start, budget, CENTRE.certain_later)
-        far = (CENTRE.far / _reach(start, budget)) ** 2
+        far = (CENTRE.far / reach(start.of_sample, budget)) ** 2
         most = (1.0 if thorough else CENTRE.most_share) - polishing - far - (mu / budget) ** 2
-        shortest = math.inf
+        shortest, seen = math.inf, True
         for _ in range(CENTRE.most_rounds if far <= CENTRE.most_far_share else 0):
+            near = seen and radius >= CENTRE.shrinkage * shortest
             if spent > most or radius >= CENTRE.shrinkage * shortest:
                 break
             better = estimate.improved(radius, budget * math.sqrt(far), "rough centre")
@@ -180,7 +200,8 @@ def _centred(
             estimate, shortest = better, radius
             distances = _distances(estimate.data, mu).near(radius)
             spent += (mu / budget) ** 2
-            if distances.z > HISTOGRAM.near_seen:
+            seen = distances.z > HISTOGRAM.near_seen
+            if seen:
                 radius = distances.median
     # 3. means that are precise; each shortens the distance by what it moves the centre
     if thorough:
@@ -190,10 +211,10 @@ def _centred(
         mu = budget * math.sqrt(last if is_last else share)
         estimate = estimate.improved(radius, mu, "centre", of_all=is_last)
         if estimate.is_noise:
-            return Centred(start, None)
+            return Centred(start, None, unsure=not near)
         radius = math.sqrt(max(radius**2 - estimate.signal, radius**2 / 4))
     length = None if start.typical_norm is None else radius
-    return Centred(replace(estimate.data, typical_norm=length), radius)
+    return Centred(replace(estimate.data, typical_norm=length), radius, unsure=not near)
 
 
 @dataclass(frozen=True)
@@ -243,12 +264,6 @@ def _present(data: PrivateData) -> np.ndarray | float:
 
 def _distances(data: PrivateData, mu: float) -> NormHistogram:
     return norm_histogram(data, Distances(data.centre), mu, "distances from the centre")
-
-
-def _reach(data: PrivateData, budget: float) -> float:
-    """The distance that records are clipped to, over the length of the noise in their mean."""
-    moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-    return data.effective(budget) * data.of_sample.n / moved
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:

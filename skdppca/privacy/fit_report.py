@@ -396,6 +396,8 @@ class PrivacyReport:
                 "missing entries were filled with the public mean; nothing corrects for that, so "
                 "the variances are too small"
             )
+        if "no_centre" in details:
+            remarks.append(f"no centre was seen in the noise: {details['no_centre']}")
         if "no_variances" in details:
             remarks.append(f"no variances: {details['no_variances']}")
         return remarks

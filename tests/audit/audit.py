@@ -117,7 +117,7 @@ def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int
         Told only where it is public.
     """
     n = estimator._public_count(Records.of(np.zeros((n_records, n_features))))
-    public = Public(n_features, estimator.adjacency, n_records=n)
+    public = Public(n_features, estimator.adjacency, n_records=n, in_memory=True)
     event = estimator._event(public) if mu is None else GaussianEvent(mu)
     mechanism = estimator._mechanism(public)
     if estimator._scales_privately:

@@ -7,6 +7,7 @@ are fixed, so each test passes or fails for good. The weakened copies leak by sq
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from skdppca import KDPPCA, KDPOjas, ResidualGauss
 from skdppca.decomposition.iterative import oracles, subspace
+from skdppca.mechanisms import centre, unsure_centre
 from skdppca.mechanisms.block_mean import BlockMean
 from skdppca.mechanisms.centre import Centred
 from skdppca.records import Records
@@ -286,3 +288,54 @@ def test_a_centre_from_the_data_is_caught(monkeypatch, weakened):
     case = (KDPPCA, 1, {**TOLD, "n_iter": 1, "center": True})
     game = audited(case, 2.0, "add-remove")
     assert (shown(game, lambda release: release.centre[1]) > 2.0) == weakened
+
+
+# Where no centre is seen, differences of pairs. The rows lie on a line; one more that lies far on
+# another moves all that is asked by all that it may. Exchanged, it moves the mean direction less.
+LINE = np.column_stack([1 + np.linspace(-1e-3, 1e-3, 20), np.zeros(20)])
+ACROSS, ALONE = np.array([[0.0, FAR]]), np.array([[9 * FAR, 0.0]])
+PAIRED = (ResidualGauss, 1, {"variance_share": 0.0})
+
+
+@pytest.fixture
+def unseen(monkeypatch):
+    """No centre is seen, and the rows lie off it, whatever is answered."""
+    monkeypatch.setattr(centre, "HISTOGRAM", replace(centre.HISTOGRAM, seen=math.inf))
+    constants = replace(unsure_centre.UNSURE, least_visible=0.0, off=-math.inf, sds=-math.inf)
+    monkeypatch.setattr(unsure_centre, "UNSURE", constants)
+
+
+def without_and_with(adjacency):
+    without = LINE if adjacency == "add-remove" else np.vstack([LINE, ALONE])
+    return without, np.vstack([LINE, ACROSS])
+
+
+@on_both_adjacencies
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.usefixtures("unseen")
+def test_a_path_without_a_centre_tells_what_was_paid(adjacency, seen):
+    game = audited(PAIRED, 2.0, adjacency)
+    found = [Pair(game, *without_and_with(adjacency), seen, seed) for seed in range(20)]
+    for pair in found:
+        assert pair.actual.queries[-1].name == "Kendall matrix"
+        pair.assert_told_by_answers()
+    told = [pair.path_mu for pair in found]
+    assert max(told) <= 2.0
+    assert np.median(told) > 0.95 * 2.0
+
+
+@on_both_adjacencies
+@pytest.mark.slow
+@pytest.mark.usefixtures("unseen")
+def test_without_a_centre_it_holds_its_mu(adjacency):
+    game = audited(PAIRED, 2.0, adjacency)
+    found = bounds(game, *without_and_with(adjacency), RUNS[2.0], ALPHA)
+    assert 0.6 * 2.0 < found["transcript"] and max(found.values()) <= 2.0
+
+
+@on_both_adjacencies
+@pytest.mark.usefixtures("unseen")
+def test_a_path_without_a_centre_shows_noise_too_small_by_sqrt2(monkeypatch, adjacency):
+    weaken_noise(monkeypatch)
+    game = audited(PAIRED, 2.0, adjacency)
+    assert Pair(game, *without_and_with(adjacency), True, 0).path_mu > 2.0

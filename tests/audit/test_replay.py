@@ -30,7 +30,14 @@ from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import missing, noisy_covariance, sampling
+from skdppca.mechanisms import (
+    centre,
+    kendall,
+    missing,
+    noisy_covariance,
+    sampling,
+    unsure_centre,
+)
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
@@ -393,6 +400,76 @@ def test_corrections_of_directions_alone(
     constants = CLEAR | {"clear_of_few": -1.0, "worse": math.inf}
     asked = asked_last(constants, container, adjacency, epsilon, monkeypatch)
     assert asked == {"cross products"}
+
+
+@pytest.fixture
+def unseen(monkeypatch):
+    """No centre is seen; a function makes rows lie off it, or not."""
+    monkeypatch.setattr(centre, "HISTOGRAM", replace(centre.HISTOGRAM, seen=math.inf))
+
+    def lying(off: bool) -> None:
+        least = -math.inf if off else math.inf
+        constants = replace(unsure_centre.UNSURE, least_visible=0.0)
+        monkeypatch.setattr(unsure_centre, "UNSURE", replace(constants, off=least, sds=least))
+
+    return lying
+
+
+# Whether rows lie off the centre that was not seen, up to how many records all pairs are formed,
+# and what is asked last.
+UNSEEN = {
+    "all pairs": (True, math.inf, "Kendall matrix"),
+    "some pairs": (True, 0, "Kendall matrix"),
+    "about the start": (False, 0, "Gram matrix"),
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "container", "adjacency"),
+    quickly([*itertools.product(UNSEEN, (*ROWS, "groups"), ADJACENCIES)], 5),
+)
+def test_what_follows_where_no_centre_is_seen(
+    way: str, container: str, adjacency: str, unseen: Any, monkeypatch: Any
+):
+    off, most, last = UNSEEN[way]
+    unseen(off)
+    monkeypatch.setattr(kendall, "COMPLETE_UP_TO", most)
+    for data, neighbours in pairs(container, adjacency):
+        fitting = Variant(ResidualGauss).fitting(adjacency, data.grouped, 1.5)
+        run = audited(fitting, data, neighbours)
+        names = [query.name for query in run.queries]
+        if data.grouped:
+            assert not {"mean direction", "Kendall matrix"} & set(names)
+        else:
+            assert names.count("mean direction") == 1 and names[-1] == last
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_directions_that_are_not_clipped_are_convicted(adjacency: str, unseen: Any, monkeypatch):
+    unseen(True)
+    where = "skdppca.statistics.sums.clip_weights"
+    monkeypatch.setattr(where, lambda norms, radius: np.ones_like(norms))
+    assert convicted(fit_of("ResidualGauss", 1.5)(adjacency, False), adjacency) == "moved"
+
+
+@pytest.mark.parametrize(
+    ("name", "adjacency"),
+    [("ClippedSum", "add-remove"), ("ClippedSum", "replace-one"), ("KendallMatrix", "add-remove")],
+)
+def test_sensitivities_too_small_by_sqrt2_are_convicted_where_no_centre_is_seen(
+    name: str, adjacency: str, unseen: Any, monkeypatch
+):
+    unseen(True)
+    kind = KINDS[name]
+    honest = kind.sensitivity
+    monkeypatch.setattr(kind, "sensitivity", lambda self, adj: honest(self, adj) / math.sqrt(2))
+    assert convicted(fit_of("ResidualGauss", 1.5)(adjacency, False), adjacency) == "moved"
+
+
+def test_pairs_that_follow_the_exact_number_of_records_are_convicted(unseen: Any, monkeypatch):
+    unseen(True)
+    monkeypatch.setattr(unsure_centre, "_lie_off", lambda data: bool(data.source.private_n % 2))
+    assert convicted(fit_of("ResidualGauss", 1.5)("add-remove", False)) == "asked"
 
 
 def search(adjacency: str, grouped: bool, pca: Any = KDPPCA, **more: Any) -> Method:

@@ -40,7 +40,7 @@ OPTIONS = {
 
 def asks(estimator, is_sparse=False):
     """The kinds that the mechanism of a fit of 5 features declares."""
-    public = Public(5, "add-remove", estimator.unit, is_sparse)
+    public = Public(5, "add-remove", estimator.unit, is_sparse, in_memory=True)
     return estimator._prepared(public, estimator._event(public)).asks
 
 

@@ -12,6 +12,7 @@ from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import location_error, robust_location, rough_centre
 from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
+from ...mechanisms.kendall import forms_all_pairs, kendall_matrix
 from ...mechanisms.missing import left_along, noise_inflation, undone
 from ...mechanisms.spectrum import NoisySpectrum, count_components
 from ...private_data import PrivateData
@@ -31,11 +32,6 @@ from .own_kernel import name_of
 from .shares import kendall_shares
 
 __all__ = ["GDPPCAMechanism"]
-
-# All pairs are formed of at most this (noisy) number of records, if the sd of the number's noise is
-# known to be at most the second constant.
-COMPLETE_UP_TO = 2**13
-LARGEST_COUNT_SD = 1000.0
 
 # Half-lengths of differences are searched on this public grid, 2^-40 .. 2^40 in steps of 4.4 %: a
 # record changes several of them, so a histogram would not bound what it moves.
@@ -130,7 +126,8 @@ class GDPPCAMechanism:
         if around_centre:
             matrix, noise_sd = _signs_around_centre(paid, kernel)
         else:
-            matrix, noise_sd = self._signs_of_pairs(paid, kernel)
+            n_pairs = None if self._forms_all_pairs(data) else self.n_pairs
+            matrix, noise_sd = kendall_matrix(paid, kernel, n_pairs)
         if present is not None:
             matrix, noise_sd = undone(matrix, present), noise_sd * noise_inflation(present)
         values, vectors = decreasing_eigh(matrix)
@@ -193,23 +190,7 @@ class GDPPCAMechanism:
         return Kernel(_median_difference(data, mu, "radius of winsorisation") or 1.0)
 
     def _forms_all_pairs(self, data: PrivateData) -> bool:
-        """Decide on the (noisy) number of records."""
-        if self.pairs != "auto":
-            return self.pairs == "complete"
-        # Only on a count that cannot be off by as much as `MAX_COMPLETE`: 100 sds, at least.
-        told = data.public.n_records is not None
-        return data.n <= COMPLETE_UP_TO and (
-            told or 1 / data.fraction(BUDGET.count_share) <= LARGEST_COUNT_SD
-        )
-
-    def _signs_of_pairs(self, data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:
-        """Spend all on the Kendall matrix, times n / 2; also the noise's sd."""
-        offsets = None
-        if not self._forms_all_pairs(data):
-            offsets = self.n_pairs // 2
-        kendall = KendallMatrix(data.n_features, kernel.radius, offsets, kernel.xi, data.centre)
-        answer = data.ask(kendall, name="Kendall matrix")
-        return answer.value, answer.noise_sd
+        return forms_all_pairs(data) if self.pairs == "auto" else self.pairs == "complete"
 
 
 def _signs_around_centre(data: PrivateData, kernel: Kernel) -> tuple[np.ndarray, float]:

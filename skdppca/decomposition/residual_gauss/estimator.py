@@ -65,6 +65,10 @@ class ResidualGauss(SubspacePCA):
     as in `DPGauss`, where records are few or the budget is small, unless the first of them shows
     the eigenvectors clearly.
 
+    Of few rows, or with a small budget, no centre may be found. If the rows lie off the point that
+    was reached, all that is left buys the Kendall matrix of their pairs (as in `GDPPCA`), if they
+    are in memory: there are no variances then, and ``privacy_.details["no_centre"]`` says so.
+
     If the number of components is to follow from the spectrum (``n_components`` a float, "auto" or
     "mle"), or if entries may be absent (``missing="mean"``), this is `DPGauss`: both ask for the
     whole matrix. ``whiten=True`` divides by variances, which nested spheres may not have: there are
@@ -109,8 +113,14 @@ class ResidualGauss(SubspacePCA):
                 nested=not self.whiten,
             )
         rate = math.inf if self.learning_rate == "auto" else float(self.learning_rate)
+        sought = self._finds_centre and self.norm_bound is None
+        paired = sought and public.in_memory and not (public.grouped or self.whiten)
         return ResidualGaussMechanism(
-            **self._shared(), n_iter=self.n_iter, rate=rate, nested=not self.whiten
+            **self._shared(),
+            n_iter=self.n_iter,
+            rate=rate,
+            nested=not self.whiten,
+            paired=paired,
         )
 
     def _width(self, n_features: int) -> int:

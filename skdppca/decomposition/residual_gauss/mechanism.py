@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
+from ...mechanisms.unsure_centre import release_centred
 from ...private_data import PrivateData
-from ...statistics import ClippedGram, CrossNorms, CrossSum
+from ...statistics import ClippedGram, CrossNorms, CrossSum, KendallMatrix, MeanRows
 from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
@@ -85,6 +86,8 @@ class ResidualGaussMechanism:
         The t-th correction is taken by ``min(1, rate / t)`` at most; infinite for no damping.
     nested : bool
         Nested spheres instead where they show more.
+    paired : bool
+        Differences of pairs instead where no centre is seen.
     """
 
     n_components: int | None
@@ -93,21 +96,32 @@ class ResidualGaussMechanism:
     n_iter: int
     rate: float
     nested: bool = True
+    paired: bool = False
 
-    asks = STEPS | RESIDUALS | {ClippedGram, CrossNorms, CrossSum}
+    @property
+    def asks(self) -> frozenset[type]:
+        """All kinds of questions that `run` may come to ask; see `Mechanism.asks`."""
+        pairs = {KendallMatrix, MeanRows} if self.paired else set()
+        return STEPS | RESIDUALS | {ClippedGram, CrossNorms, CrossSum} | pairs
 
     def run(self, data: PrivateData) -> Release:
         """Release directions and, if they are paid for, the variances along them."""
-        k, grouped = self._n_components(data), data.public.grouped
-        gauss = NoisyCovariance(k, "auto", self.center and not grouped)
+        k = self._n_components(data)
         # 1. n: how many records
         data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
         little = self.nested and shows_more(data, k)
-        # 2. c: a rough centre
-        radius = None
-        if self.center:
-            centred = rough_centre(data)
-            data, radius = centred.data, centred.radius
+        # 2. c: a rough centre; of rows that turn out to lie off it, pairs
+        about = partial(self._about, k, little)
+        if not self.center:
+            return about(data)
+        return release_centred(rough_centre(data), k, about, self.paired)
+
+    def _about(
+        self, k: int, little: bool, data: PrivateData, radius: float | None = None
+    ) -> Release:
+        """Spend what is left on the records about their centre, at that distance if it was seen."""
+        grouped = data.public.grouped
+        gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 3. of rows of which one matrix would show little: nested spheres
         if little and not grouped:
             return self._nested(gauss, data, radius=radius, typical_norm=radius)

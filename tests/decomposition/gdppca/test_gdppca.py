@@ -8,8 +8,8 @@ from sklearn.decomposition import PCA
 
 from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
-from skdppca.decomposition.gdppca import mechanism
 from skdppca.exceptions import NotReleasedError
+from skdppca.mechanisms import kendall
 from skdppca.metrics import sin_theta
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
@@ -199,7 +199,7 @@ def test_of_groups_only_their_number_is_limited():
 
 def test_all_pairs_are_formed_only_on_a_count_that_cannot_be_off_by_too_many():
     # "auto" then never meets more records than all pairs may have, short of 100 sds
-    most = mechanism.COMPLETE_UP_TO + 100 * mechanism.LARGEST_COUNT_SD
+    most = kendall.COMPLETE_UP_TO + 100 * kendall.LARGEST_COUNT_SD
     assert most < MAX_COMPLETE
 
 
@@ -274,5 +274,5 @@ def test_rows_that_are_all_alike_give_a_finite_release():
 
 
 def test_complete_pairs_stop_at_a_documented_number():
-    assert mechanism.COMPLETE_UP_TO < MAX_COMPLETE
+    assert kendall.COMPLETE_UP_TO < MAX_COMPLETE
     assert str(MAX_COMPLETE) in GDPPCA.__doc__
