@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,8 +12,15 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import Measure, MeasureHistogram
 from ..statistics.lemmas import psd_sum
+from .clipping_factor import ClippingFactor
 
-__all__ = ["EDGES", "HISTOGRAM", "NormHistogram", "histogram_mu", "norm_histogram"]
+__all__ = [
+    "EDGES",
+    "HISTOGRAM",
+    "NormHistogram",
+    "histogram_mu",
+    "norm_histogram",
+]
 
 # The public cells: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
 EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
@@ -43,6 +51,15 @@ class HistogramConstants:
     # tail is precise then.
     certain: float = 16.0
     precise: float = 200.0
+    # Cells below and above all that stands out that count as well, with their noise, where a mean
+    # is read off. With none above, the factor of skewed rows was 1 to 26 % too low; with four, its
+    # sd was four times as large (normal, lognormal, count and one-hot rows; n 3000 and 20000).
+    cells_below: int = 1
+    cells_above: int = 2
+    # Points of a cell that a mean takes its norms at, evenly by their logarithm; round.
+    points: int = 32
+    # Sds of its noise that what such a mean is divided by exceeds; else there is none.
+    certain_divisor: float = 5.0
 
 
 HISTOGRAM = HistogramConstants()
@@ -111,6 +128,50 @@ class NormHistogram:
             beyond += counts[cell]
         return float(self.edges[lowest])
 
+    def factor(self, radius: float, spherical: bool = False) -> ClippingFactor | None:
+        """The mean square of the norms, over that of the norms clipped to a radius.
+
+        Parameters
+        ----------
+        radius : float
+            Public or released.
+        spherical : bool
+            Records were scaled to the radius, up or down.
+
+        Returns
+        -------
+        ClippingFactor or None
+            None where the noise hides the clipped norms.
+        """
+
+        def clipped(norms: np.ndarray) -> np.ndarray:
+            return np.full_like(norms, radius) if spherical else np.minimum(norms, radius)
+
+        found = self.ratio(lambda norms: norms**2, lambda norms: clipped(norms) ** 2)
+        return None if found is None else replace(found, value=max(found.value, 1.0))
+
+    def ratio(
+        self,
+        over: Callable[[np.ndarray], np.ndarray],
+        under: Callable[[np.ndarray], np.ndarray],
+    ) -> ClippingFactor | None:
+        """A sum over the records of one function of their norms, over that of another.
+
+        It counts the cells that stand out, and their neighbours, with negative counts as they are.
+        Inside a cell, logarithms of norms are taken for uniform. The sd is that of the first order.
+        """
+        cells = self._with_neighbours
+        low, high = self.edges[:-1][cells], self.edges[1:][cells]
+        middles = (np.arange(HISTOGRAM.points) + 0.5) / HISTOGRAM.points
+        norms = low[:, None] * (high / low)[:, None] ** middles
+        a, b = over(norms).mean(axis=1), under(norms).mean(axis=1)
+        counts = self.counts[cells]
+        divisor = float(counts @ b)
+        if divisor <= HISTOGRAM.certain_divisor * self.noise_sd * float(np.linalg.norm(b)):
+            return None
+        value = float(counts @ a) / divisor
+        return ClippingFactor(value, self.noise_sd * float(np.linalg.norm(a - value * b)) / divisor)
+
     def up_to(self, norm: float) -> NormHistogram:
         """The same; the best window does not exceed a norm that is public or was released."""
         stop = int(np.searchsorted(self.edges, norm, side="right")) - 1
@@ -136,6 +197,17 @@ class NormHistogram:
             z, first, stop = replace(self, start=stop, stop=cells)._window
             if z <= HISTOGRAM.apart_seen:
                 return seen
+
+    @property
+    def _with_neighbours(self) -> np.ndarray:
+        """Which cells a mean is read off: those that stand out, and some below and above."""
+        _, first, stop = self._window
+        standing = self._seen != 0
+        standing[first:stop] = True
+        top = int(np.flatnonzero(standing)[-1]) + 1
+        standing[max(first - HISTOGRAM.cells_below, 0) : first] = True
+        standing[top : top + HISTOGRAM.cells_above] = True
+        return standing
 
 
 def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:

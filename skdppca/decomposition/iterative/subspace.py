@@ -15,6 +15,7 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import with_typical_norm
+from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
 from ...mechanisms.missing import share_present
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.variances import Variances, release_variances
@@ -136,6 +137,7 @@ def release_along(
     variances: bool,
     details: dict[str, Any],
     trusts_core: bool = False,
+    core_factor: ClippingFactor | None = None,
 ) -> Release:
     """Directions in their order, and the variances along them, for all that is left.
 
@@ -146,17 +148,20 @@ def release_along(
     variances : bool
         Whether they are released.
     trusts_core : bool
-        What is predicted counts by its variance: clipping took no more of it than of the answer.
+        What is predicted counts by its variance.
+    core_factor : ClippingFactor, optional
+        What clipping took of the prediction.
     """
     k, d = found.directions.shape
     if not variances:
         components = decreasing_eigh(found.core)[1] @ found.directions
         return Release(components, centre, data.n, details=details)
     variance = found.variance if trusts_core else math.inf
-    along = release_variances(data, found.directions, found.core, variance)
+    along = release_variances(data, found.directions, found.core, variance, core_factor)
     details = {
-        "variance_errors": np.full(k, along.error),
+        "variance_errors": along.errors,
         **_certain(found, along, data.n),
+        **clipping_details(along.factor, along.clipped),
         **details,
     }
     return Release(
@@ -182,10 +187,11 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
         return {}
     per_row = n / max(along.n_rows - 1, 1.0)
     noise, predicted = found.noise * per_row, decreasing_eigh(found.core)[0] * per_row
-    surely = np.minimum(along.explained - SUBSPACE.sure * along.error, predicted)
-    beyond = np.maximum(np.maximum(surely, 0.0) ** 2 - along.rest**2, noise**2)
+    surely = np.minimum(along.clipped - SUBSPACE.sure * along.error, predicted)
+    beyond = np.maximum(np.maximum(surely, 0.0) ** 2 - along.clipped_rest**2, noise**2)
     lost = noise**2 / beyond if noise else np.zeros_like(beyond)
-    return {"alignments": 1 - lost, "noise_floor": math.hypot(noise, along.rest) if noise else 0.0}
+    floor = math.hypot(noise, along.clipped_rest) if noise else 0.0
+    return {"alignments": 1 - lost, "noise_floor": floor}
 
 
 @estimator

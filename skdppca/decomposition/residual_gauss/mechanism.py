@@ -13,7 +13,7 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean, Gradient
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import ExpectedNorms, clip_records, radius_mu
+from ...mechanisms.clipping import Clip, ExpectedNorms, clip_records, radius_mu
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
@@ -117,7 +117,7 @@ class ResidualGaussMechanism:
         mu = self._left(data) * math.sqrt(RESIDUAL.first_matrix)
         gram = release_gram(data, clipping.clip, clipping.constant, mu)
         for step in range(self.n_iter):
-            seen = _Eigenspectrum(data, gram, k, clipping.clip.radius**2)
+            seen = _Eigenspectrum(data, gram, k, clipping.clip)
             # 6. R: how far records are from what S predicts, where that may be near
             if seen.is_clear or (grouped and seen.aligned):
                 mu_radius, mu = self._costs(data, step)
@@ -213,7 +213,9 @@ class ResidualGaussMechanism:
         """The directions, and variances for what is left."""
         details = {"clip": "norm", "norm_bound": math.sqrt(seen.bound), **more}
         paid = bool(self.variance_share)
-        return release_along(seen.mean.data, found, seen.data.centre, paid, details, True)
+        return release_along(
+            seen.mean.data, found, seen.data.centre, paid, details, True, seen.clip.factor
+        )
 
 
 def _stretched(answer: Gradient, W: np.ndarray, C: np.ndarray, bulk: float) -> Gradient:
@@ -246,14 +248,19 @@ class _Eigenspectrum:
     gram : NoisyGram
     k : int
         Components.
-    bound : float
-        What every record's term was clipped to.
+    clip : Clip
+        What every record was clipped to.
     """
 
     start: PrivateData
     gram: NoisyGram
     k: int
-    bound: float
+    clip: Clip
+
+    @property
+    def bound(self) -> float:
+        """What every record's term was clipped to."""
+        return self.clip.radius**2
 
     @cached_property
     def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
