@@ -32,6 +32,7 @@ __all__ = [
     "median_distance",
     "radius_mu",
     "radius_share",
+    "searches",
     "with_typical_norm",
 ]
 
@@ -186,6 +187,11 @@ def find_radius(
     return found.exceeded_by(excess), found
 
 
+def searches(data: PrivateData) -> bool:
+    """Whether a clipping norm is looked for: without noise or with a public bound it is not."""
+    return not data.exact and data.norm_bound is None
+
+
 def with_typical_norm(data: PrivateData) -> PrivateData:
     """The same, and about how long the records are, if that can be seen."""
     if data.exact or data.norm_bound is not None or data.typical_norm is not None:
@@ -206,7 +212,7 @@ def median_distance(data: PrivateData, mu: float) -> tuple[float, ClippingFactor
     found = found.up_to(expected.longest)
     if found.z <= HISTOGRAM.seen:
         return expected.typical, None
-    return found.median, found.factor(found.median, spherical=True)
+    return found.median, found.factor(found.median, data.n, spherical=True)
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
@@ -255,7 +261,7 @@ def clip_records(
         radius, seen = find_radius(
             data, measure, dim, mu, mu_radius, name, most=most, expected=expected
         )
-        return Clip(radius, factor=None if seen is None else seen.factor(radius))
+        return Clip(radius, factor=None if seen is None else seen.factor(radius, data.n))
     mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.radius_share)
     excess = excess_records(data.n, dim, mu)
     if excess < data.n - _inside(data, mu_radius):
@@ -263,7 +269,7 @@ def clip_records(
         found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
         if found.z > HISTOGRAM.seen:
             radius = found.exceeded_by(excess)
-            return Clip(radius, factor=found.factor(radius))
+            return Clip(radius, factor=found.factor(radius, data.n))
     return Clip(1.0, spherical=True)
 
 

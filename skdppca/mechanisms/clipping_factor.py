@@ -20,10 +20,13 @@ class ClippingFactor:
         Of what clipping left of a total variance, the whole is this multiple.
     error : float
         The sd of the noise in it.
+    sees_tail: bool
+        Whether the histogram is precise enough for long records, however few, to be seen.
     """
 
     value: float
     error: float
+    sees_tail: bool = True
 
 
 def unclipped(
@@ -66,18 +69,27 @@ def unclipped(
     return variances + (factor.value - 1) * lost, factor.error * lost
 
 
-def clipping_details(factor: ClippingFactor | None, clipped: np.ndarray) -> dict[str, Any]:
-    """What the report says of it; nothing if there is none.
+def clipping_details(
+    factor: ClippingFactor | None, clipped: np.ndarray, searched: bool
+) -> dict[str, Any]:
+    """What the report says of it: only what clipping left if there is none.
 
     Parameters
     ----------
     clipped : ndarray
         The variances that clipping left.
+    searched : bool
+        Whether the norm was found in the records. A public one bounds all records: then nothing
+        is said.
     """
-    if factor is None:
+    if not searched:
         return {}
+    if factor is None:
+        return {"clipped_variances": clipped}
     return {
+        "clipped_variances": clipped,
+        "clipping_errors": unclipped(clipped, factor)[1],
         "clipping_factor": factor.value,
         "clipping_factor_error": factor.error,
-        "clipped_variances": clipped,
+        "clipping_sees_tail": factor.sees_tail,
     }

@@ -17,6 +17,7 @@ from .clipping import (
     group_bound,
     median_distance,
     radius_share,
+    searches,
 )
 from .clipping_factor import clipping_details, unclipped
 from .gram import NoisyGram
@@ -111,7 +112,7 @@ class NoisyCovariance:
         if clipping.median is None:
             clipped = spectrum.debiased / per_row
             variances, _ = unclipped(clipped, factor)
-            details = clipping_details(factor, clipped)
+            details = clipping_details(factor, clipped, searches(data))
         else:
             variances = scaled_variances(spectrum, clipping.median) / share_present(data.present)
             variances = variances * (1.0 if factor is None else factor.value)

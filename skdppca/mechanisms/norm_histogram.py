@@ -60,6 +60,10 @@ class HistogramConstants:
     points: int = 32
     # Sds of its noise that what such a mean is divided by exceeds; else there is none.
     certain_divisor: float = 5.0
+    # Sds of the noise that all records in one cell must be so that what it tells of the tail bounds
+    # what clipping took; where norms are of products, whose tail lies in twice as many cells.
+    tail_seen: float = 30.0
+    product_tail_seen: float = 100.0
 
 
 HISTOGRAM = HistogramConstants()
@@ -128,13 +132,18 @@ class NormHistogram:
             beyond += counts[cell]
         return float(self.edges[lowest])
 
-    def factor(self, radius: float, spherical: bool = False) -> ClippingFactor | None:
+    def factor(self, radius: float, n: float, spherical: bool = False) -> ClippingFactor | None:
         """The mean square of the norms, over that of the norms clipped to a radius.
+
+        It counts the cells that stand out, and their neighbours, with negative counts as they are.
+        Inside a cell, logarithms of norms are taken for uniform. The sd is that of the first order.
 
         Parameters
         ----------
         radius : float
             Public or released.
+        n : float
+            The (noisy) number of records.
         spherical : bool
             Records were scaled to the radius, up or down.
 
@@ -143,34 +152,39 @@ class NormHistogram:
         ClippingFactor or None
             None where the noise hides the clipped norms.
         """
-
-        def clipped(norms: np.ndarray) -> np.ndarray:
-            return np.full_like(norms, radius) if spherical else np.minimum(norms, radius)
-
-        found = self.ratio(lambda norms: norms**2, lambda norms: clipped(norms) ** 2)
-        return None if found is None else replace(found, value=max(found.value, 1.0))
-
-    def ratio(
-        self,
-        over: Callable[[np.ndarray], np.ndarray],
-        under: Callable[[np.ndarray], np.ndarray],
-    ) -> ClippingFactor | None:
-        """A sum over the records of one function of their norms, over that of another.
-
-        It counts the cells that stand out, and their neighbours, with negative counts as they are.
-        Inside a cell, logarithms of norms are taken for uniform. The sd is that of the first order.
-        """
-        cells = self._with_neighbours
-        low, high = self.edges[:-1][cells], self.edges[1:][cells]
-        middles = (np.arange(HISTOGRAM.points) + 0.5) / HISTOGRAM.points
-        norms = low[:, None] * (high / low)[:, None] ** middles
-        a, b = over(norms).mean(axis=1), under(norms).mean(axis=1)
+        cells, norms = self._with_neighbours(1)
+        whole = (norms**2).mean(axis=1)
+        left = np.full_like(whole, radius**2)
+        if not spherical:
+            left = (np.minimum(norms, radius) ** 2).mean(axis=1)
         counts = self.counts[cells]
-        divisor = float(counts @ b)
-        if divisor <= HISTOGRAM.certain_divisor * self.noise_sd * float(np.linalg.norm(b)):
+        divisor = float(counts @ left)
+        if divisor <= HISTOGRAM.certain_divisor * self.noise_sd * float(np.linalg.norm(left)):
             return None
-        value = float(counts @ a) / divisor
-        return ClippingFactor(value, self.noise_sd * float(np.linalg.norm(a - value * b)) / divisor)
+        value = float(counts @ whole) / divisor
+        error = self.noise_sd * float(np.linalg.norm(whole - value * left)) / divisor
+        sees_tail = n > HISTOGRAM.tail_seen * self.noise_sd
+        return ClippingFactor(max(value, 1.0), error, sees_tail)
+
+    def factor_of_products(
+        self, lost: Callable[[np.ndarray], np.ndarray], trace: float, n: float
+    ) -> ClippingFactor:
+        """The same of norms of products, for what clipping took of their trace.
+
+        Parameters
+        ----------
+        lost : callable
+            What it took of records by their norms.
+        trace : float
+            Of the mean of the clipped products.
+        n : float
+            The (noisy) number of records.
+        """
+        cells, norms = self._with_neighbours(2)
+        taken = lost(norms).mean(axis=1) / (n * trace)
+        value = 1 + max(float(self.counts[cells] @ taken), 0.0)
+        sees_tail = n > HISTOGRAM.product_tail_seen * self.noise_sd
+        return ClippingFactor(value, self.noise_sd * float(np.linalg.norm(taken)), sees_tail)
 
     def up_to(self, norm: float) -> NormHistogram:
         """The same; the best window does not exceed a norm that is public or was released."""
@@ -198,16 +212,23 @@ class NormHistogram:
             if z <= HISTOGRAM.apart_seen:
                 return seen
 
-    @property
-    def _with_neighbours(self) -> np.ndarray:
-        """Which cells a mean is read off: those that stand out, and some below and above."""
+    def _with_neighbours(self, times: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which cells a mean is read off, and points of theirs.
+
+        Parameters
+        ----------
+        times : int
+            How many cells more there are to a length: of products, two.
+        """
         _, first, stop = self._window
-        standing = self._seen != 0
-        standing[first:stop] = True
-        top = int(np.flatnonzero(standing)[-1]) + 1
-        standing[max(first - HISTOGRAM.cells_below, 0) : first] = True
-        standing[top : top + HISTOGRAM.cells_above] = True
-        return standing
+        seen = self._seen != 0
+        seen[first:stop] = True
+        top = int(np.flatnonzero(seen)[-1]) + 1
+        seen[max(first - times * HISTOGRAM.cells_below, 0) : first] = True
+        seen[top : top + times * HISTOGRAM.cells_above] = True
+        low, high = self.edges[:-1][seen], self.edges[1:][seen]
+        middles = (np.arange(HISTOGRAM.points) + 0.5) / HISTOGRAM.points
+        return seen, low[:, None] * (high / low)[:, None] ** middles
 
 
 def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:

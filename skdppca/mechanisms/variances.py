@@ -126,10 +126,10 @@ def release_variances(
     clipped = np.clip(values, min(math.sqrt(variance), whole), whole)
     # 4. what clipping took of both
     weight = variance / gradient.noise_sd**2 if variance else 1.0
-    factor = _taken(residuals, R, core, float(clipped.sum()))
+    factor = _taken(residuals, R, core, float(clipped.sum()), data.n)
     factor = factor if weight == 1 else _mixed(core_factor, factor, weight)
     explained, errors = unclipped(clipped, factor)
-    of_total = factor if lengths is None else lengths.factor(r)
+    of_total = factor if lengths is None else lengths.factor(r, data.n)
     longer, larger = (1.0 if found is None else found.value for found in (of_total, factor))
     errors = np.hypot(errors, larger * math.sqrt(variance))
 
@@ -153,7 +153,7 @@ def release_variances(
 
 
 def _taken(
-    residuals: NormHistogram | None, radius: float, core: np.ndarray, trace: float
+    residuals: NormHistogram | None, radius: float, core: np.ndarray, trace: float, n: float
 ) -> ClippingFactor | None:
     """What clipping the records' residuals took of the trace of their Rayleigh matrix.
 
@@ -170,13 +170,11 @@ def _taken(
         return None
     own = float(np.trace(core))
     less = own - float(np.sum(core**2)) / own if own > 0 else 0.0
-    taken = residuals.ratio(
-        lambda norms: np.maximum(1 - radius / norms, 0.0) * np.maximum(norms - less, 0.0),
-        np.ones_like,
-    )
-    if taken is None:
-        return None
-    return ClippingFactor(1 + max(taken.value, 0.0) / trace, taken.error / trace)
+
+    def lost(norms: np.ndarray) -> np.ndarray:
+        return np.maximum(1 - radius / norms, 0.0) * np.maximum(norms - less, 0.0)
+
+    return residuals.factor_of_products(lost, trace, n)
 
 
 def _mixed(
@@ -188,6 +186,7 @@ def _mixed(
     return ClippingFactor(
         (1 - weight) * core.value + weight * answer.value,
         math.hypot((1 - weight) * core.error, weight * answer.error),
+        core.sees_tail and answer.sees_tail,
     )
 
 

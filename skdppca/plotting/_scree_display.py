@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from scipy.special import ndtri
 
 from ._display import FitDisplay, fitted, noise_in_words
-from ._noise_of_fits import alignments, is_elliptical, left_out, noise_floor, standard_errors
+from ._noise_of_fits import (
+    is_elliptical,
+    left_out,
+    lost_in_noise,
+    noise_floor,
+    variance_intervals,
+)
 from ._style import (
     BLUE,
     DASHED,
@@ -194,10 +199,7 @@ class ScreeDisplay(FitDisplay):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} is no share of fits; give a number such as 0.95")
         variances = np.asarray(pca.explained_variance_, dtype=float)
-        errors, share = standard_errors(pca), pca.explained_variance_ratio_[0]
-        # A variance is no less than its noise: there it is a bound, and no estimate.
-        lost = (alignments(pca) <= 0) | ((errors > 0) & (variances <= errors * (1 + 1e-6)))
-        bars = np.where(lost | (errors == 0), np.nan, ndtri(0.5 + level / 2) * errors)
+        share = pca.explained_variance_ratio_[0]
         k = len(variances)
         n_more = min(k + 4, MAX_LEFT_OUT) if n_left_out == "auto" else n_left_out
         has_spectrum = "spectrum" in pca.privacy_.details
@@ -208,8 +210,8 @@ class ScreeDisplay(FitDisplay):
             estimator,
             pca,
             variances=variances,
-            interval=np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1),
-            lost=lost,
+            interval=variance_intervals(pca, level),
+            lost=lost_in_noise(pca),
             left_out=left_out(pca, n_more),
             rest=float(pca.noise_variance_) if n_rest else None,
             n_rest=n_rest,

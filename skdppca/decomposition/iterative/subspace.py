@@ -14,7 +14,7 @@ from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import with_typical_norm
+from ...mechanisms.clipping import searches, with_typical_norm
 from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
 from ...mechanisms.missing import share_present
 from ...mechanisms.sampling import with_sample
@@ -160,8 +160,9 @@ def release_along(
     along = release_variances(data, found.directions, found.core, variance, core_factor)
     details = {
         "variance_errors": along.errors,
+        "clipped_errors": np.full(k, along.error),
         **_certain(found, along, data.n),
-        **clipping_details(along.factor, along.clipped),
+        **clipping_details(along.factor, along.clipped, searches(data)),
         **details,
     }
     return Release(
