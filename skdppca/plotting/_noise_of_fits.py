@@ -133,13 +133,23 @@ def noise_floor(pca: Any) -> float | None:
         return 0.0
     if "noise_sd" not in details or not details["noise_sd"]:
         known = details.get("noise_floor")
-        return None if known is None else float(known)
+        return None if known is None else _unclipped(pca, float(known))
     # Half the noise's half-width from its centre.
     half_width = math.sqrt(2 * _dimensions(pca)) * _noise_sd(pca)
     floor = float(details["noise_edge"]) - half_width / 2
     if shares is None:
-        return floor
+        return _unclipped(pca, floor)
     return float(_seen(pca).sum()) * floor / (1 + 2 * float(shares @ shares))
+
+
+def _unclipped(pca: Any, clipped: float) -> float:
+    """Return such a variance as if clipping had taken nothing of it: as of its neighbours."""
+    details = pca.privacy_.details
+    if "clipped_variances" not in details:
+        return clipped
+    left = np.asarray(details["clipped_variances"], dtype=float)[::-1]
+    whole = np.asarray(details.get("spectrum", pca.explained_variance_), dtype=float)[::-1]
+    return float(np.interp(clipped, np.append(0.0, left), np.append(0.0, whole)))
 
 
 def entry_errors(pca: Any) -> np.ndarray | None:
