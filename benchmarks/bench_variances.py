@@ -128,7 +128,7 @@ def line(
         held += list(((ends[:, 0] <= exact) & (exact <= ends[:, 1]))[drawn])
         widths += list(((ends[:, 1] - ends[:, 0]) / exact)[drawn])
     medians = np.median(ratios, axis=0) if ratios else np.array([np.nan])
-    return {
+    row: dict[str, object] = {
         "rows": table,
         "n": n,
         "epsilon": f"{epsilon:g}",
@@ -140,6 +140,8 @@ def line(
         "bars that hold": f"{np.mean(held):.2f}" if held else "",
         "length": f"{np.median(widths):.2f}" if widths else "",
     }
+    print(*row.values(), sep="  ", flush=True)
+    return row
 
 
 def main() -> None:

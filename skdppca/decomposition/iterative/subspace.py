@@ -220,6 +220,7 @@ class SubspacePCA(BasePrivatePCA):
         The rough private mean.
     explained_variance_ : ndarray of shape (n_components,)
         Eigenvalues of a private matrix of the records' scores: one more release of k x k numbers.
+        What clipping took of them is added, unless `norm_bound` is given.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Over a private total.
     """
