@@ -22,11 +22,14 @@ class ClippingFactor:
         The sd of the noise in it.
     sees_tail: bool
         Whether the histogram is precise enough for long records, however few, to be seen.
+    kept : float
+        Where records were clipped about a prediction: the share of it that stayed in their place.
     """
 
     value: float
     error: float
     sees_tail: bool = True
+    kept: float = 0.0
 
 
 def unclipped(
@@ -92,4 +95,5 @@ def clipping_details(
         "clipping_factor": factor.value,
         "clipping_factor_error": factor.error,
         "clipping_sees_tail": factor.sees_tail,
+        "clipping_kept": factor.kept,
     }

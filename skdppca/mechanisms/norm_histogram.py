@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -169,24 +168,29 @@ class NormHistogram:
         return ClippingFactor(max(value, 1.0), error, sees_tail)
 
     def factor_of_products(
-        self, lost: Callable[[np.ndarray], np.ndarray], trace: float, n: float
+        self, radius: float, less: float, trace: float, n: float
     ) -> ClippingFactor:
-        """The same of norms of products, for what clipping took of their trace.
+        """The same of norms of products about a prediction, for what clipping took of their trace.
 
         Parameters
         ----------
-        lost : callable
-            What it took of records by their norms.
+        radius : float
+            Public or released.
+        less : float
+            By how much the trace of long ones is less than their norm.
         trace : float
             Of the mean of the clipped products.
         n : float
             The (noisy) number of records.
         """
         cells, beside, norms = self._with_neighbours(2)
-        taken = lost(norms).mean(axis=1) / (n * trace)
+        lost = np.maximum(1 - radius / norms, 0.0)
+        taken = (lost * np.maximum(norms - less, 0.0)).mean(axis=1) / (n * trace)
+        kept = min(max(self._sum(cells, beside, lost.mean(axis=1)) / n, 0.0), 1.0)
         value = 1 + max(self._sum(cells, beside, taken), 0.0)
         sees_tail = n > HISTOGRAM.product_tail_seen * self.noise_sd
-        return ClippingFactor(value, self.noise_sd * float(np.linalg.norm(taken)), sees_tail)
+        error = self.noise_sd * float(np.linalg.norm(taken))
+        return ClippingFactor(value, error, sees_tail, kept)
 
     def up_to(self, norm: float) -> NormHistogram:
         """The same; the best window does not exceed a norm that is public or was released."""

@@ -170,11 +170,7 @@ def _taken(
         return None
     own = float(np.trace(core))
     less = own - float(np.sum(core**2)) / own if own > 0 else 0.0
-
-    def lost(norms: np.ndarray) -> np.ndarray:
-        return np.maximum(1 - radius / norms, 0.0) * np.maximum(norms - less, 0.0)
-
-    return residuals.factor_of_products(lost, trace, n)
+    return residuals.factor_of_products(radius, less, trace, n)
 
 
 def _mixed(
@@ -187,6 +183,7 @@ def _mixed(
         (1 - weight) * core.value + weight * answer.value,
         math.hypot((1 - weight) * core.error, weight * answer.error),
         core.sees_tail and answer.sees_tail,
+        weight * answer.kept,
     )
 
 

@@ -83,7 +83,9 @@ def variance_intervals(pca: Any, level: float) -> np.ndarray:
         return np.full((k, 2), np.nan)
     z, taken = float(ndtri(0.5 + level / 2)), 0.0
     if clipped:
-        share = details["clipping_factor"] - 1 + z * details["clipping_factor_error"]
+        kept = float(details["clipping_kept"])
+        lower = (1 - kept) * lower
+        share = details["clipping_factor"] - 1 + z * details["clipping_factor_error"] + kept
         taken = share * float(np.sum(details["clipped_variances"]))
     # A released direction has the share of its alignment, a debiased eigenvalue all of it.
     seen = lower if "spectrum" in details else lower / np.where(lost, 1.0, alignments(pca))

@@ -101,8 +101,9 @@ class ScreeDisplay(FitDisplay):
     and F is the clipping factor (``privacy_.details["clipping_factor"]``): clipping took
     :math:`(F - 1) T` of all variances. The exact variance lies between these ends, whatever the law
     of the rows (Weyl's inequality: clipping takes a positive semi-definite matrix of that trace).
-    Where variances are those along the components alone, T is the sum of these, and that is
-    approximate.
+    Where variances are those along the components alone, T is the sum of these, and records were
+    clipped about a prediction. A share q of it (``privacy_.details["clipping_kept"]``) stayed in
+    place of clipped records, so ``(1 - q) v`` takes the place of v, and q T more may be missing.
     The bar adds the noise of :math:`v_i` to both ends, and that of F to the upper one. Where a
     released direction has only a share of its variance, the upper end divides by its alignment.
 
