@@ -146,7 +146,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     scale_ : ndarray of shape (n_features,)
         The private scales, with ``scale="private"``.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance of the (clipped) records along each component, with noise.
+        Variance of the records along each component, with noise. Records are clipped; what that
+        took is added, as far as a histogram of their norms shows it, under a model of long records
+        (not with a public `norm_bound`).
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Its share of the total variance.
     singular_values_ : ndarray of shape (n_components,)

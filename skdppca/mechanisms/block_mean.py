@@ -11,7 +11,8 @@ import numpy as np
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from ..statistics import Explicit, ResidualNorms, ResidualSum
-from .clipping import CLIPPING, clip_radius, expected_products
+from .clipping import CLIPPING, expected_products, find_radius
+from .norm_histogram import NormHistogram
 
 __all__ = ["BlockMean", "Gradient", "combine"]
 
@@ -120,8 +121,19 @@ class BlockMean:
         last: float | None = None,
     ) -> float:
         """R alone, for a mean that is released at `mu`; the last one, if any, if none is seen."""
+        return self.look(directions, prediction, mu_radius, mu, last)[0]
+
+    def look(
+        self,
+        directions: np.ndarray,
+        prediction: np.ndarray,
+        mu_radius: float,
+        mu: float,
+        last: float | None = None,
+    ) -> tuple[float, NormHistogram | None]:
+        """The same, and the histogram that it was read off, if it was."""
         residual, _ = self._residual(directions, prediction)
-        return self._radius(residual, mu, self.data.n, mu_radius, last)
+        return self._look(residual, mu, self.data.n, mu_radius, last)
 
     def ranged_by(
         self, others: BlockMean, directions: np.ndarray, prediction: np.ndarray
@@ -165,12 +177,22 @@ class BlockMean:
         last: float | None,
     ) -> float:
         """R, found among these records, for a mean over `n_mean` that is released at `mu`."""
+        return self._look(residual, mu, n_mean, mu_radius, last)[0]
+
+    def _look(
+        self,
+        residual: ResidualNorms,
+        mu: float,
+        n_mean: float,
+        mu_radius: float,
+        last: float | None,
+    ) -> tuple[float, NormHistogram | None]:
         data, dim = self.data, residual.directions.size
         if data.norm_bound is not None and not data.exact:
-            return data.norm_bound**2
+            return data.norm_bound**2, None
         # The share that suits the mean is clipped of these records, however many they are.
         mu_here = mu * n_mean / data.n
-        return clip_radius(
+        return find_radius(
             data,
             residual,
             dim,

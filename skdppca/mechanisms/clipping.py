@@ -14,7 +14,8 @@ from ..records import MAX_ROWS
 from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
 from ..statistics.lemmas import psd_sum
 from .base import BUDGET
-from .norm_histogram import EDGES, HISTOGRAM, histogram_mu, norm_histogram
+from .clipping_factor import ClippingFactor
+from .norm_histogram import EDGES, HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
 
 __all__ = [
     "CLIPPING",
@@ -26,10 +27,12 @@ __all__ = [
     "excess_records",
     "expected_norms",
     "expected_products",
+    "find_radius",
     "group_bound",
     "median_distance",
     "radius_mu",
     "radius_share",
+    "searches",
     "with_typical_norm",
 ]
 
@@ -75,10 +78,13 @@ class Clip:
         for no clipping.
     spherical : bool
         Every row is scaled to the radius, up or down.
+    factor : ClippingFactor or None
+        What it took of the records' second moments; None if no histogram tells.
     """
 
     radius: float
     spherical: bool = False
+    factor: ClippingFactor | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,24 @@ def clip_radius(
     most: float | None = None,
     expected: ExpectedNorms = ExpectedNorms(),
 ) -> float:
+    """A norm to clip records to, for a sum that is released at `mu`; see `find_radius`."""
+    return find_radius(data, measure, dim, mu, mu_radius, name, weight, most, expected)[0]
+
+
+def find_radius(
+    data: PrivateData,
+    measure: Measure,
+    dim: int,
+    mu: float,
+    mu_radius: float,
+    name: str,
+    weight: float | None = None,
+    most: float | None = None,
+    expected: ExpectedNorms = ExpectedNorms(),
+) -> tuple[float, NormHistogram | None]:
     """A norm to clip records to, for a sum that is released at `mu`; infinite without noise.
+
+    Also the histogram that it was read off; None if it was not.
 
     Parameters
     ----------
@@ -155,11 +178,18 @@ def clip_radius(
         What is known of the norms already.
     """
     if data.exact or math.isinf(mu):
-        return math.inf
+        return math.inf, None
     most = CLIPPING.most_clipped if most is None else most
     excess = min(excess_records(data.n, dim, data.effective(mu), weight), most * data.n)
     found = norm_histogram(data, measure, mu_radius, name).up_to(expected.longest)
-    return found.exceeded_by(excess) if found.z > HISTOGRAM.seen else expected.typical
+    if found.z <= HISTOGRAM.seen:
+        return expected.typical, None
+    return found.exceeded_by(excess), found
+
+
+def searches(data: PrivateData) -> bool:
+    """Whether a clipping norm is looked for: without noise or with a public bound it is not."""
+    return not data.exact and data.norm_bound is None
 
 
 def with_typical_norm(data: PrivateData) -> PrivateData:
@@ -172,12 +202,17 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
     return replace(data, typical_norm=found.median if found.z > HISTOGRAM.seen else None)
 
 
-def median_distance(data: PrivateData, mu: float) -> float:
-    """Of the records' (mean) rows from the centre; what is expected of it, if it is not seen."""
+def median_distance(data: PrivateData, mu: float) -> tuple[float, ClippingFactor | None]:
+    """Of the records' (mean) rows from the centre; what is expected of it, if it is not seen.
+
+    Also the mean of the squared distances over its square, if they are seen.
+    """
     expected = expected_norms(data)
     found = norm_histogram(data, Distances(data.centre), mu, "median distance")
     found = found.up_to(expected.longest)
-    return found.median if found.z > HISTOGRAM.seen else expected.typical
+    if found.z <= HISTOGRAM.seen:
+        return expected.typical, None
+    return found.median, found.factor(found.median, data.n, spherical=True)
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
@@ -223,16 +258,18 @@ def clip_records(
     if data.public.grouped:
         mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
         expected = expected_norms(data)
-        return Clip(
-            clip_radius(data, measure, dim, mu, mu_radius, name, most=most, expected=expected)
+        radius, seen = find_radius(
+            data, measure, dim, mu, mu_radius, name, most=most, expected=expected
         )
+        return Clip(radius, factor=None if seen is None else seen.factor(radius, data.n))
     mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.radius_share)
     excess = excess_records(data.n, dim, data.effective(mu))
     if excess < data.n - _inside(data, mu_radius):
         longest = expected_norms(data).longest
         found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
         if found.z > HISTOGRAM.seen:
-            return Clip(found.exceeded_by(excess))
+            radius = found.exceeded_by(excess)
+            return Clip(radius, factor=found.factor(radius, data.n))
     return Clip(1.0, spherical=True)
 
 

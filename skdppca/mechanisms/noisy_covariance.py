@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from .base import BUDGET, Release
-from .clipping import Clip, clip_records, count_rows, group_bound, median_distance, radius_share
+from .clipping import (
+    Clip,
+    clip_records,
+    count_rows,
+    group_bound,
+    median_distance,
+    radius_share,
+    searches,
+)
+from .clipping_factor import clipping_details, unclipped
 from .gram import NoisyGram
 from .missing import noise_inflation, share_present
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
@@ -88,18 +97,25 @@ class NoisyCovariance:
         centre = data.centre + shift if self.center and not spherical else data.centre
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
-        scale, noise_sd = None, gram.noise_sd * noise_inflation(data.present)
+        factor, scale = clipping.clip.factor, None
+        noise_sd = gram.noise_sd * noise_inflation(data.present)
         if self.correlate and noise_sd:
             scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
+            if factor is not None and not spherical:  # features are longer than clipping left them
+                scatter, noise_sd = scatter / factor.value, noise_sd / factor.value
+                scale = scale * math.sqrt(factor.value)
             centre = centre / scale
         values, vectors = decreasing_eigh(scatter)
         # 2. eigenvalues without the noise's share, and as many components as they support
         spectrum = NoisySpectrum(values, noise_sd)
-        per_row = max(n - 1, 1.0)
+        per_row, details = max(n - 1, 1.0), {}
         if clipping.median is None:
-            variances = spectrum.debiased / per_row
+            clipped = spectrum.debiased / per_row
+            variances, _ = unclipped(clipped, factor)
+            details = clipping_details(factor, clipped, searches(data))
         else:
             variances = scaled_variances(spectrum, clipping.median) / share_present(data.present)
+            variances = variances * (1.0 if factor is None else factor.value)
         k = count_components(self.n_components, spectrum, variances, n)
         rank = len(values) if noise_sd else min(len(values), int(n))
         rest = variances[k:rank]
@@ -118,6 +134,7 @@ class NoisyCovariance:
                 "alignments": spectrum.alignments[:k],
                 "noise_edge": spectrum.edge / per_row,
                 "spectrum": variances,
+                **details,
             },
             scale=scale,
         )
@@ -137,7 +154,8 @@ class NoisyCovariance:
         median = None
         if clip.spherical:
             mu = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
-            median = median_distance(data, mu)
+            median, factor = median_distance(data, mu)
+            clip = replace(clip, factor=factor)
         if not self.center:
             return Clipping(clip, 0.0, median)
         if data.exact:

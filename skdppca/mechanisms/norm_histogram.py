@@ -11,8 +11,15 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import Measure, MeasureHistogram
 from ..statistics.lemmas import psd_sum
+from .clipping_factor import ClippingFactor
 
-__all__ = ["EDGES", "HISTOGRAM", "NormHistogram", "histogram_mu", "norm_histogram"]
+__all__ = [
+    "EDGES",
+    "HISTOGRAM",
+    "NormHistogram",
+    "histogram_mu",
+    "norm_histogram",
+]
 
 # The public cells: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
 EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
@@ -43,6 +50,19 @@ class HistogramConstants:
     # tail is precise then.
     certain: float = 16.0
     precise: float = 200.0
+    # Cells below and above all that stands out that count as well, with their noise, where a mean
+    # is read off. With none above, the factor of skewed rows was 1 to 26 % too low; with four, its
+    # sd was four times as large (normal, lognormal, count and one-hot rows; n 3000 and 20000).
+    cells_below: int = 1
+    cells_above: int = 2
+    # Points of a cell that a mean takes its norms at, evenly by their logarithm; round.
+    points: int = 32
+    # Sds of its noise that what such a mean is divided by exceeds; else there is none.
+    certain_divisor: float = 5.0
+    # Sds of the noise that all records in one cell must be so that what it tells of the tail bounds
+    # what clipping took; where norms are of products, whose tail lies in twice as many cells.
+    tail_seen: float = 30.0
+    product_tail_seen: float = 100.0
 
 
 HISTOGRAM = HistogramConstants()
@@ -111,6 +131,67 @@ class NormHistogram:
             beyond += counts[cell]
         return float(self.edges[lowest])
 
+    def factor(self, radius: float, n: float, spherical: bool = False) -> ClippingFactor | None:
+        """The mean square of the norms, over that of the norms clipped to a radius.
+
+        It counts the cells that stand out, and their neighbours, with negative counts as they are;
+        what the neighbours add is shrunk by its noise. Inside a cell, logarithms of norms are taken
+        for uniform. The sd is that of the first order, without shrinking.
+
+        Parameters
+        ----------
+        radius : float
+            Public or released.
+        n : float
+            The (noisy) number of records.
+        spherical : bool
+            Records were scaled to the radius, up or down.
+
+        Returns
+        -------
+        ClippingFactor or None
+            None where the noise hides the clipped norms.
+        """
+        cells, beside, norms = self._with_neighbours(1)
+        whole = (norms**2).mean(axis=1)
+        left = np.full_like(whole, radius**2)
+        if not spherical:
+            left = (np.minimum(norms, radius) ** 2).mean(axis=1)
+        divisor = float(self.counts[cells] @ left)
+        if divisor <= HISTOGRAM.certain_divisor * self.noise_sd * float(np.linalg.norm(left)):
+            return None
+        if spherical:  # cells below the radius count against those above
+            beside = np.zeros_like(beside)
+        value = 1 + self._sum(cells, beside, whole - left) / divisor
+        error = self.noise_sd * float(np.linalg.norm(whole - value * left)) / divisor
+        sees_tail = n > HISTOGRAM.tail_seen * self.noise_sd
+        return ClippingFactor(max(value, 1.0), error, sees_tail)
+
+    def factor_of_products(
+        self, radius: float, less: float, trace: float, n: float
+    ) -> ClippingFactor:
+        """The same of norms of products about a prediction, for what clipping took of their trace.
+
+        Parameters
+        ----------
+        radius : float
+            Public or released.
+        less : float
+            By how much the trace of long ones is less than their norm.
+        trace : float
+            Of the mean of the clipped products.
+        n : float
+            The (noisy) number of records.
+        """
+        cells, beside, norms = self._with_neighbours(2)
+        lost = np.maximum(1 - radius / norms, 0.0)
+        taken = (lost * np.maximum(norms - less, 0.0)).mean(axis=1) / (n * trace)
+        kept = min(max(self._sum(cells, beside, lost.mean(axis=1)) / n, 0.0), 1.0)
+        value = 1 + max(self._sum(cells, beside, taken), 0.0)
+        sees_tail = n > HISTOGRAM.product_tail_seen * self.noise_sd
+        error = self.noise_sd * float(np.linalg.norm(taken))
+        return ClippingFactor(value, error, sees_tail, kept)
+
     def up_to(self, norm: float) -> NormHistogram:
         """The same; the best window does not exceed a norm that is public or was released."""
         stop = int(np.searchsorted(self.edges, norm, side="right")) - 1
@@ -136,6 +217,36 @@ class NormHistogram:
             z, first, stop = replace(self, start=stop, stop=cells)._window
             if z <= HISTOGRAM.apart_seen:
                 return seen
+
+    def _sum(self, cells: np.ndarray, beside: np.ndarray, each: np.ndarray) -> float:
+        """What the records in some cells add up to; where it is their neighbours', shrunk.
+
+        By sum / (sum + sd of its noise): on eight laws and two tables the root mean square error of
+        the factor was then 4 to 47 % smaller in all but 2 of 30 settings.
+        """
+        counts = self.counts[cells]
+        more = float(counts[beside] @ each[beside])
+        sd = self.noise_sd * float(np.linalg.norm(each[beside]))
+        kept = more**2 / (more + sd) if more > 0 else 0.0
+        return float(counts[~beside] @ each[~beside]) + kept
+
+    def _with_neighbours(self, times: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which cells a mean is read off; which of these do not stand out; points of theirs.
+
+        Parameters
+        ----------
+        times : int
+            How many cells more there are to a length: of products, two.
+        """
+        _, first, stop = self._window
+        standing = self._seen != 0
+        standing[first:stop] = True
+        top, seen = int(np.flatnonzero(standing)[-1]) + 1, standing.copy()
+        seen[max(first - times * HISTOGRAM.cells_below, 0) : first] = True
+        seen[top : top + times * HISTOGRAM.cells_above] = True
+        low, high = self.edges[:-1][seen], self.edges[1:][seen]
+        middles = (np.arange(HISTOGRAM.points) + 0.5) / HISTOGRAM.points
+        return seen, ~standing[seen], low[:, None] * (high / low)[:, None] ** middles
 
 
 def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:

@@ -19,8 +19,9 @@ from ..statistics import (
     Statistic,
 )
 from .block_mean import BlockMean, combine
-from .clipping import clip_radius, count_rows, expected_norms, group_bound, radius_mu
-from .norm_histogram import EDGES
+from .clipping import count_rows, expected_norms, find_radius, group_bound, radius_mu
+from .clipping_factor import ClippingFactor, unclipped
+from .norm_histogram import EDGES, NormHistogram
 
 __all__ = ["Variances", "release_variances"]
 
@@ -47,24 +48,41 @@ class Variances:
     ----------
     rotation : ndarray of shape (k, k)
         Orthonormal rows: ``rotation @ directions`` are ordered by decreasing variance.
-    explained : ndarray of shape (k,)
+    clipped : ndarray of shape (k,)
+        Of clipped records.
     error : float
         The sd of the noise in each of them.
-    rest : float
+    clipped_rest : float
         Mean variance of all other directions; 0 if there are none.
     n_rows : float
         What they were divided by, plus 1.
+    factor : ClippingFactor or None
+        What clipping took of `clipped`; None if no histogram tells.
+    explained : ndarray of shape (k,)
+        As if clipping had taken nothing, as far as histograms tell.
+    errors : ndarray of shape (k,)
+        The sd of the noise in each of these.
+    rest : float
+        As `clipped_rest`, and as if clipping had taken nothing.
     """
 
     rotation: np.ndarray
-    explained: np.ndarray
+    clipped: np.ndarray
     error: float
-    rest: float
+    clipped_rest: float
     n_rows: float
+    factor: ClippingFactor | None
+    explained: np.ndarray
+    errors: np.ndarray
+    rest: float
 
 
 def release_variances(
-    data: PrivateData, directions: np.ndarray, core: np.ndarray, core_variance: float = math.inf
+    data: PrivateData,
+    directions: np.ndarray,
+    core: np.ndarray,
+    core_variance: float = math.inf,
+    core_factor: ClippingFactor | None = None,
 ) -> Variances:
     """Spend all on the k x k Rayleigh matrix of k orthonormal directions, and on the total.
 
@@ -75,6 +93,8 @@ def release_variances(
         The Rayleigh matrix as it is predicted; the noise follows how far the records are from it.
     core_variance : float
         Of its entries, at least; what is predicted counts by that.
+    core_factor : ClippingFactor, optional
+        What clipping took of the prediction, if it counts.
     """
     k, d = directions.shape
     grouped = data.public.grouped
@@ -86,9 +106,9 @@ def release_variances(
     # 1. R, r: what the scores' products and the rows' distances are clipped to; of groups, sizes
     _look_at_once(data, within, norms, spreads)
     mu_radius, mu_rayleigh = _divide(rayleigh, data)
-    R = within.radius(np.eye(k), core, mu_radius, mu_rayleigh)
+    R, residuals = within.look(np.eye(k), core, mu_radius, mu_rayleigh)
     mu_radius, mu_total = _divide(others, data)
-    r = _longest(data, spreads, mu_radius, mu_total)
+    r, lengths = _longest(data, spreads, mu_radius, mu_total)
     total = BoundedTotal(spreads, r, power=2)
     asked: list[tuple[PrivateData, Statistic]] = [(data, total)]
     if grouped:
@@ -103,14 +123,68 @@ def release_variances(
     # 3. the total, and what it leaves to the other directions: no less than its noise
     answer = data.ask(total, mu_total, "total variance")
     whole, total_sd = max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n
-    explained = np.clip(values, min(math.sqrt(variance), whole), whole)
-    left = d - k
-    rest = max(whole - float(explained.sum()), total_sd) / left if left else 0.0
-    # 4. both per row
+    clipped = np.clip(values, min(math.sqrt(variance), whole), whole)
+    # 4. what clipping took of both
+    weight = variance / gradient.noise_sd**2 if variance else 1.0
+    factor = _taken(residuals, R, core, float(clipped.sum()), data.n)
+    factor = factor if weight == 1 else _mixed(core_factor, factor, weight)
+    explained, errors = unclipped(clipped, factor)
+    of_total = factor if lengths is None else lengths.factor(r, data.n)
+    longer, larger = (1.0 if found is None else found.value for found in (of_total, factor))
+    errors = np.hypot(errors, larger * math.sqrt(variance))
+
+    def rest(total: float, along: np.ndarray) -> float:
+        return max(total - float(along.sum()), total_sd) / (d - k) if k < d else 0.0
+
+    # 5. all per row
     n_rows = count_rows(data, bound, mu_rows) if grouped else data.n
     per_row = data.n / max(n_rows - 1, 1.0)
-    error = math.sqrt(variance) * per_row
-    return Variances(rotation, explained * per_row, error, rest * per_row, n_rows)
+    return Variances(
+        rotation=rotation,
+        clipped=clipped * per_row,
+        error=math.sqrt(variance) * per_row,
+        clipped_rest=rest(whole, clipped) * per_row,
+        n_rows=n_rows,
+        factor=factor,
+        explained=explained * per_row,
+        errors=errors * per_row,
+        rest=rest(longer * whole, explained) * per_row,
+    )
+
+
+def _taken(
+    residuals: NormHistogram | None, radius: float, core: np.ndarray, trace: float, n: float
+) -> ClippingFactor | None:
+    """What clipping the records' residuals took of the trace of their Rayleigh matrix.
+
+    A record with scores z has the residual ``z z^T - core``. Of that long ones lose the share
+    ``1 - R / r`` of their trace, which is ``r + u^T core u - tr(core)`` where the record is long:
+    r is the norm and u the record's direction, as far along every axis as the core says.
+
+    Parameters
+    ----------
+    trace : float
+        Of the mean of the clipped ones.
+    """
+    if residuals is None or not trace > 0:
+        return None
+    own = float(np.trace(core))
+    less = own - float(np.sum(core**2)) / own if own > 0 else 0.0
+    return residuals.factor_of_products(radius, less, trace, n)
+
+
+def _mixed(
+    core: ClippingFactor | None, answer: ClippingFactor | None, weight: float
+) -> ClippingFactor | None:
+    """That of a prediction and an answer, which counts by a weight."""
+    if core is None or answer is None:
+        return None
+    return ClippingFactor(
+        (1 - weight) * core.value + weight * answer.value,
+        math.hypot((1 - weight) * core.error, weight * answer.error),
+        core.sees_tail and answer.sees_tail,
+        weight * answer.kept,
+    )
 
 
 def _look_at_once(
@@ -135,9 +209,11 @@ def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float
     return mu_radius, math.sqrt(mu**2 - mu_radius**2)
 
 
-def _longest(data: PrivateData, spreads: Spreads, mu_radius: float, mu: float) -> float:
+def _longest(
+    data: PrivateData, spreads: Spreads, mu_radius: float, mu: float
+) -> tuple[float, NormHistogram | None]:
     """What the distances of a record's rows, squared and summed, are clipped to the root of."""
     if data.norm_bound is not None and not data.exact:
-        return data.norm_bound
+        return data.norm_bound, None
     name, expected = "radius of the total", expected_norms(data)
-    return clip_radius(data, spreads, 1, mu, mu_radius, name, expected=expected)
+    return find_radius(data, spreads, 1, mu, mu_radius, name, expected=expected)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..privacy import NonPrivateEvent
 
@@ -14,9 +15,15 @@ __all__ = [
     "entry_errors",
     "is_elliptical",
     "left_out",
+    "lost_in_noise",
     "noise_floor",
     "standard_errors",
+    "variance_intervals",
 ]
+
+
+# A variance is no less than its noise: there it is a bound, and no estimate.
+AT_BOUND = 1 + 1e-6
 
 
 def alignments(pca: Any) -> np.ndarray:
@@ -42,11 +49,67 @@ def is_elliptical(pca: Any) -> bool:
 def standard_errors(pca: Any) -> np.ndarray:
     """Return the sd of every variance, as the notes of `ScreeDisplay` derive it; or zeros.
 
-    NaN where the report does not say how noisy an answer was.
+    It holds the noise of what clipping is told to have taken. NaN where the report does not say how
+    noisy an answer was.
     """
-    aligned, shares, details = alignments(pca), _shares(pca), pca.privacy_.details
+    details = pca.privacy_.details
     if "variance_errors" in details:
         return np.asarray(details["variance_errors"], dtype=float)
+    errors = _clipped_errors(pca)
+    if "clipping_errors" not in details:
+        return errors
+    variances = np.asarray(pca.explained_variance_, dtype=float)
+    added = np.asarray(details["clipping_errors"], dtype=float)[: len(errors)]
+    return np.hypot(errors * variances / _clipped_variances(pca), added)
+
+
+def lost_in_noise(pca: Any) -> np.ndarray:
+    """Return which components the noise drowns."""
+    errors = _clipped_errors(pca)
+    at_bound = (errors > 0) & (_clipped_variances(pca) <= errors * AT_BOUND)
+    return (alignments(pca) <= 0) | at_bound
+
+
+def variance_intervals(pca: Any, level: float) -> np.ndarray:
+    """Return the ends of every variance's error bar, as the notes of `ScreeDisplay` derive them.
+
+    NaN where there is no bar.
+    """
+    details, k = pca.privacy_.details, len(pca.explained_variance_)
+    lower, errors, lost = _clipped_variances(pca), _clipped_errors(pca), lost_in_noise(pca)
+    modelled = details.get("clip", "norm") != "norm" or "alignments" not in details
+    clipped = "clipped_variances" in details
+    if modelled or (clipped and not details.get("clipping_sees_tail")):
+        return np.full((k, 2), np.nan)
+    z, taken = float(ndtri(0.5 + level / 2)), 0.0
+    if clipped:
+        kept = float(details["clipping_kept"])
+        lower = (1 - kept) * lower
+        share = details["clipping_factor"] - 1 + z * details["clipping_factor_error"] + kept
+        taken = share * float(np.sum(details["clipped_variances"]))
+    # A released direction has the share of its alignment, a debiased eigenvalue all of it.
+    seen = lower if "spectrum" in details else lower / np.where(lost, 1.0, alignments(pca))
+    number = np.arange(1, k + 1)
+    places = np.maximum(number[:, None] - number + 1, 1)
+    upper = np.where(number <= number[:, None], seen + z * errors + taken / places, np.inf)
+    ends = np.stack([np.maximum(lower - z * errors, 0.0), upper.min(axis=1)], axis=1)
+    ends[lost | (errors == 0)] = np.nan
+    return ends
+
+
+def _clipped_variances(pca: Any) -> np.ndarray:
+    """Return what clipping left of the variances; all of them if the report does not say."""
+    variances = np.asarray(pca.explained_variance_, dtype=float)
+    left = pca.privacy_.details.get("clipped_variances", variances)
+    return np.asarray(left, dtype=float)[: len(variances)]
+
+
+def _clipped_errors(pca: Any) -> np.ndarray:
+    """Return the sds of the noise in what clipping left of the variances."""
+    aligned, shares, details = alignments(pca), _shares(pca), pca.privacy_.details
+    for name in ("clipped_errors", "variance_errors"):
+        if name in details:
+            return np.asarray(details[name], dtype=float)
     if not details.get("noise_sd"):
         return np.zeros_like(aligned)
     errors = _noise_sd(pca) / np.sqrt(np.where(aligned > 0, aligned, np.inf))
@@ -62,7 +125,7 @@ def standard_errors(pca: Any) -> np.ndarray:
         shares_sd /= math.sqrt(len(present)) * pca.n_samples_
         relative = np.hypot(relative, 2 * shares_sd / np.mean(present))
     relative = np.where(aligned > 0, relative, 0.0)
-    return np.hypot(errors, relative * pca.explained_variance_)
+    return np.hypot(errors, relative * _clipped_variances(pca))
 
 
 def noise_floor(pca: Any) -> float | None:
@@ -72,13 +135,23 @@ def noise_floor(pca: Any) -> float | None:
         return 0.0
     if "noise_sd" not in details or not details["noise_sd"]:
         known = details.get("noise_floor")
-        return None if known is None else float(known)
+        return None if known is None else _unclipped(pca, float(known))
     # Half the noise's half-width from its centre.
     half_width = math.sqrt(2 * _dimensions(pca)) * _noise_sd(pca)
     floor = float(details["noise_edge"]) - half_width / 2
     if shares is None:
-        return floor
+        return _unclipped(pca, floor)
     return float(_seen(pca).sum()) * floor / (1 + 2 * float(shares @ shares))
+
+
+def _unclipped(pca: Any, clipped: float) -> float:
+    """Return such a variance as if clipping had taken nothing of it: as of its neighbours."""
+    details = pca.privacy_.details
+    if "clipped_variances" not in details:
+        return clipped
+    left = np.asarray(details["clipped_variances"], dtype=float)[::-1]
+    whole = np.asarray(details.get("spectrum", pca.explained_variance_), dtype=float)[::-1]
+    return float(np.interp(clipped, np.append(0.0, left), np.append(0.0, whole)))
 
 
 def entry_errors(pca: Any) -> np.ndarray | None:
@@ -99,7 +172,8 @@ def entry_errors(pca: Any) -> np.ndarray | None:
     if not known or "scale_" in vars(pca):
         return None
     components = np.asarray(pca.components_, dtype=float)
-    values, noise_sd = np.asarray(details["spectrum"], dtype=float), float(details["noise_sd"])
+    values = np.asarray(details.get("clipped_variances", details["spectrum"]), dtype=float)
+    noise_sd = float(details["noise_sd"])
     if details["clip"] == "spherical":  # of unit rows, whose number is the sum of the values
         shares = values / values.sum()
         values = _sign_values(shares)

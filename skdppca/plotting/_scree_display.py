@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from scipy.special import ndtri
 
 from ._display import FitDisplay, fitted, noise_in_words
-from ._noise_of_fits import alignments, is_elliptical, left_out, noise_floor, standard_errors
+from ._noise_of_fits import (
+    is_elliptical,
+    left_out,
+    lost_in_noise,
+    noise_floor,
+    variance_intervals,
+)
 from ._style import (
     BLUE,
     DASHED,
@@ -86,16 +91,43 @@ class ScreeDisplay(FitDisplay):
 
     Notes
     -----
-    **Error bars** show the noise that was added for privacy. They leave out the sampling of the
-    rows and the bias of clipping. That bias depends on the clipping norm that the fit found, and
-    often differs between fits by more than the bars.
+    **Error bars** show what the noise that was added for privacy and the clipping of the records
+    leave open. They leave out the sampling of the rows. Without noise they would reach from the
+    variance of the clipped rows to
 
-    A component of variance `v` far above the noise appears at
+    .. math:: \min_{i \le j} \left(v_i + \frac{(F - 1) \, T}{j - i + 1}\right)
+
+    for the j-th component, where :math:`v_i` are the variances of the clipped rows, T is their sum
+    and F is the clipping factor (``privacy_.details["clipping_factor"]``): clipping took
+    :math:`(F - 1) T` of all variances. The exact variance lies between these ends, whatever the law
+    of the rows (Weyl's inequality: clipping takes a positive semi-definite matrix of that trace).
+    Where variances are those along the components alone, T is the sum of these, and records were
+    clipped about a prediction. A share q of it (``privacy_.details["clipping_kept"]``) stayed in
+    place of clipped records, so ``(1 - q) v`` takes the place of v, and q T more may be missing.
+    The bar adds the noise of :math:`v_i` to both ends, and that of F to the upper one. Where a
+    released direction has only a share of its variance, the upper end divides by its alignment.
+
+    The variance itself lies inside the bar, where the rows of a normal law would put it
+    (:doc:`/theory/clipping`). Records that are too few to stand out of the noise of the histogram
+    are in no bar.
+
+    There is no bar for a component that is lost in the noise, nor
+
+    - where variances rest on a model: ``privacy_.details["clip"]`` is not "norm";
+    - where the histogram of norms is too noisy to show the tail of the norms, or none was asked:
+      ``privacy_.details["clipping_sees_tail"]`` is False, or not there beside
+      ``"clipped_variances"``;
+    - for methods that release no alignments.
+
+    With a public `norm_bound` nothing says what it took. A bar then holds the noise alone, about
+    the variance of rows that are clipped to your bound.
+
+    **The noise.** A component of variance `v` far above the noise appears at
     :math:`l = \theta + \tau^2 d / \theta`, where :math:`\theta = (n - 1) v`. The noise has standard
     deviation `s` on the diagonal and :math:`\tau = s / \sqrt 2` off it. The standard deviation of
     `l` is :math:`s \sqrt a`, where :math:`a = 1 - \tau^2 d / \theta^2` is the component's alignment
     [1]_. Undoing the shift divides by :math:`dl / d\theta = a`, and the noisy count scales all
-    variances alike, so the variance has the standard deviation
+    variances alike, so the variance of clipped rows has the standard deviation
 
     .. math:: \sqrt{\frac{s^2}{(n - 1)^2 a} + \left(v \, \mathrm{sd}(n) / n\right)^2}.
 
@@ -106,14 +138,14 @@ class ScreeDisplay(FitDisplay):
     Towards the floor it grows without bound. This is an approximation for many features and well
     separated variances.
 
-    For a method that releases variances of the components alone, the bars are the noise of those
-    (``privacy_.details["variance_errors"]``). A released direction misses some of the variance, and
-    clipping takes some, so late components lie below the exact variances. No bar shows that. The
-    other directions appear as their mean, `noise_variance_`.
+    For a method that releases variances of the components alone, the report has the noise of those
+    (``privacy_.details["clipped_errors"]``; ``"variance_errors"`` after correction). The other
+    directions appear as their mean, `noise_variance_`.
 
     **The noise floor** is the smallest variance at which a component still has a direction of its
     own, and not that of the noise: :math:`\theta = \tau \sqrt d` from the spectrum's centre, where
-    `a` is 0. It is drawn in the units of the debiased variances. The noise in the spectrum before
+    `a` is 0. It is drawn among the corrected variances, though floor and alignments compare with
+    the clipped rows without noise. The noise in the spectrum before
     debiasing ends at ``privacy_.details["noise_edge"]``. A method without a spectrum has its floor
     where no noisy product shows a direction (``privacy_.details["noise_floor"]``). If a method
     releases no such number, no floor is drawn, and the legend says so.
@@ -122,9 +154,8 @@ class ScreeDisplay(FitDisplay):
     "nested"), the same holds for shares `p` of the total variance. The sign covariance of the rows
     has the eigenvalues :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are
     divided by the slope of that. The total variance is known only up to a factor of about
-    :math:`\sqrt 2`, common to all components, which the bars leave out. In nested subspaces, d and
-    the shares are those of the last one. A component that a subspace before it has kept only in
-    part has a longer bar.
+    :math:`\sqrt 2`, common to all components, and the shares rest on an elliptical law: therefore
+    no bar is drawn. In nested subspaces, d and the shares are those of the last one.
 
     References
     ----------
@@ -194,10 +225,7 @@ class ScreeDisplay(FitDisplay):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} is no share of fits; give a number such as 0.95")
         variances = np.asarray(pca.explained_variance_, dtype=float)
-        errors, share = standard_errors(pca), pca.explained_variance_ratio_[0]
-        # A variance is no less than its noise: there it is a bound, and no estimate.
-        lost = (alignments(pca) <= 0) | ((errors > 0) & (variances <= errors * (1 + 1e-6)))
-        bars = np.where(lost | (errors == 0), np.nan, ndtri(0.5 + level / 2) * errors)
+        share = pca.explained_variance_ratio_[0]
         k = len(variances)
         n_more = min(k + 4, MAX_LEFT_OUT) if n_left_out == "auto" else n_left_out
         has_spectrum = "spectrum" in pca.privacy_.details
@@ -208,8 +236,8 @@ class ScreeDisplay(FitDisplay):
             estimator,
             pca,
             variances=variances,
-            interval=np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1),
-            lost=lost,
+            interval=variance_intervals(pca, level),
+            lost=lost_in_noise(pca),
             left_out=left_out(pca, n_more),
             rest=float(pca.noise_variance_) if n_rest else None,
             n_rest=n_rest,
@@ -301,7 +329,7 @@ class ScreeDisplay(FitDisplay):
         if above.any():
             label = "component" if name is None else as_written(name)
             if bars is not None:
-                label += f"; bar: {100 * self.level:.3g} % of the privacy noise alone"
+                label += f"; bar: {100 * self.level:.3g} % range, noise and clipping"
             defaults = {"elinewidth": 1.2, "capsize": 0 if crowded else 3, "label": label}
             self.errorbar_ = self.ax_.errorbar(
                 number[above],

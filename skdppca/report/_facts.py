@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plotting._noise_of_fits import alignments, entry_errors, standard_errors
+from ..plotting._noise_of_fits import alignments, entry_errors, variance_intervals
 from ..privacy import (
     Entry,
     GaussianEvent,
@@ -44,7 +44,7 @@ MOST_TOLD = 30
 
 # Sds about its mean that hold 95 % of a normal distribution: noise explains an entry within them.
 BAR_SDS = 1.96
-TINY = 1e-6
+BAR_LEVEL = 0.95
 
 # Charges of a ledger that are listed: the last ones.
 MOST_LISTED = 12
@@ -161,12 +161,7 @@ def _ranges(subject: Subject) -> np.ndarray | None:
     """Ranges of the variances that the noise leaves open; NaN for what is lost in it."""
     if "explained_variance" not in subject.arrays:
         return None
-    variances = np.asarray(subject.arrays["explained_variance"], dtype=float)
-    errors = standard_errors(subject.fitted)
-    # A variance is no less than its noise: there it is a bound, and no estimate.
-    lost = (alignments(subject.fitted) <= 0) | (variances <= errors * (1 + TINY))
-    bars = np.where(lost | (errors == 0), np.nan, BAR_SDS * errors)
-    return np.stack([np.maximum(variances - bars, 0.0), variances + bars], axis=1)
+    return variance_intervals(subject.fitted, BAR_LEVEL)
 
 
 def _known(ends: Any) -> list[float] | None:

@@ -159,9 +159,11 @@ def test_products_are_no_longer_than_squares():
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
     data = private_data(ROWS, 1.0, n=20_000.0)
     exact = np.median(np.linalg.norm(ROWS, axis=1))
-    assert median_distance(data, 0.2) == pytest.approx(exact, rel=0.1)
+    median, factor = median_distance(data, 0.2)
+    assert median == pytest.approx(exact, rel=0.1)
+    assert factor.value == pytest.approx(np.mean(np.sum(ROWS**2, axis=1)) / median**2, rel=0.1)
     few = private_data(ROWS[:20], 1.0, n=20.0, typical_norm=7.0)
-    assert median_distance(few, 0.02) == 7.0
+    assert median_distance(few, 0.02) == (7.0, None)
 
 
 def test_a_public_bound_saves_the_question():

@@ -33,7 +33,9 @@ class DPGauss(BasePrivatePCA):
     Attributes
     ----------
     explained_variance_ : ndarray of shape (n_components,)
-        Variances without the noise's share, at least the noise's standard deviation over n. Not
+        Variances without the noise's share, at least the noise's standard deviation over n, and
+        with what clipping took, unless `norm_bound` is given: exact in total as far as the
+        histogram of norms shows, and under a model of long records for each one. Not
         released where the noise hides how long the records are; see "Nested spheres" in the guide.
     privacy_ : PrivacyReport
         What was released, at what cost. ``privacy_.details`` holds the clipping norm, the noise's

@@ -14,7 +14,8 @@ from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import with_typical_norm
+from ...mechanisms.clipping import searches, with_typical_norm
+from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
 from ...mechanisms.missing import share_present
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.variances import Variances, release_variances
@@ -137,6 +138,7 @@ def release_along(
     variances: bool,
     details: dict[str, Any],
     core_variance: float = math.inf,
+    core_factor: ClippingFactor | None = None,
 ) -> Release:
     """Directions in their order, and the variances along them, for all that is left.
 
@@ -147,16 +149,20 @@ def release_along(
     variances : bool
         Whether they are released.
     core_variance : float
-        Of what is predicted, if that is to count: clipping took no more of it than of the answer.
+        Of what is predicted, if that is to count.
+    core_factor : ClippingFactor, optional
+        What clipping took of the prediction.
     """
     k, d = found.directions.shape
     if not variances:
         components = decreasing_eigh(found.core)[1] @ found.directions
         return Release(components, centre, data.n, details=details)
-    along = release_variances(data, found.directions, found.core, core_variance)
+    along = release_variances(data, found.directions, found.core, core_variance, core_factor)
     details = {
-        "variance_errors": np.full(k, along.error),
+        "variance_errors": along.errors,
+        "clipped_errors": np.full(k, along.error),
         **_certain(found, along, data.n),
+        **clipping_details(along.factor, along.clipped, searches(data)),
         **details,
     }
     return Release(
@@ -180,7 +186,7 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
     every step is known, and of noise in the directions its size: see `turned`.
     """
     per_row = n / max(along.n_rows - 1, 1.0)
-    surely = along.explained - SUBSPACE.sure * along.error
+    surely = along.clipped - SUBSPACE.sure * along.error
     if found.moves:
         alignments, floor = alignments_of_moves(found, along, surely, per_row)
         return {"alignments": alignments, "noise_floor": floor}
@@ -191,9 +197,10 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
         return {}
     noise, predicted = found.noise * per_row, decreasing_eigh(found.core)[0] * per_row
     surely = np.maximum(np.minimum(surely, predicted), 0.0)
-    beyond = np.maximum(surely**2 - along.rest**2, noise**2)
+    beyond = np.maximum(surely**2 - along.clipped_rest**2, noise**2)
     lost = noise**2 / beyond if noise else np.zeros_like(beyond)
-    return {"alignments": 1 - lost, "noise_floor": math.hypot(noise, along.rest) if noise else 0.0}
+    floor = math.hypot(noise, along.clipped_rest) if noise else 0.0
+    return {"alignments": 1 - lost, "noise_floor": floor}
 
 
 @estimator
@@ -221,6 +228,7 @@ class SubspacePCA(BasePrivatePCA):
         The rough private mean.
     explained_variance_ : ndarray of shape (n_components,)
         Eigenvalues of a private matrix of the records' scores: one more release of k x k numbers.
+        What clipping took of them is added, unless `norm_bound` is given.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Over a private total.
     """

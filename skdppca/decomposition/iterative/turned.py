@@ -77,9 +77,9 @@ def alignments_of_moves(
     than the variances are, and all directions are taken to lose the same share by it.
     """
     core = decreasing_eigh(found.core)[0]
-    left = np.clip(per_row * core.sum() / along.explained.sum(), TURNED.least_left, 1.0) / per_row
-    steps = _Steps(found, float(left * along.rest))
-    outside = steps.lost(steps.behind(left * along.explained))
+    left = np.clip(per_row * core.sum() / along.clipped.sum(), TURNED.least_left, 1.0) / per_row
+    steps = _Steps(found, float(left * along.clipped_rest))
+    outside = steps.lost(steps.behind(left * along.clipped))
     inside = _reordered(along) + _turned(
         np.abs(core[:, None] - found.dropped), found.moves[-1].noise_sd
     )
@@ -106,7 +106,7 @@ def alignments_of_span(noise_sd: float, d: int, along: Variances) -> np.ndarray:
     the noisy order turns within the span is added to its squared tangent, as in
     `alignments_of_moves`.
     """
-    k = len(along.explained)
+    k = len(along.clipped)
     if math.isinf(noise_sd):
         return np.zeros(k)
     return 1 / ((1 + d * noise_sd**2) / (1 + k * noise_sd**2) + _reordered(along))
@@ -171,7 +171,7 @@ class _Steps:
 
 def _reordered(along: Variances) -> np.ndarray:
     """What the noise in the matrix of variances turns each component to the others."""
-    gaps = np.abs(along.explained[:, None] - along.explained)
+    gaps = np.abs(along.clipped[:, None] - along.clipped)
     np.fill_diagonal(gaps, np.inf)
     return _turned(gaps, along.error)
 

@@ -260,7 +260,8 @@ class ResidualGaussMechanism:
         clip = "spherical" if seen.clip.spherical else "norm"
         details = {"clip": clip, "norm_bound": seen.clip.radius, **more}
         paid = bool(self.variance_share)
-        return release_along(data, found, seen.data.centre, paid, details, core_variance)
+        centre, factor = seen.data.centre, seen.clip.factor
+        return release_along(data, found, centre, paid, details, core_variance, factor)
 
 
 @dataclass(frozen=True)
