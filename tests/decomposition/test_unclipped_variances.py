@@ -114,7 +114,7 @@ def test_medians_are_near_the_exact_variances(factory, law):
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("scale", [None, "private"])
 def test_whitened_scores_have_unit_variance(law, scale):
-    # Root mean square of the first three over 5 fits: in three sweeps of seeds, .93 to 1.04 (normal,
+    # Root mean square of the first three over 5 fits: in three sweeps of seeds .93 to 1.04 (normal,
     # skewed, counts); by the variances of clipped rows 1.12 to 1.21 on skewed rows and counts.
     spreads = []
     for seed in range(5):
