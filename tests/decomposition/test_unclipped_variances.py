@@ -114,13 +114,13 @@ def test_medians_are_near_the_exact_variances(factory, law):
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("scale", [None, "private"])
 def test_whitened_scores_have_unit_variance(law, scale):
-    # Root mean square of the first three over 5 fits: in each of three sweeps of other seeds, all
-    # were within .96 and 1.01.
+    # Root mean square of the first three over 5 fits: in three sweeps of seeds .93 to 1.04 (normal,
+    # skewed, counts); by the variances of clipped rows 1.12 to 1.21 on skewed rows and counts.
     spreads = []
     for seed in range(5):
-        pca, X, _ = fitted(DPGauss, law, 10_000, 1.0, seed, whiten=True, scale=scale)
+        pca, X, _ = fitted(DPGauss, law, 3000, 1.0, seed, whiten=True, scale=scale)
         spreads.append(pca.transform(X)[:, :3].std(axis=0))
-    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(1.0, abs=0.12)
+    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("factory", [*CLIPPING, KDPOjas, SmoothSensitivityPCA])
