@@ -221,8 +221,8 @@ class NormHistogram:
     def _sum(self, cells: np.ndarray, beside: np.ndarray, each: np.ndarray) -> float:
         """What the records in some cells add up to; where it is their neighbours', shrunk.
 
-        By sum / (sum + sd of its noise): on eight laws and two tables the root mean square error of
-        the factor was then 4 to 47 % smaller in all but 2 of 30 settings.
+        By sum / (sum + sd of its noise): on eight laws and two tables, the root mean square error
+        of the factor was 2 to 46 % smaller in 27 of 30 settings, and up to 8 % larger in 3.
         """
         counts = self.counts[cells]
         more = float(counts[beside] @ each[beside])
