@@ -18,6 +18,7 @@ from .simulation import (
     FEATURES,
     PRECISE,
     ROUGH,
+    SKEWED,
     Effort,
     Prediction,
     Tick,
@@ -26,6 +27,7 @@ from .simulation import (
     noise_floor,
     predict,
 )
+from .synthetic_rows import LAWS
 from .text_tables import percent
 
 Q = TypeVar("Q", bound=PlannedFit)
@@ -91,6 +93,10 @@ class Expectation:
     extrapolated : bool
         Whether there are more features than are simulated. The loss is then right within a factor
         of about 2.
+    captured_skewed : float or None
+        Where `captured_low` would be if the rows were skewed: the lowest of lognormal values and of
+        rare counts along the axes, and of normal ones. None for other methods than the recommended
+        one, and in `Plan.along`.
     """
 
     method: str
@@ -105,6 +111,7 @@ class Expectation:
     memory: str
     releases: str
     extrapolated: bool
+    captured_skewed: float | None = None
 
     @property
     def percent(self) -> str:
@@ -135,7 +142,10 @@ def expectations(
                 seen = _floor(planned, name, tick)
             else:
                 seen = None
-            rows.append(_expectation(planned, name, found, seen, name == recommended))
+            row = _expectation(planned, name, found, seen, name == recommended)
+            if floors and row.recommended:
+                row = replace(row, captured_skewed=_captured_skewed(planned, name, row, tick))
+            rows.append(row)
             tick(1.0)
     return tuple(sorted(rows, key=lambda row: (not row.recommended, -row.captured)))
 
@@ -162,12 +172,24 @@ def counted(planned: Q, name: str) -> Q:
     return replace(planned, n_components=max(1, found))
 
 
-def _predicted(planned: PlannedFit, name: str, effort: Effort, tick: Tick) -> Prediction:
+def _captured_skewed(planned: PlannedFit, name: str, row: Expectation, tick: Tick) -> float:
+    worst = [
+        _predicted(planned, name, SKEWED, lambda _: tick(1.0), law).losses[2]
+        for law in LAWS
+        if law != "normal"
+    ]
+    return min(row.captured_low, 1 - max(worst))
+
+
+def _predicted(
+    planned: PlannedFit, name: str, effort: Effort, tick: Tick, law: str = "normal"
+) -> Prediction:
     def simulate() -> dict[str, Any]:
-        candidate, problem = planned.candidate(name), planned.problem()
+        candidate, problem = planned.candidate(name), planned.problem(law)
         return asdict(predict(candidate, problem, effort, lambda x: tick(x * LOSS_PART)))
 
-    return Prediction(**_simulated(planned, name, {"predict": asdict(effort)}, simulate))
+    what = {"predict": asdict(effort), "law": law}
+    return Prediction(**_simulated(planned, name, what, simulate))
 
 
 def _floor(planned: PlannedFit, name: str, tick: Tick) -> float:

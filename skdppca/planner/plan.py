@@ -128,6 +128,11 @@ class Plan(PlannedFit):
             f"from {first.method} (half of all fits: {percent(first.captured_low)} to "
             f"{percent(first.captured_high)})."
         )
+        if first.captured_skewed is not None:
+            text += (
+                " That is for normal rows. Skewed rows (lognormal values, rare counts) may take it "
+                f"down to {percent(first.captured_skewed)}."
+            )
         if first.noise_floor == math.inf:
             text += " Under this noise the last component would not be seen, whatever its variance."
         elif first.noise_floor is not None:
@@ -176,7 +181,8 @@ class Plan(PlannedFit):
         spectrum = "your own" if self.spectrum == "given" else self.spectrum
         text = [
             f"Spectrum: {spectrum}, delta={self.delta:g}, {self.adjacency}. Assumed: Gaussian rows "
-            "about the origin, of the variances of the spectrum; no data were read."
+            "about the origin, of the variances of the spectrum; no data were read. Only the "
+            "figure for skewed rows is for lognormal values and counts along the axes."
         ]
         if self.group_size is None:
             text.append("Every row is a record.")

@@ -115,8 +115,8 @@ class PlannedFit:
             settings = HEAVY.get(name, {})
         return SimulatedMethod(METHODS[name], settings)
 
-    def problem(self) -> Problem:
-        """What is simulated."""
+    def problem(self, law: str = "normal") -> Problem:
+        """What is simulated; see `Assumed`."""
         return Problem.of(
             self.n_samples,
             np.array(self.variances),
@@ -124,7 +124,7 @@ class PlannedFit:
             self.epsilon,
             self.delta,
             self.adjacency,
-            Assumed(self.group_size, self.shared, self.scale, self.missing, self.tails),
+            Assumed(self.group_size, self.shared, self.scale, self.missing, self.tails, law),
         )
 
 

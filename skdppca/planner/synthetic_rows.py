@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,16 @@ from scipy import linalg, stats
 
 from ..linalg import decreasing_eigh
 
-__all__ = ["ABSENT", "DEGREES", "PLAIN", "UNITS", "Assumed", "SyntheticRows", "exact_rows"]
+__all__ = [
+    "ABSENT",
+    "DEGREES",
+    "LAWS",
+    "PLAIN",
+    "UNITS",
+    "Assumed",
+    "SyntheticRows",
+    "exact_rows",
+]
 
 # Relative distance by which tied variances are parted.
 PARTED = 1e-6
@@ -21,6 +31,32 @@ GROUP_ROWS = 8
 # The share of entries that are absent; the degrees of freedom of heavy tails; and, where scales are
 # private, the largest unit of a feature over the smallest.
 ABSENT, DEGREES, UNITS = 0.1, 3, 1000.0
+
+# The log's standard deviation of lognormal values, and the mean of counts. The former was measured
+# on tables of exponentials of four normal factors: with 1.0 the median loss was above the range.
+LOG_SD, MEAN_COUNT = 1.25, 0.2
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return rng.standard_normal(shape)
+
+
+def _lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    square = math.exp(LOG_SD**2)
+    values = np.exp(LOG_SD * rng.standard_normal(shape))
+    return (values - math.sqrt(square)) / math.sqrt(square * (square - 1))
+
+
+def _counts(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return (rng.poisson(MEAN_COUNT, shape) - MEAN_COUNT) / math.sqrt(MEAN_COUNT)
+
+
+# What the coordinates along the axes are drawn by: values of mean 0 and variance 1.
+LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "normal": _normal,
+    "lognormal": _lognormal,
+    "counts": _counts,
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +96,8 @@ class Assumed:
     scale : {"private"} or None
     missing : {"error", "mean"}
     tails : {"light", "heavy"}
+    law : {"normal", "lognormal", "counts"}
+        Of the coordinates along the axes, each drawn by itself.
     """
 
     group_size: int | None = None
@@ -67,6 +105,7 @@ class Assumed:
     scale: str | None = None
     missing: str = "error"
     tails: str = "light"
+    law: str = "normal"
 
     @property
     def rows_a_record(self) -> int:
@@ -101,14 +140,15 @@ class Assumed:
         rng: np.random.Generator,
         exact: bool,
     ) -> SyntheticRows:
-        """Draw Gaussian rows about the origin; if `exact`, with exactly these variances."""
+        """Draw rows about the origin; if `exact`, with exactly these variances."""
         m, d = self.rows_a_record, len(variances)
         if self.scale == "private":  # those of standardised features add up to their number
             variances = variances * (d / variances.sum())
-        rows = rng.standard_normal((n_records * m, d))
+        standard = LAWS[self.law]
+        rows = standard(rng, (n_records * m, d))
         if m > 1:
             share = self.in_common
-            common = np.repeat(rng.standard_normal((n_records, d)), m, axis=0)
+            common = np.repeat(standard(rng, (n_records, d)), m, axis=0)
             rows = math.sqrt(share) * common + math.sqrt(1 - share) * rows
         rows = exact_rows(variances, rows) if exact else rows * np.sqrt(variances)
         axes = np.eye(d)
@@ -133,7 +173,7 @@ PLAIN = Assumed()
 
 
 def exact_rows(variances: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Turn standard normal rows into ones of mean 0 and exactly this covariance, up to `PARTED`.
+    """Turn standard rows into ones of mean 0 and exactly this covariance, up to `PARTED`.
 
     Tied variances are parted: rows of a continuous law never tie, and LAPACK may fail on ties.
     """

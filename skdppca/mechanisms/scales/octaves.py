@@ -51,7 +51,7 @@ class OctaveConstants:
     # at most `octaves_above` them; cells, and runs of cells, elsewhere.
     next_seen: float = 2.5
     octaves_above: int = 2
-    others_seen: float = 5.0
+    others_seen: float = 6.0
     # A feature is clear if its best cells stand out by the first, and if what was not read is less
     # than a share of its values, or than `unread_sds` of a cell.
     clear: float = 6.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -40,22 +40,32 @@ FLAGS = (-1.0, 1.0)
 class ZoomConstants:
     """When cells are looked at closer, and what counts there. Tuned with `ScaleConstants`."""
 
-    # What a round about all features costs, and the most rounds.
+    # What a round about all features costs; the most rounds; the most intervals within each other.
     round: Share = Share(14.0, 0.01, 0.1)
-    most_rounds: int = 7
-    # Two neighbouring cells are looked at closer if they hold more than this share of what was
-    # within before; if all others that stand out add less to the variance than values within a cell
-    # do; and if less than a share of the values, or than the given sds of that, are seen nowhere.
-    least_held: float = 0.7
+    most_rounds: int = 14
+    most_levels: int = 7
+    # Two neighbouring cells are looked at closer if all others that stand out add less to the
+    # variance than values within a cell do; and if less than a share of the values, or than the
+    # given sds of that, are seen nowhere. Noise alone reaches 5 sds once in 3 million times.
     most_nowhere: float = 0.03
-    nowhere_sds: float = 4.0
-    # What a round shows counts if it stands out, and is at least this share of what was within.
+    nowhere_sds: float = 5.0
+    # The same cells are asked about again, up to this number of looks, if more than these sds are.
+    unclear_sds: float = 2.5
+    most_looks: int = 4
+    # What a round shows counts if it stands out, and is at least this share of the values.
     least_found: float = 0.6
-    # Values that are seen nowhere are taken to be this number of half intervals from the mean.
+    # Values that are seen nowhere are taken to be fewer than they seem by this number of sds, and
+    # this number of half intervals from the mean.
+    fewer_sds: float = 1.0
     beyond: float = 1.3
     # Where an interval holds a value of a flag, what is seen must spread over this number of
-    # cells, or more, to be taken for something else.
+    # cells, or more, to be taken for something else; or two octaves must hold more than any cell by
+    # this number of sds.
     least_spread: int = 3
+    differ_sds: float = 4.0
+    # Sds by which two cells must have ceased to hold what they had held, if two cells still hold
+    # nearly all values at the last level.
+    lost_sds: float = 2.5
 
 
 ZOOM = ZoomConstants()
@@ -69,20 +79,50 @@ class Intervals:
     ----------
     which : ndarray of int
     low, high : ndarray
-    share : ndarray
-        Of the values that are within.
     others : ndarray
         The share of values that are seen elsewhere.
     variance : ndarray
         What those add to the variance.
+    level : ndarray of int
+        How many other intervals each is within.
+    counts : ndarray of shape (n_features, 16)
+        Means of what was answered about its cells.
+    sd : ndarray
+        Of the noise of those; infinite before the first answer.
+    looks : ndarray of int
+        How many answers there were.
     """
 
     which: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    share: np.ndarray
     others: np.ndarray
     variance: np.ndarray
+    level: np.ndarray
+    counts: np.ndarray
+    sd: np.ndarray
+    looks: np.ndarray
+
+    @classmethod
+    def unseen(
+        cls,
+        which: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        others: np.ndarray,
+        variance: np.ndarray,
+        level: np.ndarray,
+    ) -> Intervals:
+        """Before any look."""
+        d = len(which)
+        looks = np.zeros((d, N_CELLS)), np.full(d, np.inf), np.zeros(d, int)
+        return cls(which, low, high, others, variance, level, *looks)
+
+    @property
+    def even(self) -> np.ndarray:
+        """Means and variances of values that spread evenly; of shape (2, n_features)."""
+        variance = self.variance + (self.high - self.low) ** 2 / 12
+        return np.array([(self.low + self.high) / 2, variance])
 
     @property
     def unit(self) -> np.ndarray:
@@ -93,12 +133,24 @@ class Intervals:
         """Those of some of the features."""
         return Intervals(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
+    def looked(self, counts: np.ndarray, sd: float) -> Intervals:
+        """With one more answer, which is averaged with earlier ones by inverse variance."""
+        weight = 1 / (1 + (self.sd / sd) ** 2)  # of the earlier ones
+        return replace(
+            self,
+            counts=counts + weight[:, None] * (self.counts - counts),
+            sd=sd * np.sqrt(1 - weight),
+            looks=self.looks + 1,
+        )
+
 
 def far_from_zero(octaves: CellCounts) -> Intervals:
     """The features of which two octaves hold nearly all values; see `read_octaves`."""
-    nothing, whole = np.zeros(len(octaves.n)), np.ones(len(octaves.n))
-    every = Intervals(np.arange(len(whole)), nothing, N_CELLS * whole, whole, nothing, nothing)
-    return _narrowed(every, octaves, EDGES, OCTAVE_PAIRS)
+    d = len(octaves.n)
+    nothing, whole = np.zeros(d), np.full(d, float(N_CELLS))
+    every = Intervals.unseen(np.arange(d), nothing, whole, nothing, nothing, np.full(d, -1))
+    pair, _, closer, again = _narrowed(every, octaves, EDGES, OCTAVE_PAIRS)
+    return pair.of(closer | again)
 
 
 def zoom(
@@ -111,8 +163,9 @@ def zoom(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances of all features, read closer of those far from 0.
 
-    Those that two cells still hold at the end stay as they were: nearly all values may be equal,
-    and others, which are not seen, anywhere.
+    Those that two cells still hold at the last level stay as they were: nearly all values may be
+    equal, and others, which are not seen, anywhere. But where all looks together show a level at
+    which values were lost, the feature is read there.
 
     Parameters
     ----------
@@ -125,28 +178,83 @@ def zoom(
     most : float
         Share of mu^2 for all rounds.
     """
-    means, variances, intervals = mean.copy(), variance.copy(), far_from_zero(octaves)
+    d, intervals = len(mean), far_from_zero(octaves)
+    before = np.array([mean, variance])
+    reading, ended = before.copy(), np.zeros(d, bool)
+    # what was read at every level; the shares that two cells held there, those of octaves first
+    readings = np.empty((ZOOM.most_levels, *reading.shape))
+    held, sd = np.zeros((ZOOM.most_levels + 1, d)), np.full((ZOOM.most_levels + 1, d), np.inf)
+    held[0], sd[0] = (
+        (octaves.counts @ OCTAVE_PAIRS.T).max(axis=1) / octaves.n,
+        octaves.sd / octaves.n,
+    )
     for _ in range(ZOOM.most_rounds):
-        which = intervals.which
-        share = ZOOM.round.of(kappa) * len(which) / len(mean)
+        which, level = intervals.which, intervals.level
+        share = ZOOM.round.of(kappa) * len(which) / d
         if not len(which) or share > most:
             break
         most -= share
         asked = (which, intervals.low, intervals.unit, EDGES_WITHIN, share, "closer cells")
-        counts, sd = ask_cells(data, *asked)
-        cells = CellCounts(counts, np.full(len(which), sd), octaves.n[which], octaves.n_sd[which])
-        found, sure, mean_within, variance_within = _read_cells(intervals, cells)
-        means[which[sure]], variances[which[sure]] = mean_within[sure], variance_within[sure]
-        intervals = _narrowed(intervals.of(found), cells.of(found), EDGES_WITHIN, PAIRS)
-    which = intervals.which
-    means[which], variances[which] = mean[which], variance[which]
-    return means, variances
+        intervals = intervals.looked(*ask_cells(data, *asked))
+        cells = CellCounts(intervals.counts, intervals.sd, octaves.n[which], octaves.n_sd[which])
+        noise = np.hypot(cells.sd / cells.n, np.sqrt(2) * sd[0, which])
+        differ = held[0, which] - cells.counts.max(axis=1) / cells.n > ZOOM.differ_sds * noise
+        found, sure, within = _read_cells(intervals, cells, differ)
+        reading[:, which[sure]] = within[:, sure]
+        readings[level, :, which] = reading[:, which].T
+        pair, share_held, closer, again = _narrowed(intervals, cells, EDGES_WITHIN, PAIRS)
+        held[level + 1, which], sd[level + 1, which] = share_held, cells.sd / cells.n
+        # where two cells hold all; where values spread over more of them than can be seen
+        hidden = differ & ~(found | closer | again) & (level > 0)
+        reading[:, which[sure & closer]] = pair.of(sure & closer).even
+        reading[:, which[hidden]] = intervals.of(hidden).even
+        intervals = _chosen(pair, intervals, again).of(closer | again)
+        last = intervals.level == ZOOM.most_levels
+        ended[intervals.which[last]] = True
+        intervals = intervals.of(~last)
+    reading[:, ended] = before[:, ended]
+    lost = np.where(ended, _lost(held, sd), -1)
+    back = np.flatnonzero(lost >= 0)
+    reading[:, back] = readings[lost[back], :, back].T
+    return reading[0], reading[1]
+
+
+def _lost(held: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """The levels at which two cells ceased to hold what they had held; -1 if none is clear.
+
+    An interval holds no more than one that it is within, so a sequence of noisy shares is cut in
+    two where the means of both parts differ most for their noise.
+
+    Parameters
+    ----------
+    held, sd : ndarray of shape (n_levels + 1, d)
+        The shares of two octaves, and of two cells of every level; the sd of the noise in a cell,
+        infinite where there was no look.
+    """
+    weight = sd**-2.0
+    before, total = np.cumsum(weight, axis=0)[:-1], np.cumsum(weight * held, axis=0)[:-1]
+    after, rest = weight.sum(axis=0) - before, (weight * held).sum(axis=0) - total
+    looked = np.isfinite(sd[1:])  # at this level, or a deeper one
+    noise = np.sqrt(2 / before + np.divide(2, after, out=np.ones_like(after), where=looked))
+    fell = total / before - np.divide(rest, after, out=np.zeros_like(after), where=looked)
+    z = np.where(looked, fell / noise, 0.0)
+    return np.where(z.max(axis=0) > ZOOM.lost_sds, np.argmax(z, axis=0), -1)
+
+
+def _chosen(first: Intervals, second: Intervals, where: np.ndarray) -> Intervals:
+    """Of every feature the second interval `where` it is true, else the first."""
+
+    def choose(name: str) -> np.ndarray:
+        a, b = getattr(first, name), getattr(second, name)
+        return np.where(where if a.ndim == 1 else where[:, None], b, a)
+
+    return Intervals(*(choose(field.name) for field in fields(first)))
 
 
 def _narrowed(
     intervals: Intervals, cells: CellCounts, edges: np.ndarray, pairs: np.ndarray
-) -> Intervals:
-    """The best pairs of cells within intervals, of features that are to be looked at closer.
+) -> tuple[Intervals, np.ndarray, np.ndarray, np.ndarray]:
+    """The best pairs of cells within intervals.
 
     Parameters
     ----------
@@ -154,35 +262,57 @@ def _narrowed(
         Of the cells, in their units.
     pairs : ndarray of bool
         Those to choose from, as rows.
+
+    Returns
+    -------
+    Intervals
+    held : ndarray
+        The share of values that they hold.
+    closer, again : ndarray of bool
+        Whether the feature is to be looked at closer, or the same cells again.
     """
     counts, sd, n = cells.counts, cells.sd, cells.n
     held = counts @ pairs.T
     inside = pairs[np.argmax(held, axis=1)]
+    held = held.max(axis=1) / n
     first = np.argmax(inside, axis=1)
-    # what is seen outside, and what that adds to the variance
-    others = (
-        np.where(~inside & (counts > OCTAVES.others_seen * sd[:, None]), counts, 0.0) / n[:, None]
-    )
+    # what is seen outside, of what is left, and what that adds to the variance
+    outside = ~inside & (counts > OCTAVES.others_seen * sd[:, None])
+    others = np.where(outside, counts, 0.0) / n[:, None]
+    left = np.maximum(1 - held - intervals.others, 0.0)
+    seen = others.sum(axis=1)
+    others *= np.divide(left, seen, out=np.ones_like(left), where=seen > left)[:, None]
     distances = (edges[:-1] + edges[1:]) / 2 - edges[first + 1][:, None]
     unit = intervals.unit
     variance = intervals.variance + (others * distances**2).sum(axis=1) * unit**2
     width = np.maximum(edges[first + 2] - edges[first + 1], edges[first + 1] - edges[first]) * unit
-    found = Intervals(
+    found = Intervals.unseen(
         which=intervals.which,
         low=intervals.low + edges[first] * unit,
         high=intervals.low + edges[first + 2] * unit,
-        share=held.max(axis=1) / n,
         others=intervals.others + others.sum(axis=1),
         variance=variance,
+        level=intervals.level + 1,
     )
     unsure = np.hypot(np.sqrt(2) * sd, cells.n_sd) / n
     most = np.maximum(ZOOM.most_nowhere, ZOOM.nowhere_sds * unsure)
-    closer = (found.share > ZOOM.least_held * intervals.share) & (variance < width**2 / 12)
-    return found.of(closer & (1 - found.share - found.others < most))
+    nowhere = 1 - held - found.others
+    closer = (variance < width**2 / 12) & (nowhere < most)
+    unclear = nowhere > ZOOM.unclear_sds * unsure
+    again = closer & unclear & (intervals.looks < ZOOM.most_looks)
+    return found, held, closer & ~again, again
 
 
-def _read_cells(intervals: Intervals, cells: CellCounts) -> tuple[np.ndarray, ...]:
-    """Whether values are found within intervals, and are no flag's; means and variances of all."""
+def _read_cells(
+    intervals: Intervals, cells: CellCounts, differ: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whether values are found within intervals; and are no flag's; means and variances of all.
+
+    Parameters
+    ----------
+    differ : ndarray of bool
+        Whether not nearly all values are equal.
+    """
     # 1. the cells that stand out
     best, z = best_windows(cells, WINDOWS)
     counts, sd = cells.counts, cells.sd[:, None]
@@ -192,13 +322,14 @@ def _read_cells(intervals: Intervals, cells: CellCounts) -> tuple[np.ndarray, ..
         before = read.sum()
         read |= neighbours(read) & (counts > OCTAVES.next_seen * sd)
     share = (counts * read).sum(axis=1) / cells.n
-    found = (z >= OCTAVES.seen) & (share >= ZOOM.least_found * intervals.share)
+    found = (z >= OCTAVES.seen) & (share >= ZOOM.least_found)
     n_spread = N_CELLS - np.argmax(read, axis=1) - np.argmax(read[:, ::-1], axis=1)
     flag = np.any([(intervals.low <= x) & (x < intervals.high) for x in FLAGS], axis=0)
     # 2. of their values, of those seen elsewhere, and of those seen nowhere
     mean, variance = moments(shares_of(counts, read), MIDDLES, np.ones(N_CELLS), located=True)
-    nowhere = np.clip(1 - share - intervals.others, 0.0, 1.0)
+    fewer = ZOOM.fewer_sds * np.sqrt(read.sum(axis=1)) * cells.sd / cells.n
+    nowhere = np.clip(1 - share - intervals.others - fewer, 0.0, 1.0)
     variance = (variance + nowhere * (ZOOM.beyond * N_CELLS / 2) ** 2) * intervals.unit**2
     mean = intervals.low + mean * intervals.unit
-    sure = found & (~flag | (n_spread >= ZOOM.least_spread))
-    return found, sure, mean, variance + intervals.variance
+    sure = found & (~flag | differ | (n_spread >= ZOOM.least_spread))
+    return found, sure, np.array([mean, variance + intervals.variance])
