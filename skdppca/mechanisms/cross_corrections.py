@@ -22,7 +22,7 @@ class CrossConstants:
 
     # Weight of the noise against the clipping bias: of rows, for each direction; and of groups.
     # Measured on counts, one-hot columns with numbers, lognormal rows, clusters and power laws.
-    row_weight: float = 1.5
+    row_weight: float = 2.0
     group_weight: float = 8.0
     # No record within a norm bound has a longer product, as a share of the bound's square.
     longest: float = 0.5

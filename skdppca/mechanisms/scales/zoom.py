@@ -206,7 +206,6 @@ def zoom(
         held[level + 1, which], sd[level + 1, which] = share_held, cells.sd / cells.n
         # where two cells hold all; where values spread over more of them than can be seen
         hidden = differ & ~(found | closer | again) & (level > 0)
-        reading[:, which[sure & closer]] = pair.of(sure & closer).even
         reading[:, which[hidden]] = intervals.of(hidden).even
         intervals = _chosen(pair, intervals, again).of(closer | again)
         last = intervals.level == ZOOM.most_levels

@@ -27,6 +27,12 @@ def rows(n, variances, seed=5):
     return X * np.sqrt(variances)
 
 
+def clipped(along):
+    """What was read along a direction, of records that nothing was clipped of."""
+    nothing = np.zeros_like(along)
+    return Variances(np.eye(len(along)), along, 0.0, 1.0, 100.0, None, along, nothing, 1.0)
+
+
 def spiked(*top, d, rest=1.0):
     return np.r_[top, np.full(d - len(top), rest)]
 
@@ -104,7 +110,7 @@ def test_the_recursion_is_what_the_iteration_does(noise_sd, rate):
         start = orthonormal_start(5, d, None, noise)
         found = iterate([mean] * 6, start, rate, False, None, (6, 1))
         along = np.array([found.directions[0] @ A @ found.directions[0]])
-        variances = Variances(np.eye(1), along, 0.0, 1.0, 100.0)
+        variances = clipped(along)
         told.append(alignments_of_moves(found, variances, along, 1.0)[0][0])
         reached.append(found.directions[0, 0] ** 2)
     # a start is far from the component now and then, which the recursion's mean start is not
@@ -138,7 +144,7 @@ def test_what_is_not_above_the_floor_is_lost():
     for seed in range(10):
         pca = KDPOjas(3, epsilon=1.0, random_state=seed).fit(rows(1000, spiked(3, 2, 1.5, d=20)))
         details = pca.privacy_.details
-        surely = pca.explained_variance_ - 2 * details["variance_errors"]
+        surely = details["clipped_variances"] - 2 * details["clipped_errors"]
         np.testing.assert_array_equal(
             details["alignments"] > 0, surely > details["noise_floor"] * (1 + 1e-12)
         )
