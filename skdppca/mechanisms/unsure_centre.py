@@ -50,7 +50,7 @@ UNSURE = UnsureConstants()
 
 # What was done, and why there are no variances: in the report, and where one asks for them.
 OF_PAIRS = (
-    "the rows lie away from the point where the search ended, which mean_ is; so the components "
+    "mean_ is the point where the search ended, and the rows lie away from it; so the components "
     "are of differences of pairs of rows, which need no centre"
 )
 ABOUT_START = (
