@@ -24,7 +24,7 @@ on_both_jobs = pytest.mark.parametrize("n_jobs", [1, 2])
 
 
 def search_with(accountant, factory, piped=False, **parameters):
-    estimator, grid = factory(2, epsilon=0.5, accountant=accountant), GRID
+    estimator, grid = factory(2, epsilon=5.0, accountant=accountant), GRID
     if piped:
         step = factory.__name__.lower()
         estimator = make_pipeline(Normalizer(), estimator)

@@ -54,8 +54,9 @@ def test_the_same_question_is_simulated_once(home, simulated):
 )
 def test_another_question_is_simulated(home, simulated, changed):
     known = ask(), ask(group_size=2)
+    before = len(simulated)
     assert ask(**changed).rows not in [one.rows for one in known]
-    assert len(simulated) == 3
+    assert len(simulated) > before
 
 
 def test_other_sources_are_simulated_again(home, simulated, monkeypatch):

@@ -257,8 +257,9 @@ class ResidualGaussMechanism:
         **more: Any,
     ) -> Release:
         """The directions, and variances for what is left."""
-        clip = "spherical" if seen.clip.spherical else "norm"
-        details = {"clip": clip, "norm_bound": seen.clip.radius, **more}
+        # of rows that were scaled to norm 1 the directions are, and no variances
+        clip = {} if seen.clip.spherical else {"clip": "norm", "norm_bound": seen.clip.radius}
+        details = {**clip, **more}
         paid = bool(self.variance_share)
         centre, factor = seen.data.centre, seen.clip.factor
         return release_along(data, found, centre, paid, details, core_variance, factor)

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from skdppca import DPGauss, ResidualGauss
 from skdppca.decomposition.residual_gauss import mechanism
 from skdppca.metrics import zeta_squared
+from skdppca.plotting._noise_of_fits import variance_intervals
 
 from ..spiked_fits import BARE, fitted, names, share_spent, spiked
 
@@ -104,10 +105,11 @@ def test_where_the_first_sphere_is_not_clear_nothing_changes(monkeypatch):
     assert "subspaces" in found[0].privacy_.details
 
 
-def test_corrections_of_directions_alone_say_what_they_were_clipped_to():
+def test_variances_after_corrections_of_directions_are_those_of_the_rows():
     pca, _ = of_signs(1000, 0)
-    assert pca.privacy_.details["clip"] == "spherical"
-    assert pca.privacy_.details["norm_bound"] == 1.0
+    assert "clip" not in pca.privacy_.details
+    assert pca.explained_variance_[0] == pytest.approx(100, rel=0.2)
+    assert variance_intervals(pca, 0.95).shape == (1, 2)
 
 
 def test_few_rows_get_the_nested_spheres_of_dp_gauss():
