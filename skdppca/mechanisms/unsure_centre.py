@@ -80,6 +80,7 @@ def release_centred(
         variances are needed.
     """
     data = centred.data
+    paired = paired and data.n_features > 1
     if paired and centred.unsure and _may_be_told(data) and _lie_off(data):
         return _of_pairs(data, n_components)
     release = about(data, centred.radius)
