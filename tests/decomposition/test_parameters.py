@@ -164,7 +164,7 @@ def test_documented_defaults_and_options_are_the_real_ones(factory):
 
 @on_all_estimators
 def test_the_docstring_documents_exactly_what_fit_stores(factory):
-    pca = factory(2, scale="private").fit(FRAME)
+    pca = factory(2, epsilon=20.0, scale="private").fit(FRAME)
     assert sorted(entries(factory.__doc__, "Attributes")) == sorted(
         name for name in vars(pca) if name.endswith("_")
     )

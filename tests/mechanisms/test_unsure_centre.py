@@ -161,8 +161,8 @@ def test_a_search_that_sees_nothing_is_unsure():
 def test_the_report_says_what_was_done():
     report = off(rows(0)).privacy_
     assert report.details["no_centre"] == unsure_centre.OF_PAIRS
-    assert "no centre was seen in the noise: the rows lie away" in str(report)
-    assert "No centre was seen in the noise: the rows lie away" in report._repr_html_()
+    assert "no centre was seen in the noise: mean_ is the point where the search" in str(report)
+    assert "and the rows lie away from it" in report._repr_html_()
     assert type(report).from_json(report.to_json()).details["pairs"] == "complete"
     near = off(rows(0, spreads=0.0)).privacy_
     assert "no centre was seen in the noise: mean_ is the point where the search" in str(near)
