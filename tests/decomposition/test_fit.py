@@ -47,7 +47,8 @@ def content(pca):
 def fitted(factory, **parameters):
     """Fitted on four named and privately scaled columns, and then to be fitted on three others."""
     accountant = PrivacyAccountant(100.0, 1e-4)
-    given = {"scale": "private", "random_state": 0, "accountant": accountant, **parameters}
+    told = {"epsilon": 20.0, "scale": "private", "random_state": 0, "accountant": accountant}
+    given = {**told, **parameters}
     pca = factory(2, **given).fit(FRAME)
     assert {"scale_", "feature_names_in_"} < set(vars(pca))
     return pca.set_params(scale=None)

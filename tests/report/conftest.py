@@ -17,7 +17,7 @@ CONTEXT = Context(purpose="Teach <b>statistics</b>", curator="Clinic", fitted_be
 
 @pytest.fixture(scope="session")
 def frame():
-    rows = np.random.default_rng(0).standard_normal((300, len(NAMES))) * [4, 3, 2, 1] + 10
+    rows = np.random.default_rng(0).standard_normal((3000, len(NAMES))) * [4, 3, 2, 1] + 10
     return pd.DataFrame(rows, columns=NAMES)
 
 

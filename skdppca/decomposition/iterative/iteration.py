@@ -163,14 +163,14 @@ def iterate(
 
 
 def _moved(directions: np.ndarray, gradient: np.ndarray, rate: float) -> tuple[np.ndarray, float]:
-    """The span of ``W + rate G / ||W^T G||``, and that norm over the rate; W if the norm is 0.
+    """The span of ``W + rate G / ||W^T G||``, and that norm over the rate; W if either is 0.
 
     The sum is formed in units in which nothing of it exceeds 1: rates and gradients have any size.
     """
     size = np.abs(gradient).max()
     unit = gradient / size if size else gradient
     length = np.linalg.norm(directions @ unit.T, 2)
-    if not length:
+    if not length or not rate:
         return directions, math.inf
     most = max(rate, 1.0)
     moved = np.linalg.qr((directions * (length / most) + unit * (rate / most)).T)[0].T
