@@ -45,7 +45,7 @@ FAR = 1e4
 NONE = np.zeros((20, 2))
 ALONG = np.tile([RADIUS, 0.0], (20, 1))
 UP, DOWN = np.array([[0.05, 1.0]]) * FAR, np.array([[0.05, -1.0]]) * FAR
-# Where nothing clips them, sums are to stay within what a draw is cut at, 2^30 sds.
+# Where nothing clips them, sums are to stay within the 2^61 steps of the grid that a release holds.
 RIGHT, LEFT = np.array([[1.0, 1.0]]) * FAR / 10, np.array([[1.0, -1.0]]) * FAR / 10
 
 TOLD = {"center": False, "norm_bound": RADIUS, "variance_share": 0.0}
