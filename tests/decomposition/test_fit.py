@@ -47,8 +47,7 @@ def content(pca):
 def fitted(factory, **parameters):
     """Fitted on four named and privately scaled columns, and then to be fitted on three others."""
     accountant = PrivacyAccountant(100.0, 1e-4)
-    told = {"epsilon": 20.0, "scale": "private", "random_state": 0, "accountant": accountant}
-    given = {**told, **parameters}
+    given = {"scale": "private", "random_state": 0, "accountant": accountant, **parameters}
     pca = factory(2, **given).fit(FRAME)
     assert {"scale_", "feature_names_in_"} < set(vars(pca))
     return pca.set_params(scale=None)
@@ -102,13 +101,13 @@ def run_to(line, fit, monkeypatch):
 
 @on_all_estimators_slowly
 def test_an_interrupted_refit_leaves_the_old_fit_whole_or_the_new_one(factory, monkeypatch):
-    whole = fitted(factory)
+    whole = fitted(factory, epsilon=20.0)  # enough to see a centre
     lines = run_to(math.inf, lambda: whole.fit(NARROW), monkeypatch)
     new = content(whole)
     some = np.linspace(1, lines - LAST_LINES, SOME_LINES, dtype=int)
     kept = {"old": 0, "new": 0}
     for line in [*some, *range(lines - LAST_LINES + 1, lines + 1)]:
-        pca = fitted(factory)
+        pca = fitted(factory, epsilon=20.0)
         old, scores = state(pca), pca.transform(FRAME)
         assert run_to(line, lambda pca=pca: pca.fit(NARROW), monkeypatch) == line
         assert len(pca.accountant.receipts) == 2  # there is no refund
