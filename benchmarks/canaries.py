@@ -79,6 +79,7 @@ NOT_GUARDED = {
     "methods_speed": "time",
     "noise": "time",
     "planner_floors": "of predictions, which the tests of the planner judge",
+    "planner_skewed": "the same",
     "sites_fits": "bytes",
     "sites_iteration": "bytes",
     "sites_questions": "bytes",
