@@ -7,26 +7,26 @@ import threading
 import uuid
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Context
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .._text import printable
+from .._text import listed, printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
+from .cohorts import cohort_names
 from .composition import Composition
 from .events import (
     ComposedEvent,
     GaussianEvent,
-    NonPrivateEvent,
     PrivacyEvent,
     PureEvent,
     add_event,
     stated_event,
 )
 from .export import to_dp_event
-from .pricing import compose, epsilon_of_event
+from .pricing import epsilon_of_event
 from .statement import PrivacyCost, Statement
 from .strength import warn_if_weak
 from .units import check_unit
@@ -155,6 +155,11 @@ class BaseAccountant(ABC):
         """What a record is: "row", or the name of a group."""
         return self._terms.unit
 
+    @property
+    def max_cohorts_per_person(self) -> int:
+        """How many cohorts one unit may have records in."""
+        return self._terms.max_cohorts_per_person
+
     def charge(
         self,
         event: PrivacyEvent,
@@ -163,6 +168,7 @@ class BaseAccountant(ABC):
         unit: str,
         label: str = "",
         seeded: bool = False,
+        cohort: str | Sequence[str] | None = None,
     ) -> Receipt:
         """Charge a release that is about to happen. There is no refund.
 
@@ -176,6 +182,11 @@ class BaseAccountant(ABC):
             Public text for the receipt.
         seeded : bool, default=False
             Whether the noise will come from a seed.
+        cohort : str or sequence of str, optional
+            Whose records the release reads, by the name of their cohort, or by several names for
+            one joint release. By default it reads all, and the charge falls on everyone, also on
+            cohorts that are to come. That nobody is in more than `max_cohorts_per_person` cohorts
+            is declared, and no accountant can verify it.
 
         Returns
         -------
@@ -186,14 +197,25 @@ class BaseAccountant(ABC):
         BudgetExceeded
             If the budget does not cover it; nothing was charged.
         ValueError
-            If the event is not private, or its adjacency or unit is not the accountant's.
+            If the event is not private, or its adjacency or unit is not the accountant's; if a
+            cohort's name cannot be printed, or reads like that of another one.
         """
+        cohorts = cohort_names(cohort)
         if (adjacency, unit) != (self.adjacency, self.unit):
             raise ValueError(
                 f"this accountant counts adjacency={self.adjacency!r}, unit={self.unit!r}, and the "
-                f"charge is for adjacency={adjacency!r}, unit={unit!r}: such costs do not add up; "
-                "fit with the accountant's adjacency and unit. Another accountant would not count "
-                "what the same people paid here"
+                f"charge is for adjacency={adjacency!r}, unit={unit!r}: such costs do not add up. "
+                + (
+                    f"Fit with adjacency={self.adjacency!r}. "
+                    if adjacency != self.adjacency
+                    else f"To protect all rows of one {unit} together, charge an accountant for "
+                    f"that unit: PrivacyLedger.create(path, ..., unit={unit!r}). "
+                    if self.unit == "row"
+                    else f"Pass unit={self.unit!r} and the groups to this step, too. "
+                    if unit == "row"
+                    else f"If each {unit} is one {self.unit}, pass unit={self.unit!r}. "
+                )
+                + "Another accountant does not count what was charged here for the same people."
             )
         if not add_event(Composition(), event).private:
             raise ValueError(
@@ -206,6 +228,7 @@ class BaseAccountant(ABC):
                 label,
                 seeded,
                 Receipt,
+                cohorts,
                 refused="refused, nothing was released: the privacy budget does not cover this "
                 'release (in a search pass error_score="raise", or this error is swallowed)',
             )
@@ -216,10 +239,11 @@ class BaseAccountant(ABC):
         self,
         label: str,
         *,
-        adjacency: str,
+        adjacency: str | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         mu: float | None = None,
+        cohort: str | Sequence[str] | None = None,
     ) -> ExternalReceipt:
         """Charge what another tool releases of the same people. There is no refund.
 
@@ -229,15 +253,17 @@ class BaseAccountant(ABC):
         ----------
         label : str
             Public text for the receipt: which tool, and what it releases.
-        adjacency : {"add-remove", "replace-one"}
+        adjacency : {"add-remove", "replace-one"}, optional
             The neighbours that the other tool's guarantee is stated for; they must be the
-            accountant's. Its unit must be the accountant's, too: if this accountant protects
-            patients, a guarantee for single rows is too small a charge.
+            accountant's, which are the default. Its unit must be the accountant's, too: if this
+            accountant protects patients, a guarantee for single rows is too small a charge.
         epsilon, delta : float, optional
             The guarantee of the release. ``delta=0`` is pure differential privacy.
         mu : float, optional
             Its Gaussian-DP parameter: sensitivity over noise sd of a Gaussian mechanism. It adds
             up to less than the epsilon and delta of the same release.
+        cohort : str or sequence of str, optional
+            Whose records the other tool reads, as in `charge`. By default all.
 
         Returns
         -------
@@ -261,13 +287,13 @@ class BaseAccountant(ABC):
         >>> from skdppca import PrivacyAccountant
         >>> accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6)
         >>> receipt = accountant.charge_external(
-        ...     "OpenDP: counts by year", epsilon=0.5, delta=0.0, adjacency="add-remove"
+        ...     "OpenDP: counts by year", epsilon=0.5, delta=0.0
         ... )
         >>> receipt.row, accountant.spent.epsilon
         (1, 0.5)
         """
-        event = stated_event(epsilon, delta, mu)
-        if adjacency != self.adjacency:
+        event, cohorts = stated_event(epsilon, delta, mu), cohort_names(cohort)
+        if adjacency not in (None, self.adjacency):
             raise ValueError(_other_neighbours(self.adjacency, adjacency))
         try:
             return self._charged(
@@ -275,6 +301,7 @@ class BaseAccountant(ABC):
                 label,
                 False,
                 ExternalReceipt,
+                cohorts,
                 refused="refused, nothing was charged: the privacy budget does not cover this "
                 "external release",
             )
@@ -284,13 +311,20 @@ class BaseAccountant(ABC):
             ) from error
 
     def _charged(
-        self, event: PrivacyEvent, label: str, seeded: bool, kind: type[R], refused: str
+        self,
+        event: PrivacyEvent,
+        label: str,
+        seeded: bool,
+        kind: type[R],
+        cohorts: tuple[str, ...],
+        refused: str,
     ) -> R:
         """Charge an event: the one way by which a charge enters a chain."""
 
         def grant(chain: Chain) -> Chain:
-            charged = chain.charged(event, label, seeded, kind)
-            if not charged.total.fits(self.epsilon, self.delta):
+            charged = chain.charged(event, label, seeded, kind, cohorts)
+            # the totals of all others are as they were when they fitted
+            if not charged.total.fits(self.epsilon, self.delta, cohorts):
                 raise _RefusedCharge(chain)
             return charged
 
@@ -298,7 +332,7 @@ class BaseAccountant(ABC):
             return cast(R, alone(lambda: self._extend(grant)).rows[-1])
         except _RefusedCharge as refusal:  # explained only now: pricing may take long
             chain = refusal.args[0]
-        raise BudgetExceeded(f"{refused}\n{self._refusal(chain, event)}")
+        raise BudgetExceeded(f"{refused}\n{self._refusal(chain, event, cohorts)}")
 
     def record(self, receipt: Receipt, release: str) -> ReleaseRow:
         """Record what a charge released, before anyone sees the result.
@@ -352,6 +386,25 @@ class BaseAccountant(ABC):
         return self.statement().remaining
 
     @property
+    def cohorts(self) -> tuple[str, ...]:
+        """The cohorts that were charged by name, in the order of their first charges."""
+        return alone(self._current).total.names
+
+    def spent_by(self, cohort: str) -> PrivacyCost:
+        """What the charges on all and on this cohort cost together.
+
+        Somebody who is in further cohorts has paid for these, too; `spent` bounds that.
+        """
+        return self.statement().spent_by(cohort)
+
+    def remaining_for(self, cohort: str) -> PrivacyCost:
+        """What is left for one more release of this cohort alone, as `remaining` has it for all.
+
+        A cohort that was not charged yet has what the charges on all left.
+        """
+        return self.statement().remaining_for(cohort)
+
+    @property
     def receipts(self) -> tuple[Receipt, ...]:
         """The receipts of all charges, oldest first."""
         return alone(self._current).receipts
@@ -386,14 +439,21 @@ class BaseAccountant(ABC):
         if wrong is not None:
             raise LedgerError(f"{self!r}: {wrong}; verify against the accountant that wrote it")
 
-    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
+    def to_dp_event(self, *, kept_back: float = 0.0, cohort: str | None = None) -> DpEvent:
         """Return all charges together as one event of the library dp-accounting.
+
+        With cohorts, it costs no less than anybody has paid at any delta. It is what the cohort
+        has paid that paid most, if all charges on cohorts are Gaussian. Else no cohort may be the
+        most expensive at every delta, and the event has of every kind of charge as many as some
+        cohort has. The largest price of the events of all cohorts is then smaller.
 
         Parameters
         ----------
         kept_back : float, default=0.0
             A part of your target delta, for the charges that have a delta of their own: no event
             of dp-accounting has one. It must cover the sum of these deltas.
+        cohort : str, optional
+            The event of who is in this cohort alone.
 
         Returns
         -------
@@ -418,32 +478,35 @@ class BaseAccountant(ABC):
         >>> round(accountant.to_dp_event().noise_multiplier, 3)
         8.0
         """
-        receipts = self.receipts
-        seeded = any(receipt.seeded for receipt in receipts)
-        total = NonPrivateEvent() if seeded else compose(receipt.event for receipt in receipts)
-        return to_dp_event(total, kept_back)
+        return to_dp_event(self.statement().event(cohort), kept_back)
 
-    def _refusal(self, chain: Chain, event: PrivacyEvent) -> str:
-        now = Statement(chain)
-        spent, room = now.spent, now.remaining.epsilon
+    def _refusal(self, chain: Chain, event: PrivacyEvent, cohorts: tuple[str, ...]) -> str:
+        total = chain.total
+        fullest, room = total.fullest(self.epsilon, self.delta, cohorts)
+        spent = total.epsilon(self.delta, (fullest,) if fullest else ())
         charges = len(chain.receipts)
         most = f"epsilon={rounded_down(room)} at delta={self.delta!r}"
-        plain = isinstance(event, GaussianEvent if self.delta else PureEvent)
+        plain = isinstance(event, GaussianEvent if self.delta else PureEvent) and (
+            total.most == 1 or len(cohorts) < 2  # else it counts more than once
+        )
         ask = "at most" if plain else "less, for a single fit may have no more than"
         remedy = f"ask for {ask} {most}, or" if room else "nothing is left;"
+        whom = f" by cohort {fullest!r}, which has least left" if fullest else ""
         return (
-            f"spent before: epsilon={spent.epsilon:.6g} at delta={spent.delta:g} "
+            f"spent before{whom}: epsilon={spent:.6g} at delta={self.delta:g} "
             f"in {charges} charge{'' if charges == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
-            f"at delta={self.delta:g} ({_in_short(event)})\n"
+            f"at delta={self.delta:g} ({_in_short(event)}{_whom(cohorts)})\n"
             f"budget: epsilon={self.epsilon:g}, delta={self.delta:g}\n"
             f"remedy: {remedy} agree on a larger budget"
         )
 
     def _describe(self) -> str:
+        most = self.max_cohorts_per_person
+        several = f", max_cohorts_per_person={most!r}" if most > 1 else ""
         return (
             f"epsilon={self.epsilon!r}, delta={self.delta!r}, "
-            f"adjacency={self.adjacency!r}, unit={self.unit!r}"
+            f"adjacency={self.adjacency!r}, unit={self.unit!r}{several}"
         )
 
     def _repr_html_(self) -> str:
@@ -481,6 +544,9 @@ class PrivacyAccountant(BaseAccountant):
         What neighbouring data sets differ by.
     unit : str, default="row"
         What a record is: a row, or all rows of the group of this name.
+    max_cohorts_per_person : int, default=1
+        How many cohorts one unit may have records in, if charges name cohorts. It is public, and
+        declared: nothing verifies it. More than 1 needs a `unit` other than "row".
 
     Examples
     --------
@@ -493,10 +559,17 @@ class PrivacyAccountant(BaseAccountant):
     """
 
     def __init__(
-        self, epsilon: float, delta: float, *, adjacency: str = "add-remove", unit: str = "row"
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        adjacency: str = "add-remove",
+        unit: str = "row",
+        max_cohorts_per_person: int = 1,
     ) -> None:
         check_unit(unit)
-        self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), here())
+        budget = (epsilon, delta, adjacency, unit, max_cohorts_per_person)
+        self._settle(Terms(uuid.uuid4().hex, *budget), here())
         warn_if_weak(epsilon, delta)
 
     def _settle(self, terms: Terms, home: tuple[int, str] | None) -> None:
@@ -553,6 +626,11 @@ def _in_short(event: PrivacyEvent) -> str:
         return f"{len(event.events)} releases together"
     costs = {name: value for name, value in event.to_dict().items() if name != "type"}
     return ", ".join(f"{name} {value:.3g}" for name, value in costs.items() if value) or "no cost"
+
+
+def _whom(cohorts: tuple[str, ...]) -> str:
+    """Whom a charge is on, if not on all."""
+    return f", on {listed(cohorts)}" if cohorts else ""
 
 
 def _other_neighbours(ours: str, theirs: str) -> str:

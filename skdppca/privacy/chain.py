@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 from .._text import comes_back, printable
-from .composition import Composition
-from .events import PrivacyEvent, add_event, event_from_dict, known_event
+from .cohorts import CohortTotals, cohort_names
+from .events import PrivacyEvent, event_from_dict, known_event
 from .floats import number
 from .log import Log
 from .units import is_one
@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 ADJACENCIES = ("add-remove", "replace-one")
+# Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
+ON_COHORTS = "-on-cohorts"
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -50,6 +52,9 @@ class Terms:
     adjacency : {"add-remove", "replace-one"}
     unit : str
         "row", or the name of the groups whose members are protected together.
+    max_cohorts_per_person : int
+        How many cohorts one of them may be in. 1, as in all ledgers without cohorts, is not
+        written.
     """
 
     accountant: str
@@ -57,11 +62,12 @@ class Terms:
     delta: float
     adjacency: str
     unit: str
+    max_cohorts_per_person: int = 1
 
     def __post_init__(self) -> None:
         epsilon, delta = number("epsilon", self.epsilon), number("delta", self.delta, 1.0)
         if epsilon == 0:
-            raise ValueError("epsilon=0 pays for nothing; choose a positive epsilon")
+            raise ValueError("epsilon=0 leaves no budget; choose a positive epsilon, such as 1.0")
         if delta == 1:
             raise ValueError("delta=1 promises nothing; choose a delta below 1")
         if self.adjacency not in ADJACENCIES:
@@ -72,17 +78,34 @@ class Terms:
             raise TypeError(f"accountant={self.accountant!r} must be a string")
         if not isinstance(self.unit, str) or not self.unit:
             raise ValueError(f"unit={self.unit!r} is no name; use 'row' or a group's name")
+        most = self.max_cohorts_per_person
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise ValueError(f"max_cohorts_per_person={most!r} must be an int of at least 1")
+        if most > 1 and is_one(self.unit):
+            raise ValueError(
+                f"max_cohorts_per_person={most!r} with unit={self.unit!r}: somebody in several "
+                "cohorts has several rows, and a fit protects each of them alone; name what is "
+                "protected together, for example unit='patient', and fit with groups"
+            )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
     def __str__(self) -> str:
         who = f"every {self.unit}" if is_one(self.unit) else f"all rows of every {self.unit}"
-        return f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
+        most = self.max_cohorts_per_person
+        where = f", each in at most {most} cohorts" if most > 1 else ""
+        return (
+            f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
+            f"{where}"
+        )
 
     @property
     def body(self) -> str:
         """The text that row 0 hashes."""
-        return canonical(asdict(self))
+        values = asdict(self)
+        if self.max_cohorts_per_person == 1:
+            del values["max_cohorts_per_person"]
+        return canonical(values)
 
     @classmethod
     def from_body(cls, body: str) -> Terms:
@@ -155,6 +178,9 @@ class Receipt(ChainRow):
         ISO 8601, UTC, in whole seconds.
     nonce : str
         Random, so that no two charges look alike.
+    cohorts : tuple of str
+        Whom the charge fell on, by the names of their cohorts; empty for all people. Such a row is
+        of another kind, which ends in "-on-cohorts".
 
     Examples
     --------
@@ -177,23 +203,44 @@ class Receipt(ChainRow):
     seeded: bool
     time: str
     nonce: str
+    cohorts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known_event(self.event)
+        if self.cohorts != ():
+            if not isinstance(self.cohorts, tuple):
+                raise TypeError(f"cohorts={self.cohorts!r} must be a tuple of names")
+            cohort_names(self.cohorts, "cohorts")
         if not isinstance(self.seeded, bool):
             raise TypeError(f"seeded={self.seeded!r} must be True or False")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as JSON-able values, its kind under the key "kind"."""
-        return super().to_dict() | {"event": self.event.to_dict()}
+        values = super().to_dict() | {"event": self.event.to_dict()}
+        del values["cohorts"]
+        if self.cohorts:
+            values |= {"kind": self.kind + ON_COHORTS, "cohorts": list(self.cohorts)}
+        return values
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the receipt that `to_dict` wrote; refuse missing or extra keys."""
-        if isinstance(record, (dict, Mapping)) and "event" in record:
-            record = {**record, "event": event_from_dict(record["event"])}
-        return super().from_dict(record)
+        if not isinstance(record, (dict, Mapping)):
+            return super().from_dict(record)
+        values = dict(record)
+        if "event" in values:
+            values["event"] = event_from_dict(values["event"])
+        if values.get("kind") == cls.kind + ON_COHORTS:
+            named = values.get("cohorts")
+            if not isinstance(named, list) or not named:
+                raise ValueError(f"cohorts={named!r} must be a list of names")
+            values |= {"kind": cls.kind, "cohorts": tuple(named)}
+        elif "cohorts" not in values:
+            values["cohorts"] = ()
+        else:
+            raise ValueError(f"kind={values.get('kind')!r} has no cohorts")
+        return super().from_dict(values)
 
 
 @dataclass(frozen=True)
@@ -278,7 +325,8 @@ class ReleaseRow(ChainRow):
 
 
 _KINDS: dict[str, type[ChainRow]] = {
-    cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)
+    **{cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)},
+    **{cls.kind + ON_COHORTS: cls for cls in (Receipt, ExternalReceipt)},
 }
 
 
@@ -298,16 +346,21 @@ class Chain:
     ----------
     terms : Terms
     rows : Log of Receipt or ReleaseRow
-    total : Composition
-        The sum of the receipts' events.
+    total : CohortTotals
+        The sums of the receipts' events.
     recorded : int
         Its bit of place ``row`` is set once the charge in that row has its release row.
     """
 
     terms: Terms
     rows: Log[ChainRow] = field(default_factory=Log)
-    total: Composition = field(default_factory=Composition)
+    total: CohortTotals = field(default_factory=CohortTotals)
     recorded: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        most = self.terms.max_cohorts_per_person
+        if self.total.most != most:
+            object.__setattr__(self, "total", replace(self.total, most=most))
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
@@ -347,14 +400,20 @@ class Chain:
         return earlier
 
     def charged(
-        self, event: PrivacyEvent, label: str, seeded: bool, kind: type[Receipt] = Receipt
+        self,
+        event: PrivacyEvent,
+        label: str,
+        seeded: bool,
+        kind: type[Receipt] = Receipt,
+        cohorts: tuple[str, ...] = (),
     ) -> Chain:
         """Return the chain with one more charge of this kind, written now.
 
         Raises
         ------
         ValueError
-            If the label would not come back from the ledger as it is.
+            If the label would not come back from the ledger as it is, or `CohortTotals` refuses
+            the cohorts.
         """
         if isinstance(label, str) and not comes_back(label):
             raise ValueError(
@@ -372,6 +431,7 @@ class Chain:
             seeded=seeded,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             nonce=uuid.uuid4().hex,
+            cohorts=cohorts,
         )
         return self._with(replace(receipt, head=_link(self.head(), receipt.body)))
 
@@ -423,8 +483,8 @@ class Chain:
                     return f"what was given is not a receipt or release row: {error}"
             name = "receipt" if isinstance(row, Receipt) else "release row"
             if row.accountant != self.terms.accountant:
-                charged, this = row.accountant[:12], self.terms.accountant[:12]
-                return f"the {name} is of another account: {charged}, and this one is {this}"
+                other, this = row.accountant[:16], self.terms.accountant[:16]
+                return f"the {name} belongs to another ledger: {other}, and this one is {this}"
             if row.row > len(self.rows):
                 return (
                     f"row {row.row} of the {name} is missing: rows were removed, or this is an "
@@ -453,7 +513,7 @@ class Chain:
     def _with(self, row: ChainRow) -> Chain:
         total, recorded = self.total, self.recorded
         if isinstance(row, Receipt):
-            total = add_event(total, row.event)
+            total = total.charged(row.event, row.cohorts)
         elif isinstance(row, ReleaseRow):
             recorded |= 1 << row.charge
         return Chain(self.terms, self.rows.appended(row), total, recorded)

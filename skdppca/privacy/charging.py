@@ -17,16 +17,23 @@ from .config import VARIABLE, get_config
 from .events import NonPrivateEvent, PrivacyEvent
 from .strength import warn_if_weak
 
-__all__ = ["charge", "charged_elsewhere", "check_accounted", "needs_no_accountant"]
+__all__ = [
+    "charge",
+    "charged_elsewhere",
+    "check_accounted",
+    "is_silent",
+    "needs_no_accountant",
+]
 
 # Private releases without an accountant so far. A forked child goes on counting from here.
 _unaccounted = 0
 
 _exempt: ContextVar[bool] = ContextVar("exempt", default=False)
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 @contextmanager
-def needs_no_accountant(*, seeded: bool = False) -> Iterator[None]:
+def needs_no_accountant(*, seeded: bool = False, silent: bool = True) -> Iterator[None]:
     """In this block no release needs an accountant: its cost is charged elsewhere, or is none.
 
     It holds for the thread that enters it, so enter it in the function that a worker runs.
@@ -36,19 +43,27 @@ def needs_no_accountant(*, seeded: bool = False) -> Iterator[None]:
     seeded : bool, default=False
         The caller chose the seeds, for data that are synthetic or public: they do not warn. A
         filter of warnings holds for the whole process.
+    silent : bool, default=True
+        Whether nothing is printed of their progress, whatever they were asked to print.
     """
-    token = _exempt.set(True)
+    token, quiet = _exempt.set(True), _silent.set(silent or is_silent())
     try:
         ignored = warnings.catch_warnings(action="ignore", category=SeededNoiseWarning)
         with ignored if seeded else nullcontext():
             yield
     finally:
+        _silent.reset(quiet)
         _exempt.reset(token)
 
 
 def charged_elsewhere() -> bool:
     """Whether this is in such a block."""
     return _exempt.get()
+
+
+def is_silent() -> bool:
+    """Whether this is in such a block that prints nothing."""
+    return _silent.get()
 
 
 def check_accounted(accountant: Any, epsilon: float, delta: float, random_state: Any) -> None:
@@ -76,10 +91,12 @@ def charge(
     unit: str,
     label: str,
     seeded: bool,
+    cohorts: tuple[str, ...] = (),
 ) -> Receipt | None:
     """Charge a release that is about to happen, as `BaseAccountant.charge` does.
 
-    Without an accountant nothing is charged, and the second private release warns.
+    Without an accountant nothing is charged, and the second private release warns. Without
+    `cohorts` the charge falls on all people.
 
     Raises
     ------
@@ -87,7 +104,14 @@ def charge(
         If a filter makes it an error. As after every error here, nothing may be released.
     """
     if accountant is not None:
-        return accountant.charge(event, adjacency=adjacency, unit=unit, label=label, seeded=seeded)
+        return accountant.charge(
+            event,
+            adjacency=adjacency,
+            unit=unit,
+            label=label,
+            seeded=seeded,
+            cohort=cohorts or None,
+        )
     if not (seeded or isinstance(event, NonPrivateEvent) or charged_elsewhere()):
         _count()
     return None

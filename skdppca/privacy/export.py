@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .composition import Composition
 from .events import PrivacyEvent, add_event
 from .floats import float_up, number
+from .installing import how_to_install
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -62,7 +63,7 @@ def to_dp_event(event: PrivacyEvent, kept_back: float = 0.0) -> DpEvent:
     except ImportError as error:
         raise ImportError(
             "an event of dp-accounting was asked for, which is not installed; "
-            "install it with: pip install 'skdppca[selection]'"
+            f"install it with: {how_to_install('selection')}"
         ) from error
 
     total = add_event(Composition(), event)

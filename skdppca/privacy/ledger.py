@@ -21,9 +21,10 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Never, TypeVar
 
 from ..exceptions import LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
@@ -42,7 +43,10 @@ __all__ = ["PrivacyLedger"]
 T = TypeVar("T")
 
 _APPLICATION = 0x736B6470  # "skdp"
+# Of a ledger without cohorts, and of one that may have them: charged for one, or made for people
+# who are in several.
 _VERSION = 2
+_WITH_COHORTS = 3
 _BUSY_SECONDS = 60
 _TABLE = (
     "CREATE TABLE chain"
@@ -125,7 +129,13 @@ class PrivacyLedger(BaseAccountant):
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *terms: Never, **named: Never) -> None:
+        if terms or named:
+            raise TypeError(
+                "PrivacyLedger(path) opens a ledger that is there, and its budget is in the file. "
+                "To make one, or to open one of this budget: PrivacyLedger.create(path, "
+                "epsilon=..., delta=..., exist_ok=True)"
+            )
         self._path = _absolute(path)
         alone(lambda: self._remember(self._followed(_use(self._path, self._fetch_all))))
 
@@ -138,30 +148,50 @@ class PrivacyLedger(BaseAccountant):
         *,
         adjacency: str = "add-remove",
         unit: str = "row",
+        max_cohorts_per_person: int = 1,
+        exist_ok: bool = False,
     ) -> PrivacyLedger:
         """Make a new ledger file and open it.
 
         Parameters
         ----------
         path : str or path-like
-            Where nothing lies yet.
+            Where nothing lies yet; with `exist_ok`, or a ledger of the same terms.
         epsilon, delta : float
             The budget: ``epsilon`` positive and finite, ``delta`` in [0, 1).
         adjacency : {"add-remove", "replace-one"}, default="add-remove"
             What neighbouring data sets differ by.
         unit : str, default="row"
             What a record is: a row, or all rows of the group of this name.
+        max_cohorts_per_person : int, default=1
+            How many cohorts one unit may have records in, if charges name cohorts. It is public,
+            and declared: nothing verifies it. More than 1 needs a `unit` other than "row".
+        exist_ok : bool, default=False
+            Whether to open a ledger that is there, if its budget, adjacency and unit are these: so
+            that a notebook can be run again. What it was charged stays charged.
 
         Returns
         -------
         PrivacyLedger
         """
         check_unit(unit)
-        chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
-        warn_if_weak(epsilon, delta)
+        budget = (epsilon, delta, adjacency, unit, max_cohorts_per_person)
+        chain = Chain(Terms(uuid.uuid4().hex, *budget))
         path = _absolute(path)
+        if exist_ok and os.path.exists(path):
+            return cls(path)._of_terms(chain.terms)
+        warn_if_weak(epsilon, delta)
         alone(lambda: _make(path, chain))
         return cls(path)
+
+    def _of_terms(self, asked: Terms) -> PrivacyLedger:
+        """Return the ledger, if it has the terms that are asked for."""
+        if replace(asked, accountant=self._terms.accountant) != self._terms:
+            raise LedgerError(
+                f"{self._path}: already exists, with {self._terms}, and not {asked}; open it as it "
+                "is with PrivacyLedger(path), or choose another path"
+            )
+        return self
 
     @property
     def path(self) -> str:
@@ -181,6 +211,9 @@ class PrivacyLedger(BaseAccountant):
             if len(fetched.rows) > _MOST_LOCKED:
                 return None
             chain = grant(self._remember(self._followed(fetched, self._verified)))
+            if fetched.version < _version_of(chain):  # before the row that no older version knows
+                _check_one_name(self._path)
+                _raise_version(db)
             _check_one_name(self._path)  # SQLite commits in the next call: as late as it can be
             _insert(db, chain)
             return chain
@@ -223,7 +256,7 @@ class PrivacyLedger(BaseAccountant):
         They are verified once the lock is released, because that takes longer than to fetch them.
         """
         db.execute("BEGIN")
-        self._check_form(db)
+        version = self._check_form(db)
         if whole:
             for (finding,) in db.execute("PRAGMA quick_check"):
                 if finding != "ok":
@@ -233,7 +266,7 @@ class PrivacyLedger(BaseAccountant):
         fetched = rows.fetchall()
         last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
         db.execute("COMMIT")
-        return _Fetched(fetched, last)
+        return _Fetched(fetched, last, version)
 
     def _followed(self, fetched: _Fetched, chain: Chain | None = None) -> Chain:
         """Return `chain` with the rows that follow it, all verified.
@@ -261,11 +294,14 @@ class PrivacyLedger(BaseAccountant):
                     raise ValueError(_ROLLED_BACK)
                 if chain.head(row) != head:
                     raise ValueError(_SWAPPED)
+            if fetched.version < _version_of(chain):
+                raise ValueError("it has cohorts, and the schema number of a ledger without")
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._error(f"row {row}: {error}") from error
         return chain
 
-    def _check_form(self, db: sqlite3.Connection) -> None:
+    def _check_form(self, db: sqlite3.Connection) -> int:
+        """Return the schema number of a ledger that can be read."""
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         size = os.path.getsize(self._path)  # the transaction keeps it from changing
@@ -273,25 +309,26 @@ class PrivacyLedger(BaseAccountant):
             raise self._error("it is empty")
         if application != _APPLICATION:
             raise self._error("it is no skdppca ledger")
-        if version > _VERSION:
+        if version > _WITH_COHORTS:
             raise LedgerError(
                 f"{self._path}: written by a newer skdppca (schema {version}, this one knows "
-                f"{_VERSION}); upgrade skdppca"
+                f"{_WITH_COHORTS}); upgrade skdppca"
             )
         if version == 1:
             raise LedgerError(
-                f"{self._path}: written by an older skdppca (schema 1, this one knows {_VERSION}), "
-                "and cannot be read; show it with that version, then make a new ledger for what "
-                "remains"
+                f"{self._path}: written by an older skdppca (schema 1, this one knows "
+                f"{_VERSION} and {_WITH_COHORTS}), and cannot be read; show it with that version, "
+                "then make a new ledger for what remains"
             )
         form = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        if version != _VERSION or {sql for (sql,) in form} != _FORM:
+        if version not in (_VERSION, _WITH_COHORTS) or {sql for (sql,) in form} != _FORM:
             raise self._error("its tables were altered")
         # SQLite reads a page that was cut short as if zeros followed, so the size is checked here.
         (page_size,) = db.execute("PRAGMA page_size").fetchone()
         (page_count,) = db.execute("PRAGMA page_count").fetchone()
         if size != page_size * page_count:
             raise self._error("it was cut short")
+        return int(version)
 
     def _error(self, reason: str) -> LedgerError:
         return LedgerError(f"{self._path}: {reason}; check the path, or {_RESTORE}")
@@ -304,10 +341,11 @@ class PrivacyLedger(BaseAccountant):
 
 
 class _Fetched(NamedTuple):
-    """Rows as they are in the file, and the number of its last row as SQLite keeps it."""
+    """Rows as they are in the file, the number of its last row as SQLite keeps it, its schema."""
 
     rows: list[tuple[int, str, str]]
     last: tuple[int] | None
+    version: int
 
 
 def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
@@ -341,7 +379,7 @@ def _make(path: str, chain: Chain) -> None:
     def fill(db: sqlite3.Connection) -> None:
         db.execute("BEGIN EXCLUSIVE")
         db.execute(f"PRAGMA application_id={_APPLICATION}")
-        db.execute(f"PRAGMA user_version={_VERSION}")
+        db.execute(f"PRAGMA user_version={_version_of(chain)}")
         for statement in _TABLE:
             db.execute(statement)
         _insert(db, chain)
@@ -352,7 +390,7 @@ def _make(path: str, chain: Chain) -> None:
     except FileExistsError as error:
         raise LedgerError(
             f"{path}: already exists, and a ledger is never replaced; "
-            "open it with PrivacyLedger(path), or choose another path"
+            "open it with PrivacyLedger(path) or exist_ok=True, or choose another path"
         ) from error
     except (OSError, ValueError) as error:
         raise LedgerError(
@@ -364,6 +402,18 @@ def _make(path: str, chain: Chain) -> None:
         with suppress(OSError):
             os.unlink(path)  # made above, and not charged by anyone yet
         raise
+
+
+def _version_of(chain: Chain) -> int:
+    """The lowest schema number that a file with this chain may have."""
+    several = chain.terms.max_cohorts_per_person > 1
+    return _WITH_COHORTS if several or chain.total.own else _VERSION
+
+
+def _raise_version(db: sqlite3.Connection) -> None:
+    """Make older versions refuse the file from now on, in one call."""
+    check_not_forked()
+    db.execute(f"PRAGMA user_version={_WITH_COHORTS}")
 
 
 def _insert(db: sqlite3.Connection, chain: Chain) -> None:

@@ -39,6 +39,10 @@ class Log(Sequence[T], Generic[T]):
         longer._items, longer._length = items, place + 1
         return longer
 
+    def continues(self, shorter: Log[T]) -> bool:
+        """Whether it shares its memory with a shorter one."""
+        return self._items is shorter._items
+
     def __len__(self) -> int:
         return self._length
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from functools import lru_cache
 
+from .installing import how_to_install
+
 __all__ = ["pld_epsilon"]
 
 # Cells of the discretised loss per unit of its scale: rounding up adds about 1e-6 to epsilon.
@@ -64,7 +66,7 @@ def _pld_epsilon(
     except ImportError as error:
         raise ImportError(
             "a composition that is not Gaussian only is priced by dp-accounting; "
-            "install it with: pip install 'skdppca[selection]'"
+            f"install it with: {how_to_install('selection')}"
         ) from error
 
     scale = sum(epsilon * count for (epsilon, _), count in steps) + mu * mu / 2 + 4 * mu

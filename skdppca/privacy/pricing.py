@@ -19,7 +19,7 @@ from .events import (
 )
 from .floats import float_up, number
 
-__all__ = ["compose", "epsilon_of_event", "is_affordable"]
+__all__ = ["compose", "epsilon_of_event", "event_of_total", "is_affordable"]
 
 
 def compose(events: Iterable[PrivacyEvent]) -> PrivacyEvent:
@@ -43,7 +43,11 @@ def compose(events: Iterable[PrivacyEvent]) -> PrivacyEvent:
     >>> compose([GaussianEvent(3.0), GaussianEvent(4.0, failure=1e-9)])
     GaussianEvent(mu=5.0, failure=1e-09)
     """
-    total = _total(events)
+    return event_of_total(_total(events))
+
+
+def event_of_total(total: Composition) -> PrivacyEvent:
+    """Return one event that costs as much as a total, as `compose` does."""
     if not total.private or total.mu == math.inf:
         return NonPrivateEvent()
     gaussian = GaussianEvent(total.mu, float_up(min(total.failure, Fraction(1))))

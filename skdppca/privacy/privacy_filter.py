@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 from ..noise import GaussianQuery
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 
-__all__ = ["PrivacyFilter", "Query"]
+__all__ = ["PrivacyFilter", "Query", "untold"]
 
 # A square below this would be rounded to fewer digits than others; it counts for nothing.
 LEAST_SQUARE = 2.0**-1000
@@ -43,6 +43,10 @@ class Query(Protocol):
 Q = TypeVar("Q", bound=Query)
 
 
+def untold(query: Query) -> None:
+    """Tell nobody."""
+
+
 class PrivacyFilter:
     """A Gaussian-DP filter: the squares of all shares add up to at most ``mu**2``.
 
@@ -54,22 +58,25 @@ class PrivacyFilter:
         The whole budget; infinite means no noise.
     part : str
         Which disjoint part of the records it pays for; empty for all of them.
+    tell : callable, optional
+        Called with every query that was paid for, before it is answered; it must not raise.
     """
 
-    def __init__(self, mu: float, part: str = "") -> None:
+    def __init__(self, mu: float, part: str = "", tell: Callable[[Query], None] = untold) -> None:
         self.mu = mu
         self.part = part
+        self._tell = tell
         self._own: list[Query] = []
         self._handed_on: list[PrivacyFilter] = []
         self._spent = Fraction(0)
         self._left = mu
 
     @classmethod
-    def of(cls, event: PrivacyEvent) -> Self:
+    def of(cls, event: PrivacyEvent, tell: Callable[[Query], None] = untold) -> Self:
         """What Gaussian noise may cost of an event: nothing, if its guarantee is not Gaussian."""
         if isinstance(event, GaussianEvent):
-            return cls(event.mu)
-        return cls(math.inf if isinstance(event, NonPrivateEvent) else 0.0)
+            return cls(event.mu, tell=tell)
+        return cls(math.inf if isinstance(event, NonPrivateEvent) else 0.0, tell=tell)
 
     def fraction(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the whole budget's."""
@@ -88,7 +95,12 @@ class PrivacyFilter:
     def _spend(self, what: str, mu: float) -> float:
         left = self.remaining
         if not 0 < mu <= left * (1 + 1e-12):
-            raise RuntimeError(f"{what}: mu={mu} exceeds what is left of the mechanism's budget")
+            raise RuntimeError(
+                f"{what}: mu={mu} exceeds what is left of the mechanism's budget, mu={left}"
+                if mu > 0
+                else f"{what}: mu={mu} pays for no answer; give a positive number. The mechanism's "
+                f"budget has mu={left} left"
+            )
         if math.isinf(left):
             return left
         self._spent += Fraction(min(mu, left)) ** 2
@@ -105,6 +117,7 @@ class PrivacyFilter:
         """Spend `mu` on what `query` makes of it."""
         taken = query(self._spend(name, mu))
         self._own.append(taken)
+        self._tell(taken)
         return taken
 
     def record(self, query: Query) -> None:
@@ -118,6 +131,7 @@ class PrivacyFilter:
         if self.mu:
             raise RuntimeError(f"{query.name}: the mechanism's budget does not pay for it")
         self._own.append(query)
+        self._tell(query)
 
     def in_parallel(self, n_parts: int) -> list[PrivacyFilter]:
         """A filter for each of `n_parts` disjoint parts of the records, with all that is left.
@@ -136,13 +150,15 @@ class PrivacyFilter:
         """
         left = self._spend("parts", self.remaining)
         inside = f"{self.part}, " if self.part else ""
-        parts = [PrivacyFilter(left, f"{inside}{i + 1} of {n_parts}") for i in range(n_parts)]
+        parts = [
+            PrivacyFilter(left, f"{inside}{i + 1} of {n_parts}", self._tell) for i in range(n_parts)
+        ]
         self._handed_on.extend(parts)
         return parts
 
     def split(self, mu: float) -> PrivacyFilter:
         """Hand `mu` on, for a step that asks several queries of the same records."""
-        portion = PrivacyFilter(self._spend("a part of the budget", mu), self.part)
+        portion = PrivacyFilter(self._spend("a part of the budget", mu), self.part, self._tell)
         self._handed_on.append(portion)
         return portion
 

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from .installing import how_to_install
+
 __all__ = ["rdp_epsilon"]
 
 # Renyi orders: an optimum between two of them costs 0.2 % of epsilon.
@@ -72,7 +74,7 @@ def _rdp_epsilon(
     except ImportError as error:
         raise ImportError(
             "a composition that is not Gaussian only is priced by dp-accounting; "
-            "install it with: pip install 'skdppca[selection]'"
+            f"install it with: {how_to_install('selection')}"
         ) from error
 
     def gaussian(mu: float) -> dp_event.GaussianDpEvent:

@@ -13,6 +13,7 @@ from skdppca.privacy import (
     ComposedEvent,
     GaussianEvent,
     NonPrivateEvent,
+    PrivacyAccountant,
     PureEvent,
     SelectionEvent,
     composition,
@@ -127,17 +128,36 @@ def test_what_is_no_event_is_refused(make, event):
 
 
 @pytest.mark.parametrize(
-    "other", [{"adjacency": "replace-one"}, {"unit": "patient"}, {"adjacency": None}]
+    ("other", "remedy"),
+    [
+        ({"adjacency": "replace-one"}, "Fit with adjacency='add-remove'."),
+        ({"adjacency": None}, "Fit with adjacency='add-remove'."),
+        ({"unit": "patient"}, "PrivacyLedger.create(path, ..., unit='patient')"),
+    ],
 )
-def test_a_charge_about_other_neighbours_is_refused(make, other):
+def test_a_charge_about_other_neighbours_is_refused(make, other, remedy):
     accountant = make()
     asked = NOTION | other
     with pytest.raises(ValueError) as refusal:
         accountant.charge(SMALL, **asked)
     for name, value in (*NOTION.items(), *asked.items()):
         assert f"{name}={value!r}" in str(refusal.value)
-    assert "fit with the accountant's adjacency and unit" in str(refusal.value)
+    assert remedy in str(refusal.value)
     assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize(
+    ("unit", "remedy"),
+    [
+        ("row", "Pass unit='patient' and the groups to this step, too."),
+        ("visit", "If each visit is one patient, pass unit='patient'."),
+    ],
+)
+def test_a_charge_for_another_unit_than_the_accountants_is_told_its_unit(unit, remedy):
+    accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6, unit="patient")
+    with pytest.raises(ValueError) as refusal:
+        accountant.charge(SMALL, adjacency="add-remove", unit=unit)
+    assert remedy in str(refusal.value)
 
 
 @pytest.mark.parametrize("text", [None, 1, b"fit"])
@@ -189,6 +209,7 @@ def test_a_budget_cannot_be_changed(make):
             setattr(accountant, name, 100.0)
 
 
+@pytest.mark.parametrize("make", ["memory", "ledger"], indirect=True)
 def test_over_budget_says_what_happened(make):
     accountant = make()
     accountant.charge(GaussianEvent(mu_of(0.5, 1e-6)), **NOTION)
@@ -229,6 +250,7 @@ def test_a_remedy_is_rounded_down_to_the_last_bit(make):
         accountant.charge(PureEvent(0.5), **NOTION)
 
 
+@pytest.mark.parametrize("make", ["memory", "ledger"], indirect=True)
 @pytest.mark.parametrize(
     ("event", "said"),
     [

@@ -89,7 +89,7 @@ def test_verify_refuses_receipts_of_another_accountant(make):
     other = make().charge(SMALL, **NOTION)
     accountant = make()
     accountant.charge(SMALL, **NOTION)
-    with pytest.raises(LedgerError, match="of another account: "):
+    with pytest.raises(LedgerError, match="belongs to another ledger: "):
         accountant.verify(other)
 
 

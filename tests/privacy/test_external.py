@@ -174,6 +174,7 @@ def test_an_external_receipt_has_no_seed(make):
         ExternalReceipt.from_dict(record | {"seeded": True})
 
 
+@pytest.mark.parametrize("make", ["memory", "ledger"], indirect=True)
 def test_no_report_is_paid_by_an_external_charge(make):
     receipt = make().charge_external("counts", mu=0.1, **ADDED)
     report = PrivacyReport("PCA", 1.0, 1e-6, "add-remove", "row", receipt.event, receipt=receipt)

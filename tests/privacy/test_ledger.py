@@ -188,10 +188,52 @@ def test_a_charge_parses_no_row_again(ledger, parsed):
 @pytest.mark.parametrize("event", [SMALL, PureEvent(1e-6), SelectionEvent(1e-6, 2.0)])
 def test_a_charge_copies_no_row(ledger, event):
     def memory():
-        chain = ledger._verified
-        return chain.rows._items, chain.total.steps._items, chain.total.selections._items
+        rows, total = ledger._verified.rows, ledger._verified.total.everyone
+        return rows._items, total.steps._items, total.selections._items
 
     before = memory()
     for _ in range(3):
         ledger.charge(event, **NOTION)
     assert all(new is old for new, old in zip(memory(), before, strict=True))
+
+
+def test_a_notebook_can_be_run_again(tmp_path):
+    for _ in range(2):
+        ledger = PrivacyLedger.create(tmp_path / "l", 1.0, 1e-6, unit="patient", exist_ok=True)
+        ledger.charge_external("counts", mu=0.05)
+    assert len(ledger.receipts) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"epsilon": 2.0}, {"delta": 1e-7}, {"adjacency": "replace-one"}, {"unit": "ward"}],
+    ids=str,
+)
+def test_a_ledger_of_other_terms_is_not_opened_in_its_place(tmp_path, other):
+    terms = {"epsilon": 1.0, "delta": 1e-6, "adjacency": "add-remove", "unit": "patient"}
+    PrivacyLedger.create(tmp_path / "l", **terms)
+    with pytest.raises(LedgerError, match="already exists, with epsilon 1, delta 1e-06"):
+        PrivacyLedger.create(tmp_path / "l", **terms | other, exist_ok=True)
+
+
+def test_what_is_no_ledger_is_not_opened_in_its_place(tmp_path):
+    (tmp_path / "l").write_text("notes")
+    with pytest.raises(LedgerError):
+        PrivacyLedger.create(tmp_path / "l", 1.0, 1e-6, exist_ok=True)
+    assert (tmp_path / "l").read_text() == "notes"
+
+
+@pytest.mark.parametrize(("terms", "named"), [((1.0, 1e-6), {}), ((), {"epsilon": 1.0})])
+def test_a_budget_for_a_ledger_that_is_opened_is_told_what_to_call(tmp_path, terms, named):
+    with pytest.raises(TypeError, match=r"PrivacyLedger\.create\(path, epsilon=\.\.\., delta"):
+        PrivacyLedger(tmp_path / "l", *terms, **named)
+    assert not (tmp_path / "l").exists()
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_an_external_charge_is_for_the_ledgers_neighbours(tmp_path, adjacency):
+    ledger = PrivacyLedger.create(tmp_path / "l", 1.0, 1e-6, adjacency=adjacency)
+    ledger.charge_external("counts", mu=0.05)
+    other = {"add-remove": "replace-one", "replace-one": "add-remove"}[adjacency]
+    with pytest.raises(ValueError, match=adjacency):
+        ledger.charge_external("counts", mu=0.05, adjacency=other)

@@ -70,20 +70,22 @@ def test_four_processes_are_granted_exactly_what_fits(folder, in_child):
     assert ledger.spent.epsilon <= 1.0
 
 
-def release_for_ever(ledger, event, released):
+def release_for_ever(ledger, event, released, cohorts):
     """Charge, record and write what was released, until killed."""
-    output = os.open(released, os.O_WRONLY | os.O_APPEND)
+    output, random = os.open(released, os.O_WRONLY | os.O_APPEND), Random(os.getpid())
     while True:
         try:
-            receipt = ledger.charge(event, **NOTION)
+            receipt = ledger.charge(event, **NOTION, cohort=random.choice(cohorts))
             row = ledger.record(receipt, DIGEST)
             os.write(output, f"{receipt.row} {row.row}\n".encode())
         except BudgetExceeded:
             pass
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cohorts", [(None,), ("a", "b"), (None, "a", ("a", "b"))])
 @pytest.mark.parametrize("kills", [16, pytest.param(500, marks=pytest.mark.slow)])
-def test_kills_in_the_middle_leave_no_release_without_a_charge(folder, kills):
+def test_kills_in_the_middle_leave_no_release_without_a_charge(folder, kills, cohorts):
     """With 500 kills, this takes about a minute."""
     room = 20 * kills
     ledger = PrivacyLedger.create(f"{folder}/study.ledger", 1.0, 1e-6)
@@ -96,7 +98,7 @@ def test_kills_in_the_middle_leave_no_release_without_a_charge(folder, kills):
         child = os.fork()
         if child == 0:
             try:
-                release_for_ever(ledger, share, released)
+                release_for_ever(ledger, share, released, cohorts)
             finally:
                 os._exit(1)
         return child
@@ -119,7 +121,10 @@ def test_kills_in_the_middle_leave_no_release_without_a_charge(folder, kills):
     assert rows and len(set(rows)) == len(rows) and set(rows) <= recorded
     assert len(recorded) - len(rows) <= kills + 4
     # A kill between the two rows leaves a charge without a release.
-    assert len(ledger.receipts) == len(recorded) + len(ledger.unrecorded) <= room
+    assert len(ledger.receipts) == len(recorded) + len(ledger.unrecorded)
+    for name in ("a", "b", "to come"):  # the room is that of each
+        paid = [not receipt.cohorts or name in receipt.cohorts for receipt in ledger.receipts]
+        assert sum(paid) <= room
     assert len(ledger.unrecorded) <= kills + 4
     assert ledger.spent.epsilon <= 1.0
 

@@ -1,6 +1,7 @@
 import builtins
 import itertools
 import math
+import re
 import sys
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ from skdppca.privacy import (
     mu_of,
     pld,
 )
+from skdppca.privacy.installing import how_to_install
 
 EXACT = mpmath.mp.clone()
 EXACT.dps = 40
@@ -258,5 +260,5 @@ def test_gaussian_and_single_events_need_no_dp_accounting():
 
 @pytest.mark.usefixtures("without_dp_accounting")
 def test_mixtures_without_dp_accounting_name_the_extra():
-    with pytest.raises(ImportError, match=r"skdppca\[selection\]"):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("selection"))):
         epsilon_of_event(compose([GaussianEvent(0.1), PureEvent(0.1)]), 1e-6)
