@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         DPGauss,
         DPPowerMethod,
         KDPOjas,
+        MergedPCA,
         PrivatePCA,
         ResidualGauss,
         SmoothSensitivityPCA,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         get_config,
         set_config,
     )
+    from .report import merge
 
 __all__ = [
     "GDPPCA",
@@ -30,6 +32,7 @@ __all__ = [
     "DPGauss",
     "DPPowerMethod",
     "KDPOjas",
+    "MergedPCA",
     "PrivacyAccountant",
     "PrivacyLedger",
     "PrivatePCA",
@@ -37,6 +40,7 @@ __all__ = [
     "SmoothSensitivityPCA",
     "config_context",
     "get_config",
+    "merge",
     "set_config",
 ]
 
@@ -64,9 +68,10 @@ if not TYPE_CHECKING:  # a type checker sees the names above, and no others
             return import_module(f".{name}", __name__)
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        home = import_module(".privacy", __name__)
-        if name not in home.__all__:
-            home = import_module(".decomposition", __name__)
+        for room in ("privacy", "decomposition", "report"):
+            home = import_module(f".{room}", __name__)
+            if name in home.__all__:
+                break
         return globals().setdefault(name, getattr(home, name))
 
 

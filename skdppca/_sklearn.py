@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
 
@@ -27,6 +28,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "assess_dimension",
+    "available_if",
     "check_feature_names",
     "check_n_features",
     "fit_context",
@@ -87,6 +89,12 @@ class NamedOnce:
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """Return scikit-learn's decorator for a method that not all have, which keeps its type."""
+    decorate: Callable[[Method], Method] = _available_if(check)
+    return decorate
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:

@@ -8,9 +8,9 @@ from typing import Any
 
 __all__ = ["comes_back", "listed", "names_a_label", "printable", "shown"]
 
-# Names of columns that identify rows or people: id, patient_id, patientID. And those of row
-# numbers that pandas and R wrote.
-LABEL = re.compile(r"(^|[\W_])id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
+# Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
+# of genome banks. And those of row numbers that pandas and R wrote.
+LABEL = re.compile(r"(^|[\W_])id$|^[ief]id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
 # Letters by their category, and yet nothing is seen of them: fillers, and marks that choose between
@@ -55,8 +55,8 @@ def names_a_label(name: str) -> bool:
 
     Examples
     --------
-    >>> [names_a_label(name) for name in ("patient_id", "patientID", "humid")]
-    [True, True, False]
+    >>> [names_a_label(name) for name in ("patient_id", "patientID", "IID", "humid")]
+    [True, True, True, False]
     """
     return bool(LABEL.search(name) or CAPITAL_LABEL.search(name))
 

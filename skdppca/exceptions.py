@@ -6,6 +6,7 @@ __all__ = [
     "LabelColumnWarning",
     "LedgerError",
     "MovingFoldsWarning",
+    "NoiseOnlyWarning",
     "NotReleasedError",
     "SealedAccountantError",
     "SeededNoiseWarning",
@@ -59,6 +60,10 @@ class WeakPrivacyWarning(UserWarning):
 
 class CentreNotSeenWarning(UserWarning):
     """No centre of the records was seen in the noise; the report says what was done instead."""
+
+
+class NoiseOnlyWarning(UserWarning):
+    """All components of a fit are lost in the noise: what was released shows nothing."""
 
 
 class LabelColumnWarning(UserWarning):

@@ -7,7 +7,9 @@ import math
 import platform
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,8 +32,9 @@ from .privacy import (
     mu_of,
 )
 from .privacy.callers import level_of_user
-from .privacy.charging import charge, charged_elsewhere
+from .privacy.charging import charge, charged_elsewhere, is_silent
 from .privacy.fit_report import check_price, jsonable
+from .privacy.privacy_filter import Query, untold
 from .private_data import PrivateData, Public, Source
 
 __all__ = [
@@ -41,11 +44,13 @@ __all__ = [
     "check_chargeable",
     "event_of",
     "fit_promised",
+    "hashes",
     "make_plain",
     "noise_source",
     "public_parameters",
     "release",
     "store",
+    "versions",
 ]
 
 E = TypeVar("E", bound=BaseEstimator)
@@ -82,6 +87,10 @@ class ReleaseTerms:
     budget : float or None
         The mu that the door may spend, where that is not all of the event. The questions are then
         no list of what the event is composed of, and the report lists none.
+    cohorts : tuple of str
+        Whose records they are, by the names of their cohorts; empty for all people.
+    verbose : int
+        Whether the questions are printed as they are asked.
     """
 
     method: str
@@ -98,6 +107,8 @@ class ReleaseTerms:
     feature_names: tuple[str, ...] | None = None
     not_private: tuple[str, ...] = ()
     budget: float | None = None
+    cohorts: tuple[str, ...] = ()
+    verbose: int = 0
 
     def __post_init__(self) -> None:
         check_price(self.event, self.epsilon, self.delta)  # or the report would, after the charge
@@ -182,15 +193,17 @@ def release(
         unit=terms.unit,
         label=terms.method,
         seeded=not terms.noise.is_private,
+        cohorts=terms.cohorts,
     )
     # 2. compute, through the door
     is_whole = terms.budget is None
+    tell = _phases(terms)
     data = PrivateData(
         source=source,
         public=terms.public,
-        budget=PrivacyFilter.of(terms.event)
+        budget=PrivacyFilter.of(terms.event, tell)
         if terms.budget is None
-        else PrivacyFilter(terms.budget),
+        else PrivacyFilter(terms.budget, tell=tell),
         noise=terms.noise,
         centre=terms.centre,
         norm_bound=terms.norm_bound,
@@ -210,14 +223,33 @@ def release(
         receipt=receipt,
         details=found.details,
         parameters=terms.parameters,
-        released=(*found.released, *_hashes(found.attributes)),
+        released=(*found.released, *hashes(found.attributes)),
         feature_names=found.feature_names or terms.feature_names,
-        software=_versions(),
+        software=versions(),
+        cohorts=terms.cohorts,
     )
     # 4. record: if the row cannot be written, nothing is released
     if terms.accountant is not None and receipt is not None:
         report = replace(report, release=terms.accountant.record(receipt, report.release_id))
     return {**found.besides, **found.attributes, "privacy_": report}
+
+
+def _phases(terms: ReleaseTerms) -> Callable[[Query], None]:
+    """What prints the questions by number and name, if that is asked for.
+
+    Which question is asked follows from public facts and from answers that were charged. An output
+    that is closed stops no fit.
+    """
+    if not terms.verbose or is_silent():
+        return untold
+    number = count(1)
+
+    def tell(query: Query) -> None:
+        part = f" (part {query.part})" if query.part else ""
+        with suppress(OSError, ValueError):
+            print(f"{terms.method}: question {next(number)}, {query.name}{part}", flush=True)
+
+    return tell
 
 
 def fit_promised(estimator: E, release: Callable[..., dict[str, Any]], *given: Any) -> E:
@@ -314,8 +346,16 @@ def check_chargeable(epsilon: float, accountant: Any, random_state: Any) -> None
         )
 
 
-def noise_source(epsilon: float, random_state: Any) -> NoiseSource:
-    """Secure noise, or that of a seed, with a warning where the noise should protect."""
+def noise_source(epsilon: float, random_state: Any, calls: int = 0) -> NoiseSource:
+    """Secure noise, or that of a seed, with a warning where the noise should protect.
+
+    Parameters
+    ----------
+    epsilon : float
+    random_state : int, RandomState or None
+    calls : int
+        How often the seed was used before by the same estimator, so that noise is not repeated.
+    """
     if random_state is None:
         return NoiseSource()
     if not math.isinf(epsilon):
@@ -327,7 +367,7 @@ def noise_source(epsilon: float, random_state: Any) -> NoiseSource:
         )
     if isinstance(random_state, np.random.RandomState):
         return NoiseSource(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
-    return NoiseSource(int(random_state))
+    return NoiseSource([int(random_state), calls] if calls else int(random_state))
 
 
 def _public(name: str, value: Any) -> Any:
@@ -345,11 +385,12 @@ def _spendings(budget: PrivacyFilter) -> tuple[Spending, ...]:
     )
 
 
-def _hashes(stored: Mapping[str, Any]) -> tuple[Released, ...]:
+def hashes(stored: Mapping[str, Any]) -> tuple[Released, ...]:
+    """What a report says of released arrays and numbers, by the names of their attributes."""
     return tuple(Released.of(name.removesuffix("_"), value) for name, value in stored.items())
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Versions of what computed a release."""
     return {
         "skdppca": __version__,

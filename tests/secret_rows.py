@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdppca import PrivacyAccountant, PrivacyLedger
-from skdppca.exceptions import CentreNotSeenWarning, SeededNoiseWarning
+from skdppca.exceptions import CentreNotSeenWarning, NoiseOnlyWarning, SeededNoiseWarning
 
 # No error may show any of these: a value (nor as 1.23456789e+05), a text, the number of rows.
 VALUE = 123456.789
@@ -86,5 +86,6 @@ def assert_fits_in_silence(estimator, X, groups=None):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", CentreNotSeenWarning)  # which tells of answers alone
+        for of_answers in (CentreNotSeenWarning, NoiseOnlyWarning):  # which tell of these alone
+            warnings.simplefilter("ignore", of_answers)
         estimator.fit(X, groups=groups)

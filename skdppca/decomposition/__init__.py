@@ -5,12 +5,14 @@ import sys
 from . import iterative, methods
 from .base import BasePrivatePCA
 from .iterative import Deflation, OjasOracle, Oracle, PowerOracle
+from .merged import MergedPCA
 from .methods import *  # noqa: F403
 from .private_pca import PrivatePCA
 
 __all__ = [
     "BasePrivatePCA",
     "Deflation",
+    "MergedPCA",
     "OjasOracle",
     "Oracle",
     "PowerOracle",

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions, fit_context
-from ..exceptions import NotReleasedError
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import Filled
 from ..mechanisms.scales.standardise import Standardised
+from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
+from ..privacy.cohorts import cohort_names
+from ..privacy.grown import MOST
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source
 from ..releasing import (
@@ -35,7 +37,8 @@ from ..releasing import (
     public_parameters,
     release,
 )
-from .fitted import FittedPCA
+from .fitted import MATRIX, VARIANCES, FittedPCA
+from .noise_only import warn_of_noise
 from .parameters import estimator, parameter
 from .tables import Table, opened
 from .validation import (
@@ -47,7 +50,10 @@ from .validation import (
     warn_of_labels,
 )
 
-__all__ = ["LEAST_SHARE", "BasePrivatePCA"]
+if TYPE_CHECKING:
+    from .joining import Joining
+
+__all__ = ["LEAST_SHARE", "VARIANCES", "BasePrivatePCA", "attributes_of", "cast", "names_of"]
 
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24
@@ -58,15 +64,15 @@ SCALED_MU = 1.3
 # The least share of the budget that a parameter may give a step.
 LEAST_SHARE = 1e-4
 
-VARIANCES = (
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "noise_variance_",
-)
-
 # Attributes that `fit` finds out, in this or an earlier call.
 VALIDATED = ("n_features_in_", "feature_names_in_")
+
+
+class SomeDelta(Interval):
+    """What `delta` may be where noise is Gaussian; its text names those that take 0."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (PrivatePCA and SmoothSensitivityPCA take 0: pure privacy)"
 
 
 @estimator
@@ -134,8 +140,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     n_jobs : int or None, default=None
         Threads for the passes over the data.
     verbose : int, default=0
-        With 1, `fit` prints its report when all is released: the guarantee, and each question with
-        its share of the budget. It prints no times, which would tell of the data.
+        With 1, `fit` prints each question as it is asked, and when all is released its report: the
+        guarantee, and each question with its share of the budget. It prints no times, which would
+        tell of the data. So would the moments at which its lines appear: nobody else may see them.
 
     Attributes
     ----------
@@ -176,8 +183,10 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         kw_only=False,
     )
     epsilon: float = parameter(Interval(Real, 0, None, closed="right"), default=1.0)
-    delta: float = parameter(Interval(Real, 0, 1, closed="neither"), default=1e-6)
-    adjacency: str = parameter(StrOptions({"add-remove", "replace-one"}), default="add-remove")
+    delta: float = parameter(SomeDelta(Real, 0, 1, closed="neither"), default=1e-6)
+    adjacency: Literal["add-remove", "replace-one"] = parameter(
+        StrOptions({"add-remove", "replace-one"}), default="add-remove"
+    )
     unit: str = parameter(str, default="row")
     norm_bound: float | None = parameter(
         Interval(Real, 0, None, closed="neither"), None, default=None
@@ -186,7 +195,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     mean: Any = parameter("array-like", None, default=None)
     scale: Any = parameter("array-like", StrOptions({"private"}), None, default=None)
     whiten: bool = parameter("boolean", default=False)
-    missing: str = parameter(StrOptions({"error", "mean"}), default="error")
+    missing: Literal["error", "mean"] = parameter(StrOptions({"error", "mean"}), default="error")
     accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, None, default=None)
     random_state: Any = parameter(
         Interval(Integral, 0, None, closed="left"), np.random.RandomState, None, default=None
@@ -199,11 +208,15 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     )
     verbose: int = parameter("verbose", default=0)
 
-    # So that metadata routing brings the groups to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    # So that metadata routing brings them to `fit`.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
 
-    # Attributes that a method does not release: name -> why, and how to get it.
-    _not_released: ClassVar[dict[str, str]] = {}
+    # What a call of `partial_fit` goes on from, a `Joining`; of the copy that it fits.
+    _joining: ClassVar[Any] = None
+
+    # Whether no rows are valid, too, as those of a cohort that nobody came to: an error would tell
+    # that, for nothing. Of the copy that a fit is of.
+    _may_be_empty: ClassVar[bool] = False
 
     # What of the records the method asks for besides sums over them.
     _beyond_sums: ClassVar[str] = ""
@@ -231,7 +244,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         """Cost of one fit, and so the budget of the mechanism."""
         return event_of(self.epsilon, self.delta)
 
-    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, groups: Any = None, cohorts: Any = None) -> Self:
         """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -246,8 +259,14 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         y : None
             Ignored.
         groups : array-like of shape (n_rows,) or str, optional
-            Whose row it is; required exactly when `unit` is not "row". A str names a column of a
-            dataset or of a dask DataFrame, whose rows must be sorted by it.
+            The label of the record that each row belongs to; required exactly when `unit` is not
+            "row". A str names a column of a dataset or of a dask DataFrame, whose rows must be
+            sorted by it.
+        cohorts : str or sequence of str, optional
+            Whose rows they are, by the name of their cohort, or by several names for one joint fit.
+            The accountant charges these cohorts only. It cannot verify that nobody is in more
+            cohorts than it allows: you declare that. By default the charge falls on all people.
+            With a name X may have no rows, under add-remove: an error would tell that.
 
         Returns
         -------
@@ -265,22 +284,43 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
         """
-        return self._fit(partial(opened, X=X, groups=groups))
+        return self._fit(partial(opened, X=X, groups=groups), cohorts)
 
-    def _fit(self, open_table: Callable[[Self], Table]) -> Self:
+    def _fit(self, open_table: Callable[[Self], Table], cohorts: Any = None) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
-        return fit_promised(self, type(self)._released, open_table)
+        fit_promised(self, type(self)._released, open_table, cohorts)
+        warn_of_noise(self)
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
-        """What a fit stores; nobody else holds this estimator."""
+    def _released(
+        self,
+        open_table: Callable[[Self], Table],
+        cohorts: Any,
+        join: Callable[[Any, Any], Joining] | None = None,
+    ) -> dict[str, Any]:
+        """What a fit stores; nobody else holds this estimator.
+
+        Parameters
+        ----------
+        open_table : callable
+        cohorts : None, str or sequence of str
+        join : callable, optional
+            What of an earlier fit this one goes on from.
+        """
         # 1. validate
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
+        named = cohort_names(cohorts, "cohorts")
+        joining = None if join is None else join(self, cohorts)
+        self.__dict__["_joining"] = joining
+        self.__dict__["_may_be_empty"] = bool(named or joining) and not self._counts_publicly
         table = open_table(self)
         check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features
+        if joining is not None:
+            joining.check(self, d)
         scale = None if self._scales_privately or self.scale is None else self.scale
         scale = None if scale is None else check_vector(scale, d, "scale", True)
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
@@ -317,19 +357,27 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 noise=self._noise(),
                 centre=self._public_centre(mean, scale, d),
                 norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-                feature_names=_names(validated),
+                feature_names=names_of(validated),
+                cohorts=named,
+                verbose=self.verbose,
             )
             dtype = np.float32 if table.is_single else np.float64
-            # 3. charge, compute, report, record
-            return release(
-                terms,
-                source,
-                mechanism.run,
-                lambda found: Results(
-                    attributes=_cast(self._attributes(found, d), dtype),
-                    details=self._details(found, public) | source.details(),
+            most = getattr(self.accountant, "max_cohorts_per_person", 1)
+            declared = {MOST: most} if named and most > 1 else {}
+
+            def results(found: Release) -> Results:
+                return Results(
+                    attributes=cast(self._attributes(found, d), dtype) | _matrix(found.matrix),
+                    details=self._details(found, public) | source.details() | declared,
                     besides=validated,
-                ),
+                )
+
+            # 3. charge, compute, report, record
+            if joining is None:
+                return release(terms, source, mechanism.run, results)
+            terms, complete = joining.joined(terms)
+            return release(
+                terms, source, mechanism.run, lambda found: complete(found, results(found))
             )
 
     def _check_parameters(self, n_features: int) -> None:
@@ -397,12 +445,16 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _public_count(self, source: Source) -> int | None:
         """The number of records, where the notion of neighbours makes it public."""
-        if self.adjacency == "replace-one" or math.isinf(self.epsilon):
-            return source.private_n
-        return None
+        return source.private_n if self._counts_publicly else None
+
+    @property
+    def _counts_publicly(self) -> bool:
+        """Whether the notion of neighbours makes the number of records public."""
+        return self.adjacency == "replace-one" or math.isinf(self.epsilon)
 
     def _noise(self) -> NoiseSource:
-        return noise_source(self.epsilon, self.random_state)
+        calls = 0 if self._joining is None else len(self._joining.parts)
+        return noise_source(self.epsilon, self.random_state, calls)
 
     @property
     def _accounted_unit(self) -> str:
@@ -411,54 +463,57 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
         """What `fit` stores of a release, in float64."""
-        found: dict[str, Any] = {
-            "components_": fix_signs(release.components),
-            "n_components_": len(release.components),
-            "n_samples_": release.n_samples,
-        }
-        scale = np.ones(n_features) if self.scale is None else release.scale
-        if release.scale is not None:
-            found["scale_"] = release.scale
-        elif scale is None:
-            scale = np.asarray(self.scale, dtype=np.float64)
-        found["mean_"] = release.centre * scale
-        if release.explained_variance is not None:
-            variances, total = release.explained_variance, release.total_variance or 1.0
-            found["explained_variance_"] = variances
-            found["explained_variance_ratio_"] = variances / total
-            found["singular_values_"] = np.sqrt(variances * max((release.n_rows or 0.0) - 1, 1.0))
-            found["noise_variance_"] = release.noise_variance
-        return found
+        return attributes_of(release, n_features, self.scale)
 
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
         """What the report says besides."""
         return release.details
 
     def __getattr__(self, name: str) -> Any:
-        if "privacy_" in vars(self) and (why := self._why_not_released(name)):
-            raise NotReleasedError(f"{type(self).__name__} does not release {name}: {why}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _why_not_released(self, name: str) -> str | None:
-        """Why a fit did not release an attribute; it may have seen that there is too much noise."""
-        seen = self.privacy_.details.get("no_variances") if name in VARIANCES else None
-        return seen or type(self)._not_released.get(name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._may_miss
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        if name == "partial_fit":
+            raise AttributeError(
+                f"{type(self).__name__} keeps no matrix that partial_fit could go on from; use "
+                "DPGauss, or PrivatePCA with method='auto', or fit each cohort by itself and join "
+                "the releases with skdppca.merge"
+            )
+        return super().__getattr__(name)
 
 
-def _names(validated: dict[str, Any]) -> tuple[str, ...] | None:
+def names_of(validated: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The names of the columns, if they have any."""
     names = validated.get("feature_names_in_")
     return None if names is None else tuple(map(str, names))
 
 
-def _cast(found: dict[str, Any], dtype: type) -> dict[str, Any]:
+def attributes_of(release: Release, n_features: int, scale: Any) -> dict[str, Any]:
+    """What is stored of a release, in float64; `scale` is the parameter of its PCA."""
+    found: dict[str, Any] = {
+        "components_": fix_signs(release.components),
+        "n_components_": len(release.components),
+        "n_samples_": release.n_samples,
+    }
+    scales = np.ones(n_features) if scale is None else release.scale
+    if release.scale is not None:
+        found["scale_"] = release.scale
+    elif scales is None:
+        scales = np.asarray(scale, dtype=np.float64)
+    found["mean_"] = release.centre * scales
+    if release.explained_variance is not None:
+        variances, total = release.explained_variance, release.total_variance or 1.0
+        found["explained_variance_"] = variances
+        found["explained_variance_ratio_"] = variances / total
+        found["singular_values_"] = np.sqrt(variances * max((release.n_rows or 0.0) - 1, 1.0))
+        found["noise_variance_"] = release.noise_variance
+    return found
+
+
+def _matrix(matrix: NoisyScatter | None) -> dict[str, np.ndarray]:
+    """The attributes that hold a released matrix, always in float64."""
+    arrays = {} if matrix is None else matrix.to_arrays()
+    return {f"{MATRIX}{name}_": values for name, values in arrays.items()}
+
+
+def cast(found: dict[str, Any], dtype: type) -> dict[str, Any]:
     """Arrays in the input's precision if it holds them all; what was computed is in float64."""
     arrays = {k: v for k, v in found.items() if isinstance(v, np.ndarray)}
     if max(np.abs(values).max() for values in arrays.values()) < np.finfo(dtype).max:

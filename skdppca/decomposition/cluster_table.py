@@ -43,7 +43,7 @@ def on_cluster(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
         X, groups = X.drop(columns=[groups]), X[groups]
     X = as_dask_rows(X)
     row = check_rows(estimator, made_up_row(X))
-    missing = estimator.missing
+    missing, may_be_empty = estimator.missing, estimator._may_be_empty
 
     def read(scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
         parts = np.ravel(X.to_delayed()).tolist()
@@ -51,7 +51,7 @@ def on_cluster(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
         reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None)
         may_miss = missing == "mean"
         records = ClusterRecords.of(parts, labels, reader, row[:0], scale, may_miss)
-        check_row_count(records.n_rows)
+        check_row_count(records.n_rows, may_be_empty)
         return records
 
     return Table(

@@ -34,7 +34,7 @@ class FileTable:
         Its number of features and their names are set.
     dataset : pyarrow.dataset.Dataset
     groups : str or None
-        The column that says whose row it is.
+        The column that says to whom each row belongs.
     tell : callable, optional
         Called with its number, from 0, as a pass over the files begins.
     """
@@ -73,7 +73,7 @@ class FileTable:
         self._files = Files(dataset, features, groups, tell)
         self._names = features
         self._words = {"groups": groups}
-        self._may_miss = estimator._may_miss
+        self._may_miss, self._may_be_empty = estimator._may_miss, estimator._may_be_empty
         estimator.n_features_in_ = self._files.n_features
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
 
@@ -107,9 +107,9 @@ class FileTable:
         if self._attempt(self._files.misquoted):
             self._refuse("misquoted")
         valid = self._attempt(self._files.check)
-        if not valid.n_rows:
+        if not (valid.n_rows or self._may_be_empty):
             self._refuse("empty")
-        check_row_count(valid.n_rows)
+        check_row_count(valid.n_rows, self._may_be_empty)
         if valid.missing.any() and not self._may_miss:
             self._refuse("missing", valid.missing)
         if valid.infinite.any():
@@ -157,8 +157,8 @@ def feature_columns(schema: Any, groups: str | None = None) -> list[str]:
     index = index_columns(schema)
     if groups is not None and not isinstance(groups, str):
         raise TypeError(
-            "X is in files, so groups must be the name of the column that says whose row it is, "
-            f"and not of type {type(groups).__name__}"
+            "X is in files, so groups must be the name of the column that says to whom each row "
+            f"belongs, and not of type {type(groups).__name__}"
         )
     names = [name for name in schema.names if name != groups and name not in index]
     twice = [name for name, times in Counter(schema.names).items() if times > 1]

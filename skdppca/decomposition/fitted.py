@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -17,7 +17,8 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import Documented, Interval
-from ..exceptions import UnaccountedScoreWarning
+from ..exceptions import NotReleasedError, UnaccountedScoreWarning
+from ..mechanisms.scatter import NoisyScatter
 from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
 from ..records import Records
@@ -25,7 +26,19 @@ from .dask_input import apply_lazily, is_dask
 from .dataset_input import check_no_dataset
 from .validation import read_rows
 
-__all__ = ["FittedPCA"]
+__all__ = ["MATRIX", "VARIANCES", "FittedPCA", "matrix_of", "read_only"]
+
+VARIANCES = (
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "noise_variance_",
+)
+
+P = TypeVar("P", bound="FittedPCA")
+
+# How the names of attributes begin that hold a released matrix: `NoisyScatter.to_arrays`.
+MATRIX = "matrix_"
 
 # Rows that `score_samples` holds in float64 at a time.
 BATCH_ROWS = 4096
@@ -39,6 +52,9 @@ _warned = False
 
 class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of a PCA that needs `components_`, `mean_` and `explained_variance_` only."""
+
+    # Attributes that a method does not release: name -> why, and how to get it.
+    _not_released: ClassVar[dict[str, str]] = {}
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows on the components.
@@ -298,6 +314,47 @@ class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _axes(self) -> np.ndarray:
         return self.components_ / self._scales(self.n_features_in_) / self._spread()[:, None]
+
+    def __getattr__(self, name: str) -> Any:
+        if "privacy_" in vars(self) and (why := self._why_not_released(name)):
+            raise NotReleasedError(f"{type(self).__name__} does not release {name}: {why}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _why_not_released(self, name: str) -> str | None:
+        """Why a fit did not release an attribute; it may have seen that there is too much noise."""
+        seen = self.privacy_.details.get("no_variances") if name in VARIANCES else None
+        return seen or type(self)._not_released.get(name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._may_miss
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def matrix_of(pca: FittedPCA) -> NoisyScatter | None:
+    """The noisy matrix that a fitted PCA holds, if it was released.
+
+    Raises
+    ------
+    ValueError
+        If its arrays are none of one release.
+    """
+    held = {
+        name.removeprefix(MATRIX).removesuffix("_"): value
+        for name, value in vars(pca).items()
+        if name.startswith(MATRIX)
+    }
+    return NoisyScatter.from_arrays(held) if held else None
+
+
+def read_only(pca: P) -> P:
+    """The same fitted estimator, after its arrays were made such that nothing writes to them."""
+    for value in vars(pca).values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return pca
 
 
 def _warn_of_scores(pca: Any) -> None:

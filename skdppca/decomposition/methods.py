@@ -24,6 +24,7 @@ __all__ = [
     "GDPPCA",
     "KDPPCA",
     "METHODS",
+    "NAMES",
     "DPGauss",
     "DPPowerMethod",
     "KDPOjas",
@@ -149,3 +150,6 @@ METHODS = {
         exponent=0.5,
     ),
 }
+
+# What a method may be called, here and in a shell: by its class, or by its word.
+NAMES = {name: name for name in METHODS} | {one.command: name for name, one in METHODS.items()}

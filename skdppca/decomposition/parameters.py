@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import Interval, StrOptions, validate_parameter_constraints
 
-__all__ = ["allows", "described", "estimator", "parameter", "without", "words_of"]
+__all__ = ["allows", "described", "estimator", "legal", "parameter", "without", "words_of"]
 
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound=BaseEstimator)
@@ -48,6 +49,17 @@ def allows(cls: type, name: str, value: object) -> bool:
         isinstance(one, Interval | StrOptions) and one.is_satisfied_by(value)
         for one in cls._parameter_constraints[name]  # type: ignore[attr-defined]
     )
+
+
+def legal(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given values that the estimator's parameters of their names may have."""
+    constraints = cls._parameter_constraints  # type: ignore[attr-defined]
+    found = {}
+    for name in constraints.keys() & given.keys():
+        with suppress(ValueError):
+            validate_parameter_constraints({name: constraints[name]}, {name: given[name]}, "")
+            found[name] = given[name]
+    return found
 
 
 def words_of(cls: type, name: str) -> set[str]:

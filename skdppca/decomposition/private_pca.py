@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from .._sklearn import Interval, StrOptions
 from ..linalg import dense_fits
 from ..mechanisms.base import Mechanism, Release
+from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyEvent
 from ..private_data import Public
 from ..releasing import make_plain
 from .base import VARIANCES, BasePrivatePCA
-from .methods import METHODS
+from .joining import JoinsCohorts
+from .methods import METHODS, NAMES
 from .parameters import estimator, parameter
 
 __all__ = ["PrivatePCA", "choose"]
@@ -38,6 +40,9 @@ SHARED = (
     "missing",
 )
 
+
+# The method whose matrices can be joined.
+JOINED = "DPGauss"
 
 # What a method is set to by ``tails="heavy"``, if it is chosen.
 HEAVY = {"DPGauss": {"clip": "spherical"}, "GDPPCA": {"centering": "private"}}
@@ -105,7 +110,7 @@ def choose(
 
 
 @estimator
-class PrivatePCA(BasePrivatePCA):
+class PrivatePCA(JoinsCohorts):
     """Private PCA by the method that suits what is publicly known of the data.
 
     The choice depends on the number of features, on whether X is sparse and has groups, and on what
@@ -123,7 +128,8 @@ class PrivatePCA(BasePrivatePCA):
         - "mle": Minka's estimate.
         - None: as many as features.
     method : str, default="auto"
-        "auto" chooses. The name of a method, such as "KDPPCA", takes that one.
+        "auto" chooses. The name of a method, such as "KDPPCA", takes that one; so does its word in
+        a shell, such as "kdppca" or "residual-gauss".
     method_params : dict or None, default=None
         Parameters that only the method has, by name.
     tails : {"light", "heavy"}, default="light"
@@ -168,10 +174,12 @@ class PrivatePCA(BasePrivatePCA):
     """
 
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
-    method: str = parameter(StrOptions({"auto", *METHODS}), default="auto")
+    method: str = parameter(StrOptions({"auto", *NAMES}), default="auto")
     method_params: Mapping[str, Any] | None = parameter(dict, None, default=None)
-    tails: str = parameter(StrOptions({"light", "heavy"}), default="light")
-    gap: str = parameter(StrOptions({"unknown", "large"}), default="unknown")
+    tails: Literal["heavy", "light"] = parameter(StrOptions({"light", "heavy"}), default="light")
+    gap: Literal["large", "unknown"] = parameter(
+        StrOptions({"unknown", "large"}), default="unknown"
+    )
 
     _not_released: ClassVar[dict[str, str]] = dict.fromkeys(
         VARIANCES, "method_params={'variance_share': 0} leaves them out; set another share"
@@ -202,7 +210,9 @@ class PrivatePCA(BasePrivatePCA):
     def _choice(self, public: Public) -> tuple[str, str]:
         """The method's name, and why."""
         if self.method != "auto":
-            return self.method, f"method={self.method!r}"
+            return NAMES[self.method], f"method={self.method!r}"
+        if self._joining:
+            return JOINED, "partial_fit: its matrix can be joined with those of other cohorts"
         count = self.n_components
         if count is None and not dense_fits(public.n_features):
             raise ValueError(
@@ -245,7 +255,18 @@ class PrivatePCA(BasePrivatePCA):
             ours |= HEAVY.get(name, {})
         chosen = METHODS[name].estimator(**shared, **{**ours, **given})
         chosen._validate_params()
+        chosen.__dict__["_joining"] = self._joining
         return make_plain(chosen)
+
+    @property
+    def _has_matrix(self) -> bool:
+        return self.method == "auto" or NAMES.get(self.method) == JOINED
+
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
+        self._mechanism(public)  # which refuses what PrivatePCA does not take
+        chosen = self._chosen(public)
+        assert isinstance(chosen, JoinsCohorts)
+        return chosen._joined(public, event, before)
 
     def _looks_at(self, public: Public) -> str:
         return self._chosen(public)._looks_at(public)

@@ -12,6 +12,7 @@ from scipy import sparse
 from ..records import Records, Source
 from .dask_input import is_dask
 from .dataset_input import is_dataset
+from .declared import declared
 from .validation import check_groups, check_rows
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def in_memory(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
     X : array-like or sparse matrix
     groups : array-like or None
     """
-    rows = check_rows(estimator, X)
+    if estimator._joining is not None:  # as scikit-learn: names before values
+        estimator._joining.check_names(declared(X).names)
+    rows = check_rows(estimator, X, may_be_empty=estimator._may_be_empty)
     labels = check_groups(groups, rows.shape[0], estimator.unit)
     may_miss = estimator._may_miss
     return Table(

@@ -81,7 +81,9 @@ SAFE_MESSAGES = {
 LARGEST = 1e60
 
 
-def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | sparse.csr_array:
+def check_rows(
+    estimator: Any, X: Any, reset: bool = True, *, may_be_empty: bool = False
+) -> np.ndarray | sparse.csr_array:
     """Two-dimensional finite real rows, without a copy where none is needed.
 
     Parameters
@@ -90,6 +92,8 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
     X : array-like or sparse matrix
     reset : bool
         Set the estimator's number of features, and their names, or check that they are the same.
+    may_be_empty : bool
+        Whether no rows are valid, too.
 
     Raises
     ------
@@ -97,24 +101,25 @@ def check_rows(estimator: Any, X: Any, reset: bool = True) -> np.ndarray | spars
         With scikit-learn's text where that quotes nothing of the data.
     """
     check_no_dataset(X)
-    rows = quoting_nothing("X", lambda: read_rows(estimator, X, reset), partial(_about_rows, X))
+    least, ours = 0 if may_be_empty else 1, partial(_about_rows, X)
+    rows = quoting_nothing("X", lambda: read_rows(estimator, X, reset, least=least), ours)
     if rows.dtype.kind not in "fiub":
         found = f"X has dtype {rows.dtype.type.__name__}; give real numbers."
         raise ValueError(found + _no_numbers(X))
-    check_row_count(rows.shape[0])
+    check_row_count(rows.shape[0], may_be_empty)
     return rows
 
 
-def check_row_count(n_rows: int) -> None:
-    """Refuse no rows, and more than the guarantee is proven for."""
-    if not n_rows:
+def check_row_count(n_rows: int, may_be_empty: bool) -> None:
+    """Refuse more rows than the guarantee is proven for, and none if that is not valid."""
+    if not (n_rows or may_be_empty):
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     if n_rows > MAX_ROWS:
         raise ValueError(f"X has more than {MAX_ROWS} rows; the guarantee is proven up to there")
 
 
 def read_rows(
-    estimator: Any, X: Any, reset: bool, dtype: Any = "numeric"
+    estimator: Any, X: Any, reset: bool, dtype: Any = "numeric", least: int = 1
 ) -> np.ndarray | sparse.csr_array:
     """Rows of a dtype that follows from what X declares. Errors are as they come, and quote.
 
@@ -125,6 +130,8 @@ def read_rows(
     reset : bool
     dtype : str or list of dtype
         As in scikit-learn's `check_array`.
+    least : int
+        How many rows there are at least.
     """
     facts, may_miss = declared(X), getattr(estimator, "missing", "error") == "mean"
     if facts.n_features == 0:
@@ -143,6 +150,7 @@ def read_rows(
             accept_sparse="csr",
             dtype=dtype,
             copy=False,
+            ensure_min_samples=least,
             ensure_all_finite="allow-nan" if may_miss else True,
         )
         check_n_features(estimator, rows, reset=reset)
@@ -177,8 +185,8 @@ def warn_of_labels(names: Iterable[object]) -> None:
     if labels:
         warnings.warn(
             f"by their names these columns are labels and no features: {listed(labels)}. Leave "
-            "them out. If one says whose row it is, set unit= to what it names, and pass it to fit "
-            "as groups=: otherwise each row is protected alone",
+            "them out. If one says to whom each row belongs, set unit= to what it names, and pass "
+            "it to fit as groups=: otherwise each row is protected alone",
             LabelColumnWarning,
             stacklevel=level_of_user(),
         )
@@ -228,9 +236,16 @@ def check_unit(groups: Any, unit: str) -> None:
     if (groups is None) != (unit == "row"):
         given = "were not given" if groups is None else "were given"
         raise ValueError(
-            f"unit={unit!r}, but groups {given}: pass fit(X, groups=...) together with "
-            "unit='patient' (or whatever a group stands for), or neither. In a Pipeline pass "
-            "fit(X, <step>__groups=...); a search needs set_config(enable_metadata_routing=True)."
+            f"unit={unit!r}, but groups {given}: pass "
+            + (
+                "fit(X, groups=labels) with a label for every row, in a Pipeline "
+                "fit(X, <step>__groups=labels); a GridSearchCV needs "
+                "set_config(enable_metadata_routing=True). If every record is one row, leave out "
+                "unit."
+                if groups is None
+                else "unit='patient' as well, or whatever one group stands for. If every record "
+                "is one row, leave out groups."
+            )
         )
 
 

@@ -15,6 +15,7 @@ from ..decomposition.base import BasePrivatePCA
 from ..decomposition.validation import check_groups, check_rows, class_numbers
 from ..privacy import BaseAccountant, PrivacyReport
 from ..privacy.charging import check_accounted
+from ..privacy.cohorts import cohort_names
 from ..private_data import Answer, Public
 from ..records import Layout, Records, Source
 from ..releasing import ReleaseTerms, Results, noise_source, public_parameters, release
@@ -76,6 +77,23 @@ class ProjectionMap:
         """A count that, were all cells empty, the noise of about one of them would exceed."""
         return self.noise_sd * max(0.0, float(ndtri(1 - 1 / self.counts.size)))
 
+    def __repr__(self) -> str:
+        return f"<ProjectionMap: {self._shape()}; {repr(self.privacy_)[1:-1]}>"
+
+    def _repr_html_(self) -> str:
+        drawn = "To draw it: <code>skdppca.plotting.ProjectionMapDisplay.from_map</code>."
+        report = self.privacy_._repr_html_()
+        return f"<div><p>Projection map: {self._shape()}. {drawn}</p>{report}</div>"
+
+    def _shape(self) -> str:
+        """Its axes and cells in a few words."""
+        (first, second), (n_x, n_y) = self.components, self.counts.shape[-2:]
+        of = "" if self.classes is None else f" of {len(self.classes)} classes"
+        return (
+            f"components {first} and {second}, counted from 0; {n_x} x {n_y} cells{of}, "
+            f"noise sd {self.noise_sd:.3g}"
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledSource(Source):
@@ -122,6 +140,7 @@ def projection_map(
     y: Any = None,
     classes: Sequence[Hashable] | None = None,
     groups: Any = None,
+    cohorts: Any = None,
     adjacency: str | None = None,
     unit: str | None = None,
     accountant: Any = None,
@@ -158,6 +177,8 @@ def projection_map(
     groups : array-like of shape (n_rows,), optional
         Whose row it is; required exactly when the unit is not "row". A group weighs 1 in all,
         each of its rows the same share of it.
+    cohorts : str or sequence of str, optional
+        Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`.
     adjacency, unit : str, optional
         What neighbours differ in; by default as `pca` was fitted.
     accountant : PrivacyAccountant or PrivacyLedger, optional
@@ -201,11 +222,13 @@ def projection_map(
     accountant = pca.accountant if accountant is None else accountant
     check_budget(epsilon, delta, accountant, random_state)
     check_accounted(accountant, epsilon, delta, random_state)
+    named = cohort_names(cohorts, "cohorts")
     pair = check_components(components, len(pca.components_))
     edges = map_edges(pca, pair, bins, extent)
     adjacency, unit = neighbours(pca, adjacency, unit)
     names = check_classes(y, classes)
-    X = check_rows(pca, X, reset=False)
+    may_be_empty = bool(named) and adjacency == "add-remove"
+    X = check_rows(pca, X, reset=False, may_be_empty=may_be_empty)
     labels = check_groups(groups, X.shape[0], unit)
     numbers = None if names is None else class_numbers(y, names, X.shape[0])
     # 2. what is asked, and its cost, from public facts
@@ -245,6 +268,7 @@ def projection_map(
         centre=histogram.centre,
         feature_names=axes.feature_names,
         not_private=tuple(f"axes: {reason}" for reason in axes.not_private),
+        cohorts=named,
     )
     about_axes = {
         "axes": axes.method,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ..statistics import (
     Shifted,
     Spreads,
 )
+
+if TYPE_CHECKING:
+    from .scatter import NoisyScatter
 
 __all__ = [
     "ANYTHING",
@@ -83,6 +86,8 @@ class Release:
     scale : ndarray of shape (d,) or None
         Private scales: what the components' features were divided by, in units of the features of
         the records that the mechanism was given. The centre is then in units of the scaled ones.
+    matrix : NoisyScatter or None
+        What the rest was read off, if that is released as well.
     """
 
     components: np.ndarray
@@ -94,6 +99,7 @@ class Release:
     n_rows: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
     scale: np.ndarray | None = None
+    matrix: NoisyScatter | None = None
 
 
 class Mechanism(Protocol):

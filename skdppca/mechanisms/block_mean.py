@@ -157,7 +157,10 @@ class BlockMean:
         """
         directions, prediction = (np.ascontiguousarray(x) for x in (directions, prediction))
         if np.abs(directions @ directions.T - np.eye(len(directions))).max(initial=0.0) > 1e-6:
-            raise ValueError("directions must be orthonormal rows; orthonormalise them first")
+            raise ValueError(
+                "directions must be orthonormal rows, an array of shape (p, d); orthonormalise "
+                "them first. One direction w is w[None] / np.linalg.norm(w)"
+            )
         core = prediction @ directions.T
         rotation = decreasing_eigh((core + core.T) / 2)[1]
         directions, prediction = rotation @ directions, rotation @ prediction
@@ -191,7 +194,7 @@ class BlockMean:
         if data.norm_bound is not None and not data.exact:
             return data.norm_bound**2, None
         # The share that suits the mean is clipped of these records, however many they are.
-        mu_here = mu * n_mean / data.n
+        mu_here = mu if data.exact else mu * n_mean / data.n
         return find_radius(
             data,
             residual,

@@ -16,6 +16,7 @@ from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogr
 
 __all__ = [
     "Centred",
+    "improved_centre",
     "location_error",
     "reach",
     "robust_location",
@@ -113,6 +114,25 @@ def robust_location(data: PrivateData, mu: float) -> PrivateData:
     if data.exact:
         return _clipped_mean(data)
     return _centred(data, mu, 1 - CENTRE.most_share, None, thorough=True).data
+
+
+def improved_centre(data: PrivateData, radius: float, variance: float, mu: float) -> PrivateData:
+    """The records about a known centre, improved by their mean; a mean that has moved is followed.
+
+    Parameters
+    ----------
+    data : PrivateData
+        About that centre, which is public or was released.
+    radius : float
+        What distances are clipped to.
+    variance : float
+        Of an entry's error in the centre; 0 if it is not known.
+    mu : float
+        What the mean costs.
+    """
+    if data.exact:
+        return rough_centre(data).data
+    return _Estimate(data, variance).improved(radius, mu, "centre", of_all=True).data
 
 
 def location_error(data: PrivateData, mu: float) -> float:

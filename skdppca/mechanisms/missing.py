@@ -16,7 +16,16 @@ from ..statistics import ColumnCells, Scaled
 from .base import BUDGET, Mechanism, Release
 from .column_cells import ask_cells
 
-__all__ = ["Filled", "left_along", "noise_inflation", "share_present", "undone", "with_present"]
+__all__ = [
+    "HIDING",
+    "Filled",
+    "left_along",
+    "noise_inflation",
+    "share_present",
+    "undone",
+    "with_present",
+    "without",
+]
 
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
 # left; float32 holds what has been divided by it and by a private scale.
@@ -76,7 +85,7 @@ class Filled:
         release = self.method.run(known.split(known.remaining))
         empty = shares == 0
         if empty.any():
-            release = _without(empty, release, data.centre)
+            release = without(empty, release, data.centre)
         return replace(release, details={**release.details, "present": shares})
 
 
@@ -171,7 +180,7 @@ def _empty(shares: np.ndarray, error: float) -> np.ndarray:
     return (shares <= max(far, min(MISSING.least_present, mean / 2))) & (shares < mean - far)
 
 
-def _without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
+def without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
     """What was released, for the features that are not empty: the others stay where they are.
 
     Parameters
@@ -188,6 +197,7 @@ def _without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release
         components=_directions_without(empty, release.components),
         centre=np.where(empty, centre, release.centre),
         scale=scale,
+        matrix=release.matrix and release.matrix.without(empty, centre),
     )
 
 

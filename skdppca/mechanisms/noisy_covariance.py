@@ -17,11 +17,11 @@ from .clipping import (
     group_bound,
     median_distance,
     radius_share,
-    searches,
 )
 from .clipping_factor import clipping_details, unclipped
 from .gram import NoisyGram
-from .missing import noise_inflation, share_present
+from .missing import noise_inflation
+from .scatter import NoisyScatter
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 
 __all__ = ["Clipping", "NoisyCovariance"]
@@ -78,10 +78,15 @@ class NoisyCovariance:
     center: bool
     correlate: bool = False
 
-    def read(
-        self, gram: NoisyGram, data: PrivateData, clipping: Clipping, n_rows: float
-    ) -> Release:
-        """Mean, variances and components behind a noisy matrix: all of it post-processing.
+    def scatter(
+        self,
+        gram: NoisyGram,
+        data: PrivateData,
+        clipping: Clipping,
+        n_rows: float,
+        distance: float | None = None,
+    ) -> NoisyScatter:
+        """The covariance behind a noisy matrix, about the mean that its own last row gives.
 
         Parameters
         ----------
@@ -89,16 +94,45 @@ class NoisyCovariance:
             The records about the centre that the matrix is about.
         n_rows : float
             Public or released; of single rows the matrix gives another count.
+        distance : float, optional
+            What distances from the centre may be clipped to, if the records were seen.
         """
-        # 1. the covariance, about the mean that its own last row gives
         n = n_rows if data.public.grouped else self._count(gram, data)
         scatter, shift = gram.about_mean(n, data.present)
-        spherical = clipping.median is not None
-        centre = data.centre + shift if self.center and not spherical else data.centre
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
-        factor, scale = clipping.clip.factor, None
-        noise_sd = gram.noise_sd * noise_inflation(data.present)
+        clip, inflation = clipping.clip, noise_inflation(data.present)
+        corrected = self.center and clipping.median is None
+        mean_sd = gram.noise_sd / math.sqrt(2) / (gram.constant * n) if gram.constant else 0.0
+        known = clip.radius if clipping.median is None else clipping.median
+        return NoisyScatter.of_cohort(
+            scatter,
+            gram.noise_sd * inflation,
+            data.centre + shift if corrected else data.centre,
+            n_rows=n,
+            n_records=data.n if data.public.grouped else n,
+            radius=clip.radius,
+            distance=known if distance is None else distance,
+            units=np.ones(data.n_features),
+            present=np.ones(data.n_features) if data.present is None else data.present,
+            mean_variance=mean_sd**2 * inflation,
+            median=math.nan if clipping.median is None else clipping.median,
+            factor=clip.factor,
+        )
+
+    def read(self, matrix: NoisyScatter, searched: bool) -> Release:
+        """Mean, variances and components of a noisy matrix: all of it post-processing.
+
+        Parameters
+        ----------
+        matrix : NoisyScatter
+        searched : bool
+            Whether the clipping norm was looked for (`searches`).
+        """
+        # 1. the covariance, and the mean that it is about
+        scatter, noise_sd, n = matrix.scatter, matrix.noise_sd, matrix.n_rows
+        centre, spherical, present = matrix.mean, matrix.spherical, matrix.share_present
+        factor, scale = matrix.factor, None
         if self.correlate and noise_sd:
             scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
             if factor is not None and not spherical:  # features are longer than clipping left them
@@ -109,12 +143,12 @@ class NoisyCovariance:
         # 2. eigenvalues without the noise's share, and as many components as they support
         spectrum = NoisySpectrum(values, noise_sd)
         per_row, details = max(n - 1, 1.0), {}
-        if clipping.median is None:
+        if not spherical:
             clipped = spectrum.debiased / per_row
             variances, _ = unclipped(clipped, factor)
-            details = clipping_details(factor, clipped, searches(data))
+            details = clipping_details(factor, clipped, searched)
         else:
-            variances = scaled_variances(spectrum, clipping.median) / share_present(data.present)
+            variances = scaled_variances(spectrum, matrix.median) / present
             variances = variances * (1.0 if factor is None else factor.value)
         k = count_components(self.n_components, spectrum, variances, n)
         rank = len(values) if noise_sd else min(len(values), int(n))
@@ -122,14 +156,14 @@ class NoisyCovariance:
         return Release(
             components=vectors[:k],
             centre=centre,
-            n_samples=data.n if data.public.grouped else n,
+            n_samples=matrix.n_records,
             explained_variance=variances[:k],
             total_variance=float(variances.sum()),
             noise_variance=float(rest.mean()) if len(rest) else 0.0,
             n_rows=n,
             details={
                 "clip": "spherical" if spherical else "norm",
-                "norm_bound": clipping.clip.radius,
+                "norm_bound": matrix.radius,
                 "noise_sd": noise_sd,
                 "alignments": spectrum.alignments[:k],
                 "noise_edge": spectrum.edge / per_row,
@@ -149,19 +183,25 @@ class NoisyCovariance:
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
         """What records are clipped to and augmented with, found privately."""
-        d, grouped = data.n_features, data.public.grouped
+        d = data.n_features
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         median = None
         if clip.spherical:
             mu = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
             median, factor = median_distance(data, mu)
             clip = replace(clip, factor=factor)
+        return self.augmented(clip, median, data, n_rows)
+
+    def augmented(
+        self, clip: Clip, median: float | None, data: PrivateData, n_rows: float
+    ) -> Clipping:
+        """What records are clipped to, and augmented with for that."""
         if not self.center:
             return Clipping(clip, 0.0, median)
         if data.exact:
-            return Clipping(clip, float(grouped), median)
+            return Clipping(clip, float(data.public.grouped), median)
         # a typical group's rows together weigh as much as one row would
-        rows = math.sqrt(n_rows / data.n) if grouped else 1.0
+        rows = math.sqrt(n_rows / data.n) if data.public.grouped else 1.0
         return Clipping(clip, COVARIANCE.augmentation * clip.radius / rows, median)
 
     def _count(self, gram: NoisyGram, data: PrivateData) -> float:

@@ -22,6 +22,7 @@ from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..privacy.charging import check_accounted
+from ..privacy.cohorts import cohort_names
 from ..privacy.events import MOST_RUNS
 from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
@@ -100,7 +101,8 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
     n_jobs : int or None, default=None
         Candidates that are fitted at a time.
     verbose : int, default=0
-        With 1, `fit` prints its report when all is released, and nothing of the candidates.
+        With 1, `fit` prints each question of its own as it is asked, and its report when all is
+        released; it prints nothing of the candidates.
 
     Attributes
     ----------
@@ -167,7 +169,7 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
     }
 
     # So that metadata routing brings the groups to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
 
     def __init__(
         self,
@@ -194,7 +196,9 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> PrivateSearchCV:
+    def fit(
+        self, X: Any, y: Any = None, *, groups: Any = None, cohorts: Any = None
+    ) -> PrivateSearchCV:
         """Release the best candidate, at a cost of `epsilon` and `delta` for the whole search.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -209,6 +213,10 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             `PrivateNearestCentroid`, and ignored otherwise.
         groups : array-like of shape (n_rows,), optional
             Whose row it is; required exactly when the private PCA's `unit` is not "row".
+        cohorts : str or sequence of str, optional
+            Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`. A search
+            is no Gaussian release, so nobody may be in more than one cohort. Unlike there, X has at
+            least one row.
 
         Returns
         -------
@@ -226,14 +234,15 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
         RuntimeError
             Every candidate failed; the search was charged.
         """
-        return fit_promised(self, type(self)._released, X, y, groups)
+        return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
     @fit_context(prefer_skip_nested_validation=False)
-    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
+    def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this search, its estimator or its grid."""
         self.estimator, self.param_grid = copy.deepcopy((self.estimator, self.param_grid))
         # 1. validate, and let the steps before the private ones map each row by itself
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
+        named = cohort_names(cohorts, "cohorts")
         candidates = Candidates.of(self.estimator, self.param_grid)
         step = clone(candidates.step)
         self.missing = step.missing
@@ -281,6 +290,8 @@ class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator
             centre=np.zeros(public.n_features) if mean is None else mean,
             norm_bound=_norm_bound(step),
             budget=plan.mu_preliminary,
+            cohorts=named,
+            verbose=self.verbose,
         )
         fit = Fitting(rows, groups, y, checked) if supervised else Fitting(rows, groups)
 

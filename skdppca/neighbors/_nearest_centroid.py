@@ -27,6 +27,7 @@ from ..decomposition.validation import (
 )
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..privacy.charging import check_accounted
+from ..privacy.cohorts import cohort_names
 from ..private_data import Public
 from ..records import MAX_ROWS, Records
 from ..releasing import (
@@ -86,7 +87,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         None draws secure noise. A seed makes the release repeatable, so **not private**.
     verbose : int, default=0
-        1 prints the report of the fit.
+        1 prints each question as it is asked, and the report of the fit.
 
     Attributes
     ----------
@@ -143,13 +144,13 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
     verbose: int = _as_in_pca("verbose")
 
     # So that metadata routing brings the groups to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
 
     # The declared domain: more records are an error, which is no private output.
     _max_records: ClassVar[int] = MAX_ROWS
     _more_records: ClassVar[str] = "take fewer"
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, cohorts: Any = None) -> Self:
         """Release the means of the classes, at a cost of `epsilon` and `delta`.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -162,6 +163,8 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
             The label of every row; private.
         groups : array-like of shape (n_rows,), optional
             Whose row it is; required exactly when `unit` is not "row".
+        cohorts : str or sequence of str, optional
+            Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`.
 
         Returns
         -------
@@ -176,21 +179,23 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
-        return fit_promised(self, type(self)._released, X, y, groups)
+        return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
+    def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
         # 1. validate
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
+        named = cohort_names(cohorts, "cohorts")
         names = self._public_classes()
         if y is None:
             raise ValueError(
                 "PrivateNearestCentroid requires y to be passed, but the target y is None; give "
                 "the label of every row, as fit(X, y)"
             )
-        X = check_rows(self, X)
+        knows_n = math.isinf(self.epsilon) or self.adjacency == "replace-one"
+        X = check_rows(self, X, may_be_empty=bool(named) and not knows_n)
         if sparse.issparse(X):
             raise ValueError("X is sparse; give an array, for example that of pca.transform(X)")
         d = X.shape[1]
@@ -205,7 +210,6 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
         if is_exact:
             check_unclipped(records)
         # 2. what is asked, and its cost, from public facts
-        knows_n = is_exact or self.adjacency == "replace-one"
         public = Public(
             d, self.adjacency, self.unit, n_records=records.private_n if knows_n else None
         )
@@ -221,6 +225,8 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
             noise=noise_source(self.epsilon, self.random_state),
             centre=np.zeros(d) if mean is None else mean,
             norm_bound=None if self.norm_bound is None else float(self.norm_bound),
+            cohorts=named,
+            verbose=self.verbose,
         )
         labelled = LabelledRows(X, labels, numbers, len(names))
         validated = {name: value for name, value in vars(self).items() if name in VALIDATED}

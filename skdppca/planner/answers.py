@@ -49,6 +49,7 @@ SIMULATED = (
     "scale",
     "missing",
     "tails",
+    "cohorts",
 )
 
 # The part of a method's simulation that its losses take; the rest is the noise floor's.
@@ -91,8 +92,7 @@ class Expectation:
     releases : str
         What a fit releases.
     extrapolated : bool
-        Whether there are more features than are simulated. The loss is then right within a factor
-        of about 2.
+        Whether there are more features than are simulated. The loss is then less certain.
     captured_skewed : float or None
         Where `captured_low` would be if the rows were skewed: the lowest of lognormal values and of
         rare counts along the axes, and of normal ones. None for other methods than the recommended

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
+from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
 from .planned_fit import PlannedFit, check, names_of
@@ -33,6 +35,23 @@ HEADS = (
     "clip norm",
     "memory",
 )
+# With less of the variance to find beyond what chance finds, there is nothing to find.
+LEAST_TO_FIND = 1e-9
+
+
+@dataclass(frozen=True)
+class NothingConstants:
+    """When a plan says that nothing is found, and how many records would do. Round numbers."""
+
+    # Shares of the way from what chance captures to all: less than the first is nothing, and the
+    # second is enough.
+    least: float = 0.1
+    enough: float = 0.5
+    # How many numbers of records are tried, each about 3.2 times the one before.
+    steps: int = 8
+
+
+NOTHING = NothingConstants()
 RECOMMENDED = " (recommended)"
 
 
@@ -58,6 +77,7 @@ class Plan(PlannedFit):
     is_sparse : bool
     wanted : int, float, str or None
         `n_components` as it was asked for.
+    cohorts : int
     recommended : str
         The method that `PrivatePCA` takes by the same public facts.
     why : str
@@ -65,11 +85,15 @@ class Plan(PlannedFit):
     rows : tuple of Expectation
         One for each method: the recommended one first, then those that are expected to capture
         most.
+    enough : int or None
+        If no method finds anything: about how many records would do. None if it is not so, or if
+        no number up to ten thousand times as many would.
     """
 
     recommended: str
     why: str
     rows: tuple[Expectation, ...]
+    enough: int | None = None
 
     def __getitem__(self, method: str) -> Expectation:
         for row in self.rows:
@@ -122,10 +146,20 @@ class Plan(PlannedFit):
     def sentence(self) -> str:
         """Return the answer in a few sentences."""
         first = self.rows[0]
+        if self.finds_nothing:
+            would = (
+                f"About {self.enough} would do."
+                if self.enough is not None
+                else "Ask for fewer components or a larger epsilon."
+            )
+            return (
+                f"No method finds this with {self.n_samples} records at epsilon={self.epsilon:g} "
+                f"(d={self.n_features}, k={self.n_components}): what it releases is noise. {would}"
+            )
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
-            f"epsilon={self.epsilon:g}, expect {first.percent} of the best possible variance "
-            f"from {first.method} (half of all fits: {percent(first.captured_low)} to "
+            f"epsilon={self.epsilon:g}{self._each()}, expect {first.percent} of the best possible "
+            f"variance from {first.method} (half of all fits: {percent(first.captured_low)} to "
             f"{percent(first.captured_high)})."
         )
         if first.captured_skewed is not None:
@@ -143,17 +177,33 @@ class Plan(PlannedFit):
             )
         return text
 
+    def _each(self) -> str:
+        return f" for each of {self.cohorts} merged cohorts" if self.cohorts > 1 else ""
+
+    @property
+    def finds_nothing(self) -> bool:
+        """Whether every method is expected to capture hardly more than chance would."""
+        return bool(self.rows) and max(map(self._found, self.rows)) < NOTHING.least
+
+    def _found(self, row: Expectation) -> float:
+        """How much of the way from chance to all a method is expected to go."""
+        k, d = self.n_components, self.n_features
+        chance = k / d * math.fsum(self.variances) / math.fsum(self.variances[:k])
+        return 1.0 if chance > 1 - LEAST_TO_FIND else (row.captured - chance) / (1 - chance)
+
     def choice(self) -> str:
         """Return in words which method `PrivatePCA` takes, and whether another one is ahead."""
         text = f"PrivatePCA takes {self.recommended} ({self.why})."
         first, *others = self.rows
         ahead = [row for row in others if row.captured_low > first.captured]
-        if first.recommended and ahead:
+        if first.recommended and ahead and not self.finds_nothing:
             best = max(ahead, key=lambda row: row.captured)
-            text += (
-                f" If the data are as assumed, {best.method} is expected to miss less: "
-                f"{1 - best.captured:.1e} instead of {1 - first.captured:.1e}."
-            )
+            less, more = f"{1 - best.captured:.1e}", f"{1 - first.captured:.1e}"
+            if less != more:
+                text += (
+                    f" If the data are as assumed, {best.method} is expected to miss less: {less} "
+                    f"instead of {more}."
+                )
         return text
 
     def __str__(self) -> str:
@@ -162,6 +212,22 @@ class Plan(PlannedFit):
         return "\n".join(
             [self.sentence(), self.choice(), "", *table, "", *releases, "", self._assumptions()]
         )
+
+    def __repr__(self) -> str:
+        first = self.rows[0] if self.rows else None
+        expected = "" if first is None else f"; {first.method} captures {first.percent}"
+        return (
+            f"<Plan: n_samples={self.n_samples}, n_features={self.n_features}, "
+            f"n_components={self.n_components}, epsilon={self.epsilon:g}, delta={self.delta:g}"
+            f"{expected}>"
+        )
+
+    def _repr_html_(self) -> str:
+        said = f"{self.sentence()} {self.choice()}"
+        table = html_table(HEADS, map(self._cells, self.rows))
+        below = [*(f"{row.method} releases {row.releases}." for row in self.rows)]
+        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in (*below, self._assumptions()))
+        return f"<div><p>{escape(said)}</p>{table}{paragraphs}</div>"
 
     def _cells(self, row: Expectation) -> tuple[str, ...]:
         floor, noise = row.noise_floor is not None, row.noise_sd is not None
@@ -191,6 +257,8 @@ class Plan(PlannedFit):
                 f"Every record has {self.group_size} rows, which share {self.shared:.0%} of the "
                 "variance."
             )
+        if self.cohorts > 1:
+            text.append(f"They come in {self.cohorts} cohorts of equal size.")
         if self.scale == "private":
             text.append(
                 "The spectrum is that of the standardised features, whose units differ by factors "
@@ -220,14 +288,15 @@ def plan(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     *,
-    adjacency: str = "add-remove",
+    adjacency: Literal["add-remove", "replace-one"] = "add-remove",
     group_size: int | None = None,
     shared: float = 0.5,
     scale: str | None = None,
-    missing: str = "error",
-    tails: str = "light",
-    gap: str = "unknown",
+    missing: Literal["error", "mean"] = "error",
+    tails: Literal["heavy", "light"] = "light",
+    gap: Literal["large", "unknown"] = "unknown",
     is_sparse: bool = False,
+    cohorts: int = 1,
     spectrum: Any = None,
     methods: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -270,6 +339,10 @@ def plan(
         As for `PrivatePCA`. It may change which method is recommended.
     is_sparse : bool, default=False
         Whether X will be a sparse matrix. It may change which method is recommended.
+    cohorts : int, default=1
+        If people arrive in cohorts of equal size, each with this budget, that
+        `PrivatePCA.partial_fit` merges: how many there are. `n_samples` counts the people of all of
+        them together. Their noise is that of one fit at mu over the root of `cohorts`.
     spectrum : str or array-like of shape (n_features,), optional
         Assumed variances along the principal axes: public guesses, or numbers from public data of
         the same kind. The eigenvalues of the private data are private. Or one of these names; the
@@ -280,7 +353,8 @@ def plan(
         - "flat": all variances are equal. There is nothing to find, so every method captures
           nearly all; read the noise floor.
     methods : iterable of str, optional
-        Names of estimators, such as "DPGauss"; by default all methods that can be fitted so.
+        Names of estimators, such as "DPGauss", or their words in a shell, such as "gauss"; by
+        default all methods that can be fitted so.
     progress : callable, optional
         Called as ``progress(method, share)`` after every simulated fit: which method was fitted,
         and which share of all fits is done.
@@ -343,6 +417,7 @@ def plan(
         gap=gap,
         is_sparse=bool(is_sparse),
         wanted=wanted,
+        cohorts=int(cohorts),
         recommended="",
         why="",
         rows=(),
@@ -352,7 +427,19 @@ def plan(
     names = names_of(methods, asked)
     if asked.sees_spectrum:
         asked = counted(asked, recommended)
-    return _filled(asked, names, True, progress)
+    found = _filled(asked, names, True, progress)
+    return replace(found, enough=_enough(found)) if found.finds_nothing else found
+
+
+def _enough(found: Plan) -> int | None:
+    """About how many records the first method of a plan needs, to one digit."""
+    method = found.rows[0].method
+    for step in range(1, NOTHING.steps + 1):
+        n = min(round(float(f"{found.n_samples * 10 ** (step / 2):.1g}")), MAX_ROWS)
+        moved = _filled(replace(found, n_samples=n, rows=()), [method], False, None)
+        if moved._found(moved.rows[0]) >= NOTHING.enough:
+            return n
+    return None
 
 
 def _filled(empty: Plan, names: list[str], floors: bool, progress: Progress | None) -> Plan:

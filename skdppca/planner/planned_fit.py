@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._sklearn import Interval, StrOptions, validate_parameter_constraints
 from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
+from ..decomposition.methods import NAMES
 from ..decomposition.private_pca import HEAVY
+from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
 from .simulation import FEATURES, MOST_COMPONENTS, Problem, SimulatedMethod
@@ -20,6 +23,9 @@ from .synthetic_rows import Assumed
 
 __all__ = ["PlannedFit", "check", "names_of"]
 
+# The method whose releases `partial_fit` merges.
+GROWING = "DPGauss"
+
 # The variances are held one by one.
 MOST_FEATURES = 2**24
 
@@ -27,6 +33,7 @@ COUNTS = {
     "n_samples": [Interval(Integral, 2, MAX_ROWS, closed="both")],
     "n_features": [Interval(Integral, 1, MOST_FEATURES, closed="both")],
     "group_size": [Interval(Integral, 1, MAX_ROWS, closed="both"), None],
+    "cohorts": [Interval(Integral, 1, MAX_ROWS, closed="both")],
 }
 CONSTRAINTS = {
     **COUNTS,
@@ -54,17 +61,18 @@ class PlannedFit:
     n_components: int
     epsilon: float
     delta: float
-    adjacency: str
+    adjacency: Literal["add-remove", "replace-one"]
     spectrum: str
     variances: tuple[float, ...]
     group_size: int | None
     shared: float
     scale: str | None
-    missing: str
-    tails: str
-    gap: str
+    missing: Literal["error", "mean"]
+    tails: Literal["heavy", "light"]
+    gap: Literal["large", "unknown"]
     is_sparse: bool
     wanted: int | float | str | None
+    cohorts: int
 
     @property
     def sees_spectrum(self) -> bool:
@@ -78,19 +86,26 @@ class PlannedFit:
         return Public(self.n_features, self.adjacency, unit, self.is_sparse)
 
     def chosen(self) -> tuple[str, str]:
-        """Return the method that `PrivatePCA` takes, and why.
+        """Return the method that `PrivatePCA` takes, and why; of cohorts, in `partial_fit`.
 
         Raises
         ------
         ValueError
             If no fit with these parameters is possible.
         """
+        if self.delta == 0 and self.cohorts > 1:
+            raise ValueError(
+                f"delta=0 leaves no Gaussian noise for the matrices of cohorts={self.cohorts}; "
+                "give a small delta such as 1e-6, or cohorts=1"
+            )
         if self.delta == 0 and (self.scale is not None or self.sees_spectrum):
             raise ValueError(
                 f"delta=0 leaves no Gaussian noise for scale={self.scale!r} and "
                 f"n_components={self.wanted!r}; give scale=None and a number of components, or a "
                 "small delta such as 1e-6"
             )
+        if self.cohorts > 1:
+            return GROWING, f"{self.cohorts} cohorts need a matrix, which can be merged"
         pca = PrivatePCA(
             self.wanted,
             epsilon=self.epsilon,
@@ -113,15 +128,25 @@ class PlannedFit:
                 settings["variance_share"] = 0
         elif self.tails == "heavy":
             settings = HEAVY.get(name, {})
+        if self.cohorts > 1:  # whitened scores need variances: there are no nested spheres then,
+            settings = {**settings, "whiten": True}  # as there are none in `partial_fit`
         return SimulatedMethod(METHODS[name], settings)
 
     def problem(self, law: str = "normal") -> Problem:
-        """What is simulated; see `Assumed`."""
+        """What is simulated; see `Assumed`.
+
+        The noise of T merged matrices of n / T records is that of one matrix of n records at
+        ``mu / sqrt(T)``.
+        """
+        epsilon = self.epsilon
+        if self.cohorts > 1:
+            mu = mu_of(self.epsilon, self.delta) / math.sqrt(self.cohorts)
+            epsilon = epsilon_of(mu, self.delta)
         return Problem.of(
             self.n_samples,
             np.array(self.variances),
             self.n_components,
-            self.epsilon,
+            epsilon,
             self.delta,
             self.adjacency,
             Assumed(self.group_size, self.shared, self.scale, self.missing, self.tails, law),
@@ -134,6 +159,11 @@ def check(given: dict[str, Any]) -> None:
         if isinstance(given[name], bool):  # Python counts it among the whole numbers
             raise TypeError(f"{name}={given[name]} is not a whole number; give an int")
     validate_parameter_constraints(CONSTRAINTS, given, "plan")
+    if given["cohorts"] > given["n_samples"]:
+        raise ValueError(
+            f"cohorts={given['cohorts']} exceeds n_samples={given['n_samples']}, the people of all "
+            "cohorts together; choose fewer cohorts"
+        )
     d, k = given["n_features"], given["n_components"]
     if d > FEATURES and not isinstance(k, Integral):
         raise ValueError(
@@ -163,19 +193,22 @@ def names_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
     possible = [name for name in METHODS if _can(name, planned)]
     if methods is None:
         return possible
-    names = [methods] if isinstance(methods, str) else list(methods)
+    asked = [methods] if isinstance(methods, str) else list(methods)
+    names = [NAMES.get(name, name) if isinstance(name, str) else name for name in asked]
     if not names or any(name not in list(METHODS) for name in names):
         raise ValueError(f"methods={names} must be one or more of {list(METHODS)}; choose of these")
     if any(name not in possible for name in names):
         raise ValueError(
-            f"methods={names} cannot all be planned with n_components={planned.wanted!r} and "
-            f"delta={planned.delta:g}; choose of {possible}"
+            f"methods={names} cannot all be planned with n_components={planned.wanted!r}, "
+            f"delta={planned.delta:g} and cohorts={planned.cohorts}; choose of {possible}"
         )
     return list(dict.fromkeys(names))
 
 
 def _can(name: str, planned: PlannedFit) -> bool:
     """Whether a method can be fitted so, and is no other one then."""
+    if planned.cohorts > 1:
+        return name == GROWING
     if planned.delta == 0:
         return name == "SmoothSensitivityPCA"
     if planned.sees_spectrum:

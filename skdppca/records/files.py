@@ -25,7 +25,16 @@ from .gathered import Gathered, joined
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
 
-__all__ = ["FileRecords", "Files", "Unreadable", "Valid", "is_label", "is_number", "numbers_of"]
+__all__ = [
+    "FileRecords",
+    "Files",
+    "Unreadable",
+    "Valid",
+    "is_label",
+    "is_number",
+    "numbers_of",
+    "wrong_labels",
+]
 
 T = TypeVar("T")
 
@@ -438,6 +447,16 @@ class _Labels:
         return np.concatenate([[True], differs]) if first else differs
 
 
+def wrong_labels(dataset: ds.Dataset, groups: str) -> tuple[bool, bool]:
+    """Whether labels are missing in a column, and whether they are in no order."""
+    kind = value_type(dataset.schema, groups)
+    labels = _Labels(kind if pa.types.is_integer(kind) else pa.large_string())
+    for batch in batches(dataset, [groups]):
+        if len(batch):
+            labels.begin(batch.column(0))
+    return labels.missing, labels.unsorted
+
+
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds real numbers."""
     types = pa.types
@@ -448,7 +467,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def is_label(kind: pa.DataType) -> bool:
-    """Whether a column of this type can say whose row it is: whole numbers, or text."""
+    """Whether a column of this type can say to whom a row belongs: whole numbers, or text."""
     types = pa.types
     if types.is_dictionary(kind):
         return is_label(kind.value_type)

@@ -136,6 +136,7 @@ def neighbours(name, adjacency):
     return without, np.vstack([base, one])
 
 
+@pytest.mark.slow
 @mostly_slow("name, adjacency, mu", CASES, ADJACENCIES, RUNS, quick=[BLOCK])
 def test_it_holds_its_mu(name, adjacency, mu):
     game = audited_case(name, mu, adjacency)
@@ -145,6 +146,7 @@ def test_it_holds_its_mu(name, adjacency, mu):
         assert found["transcript"] > 0.6 * mu
 
 
+@pytest.mark.slow
 @on_all_cases
 @on_both_adjacencies
 @pytest.mark.parametrize("seen", [False, True])
@@ -156,6 +158,7 @@ def test_what_a_path_tells_is_what_was_paid(name, adjacency, seen):
     assert told > 2.0 * SHARP.get((name, adjacency), 0.98)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNTOLD)
 @on_both_adjacencies
 @pytest.mark.parametrize("base", [NONE, pytest.param(ALONG, marks=pytest.mark.slow)])
@@ -237,6 +240,7 @@ def test_missing_clipping_of_residuals_is_caught(name, adjacency):
     assert found["transcript"] > 2.0
 
 
+@pytest.mark.slow
 @mostly_slow("sampling", ["block", "deflation"], quick=[("block",)])
 def test_parts_by_position_are_caught(monkeypatch, sampling):
     def by_position(records, shares, noise):

@@ -121,6 +121,7 @@ def test_gram_matrix_holds_its_mu(released_gram, way, adjacency, mu):
     assert 0.6 * mu < bound <= mu
 
 
+@pytest.mark.slow
 @on_both_adjacencies
 def test_gram_matrix_holds_its_mu_in_a_short_game(released_gram, adjacency):
     game = build(2.0, adjacency, **WAYS["bounded, about 0"])
@@ -244,6 +245,7 @@ def jittered_statistic(statistic):
     return jittered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weakened", "statistic"), LEAKS)
 def test_exact_n_is_caught(weakened, statistic):
     game = build(3.0, "add-remove", norm_bound=RADIUS, center=False)

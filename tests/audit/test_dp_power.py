@@ -82,6 +82,7 @@ QUICK = [("products", "add-remove"), ("norms", "replace-one"), ("interactions", 
 on_all_claims = pytest.mark.parametrize(("name", "adjacency"), CLAIMS)
 
 
+@pytest.mark.slow
 @mostly_slow("claim, mu", CLAIMS, RUNS, quick=[(claim, 2.0) for claim in QUICK])
 def test_it_holds_its_mu(claim, mu):
     name, adjacency = claim
@@ -100,6 +101,7 @@ def test_what_a_path_tells_is_what_was_paid(name, adjacency, seen):
     assert np.median(found) > 2.0 * least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", UNTOLD)
 @on_both_adjacencies
 def test_told_nothing_no_path_tells_more_than_was_paid(parameters, adjacency):

@@ -99,6 +99,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(gdppca, "kendall_shares", lambda *_: np.full(2, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("way", ["complete", "incomplete", "private centre"])
 @on_both_adjacencies
@@ -236,6 +237,7 @@ def n_samples_shown(release):
     return release.n_samples
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("weakened", "statistic"), [(ExactBranch, pairs_shown), (ExactCount, n_samples_shown)]

@@ -109,6 +109,7 @@ def shown(mu, adjacency, factory=PrivatePCA, runs=None, **parameters):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", ["rows", "spectrum"])
 @on_both_adjacencies
 @pytest.mark.parametrize("mu", [2.0, pytest.param(3.0, marks=pytest.mark.slow)])
@@ -225,11 +226,13 @@ class Better:
         )
 
 
+@pytest.mark.slow
 @on_both_adjacencies
 def test_half_the_noise_of_another_method_is_caught(adjacency):
     assert shown(2.0, adjacency, HalfTheNoise)["transcript"] > 2.0
 
 
+@pytest.mark.slow
 @on_both_adjacencies
 def test_a_budget_among_the_methods_parameters_is_caught(adjacency):
     larger = {"epsilon": epsilon_of(4.0, DELTA)}
@@ -283,6 +286,7 @@ def choice_shown(adjacency, factory):
     return mu_lower_bound(*sides, ALPHA, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weakened", "adjacency"),
     [
@@ -295,6 +299,7 @@ def test_a_choice_by_the_data_is_caught(weakened, adjacency):
     assert choice_shown(adjacency, weakened) > 2.0
 
 
+@pytest.mark.slow
 @on_both_adjacencies
 def test_the_choice_shows_nothing(adjacency):
     assert choice_shown(adjacency, PrivatePCA) <= 2.0

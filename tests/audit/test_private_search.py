@@ -49,6 +49,7 @@ def shown(adjacency, mu, told=True):
     return mu_lower_bound(*pair, ALPHA)
 
 
+@pytest.mark.slow
 @mostly_slow("adjacency, mu", ADJACENCIES, [2.0, 3.0], quick=[("add-remove", 2.0)])
 def test_a_score_holds_its_mu(adjacency, mu):
     assert 0.7 * mu < shown(adjacency, mu) <= mu
@@ -59,11 +60,13 @@ def test_a_score_about_a_private_radius_holds_its_mu():
     assert shown("add-remove", 2.0, told=False) <= 2.0
 
 
+@pytest.mark.slow
 def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
     weaken_noise(monkeypatch)
     assert shown("add-remove", 2.0) > 2.0
 
 
+@pytest.mark.slow
 def test_a_sensitivity_too_small_by_half_is_caught(monkeypatch):
     honest = CapturedTotal.sensitivity
     monkeypatch.setattr(CapturedTotal, "sensitivity", lambda *asked: honest(*asked) / 2)

@@ -10,6 +10,7 @@ import math
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 
 from skdppca import DPGauss
 from skdppca.maps import _map, projection_map
@@ -113,6 +114,7 @@ def test_it_holds_its_mu(way, adjacency, mu):
     assert 0.75 * mu < found_mu(mu, adjacency, WAYS[way]) <= mu
 
 
+@pytest.mark.slow
 @mostly_slow("way, adjacency", WAYS, ADJACENCIES, quick=[("groups", "replace-one")])
 def test_a_whole_map_holds_its_mu(way, adjacency):
     assert 1.3 < found_mu(2.0, adjacency, WAYS[way], whole_map, runs=1000) <= 2.0
@@ -135,6 +137,7 @@ def test_rows_of_a_group_that_weigh_one_each_are_caught(monkeypatch):
     assert found_mu(2.0, "add-remove", WAYS["groups"]) > 2.0
 
 
+@pytest.mark.slow
 def test_a_whole_map_of_other_neighbours_is_caught(monkeypatch):
     monkeypatch.setattr(_map, "neighbours", lambda pca, adjacency, unit: ("add-remove", unit))
     assert found_mu(2.0, "replace-one", {}, whole_map, runs=1000) > 2.0

@@ -107,6 +107,7 @@ def told_gap(_, queries):
     return queries[-1].sensitivity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weakened", [False, True])
 def test_a_gap_without_noise_is_caught(weakened, monkeypatch):
     honest = GaussianQuery.release

@@ -80,6 +80,7 @@ def pairs_of(base, adjacency):
         yield without, np.vstack([base, one])
 
 
+@pytest.mark.slow
 @mostly_slow("adjacency, mu", ADJACENCIES, RUNS, quick=[("replace-one", 2.0)])
 def test_it_holds_its_mu(adjacency, mu):
     found = bounds(told(mu, adjacency), *NEIGHBOURS[adjacency], RUNS[mu], ALPHA)
@@ -97,6 +98,7 @@ def test_what_a_path_tells_is_what_was_paid(adjacency, seen):
     assert np.median(found) > 2.0 * LEAST[adjacency]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @on_both_adjacencies
 @mostly_slow("base, mu", BASES, [2.0, 20.0], quick=[("normal", 2.0), *((b, 20.0) for b in BASES)])

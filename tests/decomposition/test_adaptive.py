@@ -72,6 +72,7 @@ def test_a_norm_bound_saves_all_searches_for_a_radius(factory, way, right):
     assert {"radius of the gradient", "radius of the cross products"} & set(names(free))
 
 
+@pytest.mark.slow
 @on_all_ways
 @pytest.mark.parametrize("name", OF_THE_VARIANCES)
 def test_variances_that_are_not_paid_for_say_how_to_get_them(factory, way, right, name):
@@ -110,6 +111,7 @@ def test_float32_gives_what_float64_gives(factory, way, right):
     np.testing.assert_allclose(single.explained_variance_, double.explained_variance_, rtol=1e-4)
 
 
+@pytest.mark.slow
 @on_all_ways
 def test_groups_larger_than_a_block_count_like_all_others(factory, way, right, monkeypatch):
     rng = np.random.default_rng(0)

@@ -99,6 +99,7 @@ def run_to(line, fit, monkeypatch):
     return passed
 
 
+@pytest.mark.slow
 @on_all_estimators_slowly
 def test_an_interrupted_refit_leaves_the_old_fit_whole_or_the_new_one(factory, monkeypatch):
     whole = fitted(factory, epsilon=20.0)  # enough to see a centre
@@ -117,7 +118,9 @@ def test_an_interrupted_refit_leaves_the_old_fit_whole_or_the_new_one(factory, m
         else:
             kept["new"] += 1
             assert content(pca) == new
-    assert kept["new"] < 10 < LAST_LINES < kept["old"]
+    # the store is among the last lines; after it the fit only says what there is to warn of
+    assert 0 < kept["new"] < LAST_LINES - 20
+    assert kept["old"] > SOME_LINES + 20
 
 
 @on_all_estimators
@@ -148,8 +151,8 @@ def test_a_refit_that_fails_at_a_query_leaves_the_old_fit(factory, share, error,
 @on_all_estimators
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(base, "_cast"), (base, "fix_signs"), (releasing, "PrivacyReport"), (releasing, "_hashes")],
-    ids=["_cast", "fix_signs", "PrivacyReport", "_hashes"],
+    [(base, "cast"), (base, "fix_signs"), (releasing, "PrivacyReport"), (releasing, "hashes")],
+    ids=["cast", "fix_signs", "PrivacyReport", "hashes"],
 )
 def test_a_refit_that_ends_while_it_is_stored_leaves_the_old_fit(
     factory, module, name, monkeypatch

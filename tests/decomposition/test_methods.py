@@ -141,6 +141,7 @@ def test_what_a_row_becomes_does_not_depend_on_the_others(form):
     np.testing.assert_array_equal(pca.transform(form(rows[:-1])), together[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"),
     [

@@ -8,6 +8,7 @@ import inspect
 import pickle
 import re
 import textwrap
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -278,3 +279,12 @@ def test_invalid_parameters_are_named_in_fit_and_not_before(factory):
     pca = factory(epsilon=-1.0)
     with pytest.raises(ValueError, match="'epsilon' parameter"):
         pca.fit(FRAME)
+
+
+@on_all_estimators
+def test_parameters_that_take_words_say_which(factory):
+    cls = type(factory(2))
+    hints = get_type_hints(cls)
+    for name, constraints in cls._parameter_constraints.items():
+        if len(constraints) == 1 and isinstance(constraints[0], StrOptions) and name != "method":
+            assert {*get_args(hints[name])} == constraints[0].options, name

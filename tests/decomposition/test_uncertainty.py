@@ -46,6 +46,7 @@ def groups(seed):
     return draw.X, {"groups": draw.groups}, {"unit": "matrix", "center": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", [KDPPCA, KDPOjas, DPPowerMethod, ResidualGauss])
 @pytest.mark.parametrize("draw", [rows, groups])
 def test_alignments_tell_how_much_of_a_component_is_noise(factory, draw):

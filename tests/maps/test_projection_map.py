@@ -246,3 +246,10 @@ def test_an_exchange_is_dearer_than_an_addition():
         for adjacency in ("add-remove", "replace-one")
     )
     assert exchanged == pytest.approx(math.sqrt(2) * added)
+
+
+def test_a_map_shows_itself_in_a_line_and_in_a_notebook_with_its_report():
+    found = projection_map(PCA_2, X, bins=(7, 5), extent=EXTENT, random_state=0, **COST)
+    assert repr(found).startswith("<ProjectionMap: components 0 and 1, counted from 0; 7 x 5 cells")
+    assert "\n" not in repr(found) and "NOT PRIVATE" in repr(found)
+    assert found.privacy_._repr_html_() in found._repr_html_()

@@ -241,5 +241,5 @@ def test_absent_entries_add_nothing_to_a_product(kind, removed):
 
 def test_directions_that_are_not_orthonormal_are_refused():
     mean = BlockMean(private_data(BASE, n=40.0))
-    with pytest.raises(ValueError, match="orthonormalise them first"):
+    with pytest.raises(ValueError, match=r"of shape \(p, d\); orthonormalise them first"):
         mean(2 * W, W, 0.1, 0.1)

@@ -32,6 +32,7 @@ def search_with(accountant, factory, piped=False, **parameters):
     return GridSearchCV(estimator, grid, cv=RecordKFold(2), **parameters)
 
 
+@pytest.mark.slow
 @on_all
 @on_both_jobs
 @pytest.mark.parametrize("piped", [False, True], ids=["alone", "in a pipeline"])

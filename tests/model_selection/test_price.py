@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -331,3 +332,17 @@ def test_folds_without_a_warning_stay_when_a_record_is_exchanged(cv):
 @pytest.mark.parametrize("cv", [cv for cv in BY_VALUE if type(cv) is not Unknown], ids=kind)
 def test_folds_with_a_warning_do_not(cv):
     assert len({str(others_in_training(cv, *data)) for data in neighbours()}) == 2
+
+
+def test_a_price_says_its_cost_rounded_up():
+    search = GridSearchCV(DPGauss(epsilon=0.1), {"n_components": [1, 2, 3]}, cv=RecordKFold(4))
+    found = price(search, 10)
+    said = re.fullmatch("<Price: at most 13 fits, epsilon (.*) at delta 1e-06>", repr(found))[1]
+    assert found.epsilon(1e-6) <= float(said) < 1.001 * found.epsilon(1e-6)
+    assert f"<td>1e-06</td><td>{said}</td>" in found._repr_html_()
+
+
+def test_the_price_of_a_private_search_tells_no_number_of_fits():
+    found = price(PrivateSearchCV(DPGauss(epsilon=0.1), {"n_components": [1, 2]}), 10)
+    assert repr(found) == "<Price: secret number of fits>"
+    assert "epsilon(delta)" in found._repr_html_()

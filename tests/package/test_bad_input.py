@@ -110,8 +110,8 @@ BAD_X = {
 
 # The unit, groups, and what the error says.
 BAD_GROUPS = {
-    "no unit": ("row", lambda: labels(), "unit='row', but groups were given: pass .*unit="),
-    "no groups": ("patient", lambda: None, "unit='patient', but groups were not given: pass"),
+    "no unit": ("row", lambda: labels(), "unit='row', but groups were given: pass unit="),
+    "no groups": ("patient", lambda: None, "unit='patient', but groups were not given: pass fit"),
     "too few": ("patient", lambda: labels()[:-1], "one label for every row"),
     "too many": ("patient", lambda: np.append(labels(), TEXT), "one label for every row"),
     "none": ("patient", lambda: [], "one label for every row"),

@@ -128,7 +128,8 @@ def test_the_changelog_names_an_estimator(factory):
 
 @pytest.mark.parametrize("name", [n for n, kind in KINDS.items() if issubclass(kind, Statistic)])
 def test_the_table_of_sensitivities_has_every_statistic(name):
-    assert f"* - ``{name}``" in (DOC / "theory" / "sensitivities.rst").read_text(encoding="utf-8")
+    listed = f"* - ``{name}``" in (DOC / "theory" / "sensitivities.rst").read_text(encoding="utf-8")
+    assert listed, f"{name} has no row in doc/theory/sensitivities.rst"
 
 
 def test_every_page_of_a_method_is_in_the_table_and_the_toctree():

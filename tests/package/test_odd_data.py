@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from skdppca import DPGauss
 from skdppca.decomposition.validation import check_rows
-from skdppca.exceptions import CentreNotSeenWarning, SeededNoiseWarning
+from skdppca.exceptions import CentreNotSeenWarning, NoiseOnlyWarning, SeededNoiseWarning
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
 
@@ -127,7 +127,8 @@ def assert_finite(pca, X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", CentreNotSeenWarning)  # which tells of answers alone
+        for of_answers in (CentreNotSeenWarning, NoiseOnlyWarning):  # which tell of these alone
+            warnings.simplefilter("ignore", of_answers)
         pca.fit(X)
     for name in released(pca, FITTED):
         assert np.isfinite(getattr(pca, name)).all(), name

@@ -82,7 +82,7 @@ def untouched(data):
 def test_more_than_is_left_is_refused_and_nothing_is_computed(adjacency):
     data = private_data(ROWS, 1.0, adjacency=adjacency)
     data.ask(Count(), 0.8)
-    with pytest.raises(RuntimeError, match=r"ClippedSum: mu=0\.7 exceeds what is left"):
+    with pytest.raises(RuntimeError, match=r"ClippedSum: mu=0\.7 exceeds .*, mu=0\.[56]"):
         untouched(data).ask(ClippedSum(data.centre, 1.0), 0.7)
     assert names(data) == ["Count"]
     data.ask(ClippedSum(data.centre, 1.0))
@@ -93,7 +93,7 @@ def test_more_than_is_left_is_refused_and_nothing_is_computed(adjacency):
 @pytest.mark.parametrize("mu", [0.0, -1.0, math.nan])
 def test_nothing_is_free(mu):
     data = untouched(private_data(ROWS))
-    with pytest.raises(RuntimeError, match="exceeds what is left"):
+    with pytest.raises(RuntimeError, match=f"Count: mu={mu} pays for no answer; give a positive"):
         data.ask(Count(), mu)
     assert data.remaining == 1.0
 

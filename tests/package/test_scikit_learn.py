@@ -31,6 +31,7 @@ from sklearn.utils.estimator_checks import (
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, releasing
 from skdppca.exceptions import NotReleasedError
+from skdppca.mechanisms.scatter import VECTORS
 from skdppca.noise import NoiseSource
 
 from ..estimators import ESTIMATORS, but_the_first_slow, on_all_estimators
@@ -105,6 +106,23 @@ def new_accountant(request, tmp_path):
     )
 
 
+@pytest.fixture
+def named_cohorts(monkeypatch):
+    """With an accountant, every call of `partial_fit` names a new cohort."""
+    calls = itertools.count()
+
+    def naming(honest):
+        def partial_fit(self, X, y=None):
+            cohort = None if self.accountant is None else f"cohort {next(calls)}"
+            return honest(self, X, y, cohort=cohort)
+
+        return partial_fit
+
+    for _, factory in ESTIMATORS:
+        if hasattr(factory, "partial_fit"):
+            monkeypatch.setattr(factory, "partial_fit", naming(factory.partial_fit))
+
+
 def assert_passes_all_checks(estimator):
     """No check fails, and none is skipped or expected to fail."""
     results = check_estimator(estimator, on_skip=None)
@@ -113,13 +131,14 @@ def assert_passes_all_checks(estimator):
     assert others <= SKIPPED
 
 
+@pytest.mark.slow
 @on_all_estimators
 @pytest.mark.parametrize(
     ("parameters", "new_accountant"),
     but_the_first_slow(CONFIGURATIONS_AND_ACCOUNTANTS),
     indirect=["new_accountant"],
 )
-def test_scikit_learns_checks_pass(factory, parameters, new_accountant):
+def test_scikit_learns_checks_pass(factory, parameters, new_accountant, named_cohorts):
     accountant = new_accountant(parameters.get("adjacency", "add-remove"))
     assert_passes_all_checks(factory(**parameters, accountant=accountant))
     assert accountant is None or len(accountant.receipts) > 40
@@ -303,8 +322,10 @@ def test_nothing_but_the_release_survives_fit(factory, adjacency):
     told = {"epsilon": 20.0, "adjacency": adjacency, "random_state": 0}
     pca = factory(2, **told).fit(FRAME)
     kept = set(vars(pca)) - set(pca.get_params())
+    matrix = [f"matrix_{name}_" for name in ("scatter", *VECTORS, "numbers")]
     assert kept == {
         *FITTED_ARRAYS,
+        *(matrix if "keep_matrix" in pca.get_params() else []),
         "noise_variance_",
         "n_samples_",
         "n_components_",

@@ -1,5 +1,6 @@
 """Plans: public numbers in, expectations out; the same question has the same answer."""
 
+import html
 import inspect
 import json
 import math
@@ -11,6 +12,7 @@ from scipy.stats import random_correlation
 
 from skdppca import DPGauss, ResidualGauss
 from skdppca.decomposition import METHODS
+from skdppca.decomposition.dp_gauss import mechanism as dp_gauss_mechanism
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
@@ -18,7 +20,7 @@ from skdppca.planner import Expectation, answers, plan, simulation
 from skdppca.planner.simulation import FEATURES, ROWS, Effort, Problem
 from skdppca.planner.synthetic_rows import exact_rows
 from skdppca.planner.text_tables import aligned, percent
-from skdppca.privacy import mu_of
+from skdppca.privacy import epsilon_of, mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]
 SPIKES = np.r_[4.0, 3.0, np.ones(6)]
@@ -57,6 +59,7 @@ def test_no_parameter_takes_data():
         "tails",
         "gap",
         "is_sparse",
+        "cohorts",
         "spectrum",
         "methods",
         "progress",
@@ -105,6 +108,33 @@ def test_where_little_is_visible_records_are_planned_to_be_scaled():
     # the noise of an entry, as a share of the total variance: at least that of one full matrix
     total = sum(plan(300, 20, 1, epsilon=0.5, methods=["DPGauss"]).variances)
     assert 1 / (mu_of(0.5, 1e-6) * 300) < row.noise_sd / total < 3 / (mu_of(0.5, 1e-6) * 300)
+
+
+def test_cohorts_have_the_noise_of_one_fit_at_mu_over_the_root_of_their_number():
+    # the same fits, but for a rounding of epsilon
+    known = {"n_samples": 3000, "n_features": 8, "n_components": 2, "spectrum": SPIKES}
+    (grown,) = plan(**known, cohorts=9).rows
+    epsilon = epsilon_of(mu_of(1.0, 1e-6) / 3, 1e-6)
+    (joint,) = plan(**known, epsilon=epsilon, methods=["DPGauss"]).rows
+    assert grown.captured == pytest.approx(joint.captured, abs=1e-6)
+    assert grown.method == "DPGauss" and grown.recommended
+
+
+def test_a_plan_says_that_its_budget_is_that_of_each_cohort(found):
+    text = str(plan(3000, 8, 2, spectrum=SPIKES, cohorts=2))
+    assert "epsilon=1 for each of 2 merged cohorts" in text
+    assert "They come in 2 cohorts of equal size." in text
+    assert "cohort" not in str(found)
+
+
+def test_cohorts_have_no_nested_spheres(monkeypatch):
+    def refuse(*_, **__):
+        raise NotImplementedError
+
+    monkeypatch.setattr(dp_gauss_mechanism, "release_nested", refuse)
+    with pytest.raises(NotImplementedError):
+        plan(300, 20, 1, epsilon=0.4, methods=["DPGauss"])
+    plan(300, 20, 1, epsilon=0.8, cohorts=4)
 
 
 def test_all_methods_are_planned_by_default_the_recommended_one_and_then_best_first():
@@ -327,7 +357,7 @@ def test_the_columns_of_a_table_are_aligned():
 def test_what_no_variance_can_show_is_told_in_words():
     hopeless = plan(10, 40, 1, epsilon=0.01, methods=["DPGauss"])
     assert hopeless["DPGauss"].noise_floor == math.inf
-    assert "whatever its variance" in hopeless.sentence()
+    assert hopeless.sentence().startswith("No method finds this with 10 records")
     assert hopeless.seen("DPGauss") == 0
 
 
@@ -362,3 +392,32 @@ def test_the_loss_of_the_planner_is_that_of_the_metrics():
     guess = np.linalg.qr(np.random.default_rng(4).standard_normal((6, 2)))[0].T
     loss = missed_share(guess, *decreasing_eigh(rows.T @ rows))
     assert loss == pytest.approx(1 - captured_variance(guess, rows))
+
+
+def test_a_plan_shows_itself_in_a_line_and_in_a_notebook_as_a_table():
+    found = plan(5000, 20, 3, methods=["DPGauss"])
+    assert repr(found).startswith("<Plan: n_samples=5000, n_features=20, n_components=3, ")
+    assert "\n" not in repr(found) and len(repr(found)) < 150
+    page = found._repr_html_()
+    assert page.count("<tr>") == 2 and "DPGauss" in page
+    assert html.escape(found.sentence()) in page
+
+
+def test_where_nothing_is_found_a_plan_says_so_and_how_many_records_would_do():
+    found = plan(200, 30, 2, epsilon=0.05, methods=["DPGauss", "ResidualGauss"])
+    assert found.finds_nothing
+    text = str(found)
+    assert text.startswith("No method finds this with 200 records at epsilon=0.05")
+    assert f"About {found.enough} would do." in text
+    assert "is expected to miss less" not in text
+    more = plan(found.enough, 30, 2, epsilon=0.05, methods=["ResidualGauss"])
+    assert not more.finds_nothing and more.rows[0].captured > 0.5
+
+
+def test_where_something_is_found_no_number_of_records_is_told():
+    found = plan(5000, 20, 3, methods=["DPGauss"])
+    assert not found.finds_nothing and found.enough is None
+
+
+def test_a_flat_spectrum_is_not_nothing():
+    assert not plan(5000, 10, 3, spectrum="flat", methods=["DPGauss"]).finds_nothing

@@ -44,6 +44,7 @@ def written(folder, kind, rows):
     return ds.dataset(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filtered", [False, True])
 @pytest.mark.parametrize("kind", ["csv", "arrow", "parquet"])
 def test_nothing_is_read_on_while_a_slow_user_has_a_batch(kind, filtered, tmp_path, monkeypatch):

@@ -123,6 +123,7 @@ def assert_same(memory, found):
     assert list(found.feature_names_in_) == NAMES and found.n_features_in_ == len(NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_table_in_files_gives_the_release_of_the_table_in_memory(case, tmp_path):
     assert_same(*both("DPGauss", case, tmp_path))
@@ -191,6 +192,17 @@ def test_labels_are_sorted_as_numbers_or_as_text(kind, entries, tmp_path, monkey
 def test_a_group_in_two_places_is_found_across_pieces(labels, entries, tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "PIECE_ENTRIES", entries)
     assert Files(parquet(tmp_path, TABLE[:3].assign(who=labels)), NAMES, "who").check().unsorted
+
+
+@pytest.mark.parametrize("who", [[1, 2, 1], ["a", "b", "c"]], ids=["in no order", "in order"])
+def test_batches_without_rows_say_nothing_of_labels(who, tmp_path):
+    table = pa.table({"who": who})
+    path = tmp_path / "X.arrow"
+    with pa.ipc.new_file(path, table.schema) as file:
+        for part in (table[:0], table[:2], table[:0], table[2:]):
+            file.write_batch(pa.record_batch(part.to_pydict(), schema=table.schema))
+    dataset = ds.dataset(path, format="ipc")
+    assert reader.wrong_labels(dataset, "who") == (False, who == [1, 2, 1])
 
 
 def with_cell(column, cell):

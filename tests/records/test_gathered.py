@@ -100,6 +100,7 @@ def asked(layout, grouped):
     return [Count(), *counts], sums
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", VIEWS)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("place", PLACES)

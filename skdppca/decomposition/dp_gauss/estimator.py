@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from ..._sklearn import StrOptions
+from numbers import Real
+from typing import Any, Literal
+
+from ..._sklearn import Interval, StrOptions
+from ...mechanisms.base import Mechanism
+from ...mechanisms.missing import Filled
+from ...mechanisms.scatter import NoisyScatter
+from ...privacy import PrivacyEvent
 from ...private_data import Public
-from ..base import BasePrivatePCA
+from ..fitted import MATRIX
+from ..joining import JoinsCohorts
 from ..parameters import estimator, parameter, without
+from .cohorts import JoinedMechanism, NextCohort
 from .mechanism import DPGaussMechanism
 
-__all__ = ["DPGauss"]
+__all__ = ["LARGEST_KEPT", "DPGauss"]
+
+# Columns up to which the matrix is released if nothing is said: 32 MB, so that no file surprises.
+LARGEST_KEPT = 2000
 
 
 @without("mechanism", "for what mechanism='output' did use SmoothSensitivityPCA")
 @estimator
-class DPGauss(BasePrivatePCA):
+class DPGauss(JoinsCohorts):
     """Private PCA by one noisy covariance matrix ("Analyze Gauss").
 
     The strongest method on ordinary data as long as the d x d matrix fits. It is told nothing of
@@ -29,6 +41,20 @@ class DPGauss(BasePrivatePCA):
     clip : {"auto", "spherical"}, default="auto"
         "auto" clips more when the noise dominates, up to "spherical": every row is scaled to norm
         1, and the variances are found under an elliptical model.
+
+    keep_matrix : bool or None, default=None
+        Whether to release the noisy matrix as well: `partial_fit` and `skdppca.merge` go on from
+        it. It costs nothing, and is paid for already. Its file takes 8 d^2 bytes.
+
+        - None: up to 2000 columns.
+        - A bool: whether to, whatever the number of columns.
+
+    forget : float or "auto", default=1.0
+        What `partial_fit` multiplies the weight of the cohorts before by, when it joins the next.
+
+        - 1: nothing is forgotten. For people who are alike over the years.
+        - Between 0 and 1: as if that share of the records before was there.
+        - "auto": 1 as long as no drift is seen in the noise, and less after one.
 
     Attributes
     ----------
@@ -72,7 +98,32 @@ class DPGauss(BasePrivatePCA):
     True
     """
 
-    clip: str = parameter(StrOptions({"auto", "spherical"}), default="auto")
+    clip: Literal["auto", "spherical"] = parameter(
+        StrOptions({"auto", "spherical"}), default="auto"
+    )
+    keep_matrix: bool | None = parameter("boolean", None, default=None)
+    forget: Any = parameter(Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), default=1.0)
+
+    def _check_parameters(self, n_features: int) -> None:
+        super()._check_parameters(n_features)
+        if self._joining and not self._keeps_matrix(n_features):
+            raise ValueError(
+                f"partial_fit goes on from the matrix of the cohort before, and with "
+                f"keep_matrix={self.keep_matrix} none is released of {n_features} columns; set "
+                "keep_matrix=True"
+            )
+
+    def _keeps_matrix(self, n_features: int) -> bool:
+        if self.keep_matrix is None:
+            return n_features <= LARGEST_KEPT
+        return bool(self.keep_matrix)
+
+    def _why_not_released(self, name: str) -> str | None:
+        if not name.startswith(MATRIX) or not name.endswith("_"):
+            return super()._why_not_released(name)
+        if self.privacy_.details.get("clip") == "nested":
+            return "nested spheres have no matrix; set a larger epsilon, or give more records"
+        return f"beyond {LARGEST_KEPT} columns, or with keep_matrix=False; set keep_matrix=True"
 
     def _mechanism(self, public: Public) -> DPGaussMechanism:
         if self.clip == "spherical" and public.grouped:
@@ -84,5 +135,13 @@ class DPGauss(BasePrivatePCA):
             clip=self.clip,
             center=self._finds_centre,
             correlate=self._scales_privately,
-            nested=not self.whiten,
+            nested=not (self.whiten or self._joining),
+            keep_matrix=self._keeps_matrix(public.n_features),
         )
+
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
+        reader = self._mechanism(public)
+        cohort: Mechanism = NextCohort(reader, before)
+        if self._may_miss:
+            cohort = Filled.around(cohort, event)
+        return JoinedMechanism(reader, cohort, before, self.forget)

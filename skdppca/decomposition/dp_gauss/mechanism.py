@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...mechanisms.base import BUDGET, STEPS, Release
 from ...mechanisms.centre import rough_centre
+from ...mechanisms.clipping import searches
 from ...mechanisms.gram import release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
@@ -29,17 +30,22 @@ class DPGaussMechanism(NoisyCovariance):
     ----------
     nested : bool
         Nested spheres instead where they show more.
+    keep_matrix : bool
+        The noisy matrix is released as well, for what is read off it later.
     """
 
     nested: bool = False
+    keep_matrix: bool = False
 
     asks = STEPS | {ClippedGram}
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
-        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
+        data = data.ask_count(data.fraction(BUDGET.count_share))
         nested = self.nested and shows_more(data, self.n_components)
+        if self.center or nested or self.clip == "spherical" or searches(data):
+            data = with_sample(data)  # else nobody asks for norms
         # 2. c: a rough centre
         radius = None
         if self.center:
@@ -57,4 +63,6 @@ class DPGaussMechanism(NoisyCovariance):
         # 5. the noisy Gram matrix
         gram = release_gram(data, clipping.clip, clipping.constant)
         # 6. all else is read off it
-        return self.read(gram, data, clipping, n_rows)
+        matrix = self.scatter(gram, data, clipping, n_rows, radius)
+        release = self.read(matrix, searches(data))
+        return replace(release, matrix=matrix) if self.keep_matrix else release

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Literal
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
-from ...records import MAX_ROWS, Source
+from ...records import MAX_ROWS
 from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
 from .mechanism import DPPowerMechanism, width
@@ -93,9 +94,13 @@ class DPPowerMethod(SubspacePCA):
     max_nonzero: int | None = parameter(
         Interval(Integral, 1, None, closed="left"), None, default=None
     )
-    protect: str = parameter(StrOptions({"record", "interaction"}), default="record")
+    protect: Literal["interaction", "record"] = parameter(
+        StrOptions({"record", "interaction"}), default="record"
+    )
     degree_floor: int = parameter(Interval(Integral, 1, MAX_ROWS, closed="both"), default=1)
-    clip: str = parameter(StrOptions({"auto", "norm", "spherical"}), default="auto")
+    clip: Literal["auto", "norm", "spherical"] = parameter(
+        StrOptions({"auto", "norm", "spherical"}), default="auto"
+    )
 
     def _mechanism(self, public: Public) -> DPPowerMechanism:
         self._check_unit(public)
@@ -141,10 +146,10 @@ class DPPowerMethod(SubspacePCA):
                     f"and one more or less of them; set {name}={value!r}"
                 )
 
-    def _public_count(self, source: Source) -> int | None:
-        if self._hides_interactions:  # neighbours have the same rows, one of them an entry more
-            return source.private_n
-        return super()._public_count(source)
+    @property
+    def _counts_publicly(self) -> bool:
+        # of interactions, neighbours have the same rows, one of them an entry more
+        return self._hides_interactions or super()._counts_publicly
 
     def _width(self, n_features: int) -> int:
         return width(self.n_components or n_features, n_features, self.oversampling)

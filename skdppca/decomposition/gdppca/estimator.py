@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ..._sklearn import Interval, RealNotInt, StrOptions
 from ...mechanisms.base import Release
@@ -136,9 +136,13 @@ class GDPPCA(BasePrivatePCA):
     kernel_bound: float | None = parameter(
         Interval(Real, 0, None, closed="neither"), None, default=None
     )
-    pairs: str = parameter(StrOptions({"auto", "complete", "incomplete"}), default="auto")
+    pairs: Literal["auto", "complete", "incomplete"] = parameter(
+        StrOptions({"auto", "complete", "incomplete"}), default="auto"
+    )
     n_pairs: int = parameter(Interval(Integral, 2, 1024, closed="both"), default=20)
-    centering: str = parameter(StrOptions({"pairs", "private"}), default="pairs")
+    centering: Literal["pairs", "private"] = parameter(
+        StrOptions({"pairs", "private"}), default="pairs"
+    )
     location_share: float = parameter(Interval(Real, 0, 0.4, closed="both"), default=0.05)
     variance_share: float = parameter(Interval(Real, 0, 0.5, closed="both"), default=0.05)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Literal
 
 from ..._sklearn import Interval, StrOptions
 from ...private_data import Public
@@ -67,8 +68,10 @@ class KDPOjas(SubspacePCA):
     (2, 64)
     """
 
-    strategy: str = parameter(StrOptions({"block", "deflation"}), default="block")
-    sampling: str = parameter(StrOptions({"reuse", "split"}), default="reuse")
+    strategy: Literal["block", "deflation"] = parameter(
+        StrOptions({"block", "deflation"}), default="block"
+    )
+    sampling: Literal["reuse", "split"] = parameter(StrOptions({"reuse", "split"}), default="reuse")
     learning_rate: float | str = parameter(
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Literal
 
 from ..._sklearn import Interval, StrOptions
+from ...mechanisms.base import Mechanism
+from ...privacy import PrivacyEvent
 from ...private_data import Public
 from ..base import LEAST_SHARE
 from ..parameters import estimator, parameter
 from .deflation import DeflatedOracle
 from .oracles import BlockIteration, Oracle, PowerOracle, columns
+from .rehearsed import rehearse
 from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
 __all__ = ["KDPPCA"]
@@ -42,7 +46,8 @@ class KDPPCA(SubspacePCA):
         1e-4, and at most 1 - 1e-4.
     oracle : Oracle or None, default=None
         With ``strategy="deflation"``: what finds one direction. None for `PowerOracle` with the
-        parameters above; another one, as `OjasOracle` or your own, has its own.
+        parameters above; another one, as `OjasOracle` or your own, has its own. Before the charge,
+        a copy of it is tried on made-up rows, and must return a direction and a value.
 
     See Also
     --------
@@ -74,8 +79,10 @@ class KDPPCA(SubspacePCA):
     True
     """
 
-    strategy: str = parameter(StrOptions({"block", "deflation"}), default="block")
-    sampling: str = parameter(StrOptions({"reuse", "split"}), default="reuse")
+    strategy: Literal["block", "deflation"] = parameter(
+        StrOptions({"block", "deflation"}), default="block"
+    )
+    sampling: Literal["reuse", "split"] = parameter(StrOptions({"reuse", "split"}), default="reuse")
     learning_rate: float | str = parameter(
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )
@@ -84,6 +91,12 @@ class KDPPCA(SubspacePCA):
         Interval(Real, LEAST_SHARE, 1 - LEAST_SHARE, closed="both"), default=0.2
     )
     oracle: Oracle | None = parameter(callable, None, default=None)
+
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
+        mechanism = super()._prepared(public, event)
+        if self.oracle is not None:
+            rehearse(self.oracle, public.n_features)
+        return mechanism
 
     def _mechanism(self, public: Public) -> SubspaceMechanism:
         if self.oracle is not None and self.strategy == "block":

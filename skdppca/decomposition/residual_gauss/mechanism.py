@@ -13,7 +13,7 @@ from ...linalg import decreasing_eigh, top_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import Clip, ExpectedNorms, clip_records, radius_mu
+from ...mechanisms.clipping import Clip, ExpectedNorms, clip_records, radius_mu, searches
 from ...mechanisms.cross_corrections import CrossMean
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
@@ -201,7 +201,8 @@ class ResidualGaussMechanism:
         n_rows = gauss.rows(data) if self.variance_share else data.n
         last = release_gram(data, clipping.clip, clipping.constant)
         gram = last if gram is None else gram.averaged(last)
-        release = gauss.read(gram, data, clipping, n_rows)
+        matrix = gauss.scatter(gram, data, clipping, n_rows)
+        release = gauss.read(matrix, searches(data))
         return release if self.variance_share else replace(release, explained_variance=None)
 
     def _iterated(self, seen: _Eigenspectrum, R: float, step: int) -> Release:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ..._sklearn import Interval, StrOptions
 from ...linalg import dense_fits
@@ -95,7 +95,7 @@ class SmoothSensitivityPCA(SubspacePCA):
     PureEvent(epsilon=1.0)
     """
 
-    noise: str = parameter(
+    noise: Literal["cauchy", "gap-release", "gaussian", "student"] = parameter(
         StrOptions({"gap-release", "gaussian", "student", "cauchy"}), default="gap-release"
     )
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)

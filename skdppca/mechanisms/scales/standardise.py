@@ -68,4 +68,5 @@ class Standardised:
         release = self.method.run(located.split(data.remaining).scaled(found.scale))
         # 3. one scale
         scale = found.scale if release.scale is None else found.scale * release.scale
-        return replace(release, scale=np.asarray(scale))
+        matrix = release.matrix and replace(release.matrix, units=np.asarray(found.scale))
+        return replace(release, scale=np.asarray(scale), matrix=matrix)

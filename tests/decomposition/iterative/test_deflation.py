@@ -82,6 +82,7 @@ def test_rounds_that_split_the_records_have_the_whole_budget_each():
     assert [mean.data.n for mean in oracle.means] == pytest.approx([N / 3] * 3)
 
 
+@pytest.mark.slow
 @on_both_samplings
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 @pytest.mark.parametrize("learning_rate", ["auto", 2.0])

@@ -68,6 +68,7 @@ def test_more_directions_than_components_lead_to_them(k):
     assert [start_width(k, d) for d in (k, k + 2, k + 9)] == [k, k + 2, k + 4]
 
 
+@pytest.mark.slow
 def test_no_start_is_too_far_from_the_components():
     """From k columns, 3 of these 60 starts lost more than .2 of the two directions."""
     rng = np.random.default_rng(0)

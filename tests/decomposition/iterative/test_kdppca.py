@@ -6,8 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skdppca import KDPPCA, KDPOjas
+from skdppca import KDPPCA, KDPOjas, PrivacyAccountant
+from skdppca.decomposition import OjasOracle
 from skdppca.decomposition.iterative.iteration import orthonormal_start
+from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import sin_theta
 from skdppca.statistics import Count
 
@@ -49,6 +51,13 @@ def test_split_records_pay_for_one_step_all_there_is(strategy, n_parts):
     assert len([part for part in total if part]) == n_parts
     shares = np.array([total[part] for part in total if part]) / pca.privacy_.event.mu**2
     np.testing.assert_allclose(shares, 1 - length / pca.privacy_.event.mu**2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["block", "deflation"])
+def test_split_records_with_a_public_norm_bound_need_no_noise(strategy):
+    X = np.random.default_rng(0).standard_normal((2000, 3)) * [3, 2, 1]
+    pca = KDPPCA(1, epsilon=np.inf, norm_bound=9.0, sampling="split", strategy=strategy).fit(X)
+    assert abs(pca.components_[0, 0]) > 0.99
 
 
 @pytest.mark.parametrize("strategy", ["block", "deflation"])
@@ -133,3 +142,59 @@ def test_parts_without_a_record_do(strategy, epsilon, unit):
     pca = KDPPCA(2, strategy=strategy, sampling="split", epsilon=epsilon, unit=unit, random_state=0)
     pca.fit(X, groups=None if unit == "row" else [0, 1])
     assert np.isfinite(pca.components_).all()
+
+
+def returning(make):
+    """An oracle that asks once, and returns what is made of the answer."""
+
+    def oracle(mean):
+        w = orthonormal_start(1, mean.n_features, mean.removed, mean.data.noise)
+        answer = mean(w, np.zeros_like(w), mean.remaining / 2, mean.remaining / 2)
+        return make(answer.mean)
+
+    return oracle
+
+
+@pytest.mark.parametrize(
+    ("oracle", "says"),
+    [
+        (OjasOracle, "is a class; pass an instance"),
+        (returning(lambda mean: None), "returned a NoneType"),
+        (returning(lambda mean: mean[0]), "returned an array of shape"),
+        (returning(lambda mean: (mean[0], 1.0, 2)), "returned a tuple of length 3"),
+        (returning(lambda mean: (mean, 1.0)), "direction of shape"),
+        (returning(lambda mean: (0 * mean[0], 1.0)), "not all 0"),
+        (returning(lambda mean: (mean[0] * np.nan, 1.0)), "finite real numbers"),
+        (returning(lambda mean: (mean[0], "large")), "finite number as value"),
+        (returning(lambda mean: (mean[0], np.nan)), "finite number as value"),
+    ],
+)
+def test_an_oracle_that_returns_no_direction_and_value_is_refused_before_the_charge(oracle, says):
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    pca = KDPPCA(2, strategy="deflation", oracle=oracle, accountant=accountant)
+    with pytest.raises((TypeError, ValueError), match=says):
+        pca.fit(np.random.default_rng(0).normal(size=(300, 5)))
+    assert not accountant.receipts
+
+
+def test_a_rehearsal_takes_nothing_from_the_draws_of_a_fit(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    pca = KDPPCA(2, strategy="deflation", oracle=OjasOracle(), random_state=0)
+    with pytest.warns(SeededNoiseWarning):
+        found = pca.fit(X).components_
+    monkeypatch.setattr("skdppca.decomposition.iterative.kdppca.rehearse", lambda *_: None)
+    with pytest.warns(SeededNoiseWarning):
+        assert found.tobytes() == pca.fit(X).components_.tobytes()
+
+
+def test_a_rehearsal_leaves_the_oracle_as_it_was():
+    class Counting:
+        calls = 0
+
+        def __call__(self, mean):
+            self.calls += 1
+            return OjasOracle(n_iter=2)(mean)
+
+    oracle = Counting()
+    KDPPCA(2, strategy="deflation", oracle=oracle).fit(np.eye(5)[np.arange(300) % 5])
+    assert oracle.calls == 2

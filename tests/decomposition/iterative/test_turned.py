@@ -94,6 +94,7 @@ def test_alignments_of_groups_are_the_squared_cosines():
     np.testing.assert_allclose(np.mean(told, axis=0), np.mean(reached, axis=0), atol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_sd", [0.0, 0.02, 0.1, 0.2])
 @pytest.mark.parametrize("rate", [0.5, 8.0, 1e300])
 def test_the_recursion_is_what_the_iteration_does(noise_sd, rate):

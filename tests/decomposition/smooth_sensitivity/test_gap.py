@@ -65,6 +65,7 @@ def largest_ratio(k, d, gap, adjacency, rng):
     return search(anywhere, 400), search(near, 1500)
 
 
+@pytest.mark.slow
 @on_both_adjacencies
 @pytest.mark.parametrize(("k", "d"), [(1, 2), (1, 5), (2, 3), (2, 6), (3, 8), (4, 8)])
 @pytest.mark.parametrize("gap", [1.03, 3.0, 40.0])

@@ -118,6 +118,7 @@ def largest(m, epsilon, delta, rng, more=1.0):
 SMALL = [pytest.param(epsilon, marks=pytest.mark.slow) for epsilon in (1e-3, 0.03, 0.3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-6])
 @pytest.mark.parametrize("epsilon", [*SMALL, 0.999, 10.0])
 def test_a_shift_and_a_change_of_scale_together_hold_epsilon_and_delta(epsilon, delta):

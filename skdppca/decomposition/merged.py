@@ -1,0 +1,379 @@
+"""One PCA out of several releases: computed from what they released, so it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._sklearn import NamedOnce
+from ..linalg import decreasing_eigh, fix_signs
+from ..mechanisms.missing import without
+from ..mechanisms.noisy_covariance import NoisyCovariance
+from ..mechanisms.scatter import NoisyScatter, merged_scatter
+from ..privacy import PrivacyReport
+from ..privacy.grown import MOST
+from ..privacy.parts import (
+    MOST_PARTS,
+    MergedPart,
+    bound,
+    cohorts_charged,
+    described,
+    same,
+    why_not_private,
+)
+from ..releasing import hashes, public_parameters, store, versions
+from .base import BasePrivatePCA, attributes_of, cast
+from .fitted import FittedPCA, matrix_of, read_only
+from .parameters import estimator, parameter
+
+__all__ = ["Given", "MergedPCA", "merged"]
+
+# Parameters that the parts must have in common, as what they released means the same only then.
+COMMON = ("center", "scale")
+
+# Characters of a value that an error quotes.
+LONGEST = 60
+
+
+@estimator
+class MergedPCA(NamedOnce, FittedPCA, BaseEstimator):
+    """One PCA made of several releases by `skdppca.merge`; it has no `fit`.
+
+    It does with rows what other fitted estimators do: `transform`, `inverse_transform`, `sample`,
+    `score`. It was computed from releases alone, so it is as private as all of them together.
+
+    Parameters
+    ----------
+    scale : array-like of shape (n_features,), "private" or None, default=None
+        What the parts divided the features by.
+    missing : {"error", "mean"}, default="error"
+        What NaN means in rows to transform: "mean" if it does so in one of the parts.
+    whiten : bool, default=False
+        Whether `transform` returns scores of unit variance.
+    n_jobs : int or None, default=None
+        Threads for the passes over rows.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions, by decreasing variance.
+    mean_ : ndarray of shape (n_features,)
+        The mean of the parts' means, weighted by their numbers of records.
+    scale_ : ndarray of shape (n_features,)
+        With ``scale="private"``: the geometric mean of the parts' private scales, weighted alike.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance along each component within the parts: the mean of the parts' models, weighted by
+        their numbers of records. Differences between the parts' means are not in it.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the total variance within the parts.
+    singular_values_ : ndarray of shape (n_components,)
+        The same in the form that scikit-learn's `PCA` has.
+    noise_variance_ : float
+        Mean of the variances left out.
+    n_components_ : int
+        Number of components.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        If the columns of the parts have names.
+    n_samples_ : float
+        The sum of the parts' numbers of records; noisy under add-remove.
+    privacy_ : PrivacyReport
+        Both guarantees, and the report of each part in its `details`.
+
+    See Also
+    --------
+    skdppca.merge : What makes it.
+    """
+
+    scale: Any = parameter(*BasePrivatePCA._parameter_constraints["scale"], default=None)
+    missing: str = parameter(*BasePrivatePCA._parameter_constraints["missing"], default="error")
+    whiten: bool = parameter("boolean", default=False)
+    n_jobs: int | None = parameter(*BasePrivatePCA._parameter_constraints["n_jobs"], default=None)
+
+    def fit(self, X: Any, y: None = None) -> NoReturn:
+        """Refuse rows: this PCA is made of releases.
+
+        Parameters
+        ----------
+        X : object
+        y : None
+
+        Raises
+        ------
+        TypeError
+        """
+        raise TypeError(
+            "MergedPCA is made of releases and cannot be fitted on rows; fit DPGauss or another "
+            "method, and merge what it released: skdppca.merge([first, second])"
+        )
+
+
+@dataclass(frozen=True)
+class Given:
+    """A release to be merged.
+
+    Parameters
+    ----------
+    fitted : BasePrivatePCA
+    called : str
+        How an error names it.
+    names : tuple of str or None
+        Of its columns.
+    """
+
+    fitted: Any
+    called: str
+    names: tuple[str, ...] | None
+
+    @property
+    def report(self) -> PrivacyReport:
+        """Its own."""
+        found: PrivacyReport = self.fitted.privacy_
+        return found
+
+    @cached_property
+    def matrix(self) -> NoisyScatter | None:
+        """Its noisy matrix, if that was released."""
+        return matrix_of(self.fitted)
+
+    @property
+    def n_records(self) -> float:
+        """As it was released."""
+        return float(self.fitted.n_samples_)
+
+
+def merged(given: Sequence[Given], disjoint: bool, n_components: int | None) -> MergedPCA:
+    """Return one PCA of several releases, as `skdppca.merge` tells.
+
+    Parameters
+    ----------
+    given : sequence of Given
+    disjoint : bool
+    n_components : int or None
+    """
+    _check(given)
+    if disjoint:
+        _check_disjoint(given)
+    reports = [one.report for one in given]
+    total = bound(reports, disjoint)
+    matrices = [one.matrix for one in given if one.matrix is not None]
+    whole = len(matrices) == len(given)
+    combined = (
+        _of_matrices(given, matrices, n_components)
+        if whole
+        else _of_projectors(given, n_components)
+    )
+    parts = [MergedPart(one.report, one.n_records) for one in given]
+    pca = MergedPCA(
+        scale=reports[0].parameters["scale"],
+        missing="mean" if any(one.parameters["missing"] == "mean" for one in reports) else "error",
+    )
+    report = PrivacyReport(
+        method="MergedPCA",
+        epsilon=total.epsilon,
+        delta=total.delta,
+        adjacency=reports[0].adjacency,
+        unit=reports[0].unit,
+        event=total.event,
+        not_private=why_not_private(reports),
+        parameters={
+            "disjoint": disjoint,
+            "center": reports[0].parameters["center"],
+            **public_parameters({"scale": pca.scale, "missing": pca.missing, "whiten": pca.whiten}),
+        },
+        details={"merged": combined.how, **described(parts, disjoint), **combined.details},
+        released=hashes(combined.attributes),
+        feature_names=given[0].names,
+        software=versions(),
+    )
+    d = len(combined.attributes["mean_"])
+    besides: dict[str, Any] = {"n_features_in_": d, "privacy_": report}
+    if given[0].names is not None:
+        besides["feature_names_in_"] = np.array(given[0].names, dtype=object)
+    store(pca, combined.attributes | besides)
+    return read_only(pca)
+
+
+def _check(given: Sequence[Given]) -> None:
+    """Refuse parts that are not about the same columns and neighbours, and one that is there twice.
+
+    Parameters are those that the reports promise, whatever an estimator was set to after its fit.
+    """
+    if len(given) < 2:
+        raise ValueError(f"{len(given)} release was given; give at least two to merge")
+    if len(given) > MOST_PARTS:
+        raise ValueError(f"{len(given)} releases were given; give at most {MOST_PARTS}")
+    first = given[0]
+    for other in given[1:]:
+        for what, theirs, ours in _facts(other, first):
+            if theirs != ours:
+                raise ValueError(
+                    f"{other.called} and {first.called} do not go together: {what} of the one is "
+                    f"{_quoted(theirs)}, and of the other {_quoted(ours)}; merge releases that "
+                    f"have the same {what}"
+                )
+    for place, again, what in same([each.report for each in given]):
+        raise ValueError(
+            f"{given[place].called} and {given[again].called} have the same {what}, so the same "
+            "records would count twice; give each release once"
+        )
+
+
+def _check_disjoint(given: Sequence[Given]) -> None:
+    """Refuse the declaration where the ledger of two parts says that people are in both."""
+    for one, other in combinations(given, 2):
+        mine, theirs = cohorts_charged(one.report), cohorts_charged(other.report)
+        common = {accountant for accountant, _ in mine} & {accountant for accountant, _ in theirs}
+        most = max(each.report.details.get(MOST, 1) for each in (one, other))
+        for accountant, name in sorted(mine | theirs):
+            if (accountant, name) in mine & theirs:
+                whom = f"the cohort {name!r}" if name else "all people"
+                said = f"were both charged to {whom} of one ledger"
+            elif accountant in common and not name:
+                said = "were charged to one ledger, one of them to all people"
+            elif accountant in common and most > 1:
+                said = f"were charged to one ledger, where a person may be in {most} cohorts"
+            else:
+                continue
+            raise ValueError(
+                f"{one.called} and {other.called} {said}, so their people are not disjoint; leave "
+                "disjoint=True out, and name cohorts in future fits of other people"
+            )
+
+
+def _facts(one: Given, other: Given) -> Iterator[tuple[str, Any, Any]]:
+    """What two parts must have in common, by its name."""
+    told, theirs = one.report.parameters, other.report.parameters
+    yield "number of columns", one.fitted.n_features_in_, other.fitted.n_features_in_
+    yield "names of columns", one.names, other.names
+    yield "unit", one.report.unit, other.report.unit
+    yield "adjacency", one.report.adjacency, other.report.adjacency
+    for name in COMMON:
+        yield name, told[name], theirs[name]
+    if not told["center"]:  # moments about another mean are of other rows
+        yield "mean", told["mean"], theirs["mean"]
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What the parts say together.
+
+    Parameters
+    ----------
+    how : {"matrices", "projectors"}
+        What of them was merged.
+    attributes : dict
+        Of the merged PCA.
+    details : dict
+        For the report.
+    """
+
+    how: str
+    attributes: dict[str, Any]
+    details: dict[str, Any]
+
+
+def _of_matrices(
+    given: Sequence[Given], matrices: Sequence[NoisyScatter], n_components: int | None
+) -> Combined:
+    """Merge the parts' noisy matrices by the matched filter, and read the sum as any matrix."""
+    told, d = [one.report.parameters for one in given], len(matrices[0].mean)
+    if n_components is not None and n_components > d:
+        raise ValueError(
+            f"n_components={n_components} is more than the {d} features; give at most {d}"
+        )
+    k = n_components or min(len(one.fitted.components_) for one in given)
+    scale, matrix = told[0]["scale"], merged_scatter(*matrices)
+    covariance = NoisyCovariance(k, "auto", bool(told[0]["center"]), isinstance(scale, str))
+    release = covariance.read(matrix, searched=all(one["norm_bound"] is None for one in told))
+    if isinstance(scale, str):
+        units = matrix.units if release.scale is None else matrix.units * release.scale
+        release = replace(release, scale=units)
+    details = release.details
+    if any(one["missing"] == "mean" for one in told):
+        details = details | {"present": matrix.present}
+        release = without(matrix.present == 0, release, matrix.mean)
+    return Combined("matrices", cast(attributes_of(release, d, scale), _dtype(given)), details)
+
+
+def _of_projectors(given: Sequence[Given], n_components: int | None) -> Combined:
+    """Average the parts' projectors, each with the same weight, and their models.
+
+    The first `k` components of a part span a space, and the mean of the projectors on these spaces
+    has the merged space as that of its `k` largest eigenvalues. Where the parts share their signal,
+    their errors average out in it. Variances within the space are those of the mean of the parts'
+    models ``V^T diag(variance - noise) V + noise I``, weighted by their numbers of records.
+    """
+    fits = [one.fitted for one in given]
+    k = min(len(fit.components_) for fit in fits)
+    if n_components is not None and n_components > k:
+        raise ValueError(
+            f"n_components={n_components} is more than the {k} that each part has; give at most {k}"
+        )
+    k = k if n_components is None else n_components
+    bases = [np.asarray(fit.components_, dtype=np.float64) for fit in fits]
+    span = np.linalg.svd(np.concatenate([basis[:k] for basis in bases]), full_matrices=False)[2][:k]
+    shares = _shares(given)
+    attributes: dict[str, Any] = {
+        "n_components_": k,
+        "n_samples_": sum(one.n_records for one in given),
+    }
+    lacking = [one for one in given if "explained_variance_" not in vars(one.fitted)]
+    if lacking:
+        order = np.arange(k, 0, -1.0)
+        within = np.sum([(span @ one[:k].T * order) @ one[:k] @ span.T for one in bases], axis=0)
+        details = {"no_variances": f"{lacking[0].called} has none, and no others stand for them"}
+    else:
+        details, within, total, divisor = {}, np.zeros((k, k)), 0.0, 0.0
+        for fit, basis, share in zip(fits, bases, shares.tolist(), strict=True):
+            variances, noise = (
+                np.asarray(fit.explained_variance_, dtype=np.float64),
+                float(fit.noise_variance_),
+            )
+            turned, left = span @ basis.T, basis.shape[1] - len(basis)
+            within += share * ((turned * (variances - noise)) @ turned.T + noise * np.eye(k))
+            total += share * (float(variances.sum()) + left * noise)
+            divisor += _divisor(fit)
+    values, turn = decreasing_eigh(within)
+    attributes["components_"] = fix_signs(turn @ span)
+    if not lacking:
+        variances, d = np.maximum(values, 0.0), span.shape[1]
+        attributes |= {
+            "explained_variance_": variances,
+            "explained_variance_ratio_": variances / (total or 1.0),
+            "singular_values_": np.sqrt(variances * divisor),
+            "noise_variance_": max(total - float(variances.sum()), 0.0) / (d - k) if d > k else 0.0,
+        }
+    attributes["mean_"] = shares @ np.stack([fit.mean_ for fit in fits])
+    if isinstance(given[0].report.parameters["scale"], str):
+        attributes["scale_"] = np.exp(shares @ np.log([fit.scale_ for fit in fits]))
+    return Combined("projectors", cast(attributes, _dtype(given)), details)
+
+
+def _dtype(given: Sequence[Given]) -> type:
+    """The precision of the parts, float64 if one has it."""
+    return np.result_type(*(one.fitted.components_ for one in given)).type
+
+
+def _shares(given: Sequence[Given]) -> np.ndarray:
+    """Shares of the records, by noisy numbers."""
+    numbers = np.array([max(one.n_records, 1.0) for one in given])
+    return numbers / numbers.sum()
+
+
+def _divisor(fit: Any) -> float:
+    """What the sum of squares along a component was divided by for its variance."""
+    variance = float(fit.explained_variance_[0])
+    return float(fit.singular_values_[0]) ** 2 / variance if variance > 0 else 1.0

@@ -1,0 +1,126 @@
+"""A cohort that nobody came to is answered, as one of a single record: an error would tell."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+
+from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
+from skdppca.maps import projection_map
+from skdppca.neighbors import PrivateNearestCentroid
+
+from ..estimators import on_all_estimators
+
+NAMES = ["age", "height", "weight", "pulse"]
+ROWS = np.random.default_rng(0).normal(size=(300, 4)) * [4, 3, 2, 1] + 7
+COST = {"epsilon": 0.5, "delta": 1e-7}
+
+pytestmark = [
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::skdppca.exceptions.NoiseOnlyWarning"),
+    pytest.mark.filterwarnings("ignore::skdppca.exceptions.CentreNotSeenWarning"),
+]
+
+
+def dask_rows(rows):
+    da = pytest.importorskip("dask.array")
+    return da.from_array(rows, chunks=(100, 4))
+
+
+def table(rows):
+    return pa.table({name: rows[:, j] for j, name in enumerate(NAMES)})
+
+
+def in_files(rows, folder):
+    pq.write_table(table(rows), folder)
+    return ds.dataset(folder)
+
+
+CONTAINERS = {
+    "array": lambda rows, folder: rows,
+    "float32": lambda rows, folder: rows.astype(np.float32),
+    "frame": lambda rows, folder: pd.DataFrame(rows, columns=NAMES),
+    "arrow": lambda rows, folder: table(rows),
+    "csr": lambda rows, folder: sparse.csr_array(rows),
+    "coo": lambda rows, folder: sparse.coo_array(rows),
+    "files": in_files,
+    "dask": lambda rows, folder: dask_rows(rows),
+}
+
+MODES = {
+    "plain": {},
+    "missing": {"missing": "mean"},
+    "scaled": {"scale": "private"},
+    "public": {"mean": [0.0] * 4, "norm_bound": 5.0},
+    "uncentred": {"center": False},
+}
+
+
+def accountant(**given):
+    return PrivacyAccountant(3.0, 1e-6, **given)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_an_empty_cohort_is_answered_first_and_later(container, mode, tmp_path):
+    budget = accountant()
+    pca = DPGauss(2, **COST, **MODES[mode], accountant=budget)
+    for number, n in enumerate((0, 300, 0)):
+        X = CONTAINERS[container](ROWS[:n], tmp_path / str(number))
+        pca.partial_fit(X, cohort=f"2026-Q{number + 1}")
+    assert budget.cohorts == ("2026-Q1", "2026-Q2", "2026-Q3")
+    assert np.isfinite(pca.components_).all() and pca.components_.shape == (2, 4)
+
+
+@pytest.mark.parametrize("form", ["array", "files"])
+def test_an_empty_cohort_of_groups_is_answered(form, tmp_path):
+    budget = accountant(unit="patient")
+    X, groups = ROWS[:0], np.empty(0, dtype=int)
+    if form == "files":
+        labelled = table(X).append_column("patient", pa.array([], pa.string()))
+        pq.write_table(labelled, tmp_path / "t")
+        X, groups = ds.dataset(tmp_path / "t"), "patient"
+    pca = DPGauss(2, **COST, unit="patient", accountant=budget)
+    pca.partial_fit(X, groups=groups, cohort="2026-Q1")
+    assert budget.cohorts == ("2026-Q1",)
+
+
+@on_all_estimators
+def test_every_method_answers_an_empty_cohort_that_is_named(factory):
+    budget = accountant()
+    factory(2, **COST, accountant=budget).fit(ROWS[:0], cohorts="2026-Q1")
+    assert budget.cohorts == ("2026-Q1",)
+
+
+def test_a_cohort_of_no_name_may_be_empty():
+    assert PrivatePCA(2, **COST).partial_fit(ROWS[:0]).privacy_.private
+
+
+def test_a_classifier_and_a_map_answer_an_empty_cohort():
+    budget = accountant()
+    classifier = PrivateNearestCentroid(classes=[0, 1], **COST, accountant=budget)
+    classifier.fit(ROWS[:0], np.empty(0, dtype=int), cohorts="2026-Q1")
+    pca = DPGauss(2, epsilon=1.0).fit(ROWS)
+    projection_map(pca, ROWS[:0], **COST, cohorts="2026-Q2", accountant=budget)
+    assert budget.cohorts == ("2026-Q1", "2026-Q2")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cohorts"), [({}, None), ({"adjacency": "replace-one"}, "2026-Q1")]
+)
+def test_no_rows_are_refused_where_they_tell_nothing_private(parameters, cohorts):
+    budget = accountant(adjacency=parameters.get("adjacency", "add-remove"))
+    with pytest.raises(ValueError, match="0 sample"):
+        DPGauss(2, **COST, **parameters, accountant=budget).fit(ROWS[:0], cohorts=cohorts)
+    assert not budget.receipts
+
+
+def test_other_faults_of_an_empty_cohort_are_refused_before_the_charge():
+    budget = accountant()
+    pca = DPGauss(2, **COST, accountant=budget).partial_fit(ROWS, cohort="2026-Q1")
+    with pytest.raises(ValueError, match="has 3 features"):
+        pca.partial_fit(ROWS[:0, :3], cohort="2026-Q2")
+    assert len(budget.receipts) == 1

@@ -1,0 +1,69 @@
+"""A fit that found nothing says so where people look, by its released numbers."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from skdppca import KDPPCA, DPGauss, PrivatePCA, ResidualGauss
+from skdppca.decomposition.noise_only import records_needed
+from skdppca.exceptions import NoiseOnlyWarning
+from skdppca.model_selection import PrivateSearchCV
+from skdppca.report._subject import reread, subjects_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdppca.exceptions.CentreNotSeenWarning")
+
+
+def rows(n, d, seed=0):
+    """Normal rows whose variances fall as 1 / j."""
+    return np.random.default_rng(seed).standard_normal((n, d)) / np.sqrt(np.arange(1, d + 1))
+
+
+@pytest.mark.parametrize("method", [DPGauss, ResidualGauss, KDPPCA, PrivatePCA])
+def test_a_fit_of_noise_alone_warns(method):
+    with pytest.warns(NoiseOnlyWarning, match="all 2 components are lost in the noise"):
+        pca = method(2, epsilon=0.01, random_state=0).fit(rows(200, 20))
+    assert max(pca.privacy_.details["alignments"]) <= 0
+
+
+def test_a_fit_that_found_something_does_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseOnlyWarning)
+        DPGauss(5, epsilon=1.0, random_state=0).fit(rows(4000, 20))
+
+
+@pytest.mark.parametrize("method", [DPGauss, ResidualGauss])
+@pytest.mark.parametrize(("d", "n", "epsilon"), [(20, 300, 0.05), (200, 500, 0.1), (100, 100, 0.5)])
+def test_as_many_records_as_it_says_would_do(method, d, n, epsilon):
+    with pytest.warns(NoiseOnlyWarning) as told:
+        method(3, epsilon=epsilon, random_state=0).fit(rows(n, d, 1))
+    (said,) = [str(one.message) for one in told if one.category is NoiseOnlyWarning]
+    enough = int(re.search(r"about (\d+) records", said)[1])
+    # the seeds are fixed; of 120 such fits 3 saw nothing
+    fits = [method(3, epsilon=epsilon, random_state=s).fit(rows(enough, d, s)) for s in range(5)]
+    seen = [max(fit.privacy_.details["alignments"]) > 0 for fit in fits]
+    assert sum(seen) >= 4
+
+
+def test_the_warning_follows_from_what_was_released():
+    with pytest.warns(NoiseOnlyWarning):
+        pca = DPGauss(2, epsilon=0.01, random_state=0).fit(rows(200, 20))
+    (subject,) = subjects_of(pca)
+    assert records_needed(reread(subject).report, 20) == records_needed(pca.privacy_, 20)
+
+
+def test_candidates_of_a_search_say_nothing():
+    search = PrivateSearchCV(DPGauss(1, epsilon=0.01), {"n_components": [1]}, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseOnlyWarning)
+        search.fit(rows(200, 6))
+
+
+def test_a_warning_that_is_an_error_leaves_the_fit():
+    pca = DPGauss(2, epsilon=0.01, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseOnlyWarning)
+        with pytest.raises(NoiseOnlyWarning):
+            pca.fit(rows(200, 20))
+    assert pca.components_.shape == (2, 20)

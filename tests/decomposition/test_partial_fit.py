@@ -1,0 +1,629 @@
+"""`partial_fit` charges each cohort once, and joins what it released with those before."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import skdppca
+from skdppca import (
+    KDPPCA,
+    DPGauss,
+    PrivacyAccountant,
+    PrivacyLedger,
+    PrivatePCA,
+    ResidualGauss,
+    SmoothSensitivityPCA,
+)
+from skdppca.decomposition.base import MATRIX
+from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning, UnaccountedFitsWarning
+from skdppca.metrics import captured_variance
+from skdppca.privacy import PrivacyReport, verify_report
+from skdppca.privacy.gdp import epsilon_of
+from skdppca.report import ReleaseReport, verify
+
+D = 6
+G = np.random.default_rng(0)
+ROWS = G.normal(size=(1200, D)) * [6.0, 4.0, 2.0, 1.0, 1.0, 1.0] + [9.0, 0, 0, -4.0, 0, 0]
+FIRST, SECOND, THIRD = np.array_split(ROWS, 3)
+HOLES = np.where(G.random(ROWS.shape) < 0.2, np.nan, ROWS)
+GROUPS = np.arange(1200) // 3
+UNITS = np.array([1.0, 1e3, 1e-3, 1.0, 10.0, 1.0])
+PACKAGE = str(Path(skdppca.__file__).parent)
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::skdppca.exceptions.SeededNoiseWarning",
+    "ignore::skdppca.exceptions.UnaccountedFitsWarning",
+)
+on_both = pytest.mark.parametrize("factory", [DPGauss, PrivatePCA])
+
+
+def grown(factory=DPGauss, parts=(FIRST, SECOND, THIRD), groups=None, **parameters):
+    pca = factory(**{"n_components": 2, "epsilon": 8.0, "random_state": 0} | parameters)
+    start = 0
+    for number, part in enumerate(parts):
+        stop = start + part.shape[0]
+        own = None if groups is None else groups[start:stop]
+        pca.partial_fit(part, groups=own, cohort=f"2026-Q{number + 1}")
+        start = stop
+    return pca
+
+
+def parts_of(X):
+    return [X[start : start + 400] for start in (0, 400, 800)]
+
+
+def state(pca):
+    """All that fits have stored, bit by bit."""
+    stored = {name: value for name, value in vars(pca).items() if name.endswith("_")}
+    return {
+        name: value.to_json() if name == "privacy_" else pickle.dumps(value)
+        for name, value in stored.items()
+    }
+
+
+def same_numbers(one, other):
+    """Whether two fits released the same, but for receipts."""
+    names = {name for name in vars(one) if name.endswith("_")} - {"privacy_"}
+    assert names == {name for name in vars(other) if name.endswith("_")} - {"privacy_"}
+    return all(np.array_equal(getattr(one, n), getattr(other, n), equal_nan=True) for n in names)
+
+
+def accounts(**more):
+    return PrivacyAccountant(10.0, 1e-5, **more)
+
+
+# What it computes.
+
+
+@on_both
+def test_without_noise_it_is_the_pca_of_all_rows(factory):
+    pca = grown(factory, epsilon=math.inf)
+    joint = DPGauss(2, epsilon=math.inf).fit(ROWS)
+    assert np.allclose(pca.components_, joint.components_)
+    assert np.allclose(pca.explained_variance_, joint.explained_variance_)
+    assert np.allclose(pca.mean_, joint.mean_)
+    assert pca.n_samples_seen_ == len(ROWS)
+
+
+def test_the_first_cohort_is_a_fit_without_nested_spheres():
+    fit = DPGauss(2, epsilon=8.0, random_state=0).fit(FIRST)
+    first = grown(parts=[FIRST])
+    assert first.n_samples_seen_ == first.n_samples_
+    del first.n_samples_seen_
+    assert same_numbers(first, fit)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_more_cohorts_show_more(epsilon):
+    # medians of 15: with .05 and more between them, no choice of seeds turns them round
+    def found(count, seed):
+        pca = grown(parts=np.array_split(ROWS, 6)[:count], epsilon=epsilon, random_state=seed)
+        return captured_variance(pca, ROWS)
+
+    alone, all_of_them = (np.median([found(t, seed) for seed in range(15)]) for t in (1, 6))
+    assert all_of_them > alone
+
+
+def test_later_cohorts_search_nothing():
+    spendings = [one.name for one in grown().privacy_.spendings]
+    assert spendings == ["number of records", "centre", "Gram matrix"]
+
+
+def test_a_mean_that_moved_is_followed():
+    step = np.array([8.0, 0, 0, 0, 0, 0])
+    pca = grown(parts=[FIRST, SECOND + step, THIRD + step], forget=0.01, epsilon=20.0)
+    assert abs(pca.mean_[0] - THIRD[:, 0].mean() - 8.0) < 1.5
+
+
+def test_noise_of_a_seed_is_not_repeated():
+    pca = grown(parts=[FIRST, FIRST, FIRST], epsilon=1.0)
+    sizes = [part["n_samples"] for part in pca.privacy_.details["cohorts"]]
+    assert len(set(sizes)) == 3
+
+
+MODES = {
+    "replace-one": ({"adjacency": "replace-one"}, ROWS, None),
+    "groups": ({"unit": "person"}, ROWS, GROUPS),
+    "groups, replace-one": ({"unit": "person", "adjacency": "replace-one"}, ROWS, GROUPS),
+    "missing": ({"missing": "mean"}, HOLES, None),
+    "missing groups": ({"missing": "mean", "unit": "person"}, HOLES, GROUPS),
+    "private scales": ({"scale": "private"}, ROWS * UNITS, None),
+    "private scales, missing": ({"scale": "private", "missing": "mean"}, HOLES * UNITS, None),
+    "public scales": ({"scale": UNITS}, ROWS * UNITS, None),
+    "spherical": ({"clip": "spherical"}, ROWS, None),
+    "public mean": ({"mean": ROWS.mean(axis=0), "norm_bound": 30.0}, ROWS, None),
+    "no centre": ({"center": False}, ROWS - ROWS.mean(axis=0), None),
+    "sparse": ({}, sparse.csr_array(ROWS), None),
+    "float32": ({}, ROWS.astype(np.float32), None),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_three_cohorts_find_what_one_fit_of_all_finds(mode):
+    parameters, X, groups = MODES[mode]
+    pca = grown(parts=parts_of(X), groups=groups, epsilon=30.0, **parameters)
+    joint = DPGauss(2, epsilon=math.inf, **parameters).fit(X, groups=groups)
+    if "scales" in mode and "public" not in mode:  # all variances are 1: no direction stands out
+        assert np.allclose(pca.scale_, joint.scale_, rtol=0.15)
+    else:
+        # epsilon 30 turns the span by less than this in all of 200 seeds that were tried
+        overlap = np.linalg.norm(pca.components_ @ joint.components_.T) ** 2 / 2
+        assert overlap > 0.97
+    spread = np.nanstd(X.toarray() if sparse.issparse(X) else X, axis=0)
+    assert np.abs((pca.mean_ - joint.mean_) / spread).max() < 0.3
+
+
+def test_a_column_that_was_empty_at_first_is_found_later():
+    parts = parts_of(HOLES.copy())
+    parts[0][:, 1] = np.nan
+    pca = grown(parts=parts, missing="mean", epsilon=30.0)
+    assert pca.matrix_present_[1] > 0.3
+    assert abs(pca.components_[1, 1]) > 0.9
+
+
+def test_a_column_without_a_unit_stays_hidden():
+    parts = parts_of(HOLES * UNITS)
+    parts[0][:, 1] = np.nan
+    pca = grown(parts=parts, missing="mean", scale="private", epsilon=30.0)
+    assert pca.matrix_present_[1] == 0
+    assert not pca.components_[:, 1].any()
+    assert pca.scale_[1] == 1
+
+
+def test_a_column_that_is_always_empty_does_not_load():
+    X = HOLES.copy()
+    X[:, 2] = np.nan
+    pca = grown(parts=parts_of(X), missing="mean", epsilon=30.0)
+    assert not pca.components_[:, 2].any()
+
+
+def test_a_float32_table_keeps_its_matrix_in_float64():
+    pca = grown(parts=parts_of(ROWS.astype(np.float32)))
+    assert pca.components_.dtype == np.float32
+    assert pca.matrix_scatter_.dtype == np.float64
+    exact = grown(parts=parts_of(ROWS.astype(np.float32).astype(np.float64)))
+    assert np.allclose(pca.matrix_scatter_, exact.matrix_scatter_, rtol=1e-4, atol=1.0)
+
+
+def test_drift_is_told_and_forgotten():
+    turned = THIRD[:, [2, 1, 0, 3, 4, 5]] * [1.0, 1, 1, 1, 1, 1]
+    still, auto = (grown(parts=[FIRST, SECOND, turned], forget=f) for f in (1.0, "auto"))
+    assert still.privacy_.details["cohorts"][-1]["drift"] > 10
+    assert still.privacy_.details["cohorts"][1]["drift"] < 3
+    assert auto.privacy_.details["cohorts"][-1]["kept"] < 0.5
+    assert abs(auto.components_[0, 2]) > abs(still.components_[0, 2])
+    assert any("the population changed" in remark for remark in still.privacy_.remarks())
+
+
+def test_fit_starts_afresh():
+    pca = grown().fit(FIRST)
+    assert not hasattr(pca, "n_samples_seen_")
+    assert "cohorts" not in pca.privacy_.details
+    assert same_numbers(pca, DPGauss(2, epsilon=8.0, random_state=0).fit(FIRST))
+
+
+def test_it_goes_on_from_a_fit():
+    pca = DPGauss(2, epsilon=8.0, random_state=0).fit(FIRST)
+    pca.partial_fit(SECOND, cohort="2026-Q2")
+    assert 750 < pca.n_samples_seen_ < 850
+    assert [part["cohorts"] for part in pca.privacy_.details["cohorts"]] == [[], ["2026-Q2"]]
+
+
+# Files and clusters.
+
+
+def test_files_are_cohorts(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    pca = DPGauss(2, epsilon=math.inf)
+    for number, part in enumerate(parts_of(ROWS)):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({f"c{j}": part[:, j] for j in range(D)}), path)
+        pca.partial_fit(ds.dataset(path), cohort=str(number))
+    assert np.allclose(pca.components_, DPGauss(2, epsilon=math.inf).fit(ROWS).components_)
+    assert pca.n_samples_seen_ == len(ROWS)
+
+
+def test_dask_arrays_are_cohorts():
+    da = pytest.importorskip("dask.array")
+    pca = DPGauss(2, epsilon=math.inf)
+    for number, part in enumerate(parts_of(ROWS)):
+        pca.partial_fit(da.from_array(part, chunks=(100, D)), cohort=str(number))
+    assert np.allclose(pca.components_, DPGauss(2, epsilon=math.inf).fit(ROWS).components_)
+
+
+# What it charges, and states.
+
+
+@on_both
+def test_everybody_pays_for_their_own_cohort_only(factory):
+    accountant = accounts()
+    grown(factory, epsilon=2.0, accountant=accountant, random_state=None)
+    assert accountant.cohorts == ("2026-Q1", "2026-Q2", "2026-Q3")
+    assert math.isclose(accountant.spent.epsilon, accountant.spent_by("2026-Q2").epsilon)
+    assert accountant.spent.epsilon < 2.0  # at the larger delta of the accountant
+    assert len(accountant.receipts) == 3
+
+
+def test_the_guarantee_is_that_of_whoever_paid_most():
+    pca = DPGauss(2, epsilon=3.0, delta=1e-6)
+    pca.partial_fit(FIRST, cohort="a").set_params(epsilon=1.0, delta=1e-7)
+    pca.partial_fit(SECOND, cohort="b")
+    report = pca.privacy_
+    assert (report.epsilon, report.delta) == (3.0, 1e-6)
+    assert [part["epsilon"] for part in report.details["cohorts"]] == [3.0, 1.0]
+    assert report.event.mu < report.cost.mu == report.details["cohorts"][0]["mu"]
+
+
+def test_cohorts_without_names_add_up():
+    pca = DPGauss(2, epsilon=3.0, delta=1e-6)
+    pca.partial_fit(FIRST).partial_fit(SECOND)
+    mu = pca.privacy_.details["cohorts"][0]["mu"]
+    assert math.isclose(pca.privacy_.epsilon, epsilon_of(mu * math.sqrt(2), 1e-6), rel_tol=1e-6)
+
+
+def test_who_may_be_in_two_cohorts_pays_for_two():
+    accountant = PrivacyAccountant(20.0, 1e-6, unit="person", max_cohorts_per_person=2)
+    told = {"epsilon": 3.0, "accountant": accountant, "random_state": None, "unit": "person"}
+    pca = grown(groups=GROUPS, **told)
+    mu = pca.privacy_.details["cohorts"][0]["mu"]
+    assert math.isclose(pca.privacy_.epsilon, epsilon_of(mu * math.sqrt(2), 1e-6), rel_tol=1e-6)
+
+
+def test_one_seeded_cohort_makes_the_release_not_private():
+    pca = grown(parts=[FIRST]).set_params(random_state=None).partial_fit(SECOND, cohort="b")
+    assert not pca.privacy_.private
+    again = pca.set_params(random_state=3).partial_fit(THIRD, cohort="c")
+    assert len(again.privacy_.not_private) == 1
+
+
+def test_parts_are_listed_with_receipts_and_hashes():
+    accountant, reports = accounts(), []
+    pca = DPGauss(2, epsilon=1.0, accountant=accountant)
+    for name, part in zip("abc", parts_of(ROWS), strict=True):
+        reports.append(pca.partial_fit(part, cohort=name).privacy_)
+    *earlier, last = pca.privacy_.details["cohorts"]
+    assert [part["release_id"] for part in earlier] == [one.release_id for one in reports[:2]]
+    assert [part["receipt"]["cohorts"] for part in earlier] == [["a"], ["b"]]
+    assert "receipt" not in last
+    assert pca.privacy_.receipt.cohorts == ("c",)
+
+
+def test_a_grown_release_verifies_from_its_files(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 5.0, 1e-6)
+    pca = grown(epsilon=1.0, accountant=ledger, random_state=None)
+    ReleaseReport(pca).write(tmp_path / "out")
+    found = verify(tmp_path / "out", ledger=tmp_path / "ledger")
+    assert found.passed and "and this ledger agree, also on earlier cohorts." in str(found)
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "t is declared, and was not checked" in text
+
+
+def test_the_page_says_who_came_in_which_release(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 5.0, 1e-6)
+    pca = grown(epsilon=1.0, accountant=ledger, random_state=None)
+    ReleaseReport(pca).write(tmp_path / "out")
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    *earlier, _ = pca.privacy_.details["cohorts"]
+    releases = [part["release_id"] for part in earlier] + [pca.privacy_.release_id]
+    for number, release in enumerate(releases, start=1):
+        row = text[text.index(f'<td class="words">2026-Q{number}</td>') :].split("</tr>")[0]
+        assert f"row {2 * number - 1}" in row and release[:16] in row
+
+
+def test_the_page_says_what_somebody_in_more_cohorts_pays(tmp_path):
+    pca = DPGauss(2, epsilon=1.0, delta=1e-6)
+    for name, part in zip("abc", (FIRST, SECOND, THIRD), strict=True):
+        pca.partial_fit(part, cohort=name)
+        assert ("of 1 cohort: a" in str(pca.privacy_)) == (name == "a")
+    mu = pca.privacy_.event.mu
+    told = pca.privacy_.in_more_cohorts()
+    assert told == pytest.approx({n: epsilon_of(mu * math.sqrt(n), 1e-6) for n in (2, 3)}, rel=1e-6)
+    ReleaseReport(pca).write(tmp_path / "out")
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    told = "is wrong: epsilon 1.46 at delta 1e-06 for somebody in 2 cohorts, epsilon"
+    assert text.count(told) == 2  # in the box, and below the guarantee
+    assert told in str(verify(tmp_path / "out"))
+    assert "who is in more cohorts: in 2: 1.46, in 3: 1.82" in str(pca.privacy_)
+
+
+def test_everybody_pays_for_a_cohort_without_a_name_so_nobody_for_more():
+    pca = DPGauss(2, epsilon=1.0).partial_fit(FIRST).partial_fit(SECOND)
+    assert pca.privacy_.in_more_cohorts() == {}
+
+
+def forged(change):
+    """The findings on a report of two cohorts that was changed."""
+    pca = grown(parts=[FIRST, SECOND], epsilon=1.0, accountant=accounts(), random_state=None)
+    content = json.loads(pca.privacy_.to_json())
+    change(content["core"])
+    return {finding.what for finding in verify_report(content) if not finding.passed}
+
+
+def test_the_report_of_a_grown_release_is_checked():
+    assert forged(lambda core: None) == set()
+    dearer = forged(lambda core: core["details"]["cohorts"][0].update(mu=5.0))
+    assert {"price", "cohorts"} <= dearer
+    renamed = forged(lambda core: core["details"]["cohorts"][0].update(cohorts=["2026-Q2"]))
+    assert "cohorts" in renamed
+    assert "schema" in forged(lambda core: core["details"]["cohorts"][0].pop("receipt"))
+    assert "schema" in forged(lambda core: core["details"].update(cohorts=[]))
+    assert "schema" in forged(lambda core: core["details"]["cohorts"][0].update(mu="many"))
+
+
+def test_the_report_comes_back_from_its_text():
+    report = grown(epsilon=math.inf).privacy_
+    assert PrivacyReport.from_json(report.to_json()).release_id == report.release_id
+
+
+# What is refused, before the charge.
+
+
+CHANGES = {
+    "center": {"center": False},
+    "mean": {"mean": np.zeros(D)},
+    "scale": {"scale": np.ones(D)},
+    "norm_bound": {"norm_bound": 50.0},
+    "missing": {"missing": "mean"},
+    "clip": {"clip": "spherical"},
+    "keep_matrix": {"keep_matrix": False},
+    "epsilon=inf": {"epsilon": math.inf, "accountant": None},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_other_measures_are_refused_before_the_charge(name):
+    accountant = accounts()
+    pca = grown(parts=[FIRST], epsilon=1.0, accountant=accountant, random_state=None)
+    before = state(pca)
+    with pytest.raises(ValueError, match=name):
+        pca.set_params(**CHANGES[name]).partial_fit(SECOND, cohort="b")
+    assert len(accountant.receipts) == 1
+    assert state(pca) == before
+
+
+@pytest.mark.parametrize("change", [{"unit": "person"}, {"adjacency": "replace-one"}])
+def test_other_neighbours_are_refused(change):
+    pca = grown(parts=[FIRST])
+    groups = np.arange(400) if "unit" in change else None
+    with pytest.raises(ValueError, match=next(iter(change))):
+        pca.set_params(**change).partial_fit(SECOND, groups=groups, cohort="b")
+
+
+FRAMES = [pd.DataFrame(part, columns=list("abcdef")) for part in parts_of(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (FRAMES[1][list("bacdef")], "same order"),
+        (FRAMES[1].rename(columns={"a": "z"}), "unseen at fit time"),
+        (FRAMES[1][list("abcde")], "yet now missing"),
+        (SECOND[:, :5], "expecting 6 features"),
+    ],
+    ids=["order", "names", "fewer", "fewer, without names"],
+)
+def test_other_columns_are_refused_before_the_charge(X, match):
+    accountant = accounts()
+    pca = DPGauss(2, epsilon=1.0, accountant=accountant).partial_fit(FRAMES[0], cohort="a")
+    with pytest.raises(ValueError, match=match):
+        pca.partial_fit(X, cohort="b")
+    assert len(accountant.receipts) == 1
+    assert list(pca.feature_names_in_) == list("abcdef")
+
+
+def test_rows_without_names_keep_those_before():
+    pca = DPGauss(2, epsilon=8.0).partial_fit(FRAMES[0], cohort="a")
+    assert list(pca.partial_fit(SECOND, cohort="b").feature_names_in_) == list("abcdef")
+    assert pca.privacy_.feature_names == tuple("abcdef")
+
+
+def test_a_cohort_is_joined_once():
+    accountant = accounts()
+    pca = grown(epsilon=1.0, accountant=accountant, random_state=None)
+    with pytest.raises(ValueError, match="joined already"):
+        pca.partial_fit(SECOND, cohort="2026-Q2")
+    with pytest.raises(ValueError, match="reads like"):
+        pca.partial_fit(SECOND, cohort="2026-q2")
+    assert len(accountant.receipts) == 3
+
+
+def test_an_accountant_needs_the_name_of_a_cohort():
+    accountant = accounts()
+    with pytest.raises(ValueError, match=r"cohort=None.*2026-Q1"):
+        DPGauss(2, accountant=accountant).partial_fit(FIRST)
+    assert not accountant.receipts
+
+
+@pytest.mark.parametrize("cohort", [3, ["a", "b"], b"a", "", " a", "\ud800", "a" * 101])
+def test_what_is_no_name_is_refused(cohort):
+    accountant = accounts()
+    with pytest.raises((ValueError, TypeError), match="cohort"):
+        DPGauss(2, accountant=accountant).partial_fit(FIRST, cohort=cohort)
+    assert not accountant.receipts
+
+
+def test_nested_spheres_cannot_be_continued():
+    pca = DPGauss(2, epsilon=0.05).fit(FIRST[:60])
+    with pytest.warns(UserWarning, match=r"not joined.*nested spheres.*skdppca\.merge"):
+        pca.partial_fit(SECOND, cohort="b")
+    assert [part["cohorts"] for part in pca.privacy_.details["cohorts"]] == [["b"]]
+
+
+def test_cohorts_whose_matrix_is_lost_are_not_forgotten():
+    pca = grown(parts=[FIRST])
+    for name in [name for name in vars(pca) if name.startswith(MATRIX)]:
+        delattr(pca, name)
+    with pytest.raises(ValueError, match="not there any more"):
+        pca.partial_fit(SECOND, cohort="b")
+
+
+def test_partial_fit_never_uses_nested_spheres():
+    pca = grown(parts=[FIRST[:60], SECOND[:60]], epsilon=0.05)
+    assert pca.privacy_.details["clip"] != "nested"
+
+
+def test_a_damaged_state_is_refused():
+    pca = grown(parts=[FIRST])
+    pca.matrix_numbers_ = pca.matrix_numbers_[:-1]
+    with pytest.raises(ValueError, match="no matrix that skdppca released"):
+        pca.partial_fit(SECOND, cohort="b")
+
+
+@pytest.mark.parametrize("factory", [KDPPCA, ResidualGauss, SmoothSensitivityPCA])
+def test_methods_without_a_matrix_refuse_by_name(factory):
+    assert not hasattr(factory(), "partial_fit")
+    with pytest.raises(AttributeError, match=rf"{factory.__name__}.*skdppca\.merge"):
+        _ = factory().partial_fit
+
+
+def test_private_pca_takes_the_method_with_a_matrix():
+    report = grown(PrivatePCA).privacy_
+    assert report.details["method"] == "DPGauss"
+    assert report.details["why"].startswith("partial_fit")
+    assert not hasattr(PrivatePCA(method="KDPPCA"), "partial_fit")
+    with pytest.raises(AttributeError, match=r"skdppca\.merge"):
+        _ = PrivatePCA(method="KDPPCA").partial_fit
+
+
+@pytest.mark.parametrize("method", ["DPGauss", "gauss"])
+def test_private_pca_that_names_the_method_with_a_matrix_grows(method):
+    assert np.array_equal(
+        grown(PrivatePCA, method=method).components_, grown(PrivatePCA).components_
+    )
+
+
+def test_private_pca_may_forget():
+    pca = grown(PrivatePCA, parts=[FIRST], method_params={"forget": 0.5})
+    pca.set_params(method_params={"forget": 0.25}).partial_fit(SECOND, cohort="b")
+    assert pca.privacy_.details["cohorts"][-1]["kept"] == 0.25
+    with pytest.raises(ValueError, match="method_params"):
+        pca.set_params(method_params={"clip": "spherical"}).partial_fit(THIRD, cohort="c")
+
+
+def test_what_may_change():
+    pca = grown(parts=[FIRST])
+    pca.set_params(epsilon=2.0, delta=1e-7, n_components=3).partial_fit(SECOND, cohort="b")
+    assert pca.components_.shape == (3, D)
+
+
+def test_a_second_call_without_an_accountant_warns_of_cohorts():
+    pca = DPGauss(2, epsilon=8.0)
+    with warnings.catch_warnings(record=True) as first:
+        warnings.simplefilter("always")
+        pca.partial_fit(FIRST, cohort="a")
+    assert not [w for w in first if "cohort" in str(w.message)]
+    with pytest.warns(UnaccountedFitsWarning, match="a cohort is joined"):
+        pca.partial_fit(SECOND, cohort="b")
+
+
+# Errors and resuming.
+
+
+class Interrupted(KeyboardInterrupt):
+    pass
+
+
+@pytest.mark.parametrize("line", [1, 20, 60, 150, 400, 800])
+def test_an_interrupted_cohort_leaves_those_before(line, monkeypatch):
+    accountant, passed, charged = accounts(), 0, False
+    pca = grown(parts=[FIRST], epsilon=1.0, accountant=accountant, random_state=None)
+    before, charge = state(pca), PrivacyAccountant.charge
+
+    def charging(*args, **more):
+        nonlocal charged
+        receipt = charge(*args, **more)
+        charged = True
+        return receipt
+
+    def trace(frame, event, arg):
+        nonlocal passed
+        if charged and event == "line" and frame.f_code.co_filename.startswith(PACKAGE):
+            passed += 1
+            if passed == line:
+                raise Interrupted
+        return trace
+
+    monkeypatch.setattr(PrivacyAccountant, "charge", charging)
+    sys.settrace(trace)
+    try:
+        with pytest.raises(Interrupted):
+            pca.partial_fit(SECOND, cohort="b")
+    finally:
+        sys.settrace(None)
+    assert state(pca) == before
+    assert accountant.cohorts == ("2026-Q1", "b")
+
+
+def test_what_the_budget_does_not_cover_leaves_those_before():
+    accountant = PrivacyAccountant(1.5, 1e-6)
+    pca = grown(parts=[FIRST], epsilon=1.0, accountant=accountant, random_state=None)
+    before = state(pca)
+    with pytest.raises(BudgetExceeded):
+        pca.set_params(epsilon=2.0).partial_fit(SECOND, cohort="b")
+    assert state(pca) == before
+
+
+@pytest.mark.parametrize("mode", ["missing", "private scales", "groups", "spherical"])
+def test_a_pickled_state_goes_on_to_the_bit(mode):
+    parameters, X, groups = MODES[mode]
+    first, second, third = parts_of(X)
+    who = [None] * 3 if groups is None else parts_of(groups)
+    pca = DPGauss(2, epsilon=8.0, random_state=0, **parameters)
+    pca.partial_fit(first, groups=who[0], cohort="a").partial_fit(second, groups=who[1], cohort="b")
+    other = pickle.loads(pickle.dumps(pca))
+    assert same_numbers(
+        pca.partial_fit(third, groups=who[2], cohort="c"),
+        other.partial_fit(third, groups=who[2], cohort="c"),
+    )
+
+
+def test_it_resumes_from_stored_arrays_and_the_report_alone():
+    pca = grown(parts=[FIRST, SECOND])
+    stored = {name: value for name, value in vars(pca).items() if name.startswith(MATRIX)}
+    assert all(value.dtype == np.float64 for value in stored.values())
+    resumed = DPGauss(2, epsilon=8.0, random_state=0)
+    vars(resumed).update(stored, privacy_=PrivacyReport.from_json(pca.privacy_.to_json()))
+    assert same_numbers(pca.partial_fit(THIRD, cohort="c"), resumed.partial_fit(THIRD, cohort="c"))
+    assert pca.privacy_.release_id == resumed.privacy_.release_id
+
+
+def test_a_clone_starts_afresh():
+    assert not [name for name in vars(clone(grown())) if name.endswith("_")]
+
+
+def test_parameters_that_are_set_meanwhile_do_not_count():
+    pca = grown(parts=[FIRST], n_components=2)
+
+    class Meanwhile:
+        def __array__(self, *args, **more):
+            pca.set_params(n_components=1)
+            return SECOND
+
+    pca.partial_fit(Meanwhile(), cohort="b")
+    assert len(pca.components_) == 2
+
+
+def test_a_released_matrix_and_a_pipeline_go_together():
+    pipeline = make_pipeline(DPGauss(2, epsilon=8.0, random_state=0)).fit(FIRST)
+    assert pipeline[0].matrix_scatter_.shape == (D, D)
+
+
+def test_seeded_noise_warns_as_in_fit():
+    with pytest.warns(SeededNoiseWarning):
+        DPGauss(2, random_state=0).partial_fit(FIRST, cohort="a")

@@ -1,0 +1,123 @@
+"""What the pages of the documentation show, without building them."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from skdppca.plotting._style import contrast
+
+DOC = Path(__file__).parents[2] / "doc"
+MADE = {"_build", "auto_examples", "auto_tutorials"}
+SOURCES = [
+    path for path in sorted(DOC.rglob("*.rst")) if path.relative_to(DOC).parts[0] not in MADE
+]
+IMAGE = re.compile(r"\.\. (?:image|figure):: (\S+)\n((?: +:.*\n(?: {6,}[^:\s].*\n)*)*)")
+
+
+def extension(name):
+    """A module of `doc/_ext`, whose modules may import each other."""
+    sys.path.insert(0, str(DOC / "_ext"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(DOC / "_ext"))
+
+
+tables = extension("tables")
+pictures = extension("gallery_pictures")
+dark_pictures = extension("dark_pictures")
+
+
+# Words for pictures
+
+
+def alternatives(text):
+    for source, options in IMAGE.findall(text):
+        alt = re.search(r":alt: (.*(?:\n {6,}[^:\s].*)*)", options)
+        yield source, alt[1] if alt else ""
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_picture_has_a_text_of_a_sentence_at_least(path):
+    for source, alt in alternatives(path.read_text(encoding="utf-8")):
+        assert len(alt.split()) >= 8, source
+
+
+def test_pictures_are_found():
+    found = [one for path in SOURCES for one in alternatives(path.read_text(encoding="utf-8"))]
+    assert len(found) >= 30
+
+
+def test_every_script_of_the_gallery_has_texts_for_its_pictures():
+    scripts = [*DOC.parent.glob("examples/plot_*.py"), *DOC.glob("tutorials/[0-9]_*.py")]
+    assert {path.stem for path in scripts} == set(pictures.TEXTS)
+    texts = [text for texts in pictures.TEXTS.values() for text in texts]
+    assert len(set(texts)) == len(texts)
+    assert all(len(text.split()) >= 8 and text.endswith(".") for text in texts)
+
+
+# Dark pictures
+
+
+def picture():
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="#0072b2", label="a line")
+    axes.plot([0, 1], [1, 0], color="#7a7a7a")
+    axes.set(title="a title", xlabel="x")
+    axes.legend()
+    return figure
+
+
+def test_all_words_of_a_dark_picture_can_be_read():
+    figure = dark_pictures.darkened(picture())
+    texts = [text for text in figure.findobj(Text) if text.get_text()]
+    assert len(texts) >= 3
+    assert min(contrast(text.get_color(), dark_pictures.GROUND) for text in texts) >= 4.5
+
+
+@pytest.mark.parametrize("colour", ["#0072b2", "#d55e00", "#b3261e", "#000080"])
+def test_a_colour_is_seen_on_the_dark_ground_and_stays_that_colour(colour):
+    seen = dark_pictures.dark(colour)
+    assert contrast(seen, dark_pictures.GROUND) >= 4.5
+    assert np.argmax(seen[:3]) == np.argmax(dark_pictures.to_rgb(colour))
+
+
+def test_cells_of_a_heat_map_and_the_words_on_them_stay_as_they_are():
+    figure = Figure()
+    axes = figure.subplots()
+    image = axes.imshow([[0.0, 1.0]], cmap="RdBu_r")
+    words = axes.text(0, 0, "0.3", color="white")
+    before = image.to_rgba(1.0)
+    dark_pictures.darkened(figure)
+    assert words.get_color() == "white"
+    assert image.to_rgba(1.0) == before
+
+
+# Tables
+
+
+def test_heads_get_a_scope_and_a_table_the_heading_above_it():
+    page = (
+        '<h2>Costs<a class="headerlink" href="#costs">#</a></h2>'
+        '<table class="table"><thead><tr><th class="head">step</th></tr></thead>'
+        "<tbody><tr><th>first</th><td>1</td></tr></tbody></table>"
+    )
+    read = tables.readable(page)
+    assert '<th scope="col" class="head">step' in read
+    assert '<th scope="row">first' in read
+    assert '<table class="table"><caption class="visually-hidden">Costs</caption>' in read
+    assert "<thead>" in read
+
+
+def test_a_caption_and_a_scope_that_are_there_stay():
+    page = (
+        '<table><caption>Mine</caption><thead><tr><th scope="colgroup">a</th></tr></thead></table>'
+    )
+    assert tables.readable(page) == page
