@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from shlex import quote
@@ -19,12 +21,14 @@ from ..privacy import (
     epsilon_of_event,
 )
 from ..privacy.accountant import rounded_down
+from ..privacy.cohorts import cohort_names
 from ..report._digits import up
 from ..report._directory import Directory
 from ._ended import Ended, status_of
-from ._terminal import SHOWN
+from ._terminal import SHOWN, printable
 
 __all__ = [
+    "DIGITS",
     "Charged",
     "check_counts",
     "check_there",
@@ -57,7 +61,8 @@ class Charged(PrivacyLedger):
         except Exception:
             self.begun = False  # refused; an interrupt is no refusal, and may come after the commit
             raise
-        raise over_budget(self, event, "ask for at most --epsilon {epsilon} --delta {delta}")
+        remedy = "ask for at most --epsilon {epsilon} --delta {delta}"
+        raise over_budget(self, event, remedy, cohort_names(terms.get("cohort")))
 
 
 def check_there(path: Path) -> None:
@@ -95,6 +100,13 @@ def check_counts(ledger: PrivacyLedger, adjacency: str, unit: str) -> None:
     )
 
 
+def of_cohorts(names: Sequence[str]) -> list[str]:
+    """The option that charges these cohorts."""
+    named = io.StringIO()
+    csv.writer(named, lineterminator="").writerow(names)
+    return ["--cohorts", quote(named.getvalue())] if names else []
+
+
 def command(report: PrivacyReport) -> str:
     """The command that charges a fit to a ledger afterwards."""
     event, cost = report.event, f"--epsilon {report.epsilon!r} --delta {report.delta!r}"
@@ -102,7 +114,8 @@ def command(report: PrivacyReport) -> str:
         cost = f"--mu {exact_mu(event.mu, DIGITS)}"
     other = "" if report.adjacency == "add-remove" else f" --adjacency {report.adjacency}"
     label = quote(f"{report.method}, release {report.release_id[:SHOWN]}")
-    return f"skdppca ledger charge FILE --label {label} {cost}{other}"
+    whom = "".join(f" {word}" for word in of_cohorts(report.cohorts))
+    return f"skdppca ledger charge FILE --label {label} {cost}{other}{whom}"
 
 
 def exact_mu(mu: float, digits: int) -> str:
@@ -111,7 +124,9 @@ def exact_mu(mu: float, digits: int) -> str:
     return f"{float(rounded)!r}"
 
 
-def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> BudgetExceeded:
+def over_budget(
+    ledger: PrivacyLedger, event: PrivacyEvent, remedy: str, cohorts: Sequence[str] = ()
+) -> BudgetExceeded:
     """A refusal in the words of the command line.
 
     Parameters
@@ -121,12 +136,22 @@ def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> Budg
         What was asked for.
     remedy : str
         What to do if something is left: ``{epsilon}`` at ``{delta}``.
+    cohorts : sequence of str, default=()
+        Whom it was asked of, if not of all.
     """
-    now = ledger.statement()
+    chain = ledger.statement().chain
+    budget = (ledger.epsilon, ledger.delta)
     asked, delta = up(epsilon_of_event(event, ledger.delta), 4), f"{ledger.delta:g}"
-    charges, left = len(now.chain.receipts), rounded_down(now.remaining.epsilon)
-    spent = f"epsilon {now.spent.epsilon:.4g} of {ledger.epsilon:g} is spent"
-    spent += f" by {charges} charge{'' if charges == 1 else 's'}" if charges else ""
+    fullest, room = chain.total.fullest(*budget, cohorts)
+    charges, left = len(chain.receipts), rounded_down(room)
+    whose = (fullest,) if fullest else ()
+    spent = f"epsilon {chain.total.epsilon(ledger.delta, whose):.4g} of {ledger.epsilon:g} is spent"
+    if fullest:
+        spent += f" on cohort '{printable(fullest)}', which has least left"
+    elif charges:
+        spent += f" by {charges} charge{'' if charges == 1 else 's'}"
+    if chain.total.most > 1 < len(cohorts):  # where it counts more than once
+        remedy = "ask for less"
     remedy = remedy.format(epsilon=left, delta=delta) + ", or" if float(left) else "to go on,"
     return BudgetExceeded(
         f"the budget of {ledger.path} does not cover this, and nothing was charged: epsilon "

@@ -18,6 +18,7 @@ __all__ = [
     "check_names",
     "features_of",
     "is_name",
+    "label_faults",
     "numbered",
 ]
 
@@ -69,18 +70,22 @@ def check_labels(path: Path, names: list[str]) -> None:
 
     Without groups, every row of a person would be protected alone.
     """
-    labels = [name for name in names if names_a_label(name)]
-    if labels:
-        name = labels[0]
-        raise Unusable(
-            f"{path.name}: by its name {name!r} is a label and no feature; if it says whose row "
-            f"it is, pass --groups {quote(name)}; else pass --drop {quote(name)}, or give it "
-            "another name"
-        )
+    for fault in label_faults(names):
+        raise Unusable(f"{path.name}: {fault}")
+
+
+def label_faults(names: list[str]) -> list[str]:
+    """What is wrong with each feature that is an identifier by its name."""
+    return [
+        f"by its name {name!r} is a label and no feature; if it says to whom each row belongs, "
+        f"pass --groups {quote(name)}; else pass --drop {quote(name)}, or give it another name"
+        for name in names
+        if names_a_label(name)
+    ]
 
 
 def check_alone(path: Path, names: list[str], features: list[str]) -> None:
-    """Refuse rows that are protected one by one, if a column may say whose row it is."""
+    """Refuse rows that are protected one by one, if a column may say to whom they belong."""
     labels = [
         name
         for name in names
@@ -90,8 +95,8 @@ def check_alone(path: Path, names: list[str], features: list[str]) -> None:
         name = labels[0]
         raise Unusable(
             f"{path.name}: without --groups every row is protected alone, and by its name {name!r} "
-            f"may say whose row it is; pass --groups {quote(name)}, or --unit row if every record "
-            "has one row only"
+            f"may say to whom each row belongs; pass --groups {quote(name)}, or --unit row if "
+            "every record has one row only"
         )
 
 

@@ -6,10 +6,30 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..privacy.installing import how_to_install
 from ..report import Context
+from ..report._context import HAZARDS, LABELS, VOIDING
 from ..report._plain import read_plain
 
-__all__ = ["context_of"]
+__all__ = ["context_of", "template"]
+
+INTRODUCTION = (
+    "# What you declare about a release. Write each answer between its quotation marks.",
+    '# An answer that stays empty is printed as "Not stated". All answers are published,',
+    "# so write nothing that the data told you.",
+    "# To use this file: skdppca fit ... --context FILE, or, for a release that you have,",
+    "# skdppca declare DIR --context FILE --out COPY",
+)
+# What else a curator should know before they answer a question.
+HINTS = {
+    "fitted_before": (
+        "Columns that you leave out by their names, and numbers for detection limits by a public "
+        "rule,",
+        "are no such selection.",
+    ),
+    "several_units": ('Every answer but "no" is quoted in the box on top of the page.',),
+}
+NO_ALONE = 'The figures of the report hold only if the answer is "no", and not one word more.'
 
 # Bytes of the file: each answer with every letter written as \\U0001F600, and comments.
 MOST_STATED = 2**20
@@ -30,7 +50,7 @@ def context_of(path: Path | None) -> Context | None:
     try:
         import yaml
     except ImportError:
-        raise ImportError("--context needs PyYAML; pip install 'skdppca[report]'") from None
+        raise ImportError(f"--context needs PyYAML; {how_to_install('report')}") from None
     answers: Any = None
     try:
         node = yaml.compose(read_plain(path, MOST_STATED, links=True).decode(), yaml.SafeLoader)
@@ -47,8 +67,27 @@ def context_of(path: Path | None) -> Context | None:
         try:
             return Context.from_dict({} if answers is None else answers)
         except (TypeError, ValueError) as error:
-            wrong = f"declares what a report has no place for: {error}"
+            wrong = f"cannot be used: {error}"
     raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
+
+
+def template() -> str:
+    """A file that states nothing yet: the ten questions of section 10, then the other answers."""
+    lines = [*INTRODUCTION, ""]
+    for number, (name, question) in enumerate(HAZARDS.items(), start=1):
+        lines += [f"# {number}. {question}", *_hints(name), *_open(name)]
+    for name, label in LABELS.items():
+        if name not in HAZARDS:
+            lines += [f"# {label}", *_open(name)]
+    return "\n".join(lines).rstrip()
+
+
+def _hints(name: str) -> list[str]:
+    return [f"# {line}" for line in (*HINTS.get(name, ()), *[NO_ALONE] * (name in VOIDING))]
+
+
+def _open(name: str) -> list[str]:
+    return [f'{name}: ""', ""]
 
 
 def _named_twice(node: Any) -> list[str]:

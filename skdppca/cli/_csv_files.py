@@ -7,6 +7,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-__all__ = ["DELIMITERS", "USUAL", "WITH_COMMAS", "CsvFiles", "CsvFormat"]
+__all__ = [
+    "DELIMITERS",
+    "USUAL",
+    "WITH_COMMAS",
+    "CsvFiles",
+    "CsvFormat",
+    "are_truths",
+    "check_header",
+]
 
 # Texts that are read as truths, and those that name no column.
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -90,15 +99,44 @@ class CsvFiles:
         groups: str | None,
         columns: Sequence[str] | None = None,
         drop: Sequence[str] = (),
+        may_be_empty: bool = False,
     ) -> CsvFiles:
         """Read the names of the columns, and find out what the columns hold.
 
         A column without a name is refused, unless it is among those to drop or not among those that
-        are asked for.
+        are asked for. So is a table without rows, unless it may be empty: then each of its columns
+        is taken for numbers.
 
         Raises
         ------
         Unusable
+        """
+        import pyarrow as pa
+
+        texts, names = cls.texts(files, form)
+        kinds = texts._kinds({groups})
+        if kinds is None and not may_be_empty:
+            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
+        kinds = dict.fromkeys(names, pa.float64()) if kinds is None else kinds
+        if not any(kind is not None for kind in kinds.values()):
+            raise Unusable(
+                f"{files[0].name} has no numeric column; give numbers with a point before "
+                f"decimals, or {WITH_COMMAS}"
+            )
+        check_header(files[0], names, form, columns, drop)
+        # Groups are text. If they were read as numbers where possible, one record could decide
+        # which groups of other records are equal ("1" and "01").
+        types = {name: pa.string() if name == groups else kinds[name] for name in names}
+        return cls(files, form, texts.skipped, types)
+
+    @classmethod
+    def texts(cls, files: list[Path], form: CsvFormat) -> tuple[CsvFiles, list[str]]:
+        """The files with every column as text, and the columns' names, of which none is checked.
+
+        Raises
+        ------
+        Unusable
+            If the files are not of one form.
         """
         import pyarrow as pa
 
@@ -115,22 +153,8 @@ class CsvFiles:
             _check_same(files[0], file, names, numbered(len(other)) if unnamed else other)
         # none is quoted before there is a column of numbers
         places = numbered(len(names)) if len({*names}) < len(names) else names
-        texts = cls(files, form, 0 if unnamed else lines, dict.fromkeys(places, pa.string()))
-        kinds = texts._kinds({groups})
-        if kinds is None:
-            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
-        if not any(kind is not None for kind in kinds.values()):
-            raise Unusable(
-                f"{files[0].name} has no numeric column; give numbers with a point before "
-                f"decimals, or {WITH_COMMAS}"
-            )
-        if not unnamed:
-            wanted = [name for name in first if name in (columns or first) and name not in drop]
-            _check_header(files[0], first, form.header, wanted)
-        # Groups are text. If they were read as numbers where possible, one record could decide
-        # which groups of other records are equal ("1" and "01").
-        types = {name: pa.string() if name == groups else kinds[name] for name in names}
-        return cls(files, form, texts.skipped, types)
+        skipped = 0 if unnamed else lines
+        return cls(files, form, skipped, dict.fromkeys(places, pa.string())), names
 
     def is_number(self, name: str) -> bool:
         """Whether every cell of a column is a number, a truth or empty."""
@@ -156,7 +180,10 @@ class CsvFiles:
                 decimal_point=self.form.decimal,
             ),
         )
-        return ds.dataset([str(file) for file in self.files], schema=schema, format=form)
+        files = [str(file) for file in self.files if self._goes_on(file)]
+        if not files:
+            return ds.dataset(schema.empty_table())
+        return ds.dataset(files, schema=schema, format=form)
 
     def fault(self) -> str:
         """What is wrong with the first file that cannot be read, and what to do."""
@@ -178,6 +205,11 @@ class CsvFiles:
             "program that made it)"
         )
 
+    def _goes_on(self, file: Path) -> bool:
+        """Whether anything follows the header; pyarrow opens no file that ends there."""
+        with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+            return next(islice(lines, self.skipped, None), None) is not None
+
     def _kinds(self, texts: set[str | None]) -> dict[str, pa.DataType | None] | None:
         """What the cells of every column are: numbers, truths, or neither; None without rows.
 
@@ -198,8 +230,8 @@ class CsvFiles:
             nonlocal numbers, truths, n_rows
             for batch in batches(file.dataset(schema), schema.names):
                 n_rows += len(batch)
-                numbers = {name for name in numbers if self._are_numbers(batch.column(name))}
-                truths = {name for name in truths if _are_truths(batch.column(name))}
+                numbers = {name for name in numbers if self.are_numbers(batch.column(name))}
+                truths = {name for name in truths if are_truths(batch.column(name))}
 
         for path in self.files:
             file = replace(self, files=[path])
@@ -210,7 +242,8 @@ class CsvFiles:
         kinds |= dict.fromkeys(truths, pa.bool_())
         return kinds | dict.fromkeys(numbers, pa.float64())
 
-    def _are_numbers(self, cells: pa.Array) -> bool:
+    def are_numbers(self, cells: pa.Array) -> bool:
+        """Whether all cells that are not empty are numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -225,7 +258,8 @@ class CsvFiles:
         return True
 
 
-def _are_truths(cells: pa.Array) -> bool:
+def are_truths(cells: pa.Array) -> bool:
+    """Whether all cells that are not empty are truths."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -289,10 +323,19 @@ def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[
     )
 
 
-def _check_header(path: Path, first: list[str], header: bool | None, wanted: list[str]) -> None:
+def check_header(
+    path: Path,
+    first: list[str],
+    form: CsvFormat,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> None:
     """Refuse a first line that may be a record, without quoting it."""
+    if form.header is False:
+        return
+    wanted = [name for name in first if name in (columns or first) and name not in drop]
     unnamed = [i for i, text in enumerate(first) if text.strip().lower() in PLACEHOLDERS]
-    if header is None and not all(
+    if form.header is None and not all(
         is_name(text) for i, text in enumerate(first) if i not in unnamed
     ):
         raise Unusable(
@@ -301,10 +344,14 @@ def _check_header(path: Path, first: list[str], header: bool | None, wanted: lis
         )
     refused = [i for i in unnamed if first[i] in wanted]
     if refused:
+        name = first[refused[0]]
+        own = (
+            "" if not name.strip() else f" If {name!r} is a name, as of sodium, rename the column."
+        )
         raise Unusable(
             f"{path.name} has no name for column {refused[0] + 1}; leave it out: --drop "
-            f"{quote(first[refused[0]])}. If it holds row numbers, you can also write the table "
-            "without them: in R write.csv(x, row.names = FALSE), in pandas to_csv(index=False)"
+            f"{quote(name)}. If it holds row numbers, you can also write the table without them: "
+            f"in R write.csv(x, row.names = FALSE), in pandas to_csv(index=False).{own}"
         )
     check_names(path, first)
 

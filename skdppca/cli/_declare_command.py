@@ -8,14 +8,17 @@ from ..report import verify
 from ..report._contents import SIGNATURE
 from ..report._declare import copied
 from ..report._sections import claim
-from ._context_file import context_of
+from ._context_file import context_of, template
 from ._out_directory import replaced, spare
 
 __all__ = ["declare"]
 
 
 def declare(options: argparse.Namespace) -> None:
-    """Write a copy of a release with another title, or with answers to what it did not state."""
+    """Write a copy of a release with another title or more answers; or print a file for these."""
+    if options.template:
+        print(template())
+        return
     source, out = options.directory, options.out
     if options.title is None and options.context is None:
         raise ValueError("there is nothing to state; give --title TEXT, or --context FILE")

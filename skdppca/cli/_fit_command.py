@@ -1,63 +1,73 @@
-"""``skdppca fit`` and ``skdppca demo``. They charge only after every other check has passed."""
+"""``skdppca fit``. It charges only after every other check has passed."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from inspect import signature
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from ..decomposition import METHODS as REGISTRY
-from ..decomposition import BasePrivatePCA, DPGauss, PrivatePCA
+from ..decomposition import BasePrivatePCA, PrivatePCA
+from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
 from ..decomposition.private_pca import choose
-from ..metrics import captured_variance
 from ..privacy import PrivacyReport, Released, epsilon_of_event
-from ..privacy.charging import needs_no_accountant
+from ..privacy.cohorts import cohort_names
 from ..privacy.config import VARIABLE, get_config
 from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._contents import FILES
-from ..report._digits import down, up
-from ..report._directory import Directory, claimed
-from ..report._release import check_libraries
+from ..report._digits import up
+from ..report._directory import Directory, claimed, replacing
+from ..report._results import advice, not_stated, results
 from ..report._sizes import archived
 from ._charged_ledger import Charged, check_counts, check_there, command, told
+from ._check_table import check_table
 from ._context_file import context_of
 from ._csv_files import CsvFormat
+from ._json import of_fit, text
 from ._memory import check_memory
 from ._out_directory import replaced, spare, write
 from ._parameter_options import parameters
 from ._progress import progress
-from ._read_rows import ArrayRows, TableRows, check_regular, files_of, opened
+from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
-from ._report_command import advice, lost
-from ._terminal import SHOWN, printable
+from ._terminal import printable
+from ._update import Earlier, check_options, one_cohort
 
-__all__ = ["METHODS", "demo", "fit"]
+__all__ = ["METHODS", "fit", "where_written"]
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
     "auto": PrivatePCA,
     **{method.command: method.estimator for method in REGISTRY.values()},
 }
 
-DIGIT_SHAPE = (8, 8)
-
 # A number takes 8 bytes in the archive, and about 25 as text.
 BYTES_A_NUMBER = 33
-
-# Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
-WITHIN = 2.12
 
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
 
+# The same with private scales, where one that is far too small gives less: round.
+NEARLY_ALL_SCALED = 0.9
 
-def fit(options: argparse.Namespace) -> None:
-    """Read a table, charge the ledger, fit, and write what was released."""
+
+def fit(options: argparse.Namespace) -> int:
+    """Read a table, charge the ledger, fit, and write what was released; or only check the table.
+
+    Return the exit status.
+    """
+    if options.check:
+        if options.json:
+            raise ValueError("--check prints its list as words; leave --json out")
+        return check_table(options)
     unit = _unit(options.groups, options.unit)
+    if options.update is not None:
+        check_options(options)
     if math.isinf(options.epsilon) and options.ledger is not None:
         raise ValueError(
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
@@ -76,10 +86,18 @@ def fit(options: argparse.Namespace) -> None:
                 "directory"
             )
     earlier = replaced(options.out) if options.force else []
-    with claimed(options.out, FILES, options.force) as directory, progress(4) as step:
+    with _place(options) as directory, progress(4) as step:
         ledger = None if options.ledger is None else Charged(options.ledger)
         said = told(lambda: _release(options, unit, ledger, directory, step), ledger, directory)
-    print("\n".join([said, *earlier]))
+    print("\n".join([said, *([] if options.json else earlier)]))
+    return 0
+
+
+def _place(options: argparse.Namespace) -> AbstractContextManager[Directory]:
+    """Where the files are written: in place, or beside the release that they replace."""
+    if options.update is not None:
+        return replacing(options.out, FILES)
+    return claimed(options.out, FILES, options.force)
 
 
 def _release(
@@ -90,10 +108,19 @@ def _release(
     step: Callable[..., None],
 ) -> str:
     """Read, try all that could fail later, charge and fit, write, and say what was done."""
+    cohorts = cohort_names(options.cohorts, "--cohorts")
+    earlier = None if options.update is None else Earlier.there(options.out)
+    if earlier is not None:
+        earlier.take_over(options, unit)
+        earlier.check_ledger(ledger)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
+        ledger.statement().chain.total.people(cohorts)  # refuses a name that reads like another
     method = METHODS[options.method]
-    pca = method(**parameters(options, signature(method)) | {"unit": unit, "accountant": ledger})
+    pca = method() if earlier is None else earlier.fitted
+    told = parameters(options, signature(type(pca)))
+    told |= {"unit": unit, "accountant": ledger}
+    pca.set_params(**told)
     step("reading")
     rows = opened(
         options.data,
@@ -103,75 +130,56 @@ def _release(
         options.columns,
         options.drop,
         alone=options.unit is not None,
+        may_be_empty=answers_no_rows(options),
     )
     step("trying with made-up data")
     _check_method(options, rows)
-    names = rows.names
+    names, context = rows.names, context_of(options.context)
+    if earlier is not None:
+        earlier.check_columns(names)
+        context = earlier.context(context)
     words = {
         "title": options.title,
-        "context": context_of(options.context),
+        "context": context,
         "pictures": options.pictures,
     }
-    _check_size(names, options.n_components)
+    matrix = len(names) if earlier is not None or len(names) <= LARGEST_KEPT else 0
+    _check_size(names, options.n_components, matrix)
     labels = [] if ledger is None else [receipt.label for receipt in ledger.receipts]
-    sizes = rehearse(names, unit, options.adjacency, labels=labels, **words)
-    directory.reserve([*sizes, _size(names, options.n_components)])
+    sizes = rehearse(
+        names,
+        unit,
+        options.adjacency,
+        labels=labels,
+        charged=() if ledger is None else ledger.cohorts,
+        cohorts=cohorts,
+        **words,
+    )
+    directory.reserve([*sizes, _size(names, options.n_components, matrix)])
     step("checking, charging and fitting")
     public = Public(len(names), options.adjacency, unit, rows.is_sparse)
-    rows.fit(pca, lambda number: step(_pass(number), stay=True), whole=bool(pca._beyond(public)))
+    whole = bool(pca._beyond(public))
+
+    def tell(number: int) -> None:
+        step(_pass(number), stay=True)
+
+    if options.update is None:
+        rows.fit(pca, cohorts or None, tell, whole)
+    else:
+        rows.join(pca, one_cohort(options), tell, whole)
     step("writing")
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
-    lines = [_report(pca.privacy_, options), _summary(pca)]
-    lines += [*lost(pca.privacy_), *_units(pca, names)]
-    lines += [_where(options.out, written, report.no_pictures), advice(report.dict())]
-    if options.title is None and options.context is None:
-        lines.append(
-            "No --title and no --context: the page says 'Not stated'. To state them, in a copy:\n"
-            f"  skdppca declare {quote(str(options.out))} --title TEXT --context FILE --out DIR"
-        )
-    lines += _uncounted(pca.privacy_) if ledger is None else _left(ledger, options)
+    document, name = report.dict(), printable(str(options.ledger))
+    if options.json:
+        return text("fit", of_fit(options.out, written, report.no_pictures, document))
+    lines = results(document, name, options.details)
+    lines += [] if earlier else _units(pca, names)
+    lines += [where_written(options.out, written, report.no_pictures), *advice(document)]
+    lines += [] if earlier is None else earlier.said(options)
+    lines += not_stated(options.out, options.title, options.context)
+    lines += _uncounted(pca.privacy_) if ledger is None else _cost(ledger, options)
     return "\n".join([*lines, *_head(pca.privacy_, options)])
-
-
-def demo(options: argparse.Namespace) -> None:
-    """Fit scikit-learn's digits, print what was released, and write the files."""
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
-    pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta)
-    with progress(2) as step:
-        step("fitting")
-        with needs_no_accountant():  # these data are public
-            pca.fit(digits.data)
-        step("writing")
-        report = ReleaseReport(
-            pca,
-            title="The digits of scikit-learn",
-            feature_names=digits.feature_names,
-            image_shape=DIGIT_SHAPE,
-            pictures=options.pictures,
-        )
-        where = _demo_files(report, options)
-    print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
-    print(pca.privacy_)
-    print(_summary(pca))
-    share = captured_variance(pca, digits.data)
-    print(
-        f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
-        f"the\nvariance that as many components without privacy do.\n"
-    )
-    print(where)
-
-
-def _demo_files(report: ReleaseReport, options: argparse.Namespace) -> str:
-    """Write the files, if what writes a report is there, and say where they are."""
-    try:
-        check_libraries()
-    except ImportError as error:
-        return f"No files were written to {options.out}/. {error}"
-    with claimed(options.out, FILES, options.force) as directory:
-        return _where(options.out, write(report, directory), report.no_pictures)
 
 
 def _check_accounted(options: argparse.Namespace) -> None:
@@ -186,7 +194,9 @@ def _check_accounted(options: argparse.Namespace) -> None:
 
 def _unit(groups: str | None, name: str | None) -> str:
     if name not in (None, "row") and groups is None:
-        raise ValueError(f"--unit {name} needs --groups COLUMN, which says whose row it is")
+        raise ValueError(
+            f"--unit {name} needs --groups COLUMN, the column that says to whom each row belongs"
+        )
     unit = name or groups or "row"
     if groups is not None and unit == "row":
         raise ValueError(
@@ -246,70 +256,38 @@ def _check_pure(options: argparse.Namespace) -> None:
         )
 
 
-def _check_size(names: list[str], count: Any) -> None:
-    """Refuse a release of more numbers than `verify` reads."""
+def _check_size(names: list[str], count: Any, matrix: int) -> None:
+    """Refuse a release of more numbers than `verify` reads; `matrix`: columns of its matrix."""
     shape = (count if isinstance(count, int) else len(names), len(names))
+    arrays = {"components": shape, "matrix": (matrix, matrix)}
     wrong = ""
     try:
-        archived([Released("components", shape, "float64", "")], names)
+        archived([Released(name, of, "float64", "") for name, of in arrays.items()], names)
     except ValueError as error:
         wrong = str(error)
     if wrong:
         raise ValueError(f"-k: {wrong}. Nothing was charged")
 
 
-def _size(names: list[str], count: Any) -> int:
+def _size(names: list[str], count: Any, matrix: int) -> int:
     """About how many bytes the numbers and names of a release take in all files."""
     count = count if isinstance(count, int) else len(names)  # as many as may be found
-    return len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
+    return 8 * matrix**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
-def _summary(pca: BasePrivatePCA) -> str:
-    unit = pca.unit if pca.unit == "row" else f"{pca.unit} (group)"
-    several = "s" if pca.n_components_ > 1 else ""
-    return (
-        f"{pca.n_components_} component{several} of {pca.n_features_in_} features; "
-        f"records, each a {unit}: {_count(pca)}"
-    )
-
-
-def _count(pca: BasePrivatePCA) -> str:
-    """The number of records, and how far its noise may carry it: that scale is public."""
-    scales = [one.noise_sd for one in pca.privacy_.spendings if one.name == "number of records"]
-    if not scales:
-        return f"{pca.n_samples_:.0f}"
-    return f"about {pca.n_samples_:.0f}, give or take {up(WITHIN * max(scales), 2)} (95 %)"
-
-
-def _report(report: PrivacyReport, options: argparse.Namespace) -> str:
-    """The report in words; in a shell, an accountant is a ledger."""
-    if report.receipt is None:
-        return str(report)
-    account = f"accountant {report.receipt.accountant[:SHOWN]}"
-    return str(report).replace(account, f"the ledger {printable(str(options.ledger))}")
-
-
-def _left(ledger: Charged, options: argparse.Namespace) -> list[str]:
-    """What a fit has cost, if its delta is another than the ledger's, and what is left."""
-    lines, delta = [], f"the ledger's delta {ledger.delta:g}"
-    if ledger.paid is not None and options.delta != ledger.delta:
-        cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
-        lines.append(f"This fit costs epsilon {cost} at {delta}.")
-    try:
-        left = down(ledger.statement().remaining.epsilon, 4)
-    except ImportError:  # an account of unlike charges needs a library
-        return lines
-    return [*lines, f"Epsilon {left} of {ledger.epsilon:g} is left, at {delta}."]
+def _cost(ledger: Charged, options: argparse.Namespace) -> list[str]:
+    """What a fit has cost, if its delta is another than the ledger's."""
+    if ledger.paid is None or options.delta == ledger.delta:
+        return []
+    cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
+    return [f"This fit costs epsilon {cost} at the ledger's delta {ledger.delta:g}."]
 
 
 def _uncounted(report: PrivacyReport) -> list[str]:
     """How to charge a fit that no ledger knows of."""
     if not report.private:
         return []
-    return [
-        "No ledger counts this fit. To count it, charge it to the ledger of the same people:\n"
-        f"  {command(report)}"
-    ]
+    return [f"To count it, charge it to the ledger of the same people:\n  {command(report)}"]
 
 
 def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:
@@ -326,9 +304,16 @@ def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:
 def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
     """Advice on units if one feature dominates; it reads the released components only."""
     first = pca.components_[0] ** 2
-    if pca.scale is not None or len(first) < 3 or first.max() < NEARLY_ALL:
+    least = NEARLY_ALL if pca.scale is None else NEARLY_ALL_SCALED
+    if len(first) < 3 or first.max() < least:
         return []
     name = names[int(first.argmax())]
+    if pca.scale is not None:
+        return [
+            f"Component 1 is mostly {name!r}. With few records a private scale can be far too "
+            "small, and its feature then becomes a component.",
+            "Compare the column 'scale' of components.csv with what you know of the features.",
+        ]
     return [
         f"Component 1 is almost only {name!r}. If the columns have different units,",
         "fit again with --scale private. That fit is charged separately.",
@@ -340,6 +325,7 @@ def _pass(number: int) -> str:
     return f"pass {number} over the files" if number else "checking the files"
 
 
-def _where(out: Path, written: list[str], why: str) -> str:
+def where_written(out: Path, written: list[str], why: str) -> str:
+    """Say which files a release has, and why it has no pictures."""
     text = f"Written to {out}/: {', '.join(written)}"
     return text + (f"\nNo pictures: {why}" if why else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 
 from ..exceptions import BudgetExceeded
 from ..planner.text_tables import aligned
@@ -17,11 +18,15 @@ from ..privacy import (
     Statement,
     epsilon_of_event,
 )
+from ..privacy.chain import Chain
+from ..privacy.cohorts import cohort_names
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify as verify_release
-from ..report._digits import down
-from ._charged_ledger import check_there, exact_mu, over_budget
+from ..report._digits import down, up
+from ..report._sections import words
+from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
+from ._json import of_ledger, text
 from ._picture_file import check_picture, draw
 from ._terminal import SHOWN, printable
 
@@ -33,6 +38,8 @@ TINY = 1e-9
 LEAST_LEFT = 0.01
 
 MU_DIGITS = 9
+
+DECLARED = "Who is in which cohort was declared, and not verified: the ledger sees no records."
 
 
 def create(options: argparse.Namespace) -> None:
@@ -48,12 +55,14 @@ def create(options: argparse.Namespace) -> None:
         options.delta,
         adjacency=options.adjacency,
         unit=options.unit,
+        max_cohorts_per_person=options.max_cohorts_per_person,
     )
     print(_head(options, ledger.statement()))
     if options.unit == "row":
         print(
-            "It protects every row alone. If a person can have several rows, delete it before any "
-            "charge, and create it with --unit COLUMN, the column that says whose row it is."
+            "The ledger protects every row alone. If a person can have several rows, delete the "
+            "file before any charge, and create a ledger with --unit COLUMN, the column that says "
+            "to whom each row belongs."
         )
 
 
@@ -61,11 +70,12 @@ def charge(options: argparse.Namespace) -> None:
     """Charge what another tool releases; print the receipt and what is left."""
     _check_stated(options)
     event = stated_event(options.epsilon, options.delta, options.mu)
+    cohorts = cohort_names(options.cohorts, "--cohorts")
     check_there(options.file)
     ledger, receipt = PrivacyLedger(options.file), None
-    _check_can_be_added_up(ledger, event)
-    if options.adjacency == ledger.adjacency:
-        _check_leaves_delta(ledger, event, options.force)
+    _check_can_be_added_up(ledger, event, cohorts)
+    if options.adjacency in (None, ledger.adjacency):
+        _check_leaves_delta(ledger, event, cohorts, options.force)
     try:
         receipt = ledger.charge_external(
             options.label,
@@ -73,28 +83,33 @@ def charge(options: argparse.Namespace) -> None:
             delta=options.delta,
             mu=options.mu,
             adjacency=options.adjacency,
+            cohort=cohorts or None,
         )
         statement = ledger.statement()
         print(_head(options, statement))
         cost = epsilon_of_event(receipt.event, ledger.delta)
         print(f"charged: {printable(receipt.label)}, epsilon {cost:.6g} at delta {ledger.delta:g}")
+        if cohorts:
+            print(f"on: {_named(cohorts)}. {DECLARED}")
         print(f"receipt: row {receipt.row}, head {receipt.head}")
         print(_totals(statement))
     except KeyboardInterrupt as interrupt:
         raise Ended(f"interrupted; {_fate(options, receipt)}", status_of(interrupt)) from None
     except BudgetExceeded:
-        raise over_budget(ledger, event, "let the other tool release less") from None
+        raise over_budget(ledger, event, "let the other tool release less", cohorts) from None
     except Exception as error:
         if receipt is None:
             raise
         raise Ended(f"{_fate(options, receipt)}, but it cannot be shown: {error}", 1) from None
 
 
-def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
+def _check_can_be_added_up(
+    ledger: PrivacyLedger, event: PrivacyEvent, cohorts: tuple[str, ...]
+) -> None:
     """Refuse a charge that could not be shown afterwards, because a library is missing."""
     chain, missing = ledger.statement().chain, ""
     try:
-        _ = Statement(chain.charged(event, "planned", False, ExternalReceipt)).remaining
+        _ = Statement(_planned(chain, event, cohorts)).remaining
     except ImportError as error:
         missing = str(error)
     except ValueError:
@@ -103,19 +118,22 @@ def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
         raise ImportError(f"nothing was charged: {missing}")
 
 
-def _check_leaves_delta(ledger: PrivacyLedger, event: PrivacyEvent, force: bool) -> None:
+def _planned(chain: Chain, event: PrivacyEvent, cohorts: tuple[str, ...]) -> Chain:
+    return chain.charged(event, "planned", False, ExternalReceipt, cohorts)
+
+
+def _check_leaves_delta(
+    ledger: PrivacyLedger, event: PrivacyEvent, cohorts: tuple[str, ...], force: bool
+) -> None:
     """Refuse a charge that takes the ledger's delta, and with it the epsilon that is left."""
     if not isinstance(event, ApproximateEvent):
         return
-    chain = ledger.statement().chain
+    chain, budget = ledger.statement().chain, (ledger.epsilon, ledger.delta)
     pure = PureEvent(event.epsilon)
     left, otherwise = (
-        Statement(chain.charged(one, "planned", False, ExternalReceipt)).remaining.epsilon
-        for one in (event, pure)
+        _planned(chain, one, cohorts).total.room(*budget, cohorts) for one in (event, pure)
     )
-    fits = chain.charged(event, "planned", False, ExternalReceipt).total.fits(
-        ledger.epsilon, ledger.delta
-    )
+    fits = _planned(chain, event, cohorts).total.fits(*budget, cohorts)
     if left >= LEAST_LEFT * otherwise or (fits and force):
         return
     how = "a smaller --delta, or by --mu" if ledger.delta else "--delta 0"
@@ -130,16 +148,24 @@ def _check_leaves_delta(ledger: PrivacyLedger, event: PrivacyEvent, force: bool)
 def show(options: argparse.Namespace) -> None:
     """Print the charges, what they released and add up to, and what is left."""
     if options.plot is not None:
+        if options.json:
+            raise ValueError("--json draws no picture; leave out --plot, or draw in another run")
         check_picture(options.plot)
     check_there(options.file)
     statement = PrivacyLedger(options.file).statement()
+    if options.json:
+        print(text("ledger", of_ledger(options.file, statement)))
+        return
     print(_head(options, statement))
-    rows = [_row(entry, statement.budget.delta) for entry in statement.entries]
+    rows = [_row(entry, statement) for entry in statement.entries]
     if rows:
         cost = f"epsilon at delta={statement.budget.delta:g}"
-        heads = ("row", "time (UTC)", "label", cost, "total", "release")
+        on = ("on",) if statement.cohorts else ()
+        heads = ("row", "time (UTC)", "label", *on, cost, "total", "release")
         print("\n".join(aligned([heads, *rows])))
     print(_totals(statement))
+    if statement.cohorts:
+        print(_of_cohorts(statement))
     print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
     if options.plot is not None:
         over = options.over
@@ -189,24 +215,51 @@ def _totals(statement: Statement) -> str:
     text = (
         f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}{_mu(statement)}\n"
         f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
+        f"{', for a release of all' if statement.cohorts else ''}"
     )
     if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + TINY):
         text += (
             "\nMore than the difference remains: the costs of Gaussian noise add up in squares "
             "(mu^2), and not epsilon by epsilon."
         )
-    return text
+    seeded = [receipt.row for receipt in statement.chain.receipts if receipt.seeded]
+    return f"{text}\n{words().seeded_charges(seeded)}" if seeded else text
 
 
 def _mu(statement: Statement) -> str:
     """The mu of all charges, if all of them are Gaussian: then it says everything."""
-    total = statement.chain.total
-    gaussian = total.squares and not (total.failing or total.steps or total.selections)
-    return f" (all charges together: mu {exact_mu(total.mu, MU_DIGITS)})" if gaussian else ""
+    total = statement.chain.total.bound()
+    if not total.squares or total.failing or total.steps or total.selections:
+        return ""
+    whose = "on the person who was charged most" if statement.cohorts else "together"
+    return f" (all charges {whose}: mu {exact_mu(total.mu, MU_DIGITS)})"
 
 
-def _row(entry: Entry, delta: float) -> tuple[str, ...]:
-    receipt = entry.receipt
+def _of_cohorts(statement: Statement) -> str:
+    """What each cohort has paid, and what it has left."""
+    delta = f"{statement.budget.delta:g}"
+    heads = ("cohort", "mu", f"spent at delta={delta}", f"remaining at delta={delta}")
+    rows = []
+    for name in statement.cohorts:
+        mu = statement.mu_of(name)
+        paid = "" if mu is None else exact_mu(mu, DIGITS)
+        spent, left = statement.spent_by(name).epsilon, statement.remaining_for(name).epsilon
+        rows.append((printable(name), paid, up(spent, 6), down(left, 6)))
+    most = statement.chain.terms.max_cohorts_per_person
+    several = (
+        f"\nSomebody in several of them (at most {most}) was charged more: at most what is spent."
+    )
+    further = several if most > 1 else ""
+    return "\n".join(aligned([heads, *rows])) + f"{further}\n{DECLARED}"
+
+
+def _named(cohorts: Sequence[str]) -> str:
+    return ", ".join(map(printable, cohorts))
+
+
+def _row(entry: Entry, statement: Statement) -> tuple[str, ...]:
+    receipt, delta = entry.receipt, statement.budget.delta
+    on = (_named(receipt.cohorts) or "all",) if statement.cohorts else ()
     label = printable(receipt.label) + (" (seeded: not private)" if receipt.seeded else "")
     cost = epsilon_of_event(receipt.event, delta)
     total = "" if entry.total is None else f"{entry.total:.6g}"
@@ -216,7 +269,8 @@ def _row(entry: Entry, delta: float) -> tuple[str, ...]:
         release = "charged; no release recorded"
     else:
         release = f"{entry.release.release[:SHOWN]} (row {entry.release.row})"
-    return str(receipt.row), printable(receipt.time[:19]), label, f"{cost:.6g}", total, release
+    costs = (f"{cost:.6g}", total, release)
+    return str(receipt.row), printable(receipt.time[:19]), label, *on, *costs
 
 
 def _fate(options: argparse.Namespace, receipt: ExternalReceipt | None) -> str:

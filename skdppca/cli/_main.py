@@ -17,6 +17,7 @@ from ..exceptions import (
     BudgetExceeded,
     CentreNotSeenWarning,
     LedgerError,
+    NoiseOnlyWarning,
     NotReleasedError,
     WeakPrivacyWarning,
 )
@@ -125,6 +126,7 @@ def _stoppable() -> Iterator[None]:
 def _plain_warnings() -> Iterator[None]:
     """Print warnings that are meant for the user as one line each, at once."""
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseOnlyWarning)  # the results say it
         for category in FOR_USERS:
             warnings.simplefilter("always", category)
         shown = warnings.showwarning

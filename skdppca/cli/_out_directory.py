@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ..report import ReleaseReport, verify
 from ..report._contents import FILES, REPORT
-from ..report._directory import LOCK, MANIFEST, Directory
+from ..report._directory import LOCK, MANIFEST, SUMS, Directory
 from ._terminal import SHOWN
 
-__all__ = ["replaced", "spare", "write"]
+__all__ = ["apart", "replaced", "spare", "write"]
 
 
 def spare(out: Path, *read: Path | None) -> None:
@@ -18,12 +18,22 @@ def spare(out: Path, *read: Path | None) -> None:
     for path in read:
         if path is None:
             continue
-        for name in (LOCK, MANIFEST, *FILES):
+        for name in (LOCK, MANIFEST, SUMS, *FILES):
             if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
                 raise ValueError(
                     f"{path} would be replaced by the file of that name in --out {out}; choose "
                     "another directory"
                 )
+
+
+def apart(out: Path, *directories: Path) -> None:
+    """Refuse to write a release into one that a command reads."""
+    for directory in directories:
+        if out.resolve().is_relative_to(directory.resolve()):
+            raise ValueError(
+                f"--out {out} lies in {directory}, which is read and stays as it is; choose "
+                "another directory"
+            )
 
 
 def replaced(out: Path) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .._version import __version__
 from . import _argument_readers as take
+from ._examples import EXAMPLES
 
 __all__ = ["COMMANDS", "parser_of"]
 
@@ -17,8 +20,56 @@ __all__ = ["COMMANDS", "parser_of"]
 class _Parser(argparse.ArgumentParser):
     """A parser that prints an error as one line."""
 
+    def __init__(self, **own: Any) -> None:
+        super().__init__(**own, formatter_class=argparse.RawDescriptionHelpFormatter)
+        examples = EXAMPLES.get(self.prog.removeprefix("skdppca").strip(), ())
+        lines = [line for what, command in examples for line in (f"  # {what}", f"  {command}")]
+        self.epilog = "\n".join(["examples:", *lines]) if examples else None
+
     def error(self, message: str) -> NoReturn:
-        raise SystemExit(f"{message}; see {self.prog} --help")
+        raise SystemExit(f"{message}{self._meant(message)}; see {self.prog} --help")
+
+    def _meant(self, message: str) -> str:
+        """The words of this command that are like those which it does not know."""
+        wrong = re.findall(
+            r"(?:unrecognized arguments|invalid choice|ambiguous option): '?([^\s'=]+)", message
+        )
+        known = list(_words(self))
+        near = [one for word in wrong for one in get_close_matches(word, known, 1)]
+        return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+class _Alone(argparse.Action):
+    """A flag that needs none of the options of its command, and no folder."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **own: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=False, **own)
+
+    def __call__(self, parser: argparse.ArgumentParser, options: Any, *_: Any) -> None:
+        setattr(options, self.dest, True)
+        for action in parser._actions:
+            action.required = action.required and action.nargs == "+"
+        for choice in parser._mutually_exclusive_groups:
+            choice.required = False
+
+
+class _InPlaceOfOut(argparse.Action):
+    """An option that says where the results go, so that --out need not."""
+
+    def __call__(self, parser: argparse.ArgumentParser, options: Any, value: Any, *_: Any) -> None:
+        setattr(options, self.dest, value)
+        for action in parser._actions:
+            action.required = action.required and action.dest != "out"
+
+
+def _words(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """All options and choices of a parser, and of the commands below it."""
+    for action in parser._actions:
+        yield from action.option_strings
+        yield from map(str, action.choices or ())
+        if isinstance(action, argparse._SubParsersAction):
+            for one in action.choices.values():
+                yield from _words(one)
 
 
 def parser_of(called: str) -> argparse.ArgumentParser:
@@ -34,7 +85,7 @@ def parser_of(called: str) -> argparse.ArgumentParser:
 
 
 def _add_demo(command: argparse.ArgumentParser) -> None:
-    from ._fit_command import demo
+    from ._demo_command import demo
     from ._parameter_options import add_parameter
 
     add_parameter(command, "--epsilon", type=take.any_epsilon)
@@ -66,14 +117,14 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         type=take.dropped,
         default=[],
         metavar="A,B",
-        help="columns that are no features ('': the one without a name)",
+        help="columns to leave out ('' is the column without a name)",
     )
     command.add_argument(
         "--method",
         type=take.method,
         choices=sorted(METHODS),
         default="auto",
-        help="also by the name that it has in Python: DPGauss (default: auto)",
+        help="the method; its name in Python works too, such as DPGauss (default: auto)",
     )
     add_parameter(
         command,
@@ -96,19 +147,24 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     add_parameter(
         command,
         "--missing",
-        help="what an empty cell is: an error, or an entry to fill with the private mean",
+        help="what to do with an empty cell: refuse the table, or fill with the private mean",
     )
     command.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="whose row it is, as text: protects all rows of one; the table is sorted by it",
+        help="the column that says to whom each row belongs, such as patient_id. All rows with the "
+        "same label are protected together. Sort the table by this column first",
     )
     command.add_argument(
         "--unit",
         metavar="NAME",
-        help="what a group is (default: COLUMN); without --groups, row: every record has one row",
+        help="the name of what a group is (default: COLUMN). Without --groups, only 'row': you "
+        "declare that every record has one row",
     )
-    command.add_argument("--ledger", type=Path, metavar="FILE", help="charged before the fit")
+    command.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="the ledger that the fit is charged to"
+    )
+    _add_cohorts(command)
     add_form = partial(add_parameter, command, of=CsvFormat)
     add_form(
         "--header",
@@ -119,16 +175,37 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         "--delimiter",
         type=take.delimiter,
         metavar="CHAR",
-        help="what stands between cells of a .csv: ',' (default), ';', '|' or tab",
+        help="the character between the cells of a .csv: ',' (default), ';', '|' or tab",
     )
     add_form(
         "--decimal",
         choices=[".", ","],
-        help="what stands before decimals in a .csv (default: a point)",
+        help="the decimal mark in a .csv (default: a point)",
     )
     _add_words(command)
-    _add_output(command)
+    place = command.add_mutually_exclusive_group(required=True)
+    out = place.add_argument(
+        "--out", type=Path, metavar="DIR", help="the folder to write the results to"
+    )
+    out.required = True  # named with all else that is missing, unless there is an --update
+    place.add_argument(
+        "--update",
+        action=_InPlaceOfOut,
+        type=Path,
+        metavar="DIR",
+        help="in place of --out: add the rows, which are those of one --cohort, to the release in "
+        "DIR. The earlier release is kept in DIR.previous. If there is no DIR, start one",
+    )
+    command.add_argument("--force", action="store_true", help="replace an earlier release in --out")
     _add_pictures(command)
+    _add_details(command, "; with --check, the names of all columns")
+    command.add_argument(
+        "--check",
+        action=_Alone,
+        help="only list what is wrong with the table, by column and kind; charges nothing, and "
+        "needs no --epsilon, --delta and --out",
+    )
+    _add_json(command)
     command.set_defaults(run=fit)
 
 
@@ -146,7 +223,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         type=take.at_least(2, "records"),
         required=True,
         metavar="N",
-        help="records: a public guess will do",
+        help="number of records; a public guess is enough",
     )
     add("--d", dest="n_features", type=take.at_least(1, "features"), required=True, metavar="D")
     add(
@@ -178,16 +255,27 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         dest="group_size",
         type=take.at_least(1, "rows"),
         metavar="ROWS",
-        help="a record is a group of about ROWS rows",
+        help="plan for records that are groups of about ROWS rows",
     )
     add("--shared", type=take.share, metavar="SHARE")
     add("--scale")
     add("--missing")
     add("--tails", of=PrivatePCA)
     add("--gap", of=PrivatePCA)
-    add("--sparse", dest="is_sparse", action="store_true", help="the table will be sparse")
+    add("--sparse", dest="is_sparse", action="store_true", help="plan for a sparse table")
+    add(
+        "--cohorts",
+        type=take.at_least(1, "cohorts"),
+        metavar="N",
+        help="number of cohorts of equal size, each fitted with this epsilon; --n counts the "
+        "people of all cohorts (default: 1)",
+    )
     names = ", ".join(SPECTRA)
-    add("--spectrum", help=f"assumed variances: {names} (default: {DEFAULT}), or numbers: 4,2,1,1")
+    add(
+        "--spectrum",
+        help=f"assumed variances: {names} (default: {DEFAULT}), or numbers: 4,2,1,1. At the end "
+        "',...' repeats the last: 4,2,1,...",
+    )
     command.add_argument(
         "--method",
         nargs="+",
@@ -199,8 +287,10 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--over",
         choices=[*AXES],
-        help="a table from a tenth to ten times of it; with --plot, its axis (default: epsilon)",
+        help="what to vary, from a tenth to ten times its value: a table, or with --plot the "
+        "horizontal axis (default: epsilon)",
     )
+    _add_json(command)
     command.set_defaults(run=plan_fits)
 
 
@@ -211,7 +301,7 @@ def _add_output(command: argparse.ArgumentParser, default: Path | None = None) -
         metavar="DIR",
         default=default,
         required=default is None,
-        help="where the results go" + (f" (default: {default})" if default else ""),
+        help="the folder to write the results to" + (f" (default: {default})" if default else ""),
     )
     command.add_argument("--force", action="store_true", help="replace an earlier release there")
 
@@ -222,17 +312,35 @@ def _add_pictures(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_details(command: argparse.ArgumentParser, more: str = "") -> None:
+    command.add_argument(
+        "--details", action="store_true", help=f"also print the questions that were asked{more}"
+    )
+
+
 def _add_words(command: argparse.ArgumentParser) -> None:
     command.add_argument("--title", metavar="TEXT", help="public title of the report")
     command.add_argument(
         "--context",
         type=Path,
         metavar="FILE",
-        help="what you declare about the release: YAML or JSON, as skdppca.report.Context takes it",
+        help="a YAML or JSON file with what you declare about the release; `skdppca declare "
+        "--template` prints one to fill in",
+    )
+
+
+def _add_cohorts(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--cohorts",
+        "--cohort",
+        type=take.names,
+        metavar="A,B",
+        help="the cohorts whose records are read; only these are charged (default: all people)",
     )
 
 
 def _add_ledger(command: argparse.ArgumentParser) -> None:
+    from ..privacy import PrivacyLedger
     from ._ledger_command import charge, create, show, verify
     from ._parameter_options import add_parameter
 
@@ -241,44 +349,111 @@ def _add_ledger(command: argparse.ArgumentParser) -> None:
     creation.add_argument("--epsilon", type=take.epsilon, required=True, help="total budget")
     add_parameter(creation, "--delta", type=take.delta, required=True, sentences=2)
     add_parameter(creation, "--adjacency")
-    add_parameter(creation, "--unit", help="what is protected: a column of labels")
+    add_parameter(
+        creation,
+        "--unit",
+        help="what is protected as a whole: row, or the name of a column of labels",
+    )
+    add_parameter(
+        creation,
+        "--max-cohorts-per-person",
+        of=PrivacyLedger.create,
+        type=take.at_least(1, "cohorts"),
+        metavar="N",
+    )
     creation.set_defaults(run=create)
     external = actions.add_parser("charge", help="charge what another tool releases")
     external.add_argument("--label", required=True, help="public text: the tool and its release")
-    external.add_argument("--epsilon", type=take.number, help="of the release, with --delta")
-    external.add_argument("--delta", type=take.delta, help="0 for pure differential privacy")
     external.add_argument(
-        "--mu", type=take.positive, help="of a Gaussian release, instead: sensitivity over noise sd"
+        "--epsilon", type=take.number, help="epsilon of the release; give --delta, too"
     )
-    add_parameter(external, "--adjacency", help="what the release's guarantee is stated for")
     external.add_argument(
-        "--force", action="store_true", help="charge it even if its delta takes all that is left"
+        "--delta", type=take.delta, help="delta of the release; 0 for pure differential privacy"
+    )
+    external.add_argument(
+        "--mu",
+        type=take.positive,
+        help="in place of epsilon and delta: mu of a Gaussian release, which is the sensitivity "
+        "divided by the standard deviation of the noise",
+    )
+    add_parameter(
+        external,
+        "--adjacency",
+        default=None,
+        help="the neighbours that the guarantee of the release is stated for (default: those of "
+        "the ledger)",
+    )
+    _add_cohorts(external)
+    external.add_argument(
+        "--force",
+        action="store_true",
+        help="charge the release even if its delta leaves none for later",
     )
     external.set_defaults(run=charge)
     listing = actions.add_parser("show", help="list charges, and what is left")
     listing.add_argument("--plot", type=Path, metavar="FILE", help="a picture: .png, .pdf or .svg")
     listing.add_argument(
-        "--over", choices=("charge", "time"), default="charge", help="what runs along its axis"
+        "--over",
+        choices=("charge", "time"),
+        default="charge",
+        help="the horizontal axis of the picture",
     )
+    _add_json(listing)
     listing.set_defaults(run=show)
-    check = actions.add_parser("verify", help="check the chain of charges, and reports with it")
+    check = actions.add_parser(
+        "verify", help="check that no charge was changed, and that reports agree with the ledger"
+    )
     check.add_argument(
         "--report",
         type=Path,
         nargs="+",
         default=[],
         metavar="REPORT",
-        help="DIR of a fit, or its report.json, whose release must be in the ledger",
+        help="a DIR that a fit wrote, or its report.json: the ledger must hold its release",
     )
     check.set_defaults(run=verify)
     for action in (creation, external, listing, check):
         action.add_argument("file", type=Path, metavar="FILE")
 
 
+def _add_merge(command: argparse.ArgumentParser) -> None:
+    from ._merge_command import merge
+
+    command.add_argument(
+        "directories",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="folders that `skdppca fit` wrote, at least two, each a release of the same columns",
+    )
+    command.add_argument(
+        "--disjoint",
+        action="store_true",
+        help="declare that nobody has records in two of the releases: then the guarantee is that "
+        "of the largest part (default: the costs of all parts add up)",
+    )
+    command.add_argument(
+        "-k",
+        "--components",
+        dest="n_components",
+        type=take.at_least(1, "components"),
+        metavar="K",
+        help="number of components (default: as many as the smallest part has)",
+    )
+    _add_words(command)
+    _add_output(command)
+    _add_pictures(command)
+    _add_details(command)
+    _add_json(command)
+    command.set_defaults(run=merge)
+
+
 def _add_report(command: argparse.ArgumentParser) -> None:
     from ._report_command import report
 
     _add_release(command)
+    _add_details(command)
+    _add_json(command)
     command.set_defaults(run=report)
 
 
@@ -288,6 +463,11 @@ def _add_declare(command: argparse.ArgumentParser) -> None:
     _add_release(command)
     _add_words(command)
     _add_output(command)
+    command.add_argument(
+        "--template",
+        action=_Alone,
+        help="print a file for --context with the ten questions; needs no DIR and no --out",
+    )
     command.set_defaults(run=declare)
 
 
@@ -306,7 +486,11 @@ def _add_sample(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="the .csv to write"
     )
-    command.add_argument("--seed", type=int, help="draw the same rows again (no matter of privacy)")
+    command.add_argument(
+        "--seed",
+        type=int,
+        help="a number, to draw the same rows again; privacy does not depend on it",
+    )
     command.add_argument(
         "--force", action="store_true", help="replace FILE, if it is labelled as synthetic"
     )
@@ -314,7 +498,9 @@ def _add_sample(command: argparse.ArgumentParser) -> None:
 
 
 def _add_release(command: argparse.ArgumentParser) -> None:
-    command.add_argument("directory", type=Path, metavar="DIR", help="what `skdppca fit` wrote")
+    command.add_argument(
+        "directory", type=Path, metavar="DIR", help="the folder that `skdppca fit` wrote"
+    )
 
 
 def _add_site(command: argparse.ArgumentParser) -> None:
@@ -325,22 +511,53 @@ def _add_site(command: argparse.ArgumentParser) -> None:
     keys = actions.add_parser("key", help="make a folder with this site's keys")
     keys.set_defaults(run=key)
     start = actions.add_parser("init", help="write down what this site agrees to")
-    start.add_argument("--study", type=Path, required=True, metavar="FILE", help="of all sites")
-    start.add_argument("--name", required=True, help="of this site, as the study calls it")
-    start.add_argument("--table", type=Path, required=True, metavar="FILE", help="this site's data")
-    start.add_argument("--groups", metavar="COLUMN", help="whose row it is, if the unit is no row")
     start.add_argument(
-        "--analyst", nargs="+", required=True, metavar="KEY", help="public keys of who may ask"
+        "--study",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the study, the same file at all sites",
     )
-    start.add_argument("--ledger", type=Path, metavar="FILE", help="that there is already")
-    start.add_argument("--epsilon", type=take.epsilon, help="budget of a new ledger, with --delta")
-    start.add_argument("--delta", type=take.delta, help="well below 1 / records")
-    start.add_argument("--max-epsilon", type=take.number, help="of one run (default: the budget)")
+    start.add_argument("--name", required=True, help="the name of this site in the study")
     start.add_argument(
-        "--max-delta", type=take.number, help="of one run (default: that of the budget)"
+        "--table", type=Path, required=True, metavar="FILE", help="the data of this site"
     )
     start.add_argument(
-        "--statistics", nargs="+", metavar="KIND", help="what may be asked for (default: all)"
+        "--groups",
+        metavar="COLUMN",
+        help="the column that says to whom each row belongs; needed unless the unit is a row",
+    )
+    start.add_argument(
+        "--analyst",
+        nargs="+",
+        required=True,
+        metavar="KEY",
+        help="public keys of the people who may ask questions",
+    )
+    start.add_argument("--ledger", type=Path, metavar="FILE", help="an existing ledger to charge")
+    start.add_argument(
+        "--epsilon", type=take.epsilon, help="budget of a new ledger; give --delta, too"
+    )
+    start.add_argument(
+        "--delta",
+        type=take.delta,
+        help="delta of the new ledger, well below 1 / (number of records)",
+    )
+    start.add_argument(
+        "--max-epsilon",
+        type=take.number,
+        help="the most that one run may charge (default: the budget)",
+    )
+    start.add_argument(
+        "--max-delta",
+        type=take.number,
+        help="the largest delta of one run (default: that of the budget)",
+    )
+    start.add_argument(
+        "--statistics",
+        nargs="+",
+        metavar="KIND",
+        help="the kinds of sums that may be asked for (default: all)",
     )
     add_parameter(start, "--min-sites", of=Policy, type=int, metavar="N")
     add_parameter(
@@ -358,24 +575,45 @@ def _add_site(command: argparse.ArgumentParser) -> None:
     serving = actions.add_parser("run", help="answer questions until Ctrl-C")
     serving.add_argument("--server", required=True, metavar="HOST:PORT")
     serving.add_argument(
-        "--root-certificates", type=Path, metavar="FILE", help="that may vouch for the server"
+        "--root-certificates",
+        type=Path,
+        metavar="FILE",
+        help="the certificates that the server is checked against",
     )
     serving.set_defaults(run=run)
-    showing = actions.add_parser("show", help="plans that wait, and what was asked and charged")
+    showing = actions.add_parser(
+        "show", help="list the plans that wait for approval, the questions and the charges"
+    )
     showing.set_defaults(run=show)
-    agreement = actions.add_parser("approve", help="agree to a plan that waits")
+    agreement = actions.add_parser("approve", help="approve a plan, so that it can run")
     agreement.set_defaults(run=approve)
-    rejection = actions.add_parser("reject", help="turn down a plan that waits")
+    rejection = actions.add_parser("reject", help="refuse a plan")
     rejection.set_defaults(run=reject)
-    ending = actions.add_parser("void", help="end open runs, or one of them")
+    ending = actions.add_parser("void", help="end one open run, or all of them")
     ending.set_defaults(run=void)
     for action in (keys, start, serving, showing, agreement, rejection, ending):
-        action.add_argument("directory", type=Path, metavar="DIR", help="of this site")
+        action.add_argument("directory", type=Path, metavar="DIR", help="the folder of this site")
     for action in (agreement, rejection):
-        action.add_argument("digest", metavar="PLAN", help="its digest, as `show` prints it")
+        action.add_argument(
+            "digest", metavar="PLAN", help="the digest of the plan, as `show` prints it"
+        )
     ending.add_argument(
-        "name", metavar="RUN", nargs="?", help="as `show` prints it (default: all open runs)"
+        "name",
+        metavar="RUN",
+        nargs="?",
+        help="the run, as `show` prints it (default: all open runs)",
     )
+
+
+def _add_completion(command: argparse.ArgumentParser) -> None:
+    from ._completion import SHELLS, completion
+
+    command.add_argument("shell", choices=SHELLS, help="the shell to write for")
+    command.set_defaults(run=completion)
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON in place of the text")
 
 
 def _add_verify(command: argparse.ArgumentParser) -> None:
@@ -383,35 +621,47 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 
     _add_release(command)
     command.add_argument(
-        "--ledger", type=Path, metavar="FILE", help="that must have the charge and the release"
+        "--ledger",
+        type=Path,
+        metavar="FILE",
+        help="the ledger to compare with: it must hold the charge and the release",
     )
     command.add_argument(
-        "--head", metavar="HEX", help="a head of the ledger that was kept where its owner is not"
+        "--head",
+        metavar="HEX",
+        help="the head of the ledger that you noted when you got the release: 64 hexadecimal "
+        "digits, which `skdppca fit` prints last",
     )
     command.add_argument(
         "--signer",
         type=Path,
         metavar="KEY",
-        help="the SSH public key of who signed MANIFEST.json (ssh-keygen -Y sign -n skdppca)",
+        help="the SSH public key of the signer of MANIFEST.json (ssh-keygen -Y sign -n skdppca)",
     )
+    _add_json(command)
     command.set_defaults(run=verify_release)
 
 
 # What the first argument may be: the command's summary, and what adds its options.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "demo": ("a private PCA of scikit-learn's digits", _add_demo),
+    "completion": ("print a script that lets bash or zsh complete commands", _add_completion),
+    "demo": ("release private components of public digits, with a ledger and a page", _add_demo),
     "fit": ("release private components of a table", _add_fit),
-    "plan": ("what to expect of each method; reads no data", _add_plan),
+    "plan": ("predict what each method finds; reads no data", _add_plan),
     "sample": ("draw synthetic rows from a release, at no privacy cost", _add_sample),
     "declare": (
-        "copy a release with another title, or answers to what it did not state",
+        "copy a release, with another title or with answers that it did not have",
         _add_declare,
     ),
-    "ledger": ("a file that holds a budget and its charges", _add_ledger),
-    "report": ("say in words what a fit released", _add_report),
-    "site": ("one site of a study of several that share no row", _add_site),
+    "ledger": (
+        "open, charge, list or check a ledger: a file with a budget and its charges",
+        _add_ledger,
+    ),
+    "merge": ("combine several releases into one, at no privacy cost", _add_merge),
+    "report": ("print what a release found and what it cost", _add_report),
+    "site": ("run one site of a study whose sites hold different people", _add_site),
     "verify": (
-        "whether a report, its files, a ledger and a signature agree; 1 if something differs",
+        "check a report against its files, a ledger and a signature; status 1 if they differ",
         _add_verify,
     ),
 }

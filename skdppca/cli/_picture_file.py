@@ -32,6 +32,6 @@ def check_picture(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--plot {path} must end in .png, .pdf or .svg; choose such a name")
     if not path.parent.is_dir():
-        raise ValueError(f"--plot {path} is in no directory that exists; make it first")
+        raise ValueError(f"--plot {path} is in a directory that does not exist; make it first")
     with settings():
         pass

@@ -13,6 +13,7 @@ from ..planner import Plan, plan
 from ..planner.text_tables import aligned, percent
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
+from ._json import of_plans, text
 from ._parameter_options import parameters
 from ._picture_file import check_picture, draw
 from ._progress import moving
@@ -21,6 +22,9 @@ __all__ = ["PLANNED", "plan_fits"]
 
 # What runs along a table or a picture, as the planner calls it.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
+
+# What ends a spectrum whose last variance is that of all other components, too.
+REPEATED = ",..."
 
 # Its parameters are options of the same name.
 QUESTION = signature(plan)
@@ -42,12 +46,17 @@ def plan_fits(options: argparse.Namespace) -> None:
         tell("simulating", 0.0)
         own = {
             "epsilon": epsilon,
-            "spectrum": _spectrum(options.spectrum),
+            "spectrum": _spectrum(options.spectrum, d),
             "methods": methods,
             "progress": lambda method, share: tell(f"simulating {method}", share),
         }
         found = plan(**parameters(options, QUESTION) | own)
         plans = _along(found, options, tell)
+    if options.json:
+        if options.plot is not None:
+            _draw(found, plans, options)
+        print(text("plan", of_plans(found, plans, options.releases)))
+        return
     if options.releases > 1:
         print(
             f"Epsilon {options.epsilon:g} at delta {options.delta:g} covers {options.releases} "
@@ -58,9 +67,13 @@ def plan_fits(options: argparse.Namespace) -> None:
     if options.over is not None:
         print(f"\n{_table(plans, options.over)}")
     if options.plot is not None:
-        over = AXES[options.over or "epsilon"]
-        draw(options.plot, lambda ax: PlanDisplay.from_plan(found, over=over, plans=plans, ax=ax))
+        _draw(found, plans, options)
         print(f"\nWritten: {options.plot}")
+
+
+def _draw(found: Plan, plans: Sequence[Plan], options: argparse.Namespace) -> None:
+    over = AXES[options.over or "epsilon"]
+    draw(options.plot, lambda ax: PlanDisplay.from_plan(found, over=over, plans=plans, ax=ax))
 
 
 def _each(options: argparse.Namespace) -> float:
@@ -70,17 +83,25 @@ def _each(options: argparse.Namespace) -> float:
     return float(Context(prec=4, rounding=ROUND_FLOOR).create_decimal_from_float(part))
 
 
-def _spectrum(text: str | None) -> str | list[float] | None:
-    """Read the name of a spectrum, or numbers with commas between them."""
+def _spectrum(text: str | None, d: int) -> str | list[float] | None:
+    """Read the name of a spectrum, or numbers with commas between them, the last one repeated."""
     if text is None or not any(letter.isdigit() for letter in text):
         return text
     try:
-        return [float(number) for number in text.split(",")]
+        found = [float(number) for number in text.removesuffix(REPEATED).split(",")]
     except ValueError:
         raise ValueError(
             f"--spectrum {text} is neither a name nor numbers; give one of the names, or variances "
             "with commas between them"
         ) from None
+    if text.endswith(REPEATED):
+        found += [found[-1]] * (d - len(found))
+    if len(found) != d:
+        raise ValueError(
+            f"--spectrum has {len(found)} variances, and --d is {d}; give as many variances as "
+            f"features, or end with {REPEATED} to repeat the last one, as in --spectrum 60,40,1,..."
+        )
+    return found
 
 
 def _along(

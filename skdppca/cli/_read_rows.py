@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from sklearn.utils import assert_all_finite
 
 from .._text import listed
 from ..decomposition import BasePrivatePCA
+from ..privacy.installing import how_to_install
 from ._column_names import check_alone, check_labels, features_of, numbered
 from ._csv_files import USUAL, WITH_COMMAS, CsvFiles, CsvFormat
 from ._typed_files import KINDS, TypedFiles
@@ -23,7 +26,16 @@ from ._unusable import Unusable, replacing_errors, unlike
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["ArrayRows", "TableRows", "check_regular", "files_of", "opened", "read"]
+__all__ = [
+    "ArrayRows",
+    "TableRows",
+    "answers_no_rows",
+    "check_installed",
+    "check_regular",
+    "files_of",
+    "opened",
+    "read",
+]
 
 
 @dataclass(frozen=True)
@@ -52,9 +64,15 @@ class ArrayRows:
         """Whether entries that are 0 are not held."""
         return bool(sparse.issparse(self.X))
 
-    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
+    def fit(
+        self, pca: BasePrivatePCA, cohorts: Any, tell: Callable[[int], None], whole: bool
+    ) -> None:
         """Fit; nothing is told of passes over rows that are in memory."""
-        pca.fit(self.X)
+        pca.fit(self.X, cohorts=cohorts)
+
+    def join(self, pca: Any, cohort: str, tell: Callable[[int], None], whole: bool) -> None:
+        """Join the rows, as those of a cohort, to what the PCA is fitted to."""
+        pca.partial_fit(self.X, cohort=cohort)
 
 
 @dataclass(frozen=True)
@@ -86,11 +104,25 @@ class TableRows:
         """Of the features."""
         return [name for name in self.dataset.schema.names if name != self.groups]
 
-    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
+    def fit(
+        self, pca: BasePrivatePCA, cohorts: Any, tell: Callable[[int], None], whole: bool
+    ) -> None:
         """Fit in passes over the files, or on rows that are loaded as a whole."""
         from ._table_of_files import TableOfFiles
 
-        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole))
+        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), cohorts)
+
+    def join(self, pca: Any, cohort: str, tell: Callable[[int], None], whole: bool) -> None:
+        """Join the rows, as those of a cohort, to what the PCA is fitted to."""
+        from ._table_of_files import TableOfFiles
+
+        pca._partial_fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), cohort)
+
+
+def answers_no_rows(options: argparse.Namespace) -> bool:
+    """Whether a fit answers no rows, too: of a cohort, whose number of records is private."""
+    private = options.adjacency == "add-remove" and options.epsilon != math.inf
+    return bool(options.cohorts) and private
 
 
 def opened(
@@ -101,6 +133,7 @@ def opened(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     alone: bool = False,
+    may_be_empty: bool = False,
 ) -> ArrayRows | TableRows:
     """Open the rows to fit on. Those of tables are not read yet, but for types in a ``.csv``.
 
@@ -122,6 +155,8 @@ def opened(
         Columns that are no features.
     alone : bool
         Whether the user said that every row is a record of its own.
+    may_be_empty : bool
+        Whether no rows can be used, too, as those of a cohort that nobody came to.
 
     Raises
     ------
@@ -136,7 +171,7 @@ def opened(
         return replacing_errors(
             files[0],
             partial(unlike, files[0], "a table that can be read"),
-            lambda: _table(files, groups, form, columns, drop, alone),
+            lambda: _table(files, groups, form, columns, drop, alone, may_be_empty),
         )
     path = files[0]
     if kinds[0] not in (".npy", ".npz"):
@@ -153,7 +188,9 @@ def opened(
                 "or .parquet file"
             )
     return replacing_errors(
-        path, partial(unlike, path, "a table"), lambda: ArrayRows(_finite(path, may_miss))
+        path,
+        partial(unlike, path, "a table"),
+        lambda: ArrayRows(_finite(path, may_miss, may_be_empty)),
     )
 
 
@@ -230,15 +267,18 @@ def _table(
     columns: Sequence[str] | None,
     drop: Sequence[str],
     alone: bool,
+    may_be_empty: bool,
 ) -> TableRows:
-    _check_installed(files[0])
+    check_installed(files[0])
     import pyarrow as pa
 
     from ..records.files import is_label
 
     is_csv = files[0].suffix.lower() == ".csv"
     if is_csv:
-        found: CsvFiles | TypedFiles = CsvFiles.open(files, form, groups, columns, drop)
+        found: CsvFiles | TypedFiles = CsvFiles.open(
+            files, form, groups, columns, drop, may_be_empty
+        )
     else:
         found = TypedFiles.open(files)
     names = list(found.types)
@@ -251,8 +291,8 @@ def _table(
         raise Unusable(
             f"{files[0].name}: not numeric: {listed(wrong)}; leave such columns out with --drop, "
             "or encode them as numbers, by rules that do not look at the data. Where a value is "
-            "missing, leave the cell empty: a point alone is text. A column that says whose row it "
-            "is belongs to --groups" + (f"; {WITH_COMMAS}" if is_csv else "")
+            "missing, leave the cell empty: a point alone is text. A column that says to whom each "
+            "row belongs is one for --groups" + (f"; {WITH_COMMAS}" if is_csv else "")
         )
     if groups is not None and not is_label(found.types[groups]):
         raise Unusable(
@@ -264,8 +304,10 @@ def _table(
     return TableRows(found, found.dataset(schema), groups)
 
 
-def _finite(path: Path, may_miss: bool) -> Any:
+def _finite(path: Path, may_miss: bool, may_be_empty: bool) -> Any:
     X = _array(path) if path.suffix.lower() == ".npy" else _archive(path)
+    if not X.shape[1] or not (X.shape[0] or may_be_empty):
+        raise Unusable(f"{path.name} is empty; give at least one row and one feature")
     _check_finite(path, X, may_miss)
     return X
 
@@ -309,8 +351,6 @@ def _check_table(path: Path, array: Any) -> Any:
 
 
 def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
-    if 0 in X.shape:
-        raise Unusable(f"{path.name} is empty; give at least one row and one feature")
     finite = True
     try:
         with np.errstate(all="ignore"):  # a warning would reveal that there are large numbers
@@ -330,7 +370,13 @@ def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
         )
 
 
-def _check_installed(path: Path) -> None:
+def check_installed(path: Path) -> None:
+    """Refuse files that need pyarrow where it is not installed.
+
+    Raises
+    ------
+    ImportError
+    """
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -339,5 +385,5 @@ def _check_installed(path: Path) -> None:
         missing = False
     if missing:
         raise ImportError(
-            f"{path.suffix} files need pyarrow, which is not installed; pip install 'skdppca[cli]'"
+            f"{path.suffix} files need pyarrow, which is not installed; {how_to_install('cli')}"
         )

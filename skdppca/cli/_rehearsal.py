@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from ..decomposition import DPGauss
+from ..exceptions import NoiseOnlyWarning
 from ..privacy import PrivacyAccountant
 from ..report import Context, ReleaseReport
 
@@ -27,9 +30,11 @@ LONGEST = 200
 def rehearse(
     names: Sequence[str],
     unit: str,
-    adjacency: str,
+    adjacency: Literal["add-remove", "replace-one"],
     *,
     labels: Sequence[str] = (),
+    charged: Sequence[str] = (),
+    cohorts: Sequence[str] = (),
     title: str | None = None,
     context: Context | None = None,
     pictures: bool = True,
@@ -43,6 +48,8 @@ def rehearse(
     unit, adjacency : str
     labels : sequence of str, default=()
         Of the charges that the ledger has.
+    charged, cohorts : sequence of str, default=()
+        Names of the cohorts that the ledger has, and of those that are read.
     title, context, pictures
         As `ReleaseReport` has them.
 
@@ -60,10 +67,14 @@ def rehearse(
     budget = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency, unit=unit)
     for label in labels[-MOST_LISTED:]:
         budget.charge_external(label or "a fit", mu=1e-3, adjacency=adjacency)
+    for name in charged[-MOST_LISTED:]:
+        budget.charge_external("a fit", mu=1e-3, adjacency=adjacency, cohort=name)
     # all of them, so variances are released, and drawn, however few the rows are
     pca = DPGauss(None, epsilon=0.5, adjacency=adjacency, unit=unit, accountant=budget)
     groups = None if unit == "row" else np.arange(MADE_UP)
-    pca.fit(np.eye(MADE_UP, d), groups=groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseOnlyWarning)  # of what is made up
+        pca.fit(np.eye(MADE_UP, d), groups=groups, cohorts=cohorts or None)
     report = ReleaseReport(
         pca, title=title, context=context, feature_names=names[:d], pictures=pictures
     )

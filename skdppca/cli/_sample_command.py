@@ -18,14 +18,12 @@ from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
 from ..privacy.storage import parse_json, replaced
 from ..report import verify
-from ..report._archive import read_archive
-from ..report._contents import arrays_file, cell
+from ..report._contents import cell
+from ..report._load import subject_in
 from ..report._plain import read_plain
+from ..report._results import advice
 from ..report._sections import status_of
-from ..report._sizes import MOST_BYTES
-from ..report._subject import rebuilt
 from ..report._verify import check_directory
-from ._report_command import advice
 
 __all__ = ["sample"]
 
@@ -56,8 +54,8 @@ def sample(options: argparse.Namespace) -> int:
     if not found.passed:
         print(found)
         return 1
-    report, file = _with_components(found.reports, options.directory)
-    pca, names = _load(file, report)
+    subject = subject_in(options.directory, found, _place(found.reports, options.directory))
+    pca, names, report = subject.fitted, subject.names, subject.report
     content = _label(report, options)
     # the label takes its place first: rows are never without it
     with replaced(options.out, ANYONE) as rows, replaced(label, ANYONE) as about:
@@ -67,10 +65,10 @@ def sample(options: argparse.Namespace) -> int:
     print(f"Drawn from release {content['release']['id']}")
     print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
     print(report.guarantee())
-    if status_of(found.document) in ("private", "sites", "uncharged"):
+    if status_of(found.document) in ("private", "merged", "sites", "uncharged"):
         print("Drawing rows is not charged: they are computed from the release alone.")
     else:
-        print(advice(found.document))
+        print("\n".join(advice(found.document)))
     print(f"Written: {options.out}, and {label}, which says the same")
     return 0
 
@@ -80,7 +78,7 @@ def _check_free(out: Path, label: Path, force: bool) -> None:
     if out.suffix.lower() != ".csv":
         raise ValueError(f"--out {out} must end in .csv; choose such a name")
     if not out.parent.is_dir():
-        raise ValueError(f"--out {out} is in no directory that exists; make it first")
+        raise ValueError(f"--out {out} is in a directory that does not exist; make it first")
     found = [path for path in (out, label) if os.path.lexists(path)]
     if found and not force:
         raise ValueError(
@@ -101,21 +99,12 @@ def _is_label(path: Path) -> bool:
         return False
 
 
-def _with_components(
-    reports: Sequence[PrivacyReport], directory: Path
-) -> tuple[PrivacyReport, Path]:
-    """The first release of a PCA among these, and the file of its arrays."""
+def _place(reports: Sequence[PrivacyReport], directory: Path) -> int:
+    """Where the first release of a PCA is among these."""
     for place, report in enumerate(reports):
         if any(one.name == "components" for one in report.released):
-            return report, directory / arrays_file(place)
+            return place
     raise ValueError(f"{directory} releases no components, so no rows can be drawn; give a PCA's")
-
-
-def _load(file: Path, report: PrivacyReport) -> tuple[BasePrivatePCA, list[str]]:
-    """Return the fitted PCA of a release, as far as its files have it, and its columns' names."""
-    arrays = read_archive(read_plain(file, MOST_BYTES))
-    subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
-    return subject.fitted, list(subject.names)
 
 
 def _write(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .._text import MAX_LISTED
 from ..planner.text_tables import aligned
 from ..privacy import PrivacyLedger, epsilon_of
 from ..privacy.floats import root_up
+from ..privacy.installing import how_to_install
 from ._read_rows import read
 from ._terminal import print_to, printable
 
@@ -34,7 +37,7 @@ try:
 except ImportError as error:
     raise ImportError(
         f"skdppca site needs {error.name}, which is not installed; "
-        "pip install 'skdppca[federated]', in an environment of its own"
+        f"{how_to_install('federated')}, in an environment of its own"
     ) from error
 
 __all__ = ["Policy", "approve", "init", "key", "reject", "run", "show", "void"]
@@ -85,6 +88,15 @@ def init(options: argparse.Namespace) -> None:
     else:
         budget = PrivacyLedger(ledger)
         epsilon, delta = budget.epsilon, budget.delta
+    m = len(study.sites)
+    if options.min_sites > m:
+        two = "; the other site can then subtract its own part, and learns your noisy answers alone"
+        raise ValueError(
+            f"--min-sites is {options.min_sites}, and the study has {m} sites, so this site would "
+            f"refuse every plan. Ask for more sites in the study, or pass --min-sites {m}"
+            + two
+            * (m == 2)
+        )
     policy = Policy(
         name=options.name,
         study=study,
@@ -106,7 +118,7 @@ def init(options: argparse.Namespace) -> None:
             PrivacyLedger.create(ledger, epsilon, delta, unit=study.unit)
             made.append(ledger)
         site = _opened(folder)
-        site.table  # noqa: B018 (read now, so that a mistake shows now)
+        _read_now(site)
     except BaseException:
         for file in made:
             file.unlink()  # nobody has charged anything yet
@@ -126,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
         print_to("stderr", f"{now} {site.name}: {text}\n")
 
     site = _opened(options.directory)
-    site.table  # noqa: B018 (read now, so that a mistake shows now)
+    _read_now(site)
     roots = certificates(options.root_certificates, "--root-certificates ")
     try:
         serve(site, options.directory, options.server, roots, say)
@@ -162,7 +174,7 @@ def approve(options: argparse.Namespace) -> None:
 def reject(options: argparse.Namespace) -> None:
     """Reject a plan that waits."""
     _opened(options.directory).reject(options.digest)
-    print("Rejected. The analyst is told so when sending it again.")
+    print("Rejected. The analyst sees that when sending the plan again.")
 
 
 def void(options: argparse.Namespace) -> None:
@@ -202,6 +214,19 @@ def _opened(folder: Path) -> Site:
         )
     may_miss = Policy.read(folder / POLICY).study.missing == "mean"
     return Site(folder, partial(_rows, may_miss))
+
+
+def _read_now(site: Site) -> None:
+    """Read the table, so that a mistake shows now."""
+    try:
+        site.table  # noqa: B018
+    except ValueError as error:
+        if site.policy.study.missing == "error" and re.search("NaN|missing", str(error)):
+            raise ValueError(
+                f"{str(error).rstrip('.')}. For sites, missing='mean' stands in the study, which "
+                "all of them keep: Study(..., missing='mean')"
+            ) from None
+        raise
 
 
 def _rows(
@@ -244,7 +269,7 @@ def _no_rows(
 def _agreed(site: Site) -> list[str]:
     policy, study = site.policy, site.policy.study
     others = ", ".join(name for name in study.sites if name != site.name)
-    columns = study.columns if isinstance(study.columns, int) else ", ".join(study.columns)
+    columns = study.columns if isinstance(study.columns, int) else _first(study.columns)
     asked = "after a person approves the plan" if policy.approval == "plan" else "at once"
     return [
         f"{site.name} takes part in the study {study.name}, with {others}.",
@@ -258,6 +283,12 @@ def _agreed(site: Site) -> list[str]:
         f"ledger: {site.ledger.path}, remaining epsilon {site.ledger.remaining.epsilon:.6g} at "
         f"delta {site.ledger.delta:g}",
     ]
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first names of many."""
+    more = [f"{len(names) - MAX_LISTED} more ({POLICY} lists all)"] * (len(names) > MAX_LISTED)
+    return ", ".join([*names[:MAX_LISTED], *more])
 
 
 def _plan(plan: Plan, digest: str) -> list[str]:

@@ -37,8 +37,8 @@ class TableOfFiles(FileTable):
         "constants (a mean of the same data would void the guarantee)",
         "infinite": "{name} has infinite values, which --missing mean does not fill; drop such "
         "rows, or fill in public constants",
-        "unlabelled": "{name}: missing values in {groups!r}, which says whose row it is; give "
-        "every row its group",
+        "unlabelled": "{name}: missing values in {groups!r}, which says to whom each row "
+        "belongs; give every row its label",
         "unsorted": "{name} is not sorted by {groups!r}, and a group in two places would count as "
         "two; sort it first: {sorting}",
         "disordered": "the files are not sorted by {groups!r} in the order {order}, and a group in "

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..report import verify
 from ..report._verify import check_directory
 from ._charged_ledger import check_there
+from ._json import of_verification, text
 
 __all__ = ["verify_release"]
 
@@ -24,7 +25,7 @@ def verify_release(options: argparse.Namespace) -> int:
     found = verify(
         options.directory, ledger=options.ledger, head=options.head, signer=options.signer
     )
-    print(found)
+    print(text("verify", of_verification(found)) if options.json else found)
     return 0 if found.passed else 1
 
 

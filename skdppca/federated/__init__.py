@@ -3,8 +3,10 @@
 try:
     import cryptography  # noqa: F401
 except ImportError as error:
+    from ..privacy.installing import how_to_install
+
     raise ImportError(
-        "skdppca.federated needs the package cryptography; pip install 'skdppca[federated]'",
+        f"skdppca.federated needs the package cryptography; {how_to_install('federated')}",
         name=error.name,
     ) from error
 

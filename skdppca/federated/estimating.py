@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from ..decomposition import METHODS, BasePrivatePCA
+from ..decomposition.noise_only import warn_of_noise
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import epsilon_of
@@ -146,7 +147,7 @@ def fit_sites(
         return _table(seen, begun[-1])
 
     warn_if_weak(estimator.epsilon, estimator.delta)
-    with needs_no_accountant():  # each site charges its own
+    with needs_no_accountant(silent=False):  # each site charges its own
         try:
             estimator._fit(opened)
         except BaseException:
@@ -162,6 +163,7 @@ def fit_sites(
             stacklevel=2,
         )
     announce(estimator.privacy_, estimator.verbose)
+    warn_of_noise(estimator)
     return estimator
 
 

@@ -232,12 +232,15 @@ class Waiting:
         Goes on with it; yields whether a part has come.
     confirm : callable
         Lets the server forget it.
+    answers : str
+        The id of the message that it is a reply to.
     due : float
         When it is given up, if nothing more has come until then.
     """
 
     steps: Generator[bool, None, Incoming]
     confirm: Callable[[], None]
+    answers: str
     due: float = field(default_factory=lambda: time.monotonic() + MOST)
 
 
@@ -273,11 +276,19 @@ class Inbox:
         while True:
             for request in requests:
                 for _ in range(most):
-                    if not self._take(request):
+                    if self._is_coming(request) or not self._take(request):
                         break
             done, moved = self._step()
             if done or not moved:
                 return done
+
+    def _is_coming(self, request: Any) -> bool:
+        """Whether the reply that it asks for is on its way; the server gives its head once.
+
+        Asked for again, the server says that there is none, as if the node were gone.
+        """
+        wanted = getattr(request, "message_ids", ())
+        return len(wanted) > 0 and {one.answers for one in self._waiting}.issuperset(wanted)
 
     def _take(self, request: Any) -> bool:
         """Wait for the messages that a request brings; whether there is one."""
@@ -291,7 +302,8 @@ class Inbox:
                 self._waiting.sort(key=lambda one: one.due)
                 self._waiting.pop(0).confirm()
             confirm = partial(self._confirm, head.metadata.run_id, tree.object_id)
-            self._waiting.append(Waiting(self._received(head, tree), confirm))
+            answers = head.metadata.reply_to_message_id
+            self._waiting.append(Waiting(self._received(head, tree), confirm, answers))
         return len(heads) > 0
 
     def _step(self) -> tuple[list[Incoming], bool]:

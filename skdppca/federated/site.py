@@ -388,7 +388,9 @@ class Site:
             agreed = run.agreed()
             reserved += Fraction(mu_of(agreed.epsilon, agreed.delta)) ** 2 - cost(run.answered)
         spent = self.ledger.statement().chain.total
-        if not spent.gaussian(root_up(reserved), 0.0).fits(self.ledger.epsilon, self.ledger.delta):
+        if not spent.charged(GaussianEvent(root_up(reserved))).fits(
+            self.ledger.epsilon, self.ledger.delta
+        ):
             raise Refused(Refusal.BUDGET)
 
     def _check_approved(self, plan: Plan) -> None:
@@ -564,7 +566,9 @@ class Site:
         if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
             raise Refused(Refusal.BEYOND_PLAN)
         mu = root_up(after - paid)
-        if not statement.chain.total.gaussian(mu, 0.0).fits(self.ledger.epsilon, self.ledger.delta):
+        if not statement.chain.total.charged(GaussianEvent(mu)).fits(
+            self.ledger.epsilon, self.ledger.delta
+        ):
             raise Refused(Refusal.BUDGET)
         return mu
 

@@ -23,7 +23,7 @@ from .study import Study
 __all__ = ["Reader", "SiteTable", "look", "read_arrays"]
 
 # Reads a table: its path, the names of its columns (or how many there are), and the column or file
-# that says whose row it is, to the rows and their labels.
+# that says to whom each row belongs, to the rows and their labels.
 Reader = Callable[[str, "tuple[str, ...] | int", "str | None"], tuple[Any, Any]]
 
 CHUNK = 2**16

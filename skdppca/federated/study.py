@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from ..privacy import epsilon_of, mu_of
 from ..privacy.storage import parse_json
@@ -61,7 +61,7 @@ class Study:
     columns: tuple[str, ...] | int
     unit: str = "row"
     sparse: bool = False
-    missing: str = "error"
+    missing: Literal["error", "mean"] = "error"
     max_rows: int = 2**20
     max_sites_per_person: int = 1
     max_colluders: int = None  # type: ignore[assignment]  # __post_init__ counts the sites

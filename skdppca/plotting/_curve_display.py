@@ -236,7 +236,7 @@ class PrivacyCurveDisplay(FitDisplay):
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
         which : {"spent", "budget"}, default="spent"
-            - "spent": all charges together;
+            - "spent": all charges together; with cohorts, what somebody may have paid at most;
             - "budget": all that may be charged, by any releases.
         ax, name, options
             As in `plot`.
@@ -247,14 +247,9 @@ class PrivacyCurveDisplay(FitDisplay):
         """
         check_choice("which", which, "spent", "budget")
         statement = ledger if isinstance(ledger, Statement) else ledger.statement()
-        terms, receipts = statement.chain.terms, statement.chain.receipts
-        event: PrivacyEvent
-        if which == "spent":
-            seeded = any(receipt.seeded for receipt in receipts)
-            charged = compose(receipt.event for receipt in receipts)
-            event = NonPrivateEvent() if seeded else charged
-        else:
-            event = ApproximateEvent(terms.epsilon, terms.delta)
+        terms = statement.chain.terms
+        spent = which == "spent"
+        event = statement.event() if spent else ApproximateEvent(terms.epsilon, terms.delta)
         name = f"ledger: {which}" if name is None else name
         note = f"{which.capitalize()}, for every {terms.unit} ({terms.adjacency})"
         return cls._of(event, name=name, note=note).plot(ax, **options)
@@ -274,7 +269,7 @@ class PrivacyCurveDisplay(FitDisplay):
                 "so their costs do not add up; plot each step by itself"
             )
         private = all(report.private for report in reports)
-        event = compose(report.event for report in reports) if private else NonPrivateEvent()
+        event = compose(report.cost for report in reports) if private else NonPrivateEvent()
         display = cls._of(event, name=name, reports=tuple(reports), learned_before=learned)
         return display.plot(ax, **options)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,6 +13,7 @@ from ..privacy.statement import spread
 from ._display import Display
 from ._style import (
     BLUE,
+    COLOURS,
     DASHED,
     LEGEND,
     NOISE,
@@ -42,11 +43,18 @@ LINE: dict[str, Any] = {
     "linewidth": 1.3,
     "zorder": 2,
 }
+COHORT: dict[str, Any] = {"drawstyle": "steps-post", "linewidth": 0.9, "zorder": 1}
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
 BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
 
+# Room for one entry of the legend, as a share of the height; by the size of its letters.
+ROOM = 0.09
+
 # The most charges of a kind that are drawn: more would hide each other.
 MOST_DRAWN = 200
+
+# The most cohorts with a line of their own: the last ones.
+MOST_COHORTS = 5
 
 # The most charges with names along the axis, and the most letters of a name: else none is legible.
 MOST_NAMED, LONGEST = 12, 24
@@ -56,7 +64,8 @@ MOST_NAMED, LONGEST = 12, 24
 class LedgerDisplay(Display):
     """Privacy spent, charge by charge, with the budget as a line.
 
-    Use `from_ledger`. It reads what the accountant recorded, which is public.
+    Use `from_ledger`. It reads what the accountant recorded, which is public. With cohorts, the
+    steps are the total of the person who was charged most. Thin steps are those of single cohorts.
 
     Parameters
     ----------
@@ -74,6 +83,10 @@ class LedgerDisplay(Display):
         The largest epsilon of one more charge.
     protects : str, default=""
         Whom the budget protects, for the title.
+    cohorts : mapping of str to sequence of float or None, optional
+        The totals of some cohorts.
+    n_cohorts : int, default=0
+        How many cohorts there are.
     reports : sequence of PrivacyReport, default=()
         Of the fits that were charged, if they are at hand.
 
@@ -86,6 +99,8 @@ class LedgerDisplay(Display):
     budget_ : matplotlib.lines.Line2D
     marks_ : dict of str to matplotlib.lines.Line2D
         The charges, by kind.
+    cohort_lines_ : dict of str to matplotlib.lines.Line2D
+        The steps of single cohorts.
 
     Examples
     --------
@@ -108,6 +123,8 @@ class LedgerDisplay(Display):
     delta: float
     remaining: float
     protects: str = ""
+    cohorts: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    n_cohorts: int = 0
 
     @classmethod
     def from_ledger(
@@ -144,6 +161,11 @@ class LedgerDisplay(Display):
             delta=terms.delta,
             remaining=statement.remaining.epsilon,
             protects=f"for every {terms.unit} ({terms.adjacency})",
+            cohorts={
+                name: [_of_cohort(entry, name, i in drawn) for i, entry in enumerate(entries)]
+                for name in statement.cohorts[-MOST_COHORTS:]
+            },
+            n_cohorts=len(statement.cohorts),
         )
         return display.plot(ax, **options)
 
@@ -186,12 +208,15 @@ class LedgerDisplay(Display):
             if total is not None
         ]
         x, y = [place for place, _, _ in known], [total for _, total, _ in known]
-        # From zero, before the first charge, to what is spent now.
-        if over == "charge":
-            x, y = [0.0, *x, len(places) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
-        else:
-            x, y = x[:1] + x, [0.0] * bool(y) + y
-        (self.line_,) = ax.plot(x, y, **styled(LINE, line_kw, Line2D))
+        (self.line_,) = ax.plot(*self._steps(x, y, over), **styled(LINE, line_kw, Line2D))
+        self.cohort_lines_ = {}
+        for (name, totals), colour in zip(self.cohorts.items(), COLOURS[1:], strict=False):
+            own = [one for one in zip(places, totals, strict=True) if one[1] is not None]
+            steps = self._steps([place for place, _ in own], [total for _, total in own], over)
+            label = f"cohort {short(name, LONGEST)}"
+            (self.cohort_lines_[name],) = ax.plot(
+                *steps, **(COHORT | {"color": colour, "label": label})
+            )
         self.marks_ = {}
         for kind, style in KINDS.items():
             chosen = [(place, total) for place, total, own in known if own == kind]
@@ -200,7 +225,8 @@ class LedgerDisplay(Display):
                     *zip(*chosen, strict=True),
                     **styled(MARK | style | {"label": kind}, mark_kw, Line2D),
                 )
-        left = {"label": f"budget (one more charge may cost {_down(self.remaining)})"}
+        whom = " on all" if self.n_cohorts else ""
+        left = {"label": f"budget (one more charge{whom} may cost {_down(self.remaining)})"}
         self.budget_ = ax.axhline(self.epsilon, **styled(BUDGET | left, budget_kw, Line2D))
         self._dress(over, title)
         return self
@@ -210,10 +236,19 @@ class LedgerDisplay(Display):
         """What the picture shows, in words."""
         n = len(self.totals)
         spent = (self.totals[-1] if self.totals else None) or 0.0
+        several = f"{self.n_cohorts} cohort{'' if self.n_cohorts == 1 else 's'}"
+        of_whom = f" (of {several}, the one that was charged most)" if self.n_cohorts else ""
+        on_all = " on all" if self.n_cohorts else ""
         return (
             f"{n} charge{'' if n == 1 else 's'} spent epsilon {spent:.3g} of {self.epsilon:g} "
-            f"at delta {self.delta:g}. One more may cost {_down(self.remaining)}."
+            f"at delta {self.delta:g}{of_whom}. One more{on_all} may cost {_down(self.remaining)}."
         )
+
+    def _steps(self, x: list[Any], y: list[Any], over: str) -> tuple[list[Any], list[Any]]:
+        """From zero, before the first charge, to what is spent now."""
+        if over == "charge":
+            return [0.0, *x, len(self.totals) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
+        return x[:1] + x, [0.0] * bool(y) + y
 
     def _places(self, over: str) -> list[Any]:
         if over == "charge":
@@ -234,10 +269,11 @@ class LedgerDisplay(Display):
             ax.set_xlabel("Charges")
             ax.locator_params("x", integer=True)
         ax.set_ylabel(f"Epsilon spent, at delta = {self.delta:g}")
-        ax.set_ylim(bottom=0)
+        # room for the legend above the line of the budget
+        ax.set_ylim(0, ax.get_ylim()[1] * (1 + ROOM * len(ax.get_legend_handles_labels()[0])))
         ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(loc="best", frameon=False, **LEGEND)
+        ax.legend(loc="best", **LEGEND)
         budget = rf"Budget: $\varepsilon$ = {self.epsilon:g}, $\delta$ = {self.delta:g}"
         self._write_title(title, f"{budget} {as_written(self.protects)}")
 
@@ -250,6 +286,14 @@ def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:
         own = [i for i in known if kinds[i] == kind]
         drawn.update(own[place] for place in spread(len(own), MOST_DRAWN))
     return drawn
+
+
+def _of_cohort(entry: Entry, name: str, drawn: bool) -> float | None:
+    """What a cohort had paid after a charge, where it takes no long time to price."""
+    if not drawn or entry.after is None:
+        return None
+    total = entry.after.of(name)
+    return None if total.is_slow else total.epsilon(entry.delta)
 
 
 def _kind(entry: Entry) -> str:

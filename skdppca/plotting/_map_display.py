@@ -248,4 +248,4 @@ def _title(report: PrivacyReport) -> str:
     axes += f"$\\delta$ = {details['axes_delta']:g}"
     if (details["axes_unit"], details["axes_adjacency"]) != (report.unit, report.adjacency):
         axes += f" for every {as_written(details['axes_unit'])}, {details['axes_adjacency']}"
-    return f"{guarantee('Projection map', report)}\nbesides its axes ({axes})"
+    return f"{guarantee('Projection map', report)}\non top of what its axes cost ({axes})"

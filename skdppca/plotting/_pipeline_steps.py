@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 from sklearn.utils import get_tags
 
-__all__ = ["UnreleasedStep", "learned_before", "other_steps", "private_steps"]
+__all__ = ["UnreleasedStep", "learned_before", "names_before", "other_steps", "private_steps"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,21 @@ def learned_before(estimator: Any, private: Any) -> tuple[str, ...]:
     steps = [step for _, step in estimator.steps]
     until = Pipeline(estimator.steps[: steps.index(private) + 1])
     return tuple(f"{step.name} ({step.kind})" for step in other_steps(until) if step.voids)
+
+
+def names_before(estimator: Any, private: Any) -> list[str] | None:
+    """The names that the steps before a private one give to its columns.
+
+    None where there are no such steps, where one of them learned from the records (its names may
+    tell of these), or where one of them gives no names.
+    """
+    if not isinstance(estimator, Pipeline) or learned_before(estimator, private):
+        return None
+    before = estimator[: [step for _, step in estimator.steps].index(private)]
+    try:
+        return list(map(str, before.get_feature_names_out())) if before.steps else None
+    except (AttributeError, ValueError):  # scikit-learn's NotFittedError is both
+        return None
 
 
 def _does_nothing(step: Any) -> bool:

@@ -16,6 +16,7 @@ from ._style import (
     NOISE,
     VERMILION,
     check_choice,
+    ink_on,
     percent_axis,
     styled,
 )
@@ -293,7 +294,8 @@ class PlanDisplay(Display):
         low, high = np.nanmin(grid), np.nanmax(grid)
         levels = [level for level in CONTOURS if low < level < high]
         if levels:
-            self.contours_ = ax.contour(x, y, grid, levels=levels, colors="white", linewidths=1.4)
+            inks = [ink_on(ground) for ground in self.im_.to_rgba(np.array(levels))]
+            self.contours_ = ax.contour(x, y, grid, levels=levels, colors=inks, linewidths=1.4)
             ax.clabel(self.contours_, fmt={level: _percent(level) for level in levels}, fontsize=9)
         cross = {"color": VERMILION, "marker": "P", "markersize": 11, "markeredgecolor": "white"}
         (self.here_,) = ax.plot(

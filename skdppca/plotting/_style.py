@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._text import printable
+from ..privacy.installing import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -25,7 +26,9 @@ __all__ = [
     "WARNING",
     "as_written",
     "check_choice",
+    "contrast",
     "figure",
+    "ink_on",
     "percent",
     "percent_axis",
     "percent_up",
@@ -33,7 +36,8 @@ __all__ = [
     "styled",
 ]
 
-NOISE, WARNING = "#7a7a7a", "#b3261e"
+# Words in these have a contrast of at least 4.5 with white.
+NOISE, WARNING = "#707070", "#b3261e"
 
 # What a guarantee is that does not hold as its figures state it.
 UNSTATED = "NOT AS STATED"
@@ -68,7 +72,7 @@ def figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "plots need matplotlib, which is not installed; pip install 'skdppca[plot]'"
+            f"plots need matplotlib, which is not installed; {how_to_install('plot')}"
         ) from error
     return Figure(figsize=(width, height), layout="constrained")
 
@@ -89,6 +93,24 @@ def short(text: object, longest: int) -> str:
     """Return a user's text on one line of `longest` letters at most, escaped as `as_written`."""
     shown = printable(str(text))
     return as_written(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return the contrast of two colours, from 1 to 21 (WCAG 2.2, 1.4.3); words need 4.5."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def ink_on(ground: Any) -> str:
+    """Return black or white, whichever is read more easily on a colour."""
+    return max("black", "white", key=lambda ink: contrast(ink, ground))
+
+
+def _luminance(colour: Any) -> float:
+    from matplotlib.colors import to_rgb
+
+    parts = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,7 @@ that was declared public is public, and whether every release of the data was ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -15,11 +15,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from .accountant import BaseAccountant, alone
-from .chain import Chain
+from .chain import Chain, Receipt, canonical
 from .events import GaussianEvent
 from .fit_report import PrivacyReport, Released, dearest, hash_of
 from .floats import root_up
-from .pricing import epsilon_of_event
+from .grown import MOST, cohorts_of, is_grown
+from .parts import MergedPart, bound, described, is_merged, parts_of, same, why_not_private
+from .pricing import epsilon_of_event, is_affordable
 from .statement import Statement
 from .storage import parse_json
 from .units import INTERACTION
@@ -32,11 +34,17 @@ __all__ = [
     "Examined",
     "Finding",
     "anew",
+    "differences",
     "run",
     "verify_report",
 ]
 
 MAX_QUOTED = 300
+
+# Two machines may differ in the last digits of what they compute again: by a search for a root, or
+# by sums. All else of the results is copied.
+TOLERANCE = 1e-6
+SUMMED = {"range": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -214,22 +222,66 @@ def anew(ledger: BaseAccountant | Statement) -> Statement:
     return ledger if isinstance(ledger, Statement) else Statement(alone(ledger._anew))
 
 
+def differences(
+    where: str, stated: Any, computed: Any, tolerance: float = TOLERANCE
+) -> Iterator[str]:
+    """Yield what of the stated values is not what they are computed to be.
+
+    Parameters
+    ----------
+    where : str
+        Their name.
+    stated, computed : JSON-able values
+    tolerance : float
+        Relative, of floats.
+    """
+    if isinstance(stated, dict) and isinstance(computed, dict):
+        if {*stated} == {*computed} and list(stated) != list(computed):
+            yield f"{where} has its names in another order"
+        for name in sorted({*stated, *computed}):
+            within = max(tolerance, SUMMED.get(name, 0.0))
+            yield from differences(f"{where}/{name}", stated.get(name), computed.get(name), within)
+    elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
+        for place, (one, other) in enumerate(zip(stated, computed, strict=True)):
+            yield from differences(f"{where}/{place}", one, other, tolerance)
+    elif not _alike(stated, computed, tolerance):
+        yield f"{where} is {_quoted(stated)}, but it should be {_quoted(computed)}"
+
+
+def _alike(stated: Any, computed: Any, tolerance: float) -> bool:
+    if type(stated) is type(computed) is float:
+        return math.isclose(stated, computed, rel_tol=tolerance, abs_tol=1e-300)
+    return type(stated) is type(computed) and stated == computed
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
 # Level 1: the report and itself. Every check yields what differs.
 
 
 def _wrong_id(one: Evidence) -> Iterator[str]:
     if one.release_id != hash_of(one.report.core()):
-        yield "the report was changed: its release_id is the hash of another one"
+        yield "the report was changed: its release_id is not the hash of what it says"
 
 
 def _wrong_price(one: Evidence) -> Iterator[str]:
     report = one.report
     if not report.delta < 1:
-        yield f"delta={report.delta} is no probability below 1"
+        yield f"delta={report.delta} must be below 1"
         return
-    price = epsilon_of_event(report.event, report.delta)
+    try:
+        price = epsilon_of_event(report.cost, report.delta)
+    except ValueError as error:  # cohorts whose names read alike
+        yield f"the cost of its cohorts cannot be computed: {str(error)[:MAX_QUOTED]}"
+        return
     if not report.epsilon >= price:
-        yield f"epsilon={report.epsilon}, but its event costs {price} at delta={report.delta}"
+        yield (
+            f"it states epsilon={report.epsilon}, but its event costs epsilon={price} at "
+            f"delta={report.delta}"
+        )
 
 
 def _wrong_receipt(one: Evidence) -> Iterator[str]:
@@ -244,9 +296,10 @@ def _wrong_receipt(one: Evidence) -> Iterator[str]:
         ("adjacency", report.adjacency, receipt.adjacency),
         ("unit", report.unit, receipt.unit),
         ("seeded", seeded, receipt.seeded),
+        ("cohorts", report.cohorts, receipt.cohorts),
     ):
         if ours != theirs:
-            yield f"{name} is {ours!r}, and {theirs!r} in the receipt"
+            yield f"{name} is {ours!r} in the report, but {theirs!r} in the receipt"
 
 
 def _wrong_queries(one: Evidence) -> Iterator[str]:
@@ -256,16 +309,18 @@ def _wrong_queries(one: Evidence) -> Iterator[str]:
     paid = dearest(report.spendings)
     if paid > Fraction(report.event.mu) ** 2:
         mu = root_up(paid) if isinstance(paid, Fraction) else paid
-        yield f"its queries cost mu={mu} together, but its event {report.event.mu}"
+        yield f"its questions cost mu={mu} together, but its event covers only mu={report.event.mu}"
 
 
 def _wrong_parameters(one: Evidence) -> Iterator[str]:
     report = one.report
-    told = report.parameters
+    told, own = report.parameters, {"epsilon": report.epsilon, "delta": report.delta}
+    if is_grown(report.details):  # of the cohort that was charged last
+        own = {name: float(cohorts_of(report.details)[-1][name]) for name in own}
     charged = None if report.receipt is None else report.receipt.accountant
     for name, value in (
-        ("epsilon", "inf" if math.isinf(report.epsilon) else report.epsilon),
-        ("delta", report.delta),
+        ("epsilon", "inf" if math.isinf(own["epsilon"]) else own["epsilon"]),
+        ("delta", own["delta"]),
         ("adjacency", report.adjacency),
         ("unit", report.unit),
         ("accountant", charged),
@@ -273,7 +328,45 @@ def _wrong_parameters(one: Evidence) -> Iterator[str]:
         # an estimator may be accounted so, whatever its parameter `unit` is
         accounted_otherwise = name == "unit" and value == INTERACTION
         if name in told and told[name] != value and not accounted_otherwise:
-            yield f"{name} is {value!r}, and {told[name]!r} among the parameters"
+            yield f"{name} is {value!r} in the report, but {told[name]!r} among the parameters"
+
+
+def _wrong_cohorts(one: Evidence) -> Iterator[str]:
+    report = one.report
+    *others, last = cohorts_of(report.details)
+    if tuple(last["cohorts"]) != report.cohorts:
+        yield "the cohort listed last is not the one that was charged"
+    names = [name for part in (*others, last) for name in part["cohorts"]]
+    if len({*names}) < len(names):
+        yield "a cohort is listed twice"
+    receipts = [part["receipt"] for part in others if part["receipt"] is not None]
+    heads = [canonical(receipt) for receipt in receipts]
+    heads += [] if report.receipt is None else [canonical(report.receipt.to_dict())]
+    if len({*heads}) < len(heads):
+        yield "two cohorts share one receipt"
+    for part in others:
+        if not _covers(part):
+            yield f"cohort {part['cohorts']} states less than its mu={part['mu']} costs"
+        if part["receipt"] is not None:
+            receipt = Receipt.from_dict(part["receipt"])
+            mu = getattr(receipt.event, "mu", None)
+            if (list(receipt.cohorts), mu) != (part["cohorts"], part["mu"]):
+                yield f"cohort {part['cohorts']} has the receipt of another charge"
+            if (receipt.adjacency, receipt.unit) != (report.adjacency, report.unit):
+                yield f"cohort {part['cohorts']} has a receipt for other neighbours"
+            if receipt.seeded and report.private:
+                yield f"cohort {part['cohorts']} had noise from a seed, so it is not private"
+    mu = getattr(report.event, "mu", math.inf)
+    if float(last["mu"]) != mu:
+        yield f"its last cohort was charged mu={last['mu']}, but its event costs mu={mu}"
+
+
+def _covers(part: Mapping[str, Any]) -> bool:
+    """Whether the budget that an earlier cohort states is at least what it paid."""
+    epsilon, delta, mu = (float(part[name]) for name in ("epsilon", "delta", "mu"))
+    if math.isinf(epsilon) or math.isinf(mu):
+        return math.isinf(epsilon)
+    return 0 < delta < 1 and is_affordable(GaussianEvent(mu), epsilon, delta)
 
 
 def _wrong_reasons(one: Evidence) -> Iterator[str]:
@@ -283,25 +376,80 @@ def _wrong_reasons(one: Evidence) -> Iterator[str]:
         "random_state is set": report.parameters.get("random_state") is not None,
         "its axes are not private": report.details.get("axes_private") is False,
     }
+    if is_merged(report.details):
+        parts_private = all(part.report.private for part in _parts(one))
+        why_not["one of its parts is not private"] = not parts_private
     reasons = [reason for reason, holds in why_not.items() if holds]
     if report.private and reasons:
         yield f"it says that it is private, but {', '.join(reasons)}"
-    if not report.private and not reasons:
-        yield "it says that it is not private, but no parameter says why"
+    # of a cohort before, no parameter is told
+    earlier = is_grown(report.details) and len(report.details["cohorts"]) > 1
+    if not report.private and not reasons and not earlier:
+        yield "it says that it is not private, but none of its parameters is a reason"
 
 
 def _wrong_release(one: Evidence) -> Iterator[str]:
     report, receipt, row = one.report, one.report.receipt, one.report.release
     if row is None:
         if receipt is not None:
-            yield "there is a receipt, but no row that records the release"
+            yield "it has a receipt, but no ledger row that records the release"
         return
     if receipt is None:
-        yield "there is a row that records the release, but no receipt"
+        yield "it has a ledger row that records the release, but no receipt"
     elif (row.charge, row.accountant) != (receipt.row, receipt.accountant):
-        yield "the row that records the release is of another charge"
+        yield "the ledger row that records the release belongs to another charge"
     if row.release != report.release_id:
-        yield "the row that records the release is of another release"
+        yield "the ledger row that it quotes records another release"
+
+
+def _parts(one: Evidence) -> list[MergedPart]:
+    """The parts of a merged release; none if they cannot be read, which another check says."""
+    try:
+        return parts_of(one.report)
+    except (TypeError, ValueError):
+        return []
+
+
+def _wrong_parts(one: Evidence) -> Iterator[str]:
+    """What of a merged release's parts differs from itself, and what does not follow from them."""
+    report = one.report
+    try:
+        parts = parts_of(report)
+        found = list(_differing_parts(one, parts))
+    except (KeyError, TypeError, ValueError) as error:
+        yield f"its parts are not as skdppca writes them: {str(error)[:MAX_QUOTED]}"
+        return
+    yield from found
+    reports = [part.report for part in parts]
+    disjoint = report.parameters.get("disjoint")
+    if not isinstance(disjoint, bool):
+        yield "it does not say whether its parts are declared disjoint"
+    elif not found:
+        if report.event != bound(reports, disjoint).event:
+            yield "its event is not the cost of its parts"
+        if report.not_private != why_not_private(reports):
+            yield "its reasons for not being private are not those of its parts"
+        follow = described(parts, disjoint)["guarantees"]
+        yield from differences("guarantees", report.details.get("guarantees"), follow)
+
+
+def _differing_parts(one: Evidence, parts: Sequence[MergedPart]) -> Iterator[str]:
+    reports = [part.report for part in parts]
+    if len(parts) < 2:
+        yield f"it has {len(parts)} parts, and a merged release has at least 2"
+    for number, part in enumerate(parts, start=1):
+        stated = one.report.details["parts"][number - 1]["report"]["release_id"]
+        evidence = Evidence(part.report, stated)
+        for check in CHECKS:
+            if check.level == 1 and check.given(evidence):
+                for difference in check.differs(evidence):
+                    yield f"part {number}: {check.what}: {difference}"
+        if Released.of("n_samples", part.n_records) not in part.report.released:
+            yield f"part {number} released another number of records"
+        if (part.report.unit, part.report.adjacency) != (one.report.unit, one.report.adjacency):
+            yield f"part {number} protects something else"
+    for first, second, what in same(reports):
+        yield f"parts {first + 1} and {second + 1} have the same {what}"
 
 
 # Level 2: the report and its arrays.
@@ -319,23 +467,47 @@ def _wrong_arrays(one: Evidence) -> Iterator[str]:
         except (TypeError, ValueError):
             same = False
         if not same:
-            yield f"{released.name} is another array than that of the report"
+            yield f"{released.name} is not the array that the report describes"
     for name in sorted(set(arrays) - {released.name for released in report.released}):
         if name != "feature_names":
             yield f"{name} is not in the report"
         elif report.feature_names not in (None, tuple(np.asarray(arrays[name]).tolist())):
-            yield f"{name} are others than those of the report"
+            yield f"{name} are not those of the report"
 
 
 # Level 3: the report and a ledger.
 
 
 def _wrong_rows(one: Evidence) -> Iterator[str]:
+    if is_merged(one.report.details):
+        yield from _wrong_rows_of_parts(one)
+    else:
+        yield from _wrong_row(one)
+
+
+def _wrong_rows_of_parts(one: Evidence) -> Iterator[str]:
+    """What this ledger lacks of the parts that were charged to it; there must be one."""
+    assert one.chain is not None
+    here = False
+    for number, part in enumerate(_parts(one), start=1):
+        receipt = part.report.receipt
+        if receipt is not None and receipt.accountant != one.chain.terms.accountant:
+            continue  # of another ledger, which must be given to check it
+        here = True
+        for difference in _wrong_row(
+            Evidence(part.report, part.report.release_id, None, one.chain)
+        ):
+            yield f"part {number}: {difference}"
+    if not here:
+        yield "none of its parts was charged to this ledger"
+
+
+def _wrong_row(one: Evidence) -> Iterator[str]:
     report, receipt, row, chain = one.report, one.report.receipt, one.report.release, one.chain
     assert chain is not None
     if receipt is None and "sites" in report.details:
         yield (
-            "each site's ledger was charged, and this report has a row of none; see whether "
+            "each site charged its own ledger, so this report quotes no row; see whether "
             f"`skdppca ledger show` names the release {report.release_id[:16]}"
         )
         return
@@ -356,6 +528,27 @@ def _wrong_rows(one: Evidence) -> Iterator[str]:
         )
     elif recorded[0] != row:
         yield f"row {recorded[0].row} differs from the report's row of the release"
+    if is_grown(report.details):
+        yield from _wrong_earlier_rows(report, chain)
+
+
+def _wrong_earlier_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
+    """What a ledger lacks of the cohorts before the last one."""
+    most = chain.terms.max_cohorts_per_person
+    if report.details[MOST] < most:
+        yield f"somebody may be in {most} of its cohorts, and not in {report.details[MOST]} only"
+    for part in cohorts_of(report.details)[:-1]:
+        whose = ", ".join(part["cohorts"]) or "without a name"
+        if part["receipt"] is None:
+            yield f"cohort {whose}: no ledger was charged for it"
+            continue
+        receipt = Receipt.from_dict(part["receipt"])
+        missing = chain.lacks([receipt])
+        recorded = [one.release for one in chain.releases if one.charge == receipt.row]
+        if missing is not None:
+            yield f"cohort {whose}: {missing}"
+        elif part["release_id"] not in recorded:
+            yield f"cohort {whose}: row {receipt.row} records another release, or none"
 
 
 def _unread(one: Examined) -> Iterator[str]:
@@ -368,13 +561,35 @@ SCHEMA: Check[Any] = Check(1, "schema", "it is a report as skdppca writes it", _
 
 # What is checked of one release, in this order.
 CHECKS: tuple[Check[Evidence], ...] = (
-    Check(1, "release id", "it is the hash of the report", _wrong_id),
-    Check(1, "price", "epsilon covers what the event costs", _wrong_price),
-    Check(1, "receipt", "the receipt is for this event and these neighbours", _wrong_receipt),
-    Check(1, "queries", "the queries cost no more than the event", _wrong_queries),
-    Check(1, "parameters", "the guarantee is that of the parameters", _wrong_parameters),
-    Check(1, "reasons", "it is private exactly if its parameters make it so", _wrong_reasons),
-    Check(1, "release row", "the ledger's row, if any, is of this release", _wrong_release),
-    Check(2, "arrays", "all have their hashes", _wrong_arrays, lambda one: one.arrays is not None),
-    Check(3, "ledger", "it has this release", _wrong_rows, lambda one: one.chain is not None),
+    Check(1, "release id", "it is the hash of what the report says", _wrong_id),
+    Check(1, "price", "the stated epsilon covers the cost of the event", _wrong_price),
+    Check(1, "receipt", "the receipt names this event and these neighbours", _wrong_receipt),
+    Check(1, "queries", "together, the questions cost no more than the event", _wrong_queries),
+    Check(1, "parameters", "the parameters state this guarantee", _wrong_parameters),
+    Check(1, "reasons", "its parameters agree on whether it is private", _wrong_reasons),
+    Check(
+        1,
+        "cohorts",
+        "each cohort is listed once, with its own charge",
+        _wrong_cohorts,
+        lambda one: is_grown(one.report.details),
+    ),
+    Check(1, "release row", "a ledger row that it quotes records this release", _wrong_release),
+    Check(
+        1,
+        "parts",
+        "each part agrees with itself, and both guarantees follow from the parts",
+        _wrong_parts,
+        lambda one: is_merged(one.report.details),
+    ),
+    Check(
+        2,
+        "arrays",
+        "every array has its hash in the report",
+        _wrong_arrays,
+        lambda one: one.arrays is not None,
+    ),
+    Check(
+        3, "ledger", "the ledger holds this release", _wrong_rows, lambda one: one.chain is not None
+    ),
 )

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,14 @@ import numpy as np
 
 from .._text import listed, printable
 from .chain import Receipt, ReleaseRow, canonical
+from .cohorts import cohort_names
 from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
-from .pricing import is_affordable
+from .grown import MOST, cohorts_of, cost_of, is_grown
+from .notebook import html_table
+from .pricing import compose, epsilon_of_event, is_affordable
 from .storage import parse_json
-from .units import is_one, protected_together
+from .units import protected_together
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -37,10 +41,16 @@ __all__ = [
 
 SCHEMA = "skdppca-fit/1"
 
+# From this number of sds of the noise on, a drift is reported; round. Without one, 1.6 % of the
+# cohorts of bench_cohorts.py are above it.
+ALARM = 3.0
+
 # Of the event of one release: searches have a handful.
 MOST_EVENTS = 100
 
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."
+
+MERGED = "Nothing was charged: it was computed from releases, each charged as its own report says."
 
 SITES_LEDGERS = "Charged to the ledger of each site, question by question."
 
@@ -176,6 +186,8 @@ class PrivacyReport:
         Versions of what computed it.
     release : ReleaseRow or None
         The accountant's row that names this release by its `release_id`, if there was one.
+    cohorts : tuple of str
+        Whose records were read, as they were declared; empty for all people.
     read : bool, default=False
         Whether it was read from a file: `verify_report` then says what is wrong with it.
 
@@ -212,11 +224,62 @@ class PrivacyReport:
     feature_names: tuple[str, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
     release: ReleaseRow | None = None
+    cohorts: tuple[str, ...] = ()
     read: InitVar[bool] = False
 
     def __post_init__(self, read: bool) -> None:
         if not read:
-            check_price(self.event, self.epsilon, self.delta)
+            check_price(self.cost, self.epsilon, self.delta)
+
+    @property
+    def cost(self) -> PrivacyEvent:
+        """What it cost the person who was charged most: `event`, unless it grew by cohorts."""
+        return cost_of(self.details, self.event, self.cohorts)
+
+    def in_more_cohorts(self) -> dict[int, float]:
+        """What somebody pays who is in more cohorts than was declared: in one more, and in all.
+
+        Returns
+        -------
+        dict of int to float
+            The least epsilon at `delta`, by the number of cohorts; empty unless it grew by them.
+        """
+        if not is_grown(self.details) or not self.private:
+            return {}
+        names = {name for part in cohorts_of(self.details) for name in part["cohorts"]}
+        one_more = self.details[MOST] + 1
+        costs = {
+            number: cost_of(self.details, self.event, self.cohorts, number)
+            for number in sorted({one_more, len(names)})
+            if one_more <= number <= len(names)
+        }
+        return {number: epsilon_of_event(cost, self.delta) for number, cost in costs.items()}
+
+    def in_all_cohorts(self) -> dict[str, float] | None:
+        """What somebody pays who is in all parts of a merged release, and in all of their cohorts.
+
+        Returns
+        -------
+        dict of str to float or None
+            The least `epsilon`, at `delta`. None unless a part grew by cohorts of which it is
+            declared that nobody is in all: the guarantee if all parts add up covers the others.
+        """
+        if "merged" not in self.details or not self.private:
+            return None
+        from .parts import bound, parts_of  # which read reports
+
+        reports = [part.report for part in parts_of(self)]
+        beyond = [max(report.in_more_cohorts(), default=None) for report in reports]
+        if not any(beyond):
+            return None
+        costs = [
+            bound([report], disjoint=False).event
+            if number is None
+            else cost_of(report.details, report.event, report.cohorts, number)
+            for report, number in zip(reports, beyond, strict=True)
+        ]
+        event, delta = compose(costs), float(self.details["guarantees"]["composed"]["delta"])
+        return {"epsilon": epsilon_of_event(event, delta), "delta": delta}
 
     @property
     def private(self) -> bool:
@@ -236,8 +299,12 @@ class PrivacyReport:
         return [(name, len(ones), _ratio(dearest(ones), total)) for name, ones in asked.items()]
 
     def core(self) -> dict[str, Any]:
-        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
+        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf".
+
+        Its key "cohorts" is there only if there are any.
+        """
         guarantee = {name: getattr(self, name) for name in GUARANTEE}
+        cohorts = {"cohorts": self.cohorts} if self.cohorts else {}
         return jsonable(
             {
                 "software": self.software,
@@ -250,6 +317,7 @@ class PrivacyReport:
                 "released": [asdict(released) for released in self.released],
                 "feature_names": self.feature_names,
                 "receipt": None if self.receipt is None else self.receipt.to_dict(),
+                **cohorts,
             }
         )
 
@@ -297,12 +365,11 @@ class PrivacyReport:
         """The guarantee in one sentence."""
         if not self.private:
             return "NOT PRIVATE: " + "; ".join(self.not_private) + "."
-        who = f"{protected_together(self.unit)} {'is' if is_one(self.unit) else 'are'}"
-        change = "added or removed" if self.adjacency == "add-remove" else "exchanged"
+        change = "adding or removing" if self.adjacency == "add-remove" else "exchanging"
         return (
-            f"({self.epsilon:g}, {self.delta:g})-differentially private: whether {who} {change} "
-            f"changes the probability of any set of outcomes by a factor of at most "
-            f"exp({self.epsilon:g}), plus {self.delta:g}."
+            f"({self.epsilon:g}, {self.delta:g})-differentially private: {change} "
+            f"{protected_together(self.unit)} changes the probability of any set of outcomes by at "
+            f"most a factor exp({self.epsilon:g}), plus {self.delta:g}."
         )
 
     def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
@@ -331,7 +398,7 @@ class PrivacyReport:
         >>> round(report.to_dp_event().noise_multiplier, 6)
         4.0
         """
-        return to_dp_event(self.event if self.private else NonPrivateEvent(), kept_back)
+        return to_dp_event(self.cost if self.private else NonPrivateEvent(), kept_back)
 
     def __repr__(self) -> str:
         what = f"epsilon={self.epsilon:g}, delta={self.delta:g}" if self.private else "NOT PRIVATE"
@@ -346,33 +413,49 @@ class PrivacyReport:
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of this fit's budget  ({asked})")
+        lines += [f"  {line}" for line in self._closing()]
+        return "\n".join(map(printable, lines))
+
+    def _closing(self) -> list[str]:
+        """What a reader must know besides the questions."""
+        lines, alignments = [], self.details.get("alignments", ())
         if any(spending.part for spending in self.spendings):
-            lines.append("  records were split: each is in one part only, and pays for that alone")
-        alignments = self.details.get("alignments", ())
+            lines.append(
+                "records were split: each is in one part only, and is charged for that part alone"
+            )
         lost = sum(alignment <= 0 for alignment in alignments)
         if lost:
-            lines.append(f"  lost in the noise: {lost} of {len(alignments)} components")
+            lines.append(f"lost in the noise: {lost} of {len(alignments)} components")
         if self.private:
-            lines.append("  holds if nothing before this fit was fitted on the same data")
+            lines.append("holds if nothing before this fit was fitted on the same data")
         if self.receipt is None:
-            lines.append(f"  {self._uncharged}")
-        else:
-            paid = self.receipt
-            lines.append(f"  charged as row {paid.row} of accountant {paid.accountant[:16]}")
-        return "\n".join(map(printable, lines))
+            return [*lines, self._uncharged]
+        paid = self.receipt
+        return [*lines, f"charged as row {paid.row} of accountant {paid.accountant[:16]}"]
 
     @property
     def _uncharged(self) -> str:
         """Why there is no receipt."""
+        if "merged" in self.details:
+            return MERGED
         return SITES_LEDGERS if "sites" in self.details else NO_LEDGER
 
     def remarks(self) -> list[str]:
         """How the release was made, and what is missing from it."""
         remarks, details = [], self.details
+        if self.cohorts and not is_grown(details):
+            remarks.append(
+                f"of the cohort{'s' * (len(self.cohorts) > 1)} {listed(self.cohorts)} alone; who "
+                "is in which cohort is declared, and not verified"
+            )
         if {"method", "why"} <= set(details):
             remarks.append(f"by {details['method']}: {details['why']}")
         if "sites" in details:
             remarks += self._about_sites()
+        if "merged" in details:
+            remarks += self._about_parts()
+        if is_grown(details):
+            remarks += self._about_cohorts()
         if "subspaces" in details:
             dimensions = ", ".join(map(str, details["subspaces"]))
             remarks.append(
@@ -402,6 +485,66 @@ class PrivacyReport:
             remarks.append(f"no variances: {details['no_variances']}")
         return remarks
 
+    def _about_parts(self) -> list[str]:
+        """What was merged, and what is guaranteed if the declaration about people is wrong."""
+        details, declared = self.details, self.parameters["disjoint"]
+        by = "noisy matrices" if details["merged"] == "matrices" else "projectors"
+        told = {name: (one["epsilon"], one["delta"]) for name, one in details["guarantees"].items()}
+        epsilon, delta = map(float, told["composed" if declared else "disjoint"])
+        other = f"epsilon {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
+        return [
+            f"merged from {len(details['parts'])} releases, by their {by}",
+            "it is declared, and was not checked, that nobody has records in two of the releases; "
+            f"somebody with records in all of them is protected with {other}"
+            if declared
+            else "all of the releases add up, as if everybody had records in each of them; for "
+            f"people with records in one only, the guarantee is {other}",
+            *self._about_their_cohorts(),
+        ]
+
+    def _about_their_cohorts(self) -> list[str]:
+        """What the parts themselves rest on, if people were said to be in few of their cohorts."""
+        if not (most := self.in_all_cohorts()):
+            return []
+        return [
+            "declared, and checked by nobody: nobody is in more cohorts of a part than the part's "
+            "own report says; somebody in all cohorts of all parts is protected with epsilon "
+            f"{_rounded_up(most['epsilon'])} at delta {_rounded_up(most['delta'])}"
+        ]
+
+    def _about_cohorts(self) -> list[str]:
+        """Who is in the release, and what each cohort paid."""
+        parts, most = cohorts_of(self.details), self.details["most_cohorts"]
+        named = all(part["cohorts"] for part in parts)
+        whom = "one cohort" if most == 1 else f"{most} cohorts"
+        told = [
+            f"{' and '.join(part['cohorts']) or 'without a name'} (epsilon "
+            f"{float(part['epsilon']):g}, delta {float(part['delta']):g}, "
+            f"{float(part['n_samples']):.0f} records)"
+            for part in parts
+        ]
+        remarks = [
+            f"of {len(parts)} cohort{'s' * (len(parts) > 1)}: {', '.join(told)}",
+            f"it is declared, and was not checked, that nobody is in more than {whom}; the "
+            "guarantee is that of the person who was charged most"
+            if named
+            else "anybody may be in a cohort without a name, so everybody pays for that",
+        ]
+        if named and (beyond := self.in_more_cohorts()):
+            costs = [f"in {n}: {_rounded_up(x)}" for n, x in beyond.items()]
+            remarks.append(
+                f"epsilon at delta {self.delta:g} of somebody who is in more cohorts: "
+                + ", ".join(costs)
+            )
+        drifts = [(part, float(part["drift"])) for part in parts if part["drift"] is not None]
+        remarks += [
+            f"{' and '.join(part['cohorts']) or 'a cohort'} differs from the cohorts before by "
+            f"{drift:.1f} standard deviations of the noise: a sign that the population changed"
+            for part, drift in drifts
+            if drift > ALARM
+        ]
+        return remarks
+
     def _about_sites(self) -> list[str]:
         """Whom the guarantee holds for, and against whom."""
         details, names = self.details, list(self.details["sites"])
@@ -415,32 +558,28 @@ class PrivacyReport:
         if most > 1:
             remarks.append(
                 f"who has records at {most} sites is protected with epsilon "
-                f"{details['person_epsilon']:.4g} at the same delta"
+                f"{_rounded_up(float(details['person_epsilon']))} at the same delta"
             )
         return remarks
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{times}</td><td>{share:.1%}</td></tr>"
-            for name, times, share in self.costs()
+        rows = [(name, str(times), f"{share:.1%}") for name, times, share in self.costs()]
+        table = (
+            html_table(("question", "times", "share of this fit's budget"), rows) if rows else ""
         )
-        remarks = "".join(
-            f"<p>{html.escape(remark[0].upper() + remark[1:])}.</p>" for remark in self.remarks()
+        before, behind = (
+            "".join(f"<p>{html.escape(printable(_sentence(line)))}</p>" for line in lines)
+            for lines in (self.remarks(), self._closing())
         )
-        if self.receipt is None:
-            charge = f"<p><strong>{html.escape(self._uncharged)}</strong></p>"
-        else:
-            charge = (
-                f"<p>Charged as row {self.receipt.row} of accountant "
-                f"<code>{html.escape(self.receipt.accountant)}</code>, "
-                f"head <code>{html.escape(self.receipt.head)}</code>.</p>"
-            )
+        method, guarantee = (html.escape(printable(t)) for t in (self.method, self.guarantee()))
         return (
-            f"<div class='skdppca-report'><p><strong>{html.escape(self.method)}</strong>: "
-            f"{html.escape(self.guarantee())}</p>{remarks}<table><thead><tr><th>released</th>"
-            f"<th>questions</th><th>share of the budget</th></tr></thead><tbody>{rows}"
-            f"</tbody></table>{charge}</div>"
+            f"<div class='skdppca-report'><p><strong>{method}</strong>: {guarantee}</p>"
+            f"{before}{table}{behind}</div>"
         )
+
+
+def _sentence(line: str) -> str:
+    return f"{line[0].upper()}{line[1:].removesuffix('.')}."
 
 
 def dearest(spendings: Sequence[Spending]) -> Fraction | float:
@@ -501,13 +640,19 @@ def jsonable(value: Any) -> Any:
     return getattr(value, "__qualname__", name)  # numpy 1.26 gives its functions a name only
 
 
+def _rounded_up(value: float) -> str:
+    """Three digits that are no less, as everywhere on a page: what is promised must hold."""
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"
+
+
 def _read(content: Any) -> PrivacyReport:
     _check_keys("a report", content, ("schema", "core", "release_id", "release"))
     if content["schema"] != SCHEMA:
         raise ValueError(f"its schema is {content['schema']!r}, and not {SCHEMA!r}")
     _text("release_id", content["release_id"])
     core, row = content["core"], content["release"]
-    _check_keys("the core of a report", core, CORE)
+    named = ("cohorts",) if isinstance(core, dict) and "cohorts" in core else ()
+    _check_keys("the core of a report", core, (*CORE, *named))
     guarantee, receipt, names = core["guarantee"], core["receipt"], core["feature_names"]
     _check_keys("a guarantee", guarantee, GUARANTEE)
     report = PrivacyReport(
@@ -526,8 +671,11 @@ def _read(content: Any) -> PrivacyReport:
         feature_names=None if names is None else _entries("feature_names", names, str),
         software=_mapping("software", core["software"]),
         release=None if row is None else ReleaseRow.from_dict(row),
+        cohorts=cohort_names(core["cohorts"], "cohorts") if named else (),
         read=True,
     )
+    if is_grown(report.details):
+        cohorts_of(report.details)
     if guarantee["private"] is not report.private:
         raise ValueError("private contradicts not_private")
     if canonical(report.core()) != canonical(core):

@@ -2,7 +2,9 @@
 
 from ._context import Context
 from ._declare import declare
+from ._load import load
+from ._merge import merge
 from ._release import ReleaseReport
 from ._verify import Verification, verify
 
-__all__ = ["Context", "ReleaseReport", "Verification", "declare", "verify"]
+__all__ = ["Context", "ReleaseReport", "Verification", "declare", "load", "merge", "verify"]

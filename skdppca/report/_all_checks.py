@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -21,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..decomposition.fitted import MATRIX, matrix_of
 from ..privacy import PrivacyReport, Statement
 from ..privacy.checks import CHECKS as OF_ONE
-from ..privacy.checks import SCHEMA, Check, Evidence, Examined
+from ..privacy.checks import SCHEMA, Check, Evidence, Examined, differences
+from ..privacy.parts import is_merged
 from ..privacy.storage import MAX_LENGTH, parse_json
 from ._archive import read_archive
 from ._contents import (
@@ -38,10 +39,10 @@ from ._contents import (
     table_file,
     write_table,
 )
-from ._directory import LOCK, MANIFEST, manifest
+from ._directory import LOCK, MANIFEST, SUMS, manifest, sums
 from ._document import SCHEMA as FORM
 from ._document import check_schema, in_order, reports_of
-from ._facts import account, findings_of, guarantee
+from ._facts import account, charged_here, findings_of, guarantee
 from ._page import page
 from ._plain import is_plain, read_plain
 from ._redrawn import Pictures
@@ -52,11 +53,7 @@ from ._subject import Subject, rebuilt
 
 __all__ = ["CHECKS", "ReleaseFiles", "is_ours", "odd_files", "pages"]
 
-# Two machines may differ in the last digits of what they compute again: by a search for a root, or
-# by sums. All else of the results is copied.
-TOLERANCE, SUMMED = 1e-6, {"range": 1e-9}
-
-NO_ARCHIVE = "is missing, or no archive of arrays and nothing else"
+NO_ARCHIVE = "is missing, or is not an archive that holds arrays only"
 
 # Bytes of a manifest, at most: it has a hash for each of some ten names.
 MOST_LISTED = 2**16
@@ -213,7 +210,7 @@ class ReleaseFiles(Examined):
 
 def odd_files(path: Path) -> list[str]:
     """Names of a release that no plain file has: to read it may never end, or lead elsewhere."""
-    names = (MANIFEST, LOCK, *FILES)
+    names = (MANIFEST, SUMS, LOCK, *FILES)
     return [name for name in names if os.path.lexists(path / name) and not is_plain(path / name)]
 
 
@@ -288,43 +285,15 @@ def _wrong_text(release: ReleaseFiles) -> Iterator[str]:
     except ValueError:  # a number that JSON cannot hold
         same = False
     if not same:
-        yield "it says this in other letters than skdppca does: in spaces, an order or numbers"
+        yield "its text is not as skdppca writes it: spaces, order or the form of numbers differ"
 
 
 def _wrong_figures(release: ReleaseFiles) -> Iterator[str]:
     reports = release.reports
     if len({(report.unit, report.adjacency) for report in reports}) > 1:
-        yield "its releases protect different things, so their costs do not add up"
+        yield "its releases have different units or neighbours, so their costs cannot be added"
     elif all(report.delta < 1 for report in reports):  # the check of the price says if not
-        yield from _differences("guarantee", release.document["guarantee"], guarantee(reports))
-
-
-def _differences(
-    where: str, stated: Any, computed: Any, tolerance: float = TOLERANCE
-) -> Iterator[str]:
-    """What of the stated values is not what they are computed to be."""
-    if isinstance(stated, dict) and isinstance(computed, dict):
-        if {*stated} == {*computed} and list(stated) != list(computed):
-            yield f"{where} has its names in another order"
-        for name in sorted({*stated, *computed}):
-            within = max(tolerance, SUMMED.get(name, 0.0))
-            yield from _differences(f"{where}/{name}", stated.get(name), computed.get(name), within)
-    elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
-        for place, (one, other) in enumerate(zip(stated, computed, strict=True)):
-            yield from _differences(f"{where}/{place}", one, other, tolerance)
-    elif not _alike(stated, computed, tolerance):
-        yield f"{where} is {_quoted(stated)}, and follows to be {_quoted(computed)}"
-
-
-def _alike(stated: Any, computed: Any, tolerance: float) -> bool:
-    if type(stated) is type(computed) is float:
-        return math.isclose(stated, computed, rel_tol=tolerance, abs_tol=1e-300)
-    return type(stated) is type(computed) and stated == computed
-
-
-def _quoted(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+        yield from differences("guarantee", release.document["guarantee"], guarantee(reports))
 
 
 # Level 2: the report and its files.
@@ -340,15 +309,14 @@ def _wrong_numbers(release: ReleaseFiles) -> Iterator[str]:
         released = [each.name for each in one.report.released]
         names = one.arrays.get("feature_names")
         if names is not None and (names.ndim != 1 or names.dtype.kind != "U"):
-            yield f"{name} has feature_names that are no list of names"
+            yield f"the feature_names in {name} are not a list of names"
         expected = [*released, *["feature_names"] * (names is not None)]
         if {*one.arrays} == {*expected} and list(one.arrays) != expected:
-            yield f"{name} has its arrays in another order than {REPORT}"
+            yield f"the arrays in {name} are not in the order of {REPORT}"
         if "components" in released and (not one.table or release.held.get(tabled) != one.table):
-            yield (
-                f"{tabled} is missing, or has other names or numbers than {name}, or more than "
-                "these"
-            )
+            there = (release.path / tabled).is_file()
+            how = f"does not hold exactly the names and numbers of {name}"
+            yield f"{tabled} {how if there else 'is missing'}"
 
 
 def _table(subject: Subject) -> bytes:
@@ -368,7 +336,27 @@ def _wrong_results(release: ReleaseFiles) -> Iterator[str]:
     except Exception:  # arrays that are none of a fit, which another check says
         return
     stated = [fit["results"] for fit in release.document["fits"]]
-    yield from _differences("results", stated, computed, 0.0)
+    yield from differences("results", stated, computed, 0.0)
+
+
+def _wrong_matrix(release: ReleaseFiles) -> Iterator[str]:
+    """Whether a noisy matrix, if there is one, is none that a fit can have released."""
+    for subject in release.subjects:
+        if not any(name.startswith(MATRIX) for name in subject.arrays) or subject.fitted is None:
+            continue
+        try:
+            matrix = matrix_of(subject.fitted)
+        except (TypeError, ValueError) as error:
+            yield str(error)
+            continue
+        assert matrix is not None
+        numbers = (matrix.noise_sd, matrix.n_rows, matrix.n_records, matrix.weight)
+        if len(matrix.mean) != np.shape(subject.arrays["components"])[-1]:
+            yield "the matrix does not have as many columns as the components"
+        elif not np.isfinite(matrix.scatter).all() or not np.isfinite(numbers).all():
+            yield "the matrix, or a number stored with it, is not finite"
+        elif not np.array_equal(matrix.scatter, matrix.scatter.T):
+            yield "the matrix is not symmetric"
 
 
 def is_ours(document: Mapping[str, Any]) -> bool:
@@ -389,8 +377,9 @@ def _wrong_page(release: ReleaseFiles) -> Iterator[str]:
     except Exception:  # made up, so that the page's words have no place for it
         differ = [PAGE]
     for name in differ:
-        shown = ", or shows other pictures than this folder has" if name == PAGE else ""
-        yield f"{name} does not say what {REPORT} says{shown}"
+        shown = ", or shows pictures that are not those of this folder" if name == PAGE else ""
+        there = (release.path / name).is_file()
+        yield f"{name} " + (f"does not say what {REPORT} says{shown}" if there else "is missing")
 
 
 def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
@@ -419,7 +408,7 @@ def _wrong_checks(release: ReleaseFiles) -> Iterator[str]:
         )
     ]
     if document["checks"] != expected:
-        yield "the checks that it states are not those that follow from it"
+        yield "the checks that it lists are not the checks that skdppca makes of it"
 
 
 def _unknown_pictures(release: ReleaseFiles) -> Iterator[str]:
@@ -434,7 +423,7 @@ def _unknown_pictures(release: ReleaseFiles) -> Iterator[str]:
     names = [picture["name"] for picture in release.document["pictures"]]
     for name in sorted({*names}):
         if name not in known or names.count(name) > 1:
-            yield f"{name}.svg is no picture of this release, or stands in it twice"
+            yield f"{name}.svg is not a picture of this release, or is listed twice"
         elif name.startswith("components") and name.replace("components", "loadings") in names:
             yield f"{name}.svg is a second picture of the same components"
 
@@ -448,23 +437,33 @@ def _wrong_files(release: ReleaseFiles) -> Iterator[str]:
     """Which files are missing, changed, or no part of the release, by report and manifest."""
     path, listed, expected, held = release.path, release.listed, release.most, release.held
     if listed is None:
-        yield f"{MANIFEST} is missing, or not as skdppca writes it"
+        yield f"{MANIFEST} is missing, or is not as skdppca writes it"
         return
     for name in sorted({*listed, *expected}):
         if name not in expected:
-            yield f"{name} is listed in {MANIFEST}, and is no part of this release"
+            yield f"{MANIFEST} lists {name}, which is not part of this release"
         elif not (path / name).is_file():
             yield f"{name} is missing"
         elif name not in listed:
-            yield f"{name} is not in {MANIFEST}"
+            yield f"{MANIFEST} does not list {name}"
         elif name not in held:
-            yield f"{name} cannot be read, or is larger than it can be by {REPORT}"
+            tables = {table_file(place) for place in range(len(release.reports))}
+            yield f"{name} " + (
+                "was changed, or cannot be read"
+                if name in tables
+                else f"cannot be read, or is larger than {REPORT} allows"
+            )
         elif hashlib.sha256(held[name]).hexdigest() != listed[name]:
             yield f"{name} was changed"
-    known = {*listed, *expected, MANIFEST}
+    wanted = sums(listed).encode()
+    if not (path / SUMS).is_file():
+        yield f"{SUMS} is missing"
+    elif _held(path, {SUMS: len(wanted)}).get(SUMS) != wanted:
+        yield f"the hashes in {SUMS} are not those in {MANIFEST}"
+    known = {*listed, *expected, MANIFEST, SUMS}
     for name in sorted(one.name for one in path.iterdir() if one.name not in known):
         if not _is_harmless(path / name):
-            yield f"{name} is no part of the release: remove it before you publish this folder"
+            yield f"{name} is not part of the release: remove it before you publish this folder"
 
 
 def _is_harmless(path: Path) -> bool:
@@ -488,16 +487,30 @@ def _signature(path: Path) -> bytes | None:
 def _wrong_totals(release: ReleaseFiles) -> Iterator[str]:
     stated, statement = release.document["ledger"], release.statement
     assert statement is not None
+    if stated is None and all(is_merged(report.details) for report in release.reports):
+        return  # its parts may have ledgers of their own
     if stated is None:
-        yield "it leaves out the ledger's totals; whoever holds the ledger can write it with them"
+        yield (
+            "it does not state the totals of the ledger; ask the person who holds the ledger to "
+            "write the report again"
+        )
         return
     rows, rows_there = stated["rows"], len(statement.chain.rows)
-    last = max(report.release.row for report in release.reports if report.release is not None)
+    last = _last_row(statement, release.reports)
     if not isinstance(rows, int) or not last <= rows <= rows_there:
-        yield f"its totals are those of row {rows}, and its release is in row {last}"
+        yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
         return
     computed = account(Statement(statement.chain.until(rows)), release.reports)
-    yield from _differences("ledger", stated, computed)
+    yield from differences("ledger", stated, computed)
+
+
+def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
+    """The last row of a ledger that records one of these releases or their parts."""
+    try:
+        recorded = [one.release.row for one in charged_here(statement, reports) if one.release]
+    except (TypeError, ValueError):  # made up, which level 1 says
+        return 0
+    return max(recorded, default=0)
 
 
 def _wrong_account(release: ReleaseFiles) -> Iterator[str]:
@@ -518,17 +531,17 @@ def _wrong_head(release: ReleaseFiles) -> Iterator[str]:
     if row is None:
         yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
         return
-    last = max((report.release.row for report in release.reports if report.release), default=0)
+    last = _last_row(release.statement, release.reports)
     if row < last:
         yield (
-            f"it is the head of row {row}, before the release in row {last}, so it does not vouch "
-            "for that release"
+            f"it is the head of row {row}, before the release in row {last}, so it cannot show "
+            "that release"
         )
 
 
 def _wrong_signer(release: ReleaseFiles) -> Iterator[str]:
     assert release.signer is not None
-    wrong: str | None = f"{MANIFEST} is missing, or not as skdppca writes it"
+    wrong: str | None = f"{MANIFEST} is missing, or is not as skdppca writes it"
     if release.listed is not None:
         signature = _signature(release.path / SIGNATURE)
         wrong = wrong_signature(manifest(release.listed).encode(), signature, release.signer)
@@ -559,19 +572,20 @@ CHECKS: tuple[Check[ReleaseFiles], ...] = (
     SCHEMA,
     Check(1, "text", "", _wrong_text, IS_REPORT),
     *(_of_each(check) for check in OF_ONE if check.level == 1),
-    Check(1, "figures", "they follow from the events", _wrong_figures, IS_REPORT),
+    Check(1, "figures", "the figures follow from the events", _wrong_figures, IS_REPORT),
     *(_of_each(check) for check in OF_ONE if check.level == 2),
     Check(2, "files", "", _wrong_numbers, HAS_FILES),
-    Check(2, "results", "they follow from the arrays", _wrong_results, HAS_ARRAYS),
+    Check(2, "results", "the results follow from the arrays", _wrong_results, HAS_ARRAYS),
+    Check(2, "matrix", "", _wrong_matrix, HAS_ARRAYS),
     Check(2, "checks", "", _wrong_checks, HAS_FILES),
     Check(2, "pictures", "", _unknown_pictures, HAS_FILES),
-    Check(2, "page", "its words are the report's", _wrong_page, HAS_FILES),
+    Check(2, "page", "the page says what the report says", _wrong_page, HAS_FILES),
     Check(2, "pictures", "", lambda one: iter(one.pictures.odd), HAS_FILES),
     Check(2, "pictures", "", _wrong_pictures, lambda one: one.has_arrays and one.is_ours),
-    Check(2, "files", "all have their hashes", _wrong_files, attrgetter("whole")),
+    Check(2, "files", "every file has its hash in the manifest", _wrong_files, attrgetter("whole")),
     *(_of_each(check) for check in OF_ONE if check.level == 3),
-    Check(3, "totals", "they are the ledger's", _wrong_totals, IS_CHARGED),
+    Check(3, "totals", "the totals are those of the ledger", _wrong_totals, IS_CHARGED),
     Check(3, "pictures", "", _wrong_account, lambda one: one.is_charged and one.is_ours),
     Check(4, "head", "the ledger has the head that was kept elsewhere", _wrong_head, HEAD),
-    Check(4, "signature", "it is by this key", _wrong_signer, SIGNER),
+    Check(4, "signature", "the signature was made with this key", _wrong_signer, SIGNER),
 )

@@ -57,6 +57,12 @@ class TableBlock:
     rows: Sequence[Sequence[str]]
     text: Sequence[int] = (0,)
 
+    def aligned(self) -> list[str]:
+        """The table as lines of text."""
+        lines = [self.heads, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
 
 @dataclass(frozen=True)
 class Bullets:

@@ -151,8 +151,12 @@ class Context:
                 continue
             if not isinstance(value, str):
                 raise TypeError(
-                    f"{name} is of type {type(value).__name__}, and no text; write a sentence (in "
-                    "YAML, quote a plain yes or no), or leave it out if there is nothing to state"
+                    f"{name} is of type {type(value).__name__}, and no text; "
+                    + (
+                        f'put the answer in quotation marks, as in {name}: "no"'
+                        if isinstance(value, bool)
+                        else "write a sentence, or leave it out if there is nothing to state"
+                    )
                 )
             if len(value) > LONGEST:
                 raise ValueError(
@@ -207,4 +211,6 @@ def check_words(title: object, context: object) -> None:
             f"{LONGEST_TITLE}"
         )
     if context is not None and not isinstance(context, Context):
-        raise TypeError(f"context={context!r} is none; give a Context(purpose=..., ...)")
+        raise TypeError(
+            f"context={context!r} is no Context; give one, such as Context(purpose='...')"
+        )

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,17 +15,35 @@ from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-__all__ = ["LOCK", "MANIFEST", "Directory", "Write", "claimed", "manifest"]
+__all__ = [
+    "LOCK",
+    "MANIFEST",
+    "PREVIOUS",
+    "SUMS",
+    "Directory",
+    "Write",
+    "claimed",
+    "manifest",
+    "replacing",
+    "sums",
+]
 
 # Writes a file that is open for it.
 Write = Callable[[BinaryIO], object]
 
 MANIFEST, MANIFEST_SCHEMA = "MANIFEST.json", "skdppca-manifest/1"
 
+# The same hashes and that of the manifest, as `sha256sum -c` reads them.
+SUMS = "SHA256SUMS"
+
 # The lock dies with its process: after a crash the file of this name stands in nobody's way.
 LOCK = "skdppca.lock"
 
 UNFINISHED = "unfinished-"
+
+# Beside a directory whose release is replaced as a whole: the release to come, the one before, and
+# what one run alone holds.
+NEXT, PREVIOUS, HELD = ".next", ".previous", ".lock"
 
 # Bytes beside the files: of a file that grows over the end of a block, and of all else.
 STRADDLING, MARGIN = 2**12, 2**17
@@ -37,6 +56,12 @@ def manifest(hashes: Mapping[str, str]) -> str:
     """The text of a manifest: the files of a release with their SHA-256, by name."""
     content = {"schema": MANIFEST_SCHEMA, "files": dict(hashes)}
     return f"{json.dumps(content, indent=2)}\n"
+
+
+def sums(hashes: Mapping[str, str]) -> str:
+    """The hashes of a manifest and of itself, as `sha256sum -c` reads them."""
+    own = hashlib.sha256(manifest(hashes).encode()).hexdigest()
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in {**hashes, MANIFEST: own}.items())
 
 
 class Directory:
@@ -119,9 +144,10 @@ class Directory:
 
         The manifest goes first and comes last, so a directory without it is visibly incomplete.
         """
-        text = manifest(self._hashes)
-        self.add(MANIFEST, lambda file: file.write(text.encode()))
-        for name in (MANIFEST, *self._results):
+        files = dict(self._hashes)
+        self.add(SUMS, lambda file: file.write(sums(files).encode()))
+        self.add(MANIFEST, lambda file: file.write(manifest(files).encode()))
+        for name in (MANIFEST, SUMS, *self._results):
             (self.out / name).unlink(missing_ok=True)
         for name in self._hashes:
             os.replace(self._apart / name, self.out / name)
@@ -190,7 +216,7 @@ def claimed(
     if refused is not None:
         raise refused
     try:
-        _check_free(out, (MANIFEST, *results), force, forcing)
+        _check_free(out, (MANIFEST, SUMS, *results), force, forcing)
         try:
             directory = Directory(out, results)
         except OSError as error:
@@ -208,6 +234,92 @@ def claimed(
             if made:
                 out.rmdir()  # which fails unless it is empty
         lock.release()
+
+
+@contextmanager
+def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
+    """Claim a release directory, to be replaced as a whole by one that is written beside it.
+
+    At every moment there is a whole release: in the directory, or for the time between two renames
+    beside it. A run that was killed there is finished first. What is replaced stays in a directory
+    of the same name with ``.previous`` at its end.
+
+    Parameters
+    ----------
+    out : Path
+        With a release, or not there yet.
+    results : sequence of str
+        All names that a release may have.
+
+    Raises
+    ------
+    ValueError, OSError
+        If another run replaces it, if it holds what is no release, if the files of an earlier run
+        are in the way, or if the place is not writable.
+    """
+    lock = FileLock(_beside(out, HELD), timeout=0)
+    refused: OSError | ValueError | None = None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        refused = ValueError(f"{out}: another run of skdppca updates it; wait until that has ended")
+    except OSError as error:
+        refused = _unwritable(out, error)
+    if refused is not None:
+        raise refused
+    try:
+        _settle(out)
+        _check_replaceable(out, results)
+        with claimed(_beside(out, NEXT), results, force=False) as directory:
+            yield directory
+        _settle(out)
+    finally:
+        with suppress(OSError):
+            _beside(out, HELD).unlink()  # while it is held
+        lock.release()
+
+
+def _beside(out: Path, suffix: str) -> Path:
+    return out.with_name(f"{out.name}{suffix}")
+
+
+def _settle(out: Path) -> None:
+    """Put the next release, if it is whole, in the place of this one, which becomes the previous.
+
+    Each step can be the last one of a run: the next run does the rest.
+    """
+    following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
+    if not (following / MANIFEST).is_file():
+        return
+    if out.exists():
+        if previous.exists():
+            # the manifest first: what is left is visibly no release
+            (previous / MANIFEST).unlink(missing_ok=True)
+            shutil.rmtree(previous)
+        os.rename(out, previous)
+    os.rename(following, out)
+
+
+def _check_replaceable(out: Path, results: Sequence[str]) -> None:
+    """Refuse to move or to remove what is no release."""
+    if os.path.lexists(out) and not (out / MANIFEST).is_file():
+        raise OSError(f"{out} holds no release; give the directory of one, or a new name")
+    if out.is_symlink() or os.path.ismount(out):
+        raise ValueError(f"{out} is a link or a mounted disk; give the directory itself")
+    following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
+    if following.exists() and any(following.iterdir()):
+        raise ValueError(
+            f"{following} has files of an update that was cut short, which may have been charged; "
+            "look at them, then move that folder away"
+        )
+    known = {LOCK, MANIFEST, SUMS, *results}
+    if os.path.lexists(previous) and (
+        not previous.is_dir() or not {path.name for path in previous.iterdir()} <= known
+    ):
+        raise ValueError(
+            f"{previous} holds what is no release, and an update would remove it; move it away"
+        )
 
 
 def _check_free(out: Path, results: Sequence[str], force: bool, forcing: str) -> None:

@@ -13,6 +13,7 @@ from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ..privacy.checks import anew
+from ..privacy.installing import how_to_install
 from ._context import Context
 from ._drawing import drawn_by
 from ._facts import account, findings_of, guarantee
@@ -120,7 +121,7 @@ def _validator() -> Any:
     except ImportError:
         raise ImportError(
             "A report is checked against its schema by jsonschema. Install it: "
-            "pip install 'skdppca[report]'"
+            f"{how_to_install('report')}"
         ) from None
     schema = json.loads((files(__package__) / "schema.json").read_text(encoding="utf-8"))
     return Draft202012Validator(schema)

@@ -25,10 +25,12 @@ from ..privacy import (
     mu_of,
 )
 from ..privacy.fit_report import jsonable
+from ..privacy.grown import names_of
+from ..privacy.parts import paid_by
 from ..privacy.units import INTERACTION
 from ._subject import Subject
 
-__all__ = ["HOUSEHOLD", "account", "findings_of", "guarantee"]
+__all__ = ["HOUSEHOLD", "account", "charged_here", "findings_of", "guarantee"]
 
 # At these deltas the guarantee is stated again.
 DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
@@ -46,7 +48,8 @@ MOST_TOLD = 30
 BAR_SDS = 1.96
 BAR_LEVEL = 0.95
 
-# Charges of a ledger that are listed: the last ones.
+# Charges of a ledger that are listed: the last ones. And cohorts: those that a release read, and
+# the last of the others.
 MOST_LISTED = 12
 
 
@@ -62,7 +65,7 @@ def guarantee(reports: Sequence[PrivacyReport]) -> dict[str, Any]:
     -------
     dict
     """
-    first, event = reports[0], compose(report.event for report in reports)
+    first, event = reports[0], compose(report.cost for report in reports)
     reasons = [reason for report in reports for reason in report.not_private]
     private = not reasons
     delta = max(report.delta for report in reports)
@@ -187,9 +190,12 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
         Charged to it, in this order.
     """
     chain, budget = statement.chain, statement.budget
+    reports = charged_here(statement, reports)
     ours = {report.receipt.row for report in reports if report.receipt is not None}
-    before = Statement(chain.until(min(ours) - 1)) if ours else statement
-    after = Statement(chain.until(max(ours))) if ours else statement
+    before = chain.until(min(ours) - 1) if ours else chain
+    after = chain.until(max(ours)) if ours else chain
+    whose = _cohorts_of(reports)
+    cohorts = _of_cohorts(statement, whose) if statement.cohorts else {}
     return jsonable(
         {
             "accountant": chain.terms.accountant,
@@ -202,20 +208,64 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
             "n_charges": len(chain.receipts),
             "n_external": sum(entry.external for entry in statement.entries),
             "n_unrecorded": len(chain.unrecorded),
-            "spent_before": before.spent.epsilon,
-            "spent_after": after.spent.epsilon,
+            "spent_before": before.total.epsilon(budget.delta, whose) if before.rows else 0.0,
+            "spent_after": after.total.epsilon(budget.delta, whose) if after.rows else 0.0,
             "spent": statement.spent.epsilon,
             "remaining": statement.remaining.epsilon,
-            "shares": _shares(statement, ours),
+            "shares": _shares(statement, reports, whose),
             "charges": [
                 _charge(entry, ours, budget.delta) for entry in statement.entries[-MOST_LISTED:]
             ],
+            **cohorts,
         }
     )
 
 
-def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
-    """Shares of the budget's mu^2; None where they do not say what is left."""
+def charged_here(statement: Statement, reports: Sequence[PrivacyReport]) -> list[PrivacyReport]:
+    """These releases; of one that was merged, its parts that were charged to this ledger."""
+    own = statement.chain.terms.accountant
+    return [
+        one
+        for report in reports
+        for one in paid_by(report)
+        if one is report or (one.receipt is not None and one.receipt.accountant == own)
+    ]
+
+
+def _cohorts_of(reports: Sequence[PrivacyReport]) -> tuple[str, ...]:
+    """Whose records these releases are of; none if one of them read all."""
+    named = [names for one in reports for names in names_of(one.details, one.cohorts)]
+    return tuple(dict.fromkeys(name for names in named for name in names)) if all(named) else ()
+
+
+def _of_cohorts(statement: Statement, whose: Sequence[str]) -> dict[str, Any]:
+    """What each cohort has paid and has left, and how many one unit may be in."""
+    others = [name for name in statement.cohorts if name not in whose]
+    listed = {*whose, *others[-MOST_LISTED:]}
+    return {
+        "max_cohorts_per_person": statement.chain.terms.max_cohorts_per_person,
+        "n_cohorts": len(statement.cohorts),
+        "cohorts": [
+            {
+                "name": name,
+                "mu": statement.mu_of(name),
+                "spent": statement.spent_by(name).epsilon,
+                "remaining": statement.remaining_for(name).epsilon,
+                "this_release": name in whose,
+            }
+            for name in statement.cohorts
+            if name in listed
+        ],
+    }
+
+
+def _shares(
+    statement: Statement, reports: Sequence[PrivacyReport], whose: Sequence[str]
+) -> dict[str, float] | None:
+    """Shares of the budget's mu^2 that these people paid; None where they do not say what is left.
+
+    Of all charges, the share is that of the person who was charged most.
+    """
     chain, delta = statement.chain, statement.budget.delta
     events = {receipt.row: receipt.event for receipt in chain.receipts}
     if not delta or not all(
@@ -223,15 +273,23 @@ def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
     ):
         return None
     all_of_it = mu_of(statement.budget.epsilon, delta) ** 2
+    costs = {
+        one.receipt.row: one.cost.mu**2
+        for one in reports
+        if one.receipt is not None and isinstance(one.cost, GaussianEvent)
+    }
     squares = {row: event.mu**2 for row, event in events.items()}  # type: ignore[attr-defined]
     return {
-        "this_release": sum(squares[row] for row in ours) / all_of_it,
-        "all": sum(squares.values()) / all_of_it,
+        "this_release": sum(costs.values()) / all_of_it,
+        "all": sum(squares.values()) / all_of_it
+        if not statement.cohorts
+        else float(chain.total.bound(whose).square) / all_of_it,
     }
 
 
 def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:
     """A charge, without its time: those of others may tell how long they took."""
+    cohorts = {"cohorts": entry.receipt.cohorts} if entry.receipt.cohorts else {}
     return {
         "row": entry.receipt.row,
         "label": entry.receipt.label,
@@ -240,4 +298,5 @@ def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:
         "this_release": entry.receipt.row in ours,
         "epsilon": epsilon_of_event(entry.receipt.event, delta),
         "total": entry.total,
+        **cohorts,
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._text import shown
 from ._blocks import Block, Box, Bullets, Code, Fact, Facts, Figure, Section, TableBlock, Text
+from ._found import FIRST, found
 from ._sections import box, sections, templates
 from ._svg import address
 
@@ -28,7 +29,7 @@ def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
 
 
 def snippet(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
-    """The decision box and the pictures as HTML, to stand in another page."""
+    """The box, what was found and the pictures as HTML, to stand in another page."""
     figures = [Figure(one["name"], one["alt"]) for one in shown(document["pictures"])]
     return _rendered("snippet.html", document, pictures, figures=figures)
 
@@ -41,6 +42,8 @@ def _rendered(
     text: str = environment.get_template(template).render(
         title=shown(document["title"]),
         box=box(document),
+        first=FIRST,
+        found=found(document),
         pictures={name: address(picture) for name, picture in pictures.items()},
         style=style,
         **more,
@@ -50,7 +53,8 @@ def _rendered(
 
 def markdown(document: Mapping[str, Any]) -> str:
     """The report as Markdown; pictures are links to their files."""
-    parts = [f"# {_escaped(shown(document['title']))}", *_box(box(document))]
+    parts = [f"# {_escaped(shown(document['title']))}", f"## 1. {FIRST}", *_box(box(document))]
+    parts += map(_block, found(document))
     for section in sections(document):
         parts += [f"## {section.number}. {section.title}", *_section(section)]
     return "\n\n".join(parts) + "\n"

@@ -106,7 +106,7 @@ def _privacy(subjects: Sequence[Subject], statement: Statement | None, as_stated
     if len(reports) == 1:
         first = curve.from_report(reports[0], ax=ax, name=name, title=title)
     else:
-        event = compose(one.event for one in reports)
+        event = compose(one.cost for one in reports)
         first = curve.from_event(event, ax=ax, name=name, title=title)
     if statement is not None and len(statement.chain.receipts) > len(reports):
         curve.from_accountant(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._text import shown
+from ..privacy.installing import how_to_install
 from ..privacy.units import protected_together
 from ._digits import up
 from ._sections import status_of, words
@@ -40,7 +41,7 @@ def writer() -> Any:
         import yaml
     except ImportError:
         raise ImportError(
-            "The draft for the registry needs PyYAML. Install it: pip install 'skdppca[report]'"
+            f"The draft for the registry needs PyYAML. Install it: {how_to_install('report')}"
         ) from None
     return yaml
 

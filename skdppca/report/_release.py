@@ -16,6 +16,7 @@ from .._text import printable
 from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
+from ..privacy.installing import how_to_install
 from ._contents import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
 from ._context import Context, check_words
 from ._directory import Write, claimed
@@ -23,6 +24,7 @@ from ._document import assemble, self_checks
 from ._page import markdown, page, snippet
 from ._pictures import Picture, draw
 from ._registry import registry, writer
+from ._results import results
 from ._sections import templates
 from ._sizes import archived
 from ._subject import Subject, reread, subjects_of
@@ -37,8 +39,9 @@ class ReleaseReport:
     """What was released, how strongly it is protected, and how anyone can check that.
 
     It is written for someone who must decide whether to publish a release. It holds public facts,
-    released values and declared words, so it is as private as the release. In a notebook it shows
-    the decision box and the pictures.
+    released values and declared words, so it is as private as the release. ``print`` shows the
+    components, then the guarantee and the budget. A notebook shows the decision box and the
+    pictures.
 
     Parameters
     ----------
@@ -52,7 +55,8 @@ class ReleaseReport:
     ledger : PrivacyLedger or PrivacyAccountant, optional
         Whose totals are printed. By default the one that the fit was charged to.
     feature_names : sequence of str, optional
-        Names of the columns, for fits of rows without names.
+        Names of the columns, for fits of rows without names. By default those that the steps of a
+        Pipeline give them, if none of these steps learned from the records.
     image_shape : tuple of int, optional
         Height and width, if a row is an image. The components are then drawn as images.
     pictures : bool, default=True
@@ -91,7 +95,7 @@ class ReleaseReport:
     1.0
     >>> all(finding.passed for finding in report.check())
     True
-    >>> print(report.markdown().splitlines()[2])
+    >>> print(report.markdown().splitlines()[4])
     **Private, and charged to a ledger**
     """
 
@@ -253,7 +257,7 @@ class ReleaseReport:
             subjects = list(map(reread, self._subjects))
             return draw(subjects, self._statement, self._image_shape, as_stated)
         except ImportError:
-            self.no_pictures = "they need matplotlib; pip install 'skdppca[report]'"
+            self.no_pictures = f"they need matplotlib; {how_to_install('report')}"
         except Exception as error:  # the words are worth more than a picture
             self._failure = error
             self.no_pictures = f"matplotlib failed with {type(error).__name__}"
@@ -290,6 +294,10 @@ class ReleaseReport:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
         return {"text/plain": repr(self), "text/html": self.html_snippet()}
+
+    def __str__(self) -> str:
+        """What was found, then the guarantee and the budget: the lines of ``skdppca report``."""
+        return "\n".join(results(self._document, shell=False))
 
     def __repr__(self) -> str:
         reports = [one.report for one in self._subjects]

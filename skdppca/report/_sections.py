@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from .._text import shown
+from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
+from ..privacy.floats import float_up
+from ..privacy.grown import is_grown
+from ..privacy.installing import how_to_install
+from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
 from . import _digits
 from ._blocks import Box, Facts, Section, Text, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
+from ._found import MOST_LINES
 
 __all__ = ["box", "claim", "sections", "status_of", "templates", "words"]
 
@@ -22,11 +29,11 @@ Document = Mapping[str, Any]
 # Facts that a parameter declares to be public: they are not computed, and cost nothing.
 DECLARED = {"mean": None, "norm_bound": None, "scale": None, "tails": "light", "gap": "unknown"}
 
+# The state of the box by where a fit was charged, the weakest first.
+STATES = (("nowhere", "uncharged"), ("parts", "merged"), ("sites", "sites"))
+
 # Parameters that say nothing about the release.
 HIDDEN = ("accountant", "n_jobs", "verbose")
-
-# Lines of the table of components on the page.
-MOST_LINES = 8
 
 # Characters of one value of a parameter.
 LONGEST = 60
@@ -47,7 +54,7 @@ def templates() -> Any:
         import jinja2  # noqa: F401
     except ImportError:
         raise ImportError(
-            "The page of a release needs jinja2. Install it: pip install 'skdppca[report]'"
+            f"The page of a release needs jinja2. Install it: {how_to_install('report')}"
         ) from None
     return _environment()
 
@@ -66,9 +73,9 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "as_call": _as_call,
+        "cohorts": _in_words,
         "declared_public": _declared_public,
         "down": _of_number(_digits.down),
-        "entry": _entry,
         "exp": lambda value: math.exp(min(float(value), 700.0)),
         "percent": _digits.percent,
         "percent_down": _digits.percent_down,
@@ -106,11 +113,39 @@ def claim(document: Document) -> list[str]:
     lines = [say.claimed(say.STATUS[status_of(told)], facts), *_voided(told)]
     if not facts["private"]:
         return [*lines, *_why_not(facts["not_private"]), say.TREAT_AS_DATA]
+    lines += [] if status_of(told) == "void" else _if_wrong(told)
     return [*lines, say.answered(**_answered(told))]
 
 
+def _if_wrong(document: Document) -> list[str]:
+    """For whom the figures hold because somebody declared it, and what they are for others."""
+    say, lines = words(), []
+    for report in reports_of(document):
+        if is_grown(report.details):
+            lines.append(
+                say.in_more_cohorts(report.details, report.in_more_cohorts(), report.delta)
+            )
+        elif is_merged(report.details):
+            lines.append(say.merged_parts(report))
+        elif "sites" in report.details:
+            lines.append(_at_more_sites(report))
+    return [line for line in lines if line]
+
+
+def _at_more_sites(report: PrivacyReport) -> str:
+    """What somebody pays who has records at several sites; nothing where no mu says it."""
+    number, most = len(report.details["sites"]), report.details.get("max_sites_per_person", 1)
+    if not isinstance(report.cost, GaussianEvent) or not report.private:
+        return ""
+    several = number if most == 1 else most
+    event = GaussianEvent(float_up(several * Fraction(report.cost.mu)), report.cost.failure)
+    epsilon = epsilon_of_event(event, report.delta)
+    others = number - report.details.get("honest_sites", number)
+    return str(words().at_more_sites(number, most, epsilon, report.delta, others))
+
+
 def sections(document: Document) -> list[Section]:
-    """All twelve sections but the first, which is the box."""
+    """All twelve sections but the first, which has the box and what was found."""
     template = templates().get_template("sections.txt")
     _, *found = called_for(template, _facts(shown(document)))
     return [Section(number, *one) for number, one in enumerate(found, start=2)]
@@ -125,14 +160,18 @@ def status_of(document: Document) -> str:
     if _voided(document):
         return "void"
     charged = _charged(document)
-    return "uncharged" if "nowhere" in charged else "sites" if "sites" in charged else "private"
+    return next((name for place, name in STATES if place in charged), "private")
 
 
 def _facts(document: Document) -> dict[str, Any]:
     """The document, and what follows from several parts of it."""
     status, facts, fits = status_of(document), document["guarantee"], document["fits"]
     cores = [fit["core"] for fit in fits]
-    charges = document["ledger"]["charges"] if document["ledger"] else []
+    reports = reports_of(document)
+    parts = [parts_of(report) for report in reports]
+    every = [*cores, *(part.report.core() for ones in parts for part in ones)]
+    ledger = document["ledger"] or {}
+    charges = ledger.get("charges", [])
     return {
         **document,
         "HAZARDS": HAZARDS,
@@ -142,6 +181,8 @@ def _facts(document: Document) -> dict[str, Any]:
         "voided": _voided(document),
         "why_not": _why_not(facts["not_private"]),
         "charged": _charged(document),
+        "whose": [one["name"] for one in ledger.get("cohorts", ()) if one["this_release"]],
+        "counted": _counted(fits),
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
@@ -151,26 +192,51 @@ def _facts(document: Document) -> dict[str, Any]:
             for fit in fits
             if fit["results"] is not None and fit["results"]["n_records"] is not None
         ],
-        "seeded": any(core["parameters"].get("random_state") is not None for core in cores),
+        "seeded": any(core["parameters"].get("random_state") is not None for core in every),
         "noiseless": any(math.isinf(float(core["guarantee"]["epsilon"])) for core in cores),
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
         "heads": [
             (fit["release"]["row"], fit["release"]["head"]) for fit in fits if fit["release"]
         ],
-        "reports": reports_of(document),
+        "reports": reports,
+        "at_more_sites": [
+            _at_more_sites(report) if "sites" in report.details else "" for report in reports
+        ],
+        "parts": parts,
     }
+
+
+def _counted(fits: Sequence[Document]) -> dict[str, str]:
+    """The number of records of each cohort that one of these releases read alone, as released."""
+    counted: dict[str, str] = {}
+    for fit in fits:
+        names, results = fit["core"].get("cohorts", ()), fit["results"]
+        if is_grown(fit["core"]["details"]):
+            about = "about " if results is not None and results["n_records_is_noisy"] else ""
+            for part in fit["core"]["details"]["cohorts"]:
+                counted |= dict.fromkeys(
+                    part["cohorts"], about + _digits.count(float(part["n_samples"]))
+                )
+        elif len(names) == 1 and results is not None and results["n_records"] is not None:
+            about = "about " if results["n_records_is_noisy"] else ""
+            counted[names[0]] = about + _digits.count(float(results["n_records"]))
+    return counted
 
 
 def _charged(document: Document) -> set[str]:
-    """Where the fits were charged: to a ledger, to those of the sites, or nowhere."""
-    return {
-        "ledger"
-        if fit["core"]["receipt"] is not None
-        else "sites"
-        if "sites" in fit["core"]["details"]
-        else "nowhere"
-        for fit in document["fits"]
-    }
+    """Where the fits were charged: to a ledger, to those of sites or of parts, or nowhere."""
+    return {_charged_at(fit["core"]) for fit in document["fits"]}
+
+
+def _charged_at(core: Document) -> str:
+    if core["receipt"] is not None:
+        return "ledger"
+    if "sites" in core["details"]:
+        return "sites"
+    if "merged" in core["details"]:
+        places = {_charged_at(part["report"]["core"]) for part in core["details"]["parts"]}
+        return "nowhere" if "nowhere" in places else "parts"
+    return "nowhere"
 
 
 def _voided(document: Document) -> list[str]:
@@ -223,6 +289,10 @@ def _of_number(write: Any) -> Any:
     return lambda value: write(float(value))
 
 
+def _in_words(cohorts: Sequence[str]) -> str:
+    return f"cohort{'s' if len(cohorts) > 1 else ''} {', '.join(cohorts)}"
+
+
 def _as_call(parameters: Document) -> str:
     shown = {name: value for name, value in parameters.items() if name not in HIDDEN}
     return ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
@@ -241,8 +311,3 @@ def _short(value: Any) -> str:
         return f"[{len(value)} values]"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _entry(entry: Document) -> str:
-    text = f"{entry['feature']} {entry['entry']:+.2f}"
-    return f"({text})" if entry["noise"] else text

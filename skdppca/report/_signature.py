@@ -112,7 +112,7 @@ def wrong_signature(signed: bytes, signature: bytes | None, signer: Path) -> str
     key = _public_key(signer)
     remedy = f"sign with ssh-keygen -Y sign -n {NAMESPACE} -f KEY {MANIFEST}"
     if signature is None:
-        return f"there is no {MANIFEST}.sig, so nobody vouches for these files; {remedy}"
+        return f"there is no {MANIFEST}.sig, so these files are not signed; {remedy}"
     with tempfile.TemporaryDirectory() as folder:
         allowed, given = Path(folder) / "allowed", Path(folder) / "signature"
         allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")

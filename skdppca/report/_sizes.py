@@ -47,14 +47,14 @@ def archived(released: Sequence[Released], names: Sequence[str] | None = None) -
     total = OVERHEAD * (len(released) + 1)
     for one in released:
         if not NUMBERS.fullmatch(one.dtype) or min(one.shape, default=0) < 0:
-            raise ValueError(f"{one.name} is declared as what no array is")
+            raise ValueError(f"{one.name} is declared with a type or a shape that no array has")
         total += prod(one.shape) * np.dtype(one.dtype).itemsize
     if names:
         total += 4 * len(names) * max(map(len, names))
     if total > MOST_BYTES:
         raise ValueError(
             f"arrays and names take more than {MOST_BYTES / 2**30:g} GiB, and no release holds "
-            "more; release fewer components"
+            "more; set keep_matrix=False if there is a matrix, or release fewer components"
         )
     return total
 

@@ -10,12 +10,23 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..decomposition import METHODS, PrivatePCA
+from ..decomposition import METHODS, MergedPCA, PrivatePCA
+from ..decomposition.parameters import legal
 from ..decomposition.validation import check_names
-from ..plotting._pipeline_steps import private_steps
+from ..plotting._pipeline_steps import names_before, private_steps
 from ..privacy import PrivacyReport
 
-__all__ = ["Subject", "rebuilt", "reread", "subjects_of"]
+__all__ = ["RESTORED", "Subject", "rebuilt", "reread", "subjects_of"]
+
+# Classes of the estimators that come back from files, by the methods that reports name.
+RESTORED: dict[str, Any] = {
+    **{name: method.estimator for name, method in METHODS.items()},
+    "PrivatePCA": PrivatePCA,
+    "MergedPCA": MergedPCA,
+}
+
+# Parameters of a machine or a secret, which no report holds.
+OWN = ("accountant", "random_state", "n_jobs", "verbose")
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,8 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
     releases : object or list of objects
         Fitted, each with a `privacy_`.
     names : sequence of str, optional
-        Of the features, for fits of rows without names.
+        Of the features, for fits of rows without names. By default those that the steps of a
+        Pipeline give them, if none of these steps learned from the records.
 
     Raises
     ------
@@ -55,7 +67,11 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
         If something released nothing, or if the releases protect different units.
     """
     given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    found = [_subject(one, names) for whole in given for one in private_steps(whole)]
+    found = [
+        _subject(one, names_before(whole, one) if names is None else names)
+        for whole in given
+        for one in private_steps(whole)
+    ]
     if not found:
         raise ValueError("there is nothing to report: give a fitted private estimator or a map")
     kinds = sorted({(one.report.unit, one.report.adjacency) for one in found})
@@ -119,13 +135,23 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
     stored = {name: value for name, value in arrays.items() if name != "feature_names"}
     fitted: Any = None
     if "components" in stored:
-        classes = {name: method.estimator for name, method in METHODS.items()}
-        fitted = classes.get(report.method, PrivatePCA)(scale=report.parameters.get("scale"))
+        kind = RESTORED.get(report.method, PrivatePCA)
+        fitted = kind(**_parameters(kind, report))
         found = {
             f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
         }
         vars(fitted).update(found, n_features_in_=len(names), privacy_=report)
     return Subject(report, stored, tuple(map(str, names)), fitted)
+
+
+def _parameters(kind: type, report: PrivacyReport) -> dict[str, Any]:
+    """Those of the fit; what a report can only name, such as a function, is left as by default."""
+    told = {
+        name: float(value) if value == "inf" else value
+        for name, value in report.parameters.items()
+        if name not in OWN
+    }
+    return legal(kind, told)
 
 
 def reread(subject: Subject) -> Subject:

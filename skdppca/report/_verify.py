@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from .._text import printable
 from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.checks import anew, run
+from ..privacy.parts import paid_by, parts_of
 from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files
 from ._contents import PAGE, REGISTRY, SIGNATURE
 from ._directory import MANIFEST
@@ -22,8 +23,11 @@ __all__ = ["Verification", "check_directory", "verify"]
 
 LEVELS = (1, 2, 3, 4)
 
-INCOMPLETE = "not reached, because a lower level differs."
-ODD = "is a link, a pipe or a folder, and no file that skdppca wrote: remove it"
+INCOMPLETE = "not reached, because something differs on a lower level."
+ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
+
+# What the ledger's check says of a release, or of a part of one, without a charge.
+UNCHARGED = "no ledger was charged for this release"
 
 # Differences of one level in the text.
 MOST_SHOWN = 8
@@ -71,8 +75,17 @@ class Verification:
             lines += [f"  {finding.what}: {finding.says}" for finding in wrong[:MOST_SHOWN]]
             if len(wrong) > MOST_SHOWN:
                 lines.append(f"  and {len(wrong) - MOST_SHOWN} more differences")
-        lines.append(words().NEVER_CHECKED if self.passed else words().NOT_TO_PUBLISH)
+        lines.append(self._last())
         return "\n".join(map(printable, lines))
+
+    def _last(self) -> str:
+        """What follows from it, for who must decide."""
+        if self.passed:
+            return str(words().NEVER_CHECKED)
+        wrong = [one.says for one in self.findings if not one.passed]
+        if all(says.endswith(UNCHARGED) for says in wrong):
+            return str(words().CHARGED_LATER)
+        return str(words().NOT_TO_PUBLISH)
 
     def _said(self, level: int, agree: bool, differs: bool) -> str:
         note = self.notes.get(level, "")
@@ -81,10 +94,11 @@ class Verification:
         if not agree:
             return "something differs." if differs else INCOMPLETE
         files = ", these files" if 2 in self.levels else ""
+        grown = any(len(one.details.get("cohorts", ())) > 1 for one in self.reports)
         said = {
             1: "this report agrees with itself.",
             2: "this report and these files agree.",
-            3: f"this report{files} and this ledger agree.",
+            3: f"this report{files} and this ledger agree{', also on earlier cohorts' * grown}.",
             4: "it agrees with what you hold from outside.",
         }[level]
         return f"{said} {note}".strip()
@@ -101,8 +115,8 @@ def verify(
 
     1. The report agrees with itself: its schema, hashes, prices and figures.
     2. The files belong to it: arrays, tables, the words of the page, and all hashes.
-    3. The ledger vouches for it: it has the charge and this release, and adds up to its totals.
-    4. Someone outside vouches for it: a head of the ledger that was kept elsewhere, or a signature.
+    3. The ledger agrees with it: it has the charge and this release, and adds up to its totals.
+    4. Something from outside agrees with it: a head of the ledger that you kept, or a signature.
 
     Parameters
     ----------
@@ -110,7 +124,7 @@ def verify(
         What `ReleaseReport.write` or ``skdppca fit --out`` wrote; or a ``report.json`` alone, whose
         files are not checked then.
     ledger : PrivacyLedger, PrivacyAccountant, Statement, str or path-like, optional
-        Which must have the charges and the releases. It is read once.
+        The ledger that must hold the charges and the releases. It is read once.
     head : str, optional
         A head of the ledger, 64 hexadecimal digits, that its owner could not change: from an
         earlier report, an e-mail, a notary.
@@ -152,12 +166,14 @@ def verify(
     path = Path(directory)
     whole = path.is_dir()
     if head is not None and ledger is None:
-        raise ValueError("head is compared with a ledger; give that, too: ledger=...")
+        raise ValueError("head needs a ledger to compare with; pass ledger=...")
     head = None if head is None else head.strip().lower()
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-        raise ValueError(f"head={head!r} is none; give its 64 digits (0-9, a-f), and no words")
+        raise ValueError(f"head={head!r} is not a head; pass its 64 digits (0-9, a-f) alone")
     if signer is not None and not whole:
-        raise ValueError(f"{path} is no directory, so it has no manifest that could be signed")
+        raise ValueError(
+            f"{path} is not a directory, so no signed manifest can lie in it; pass the directory"
+        )
     odd = [Finding(1, "files", False, f"{name} {ODD}") for name in odd_files(path)] if whole else []
     if odd:
         return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
@@ -180,7 +196,7 @@ def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) 
 def check_directory(path: Path) -> None:
     """Refuse a report without its files."""
     if not path.is_dir():
-        raise OSError(f"{path} is no directory; give one that `skdppca fit --out` wrote")
+        raise OSError(f"{path} is not a directory; give one that `skdppca fit --out` wrote")
 
 
 # What a level does not say, or why it was left out.
@@ -188,10 +204,10 @@ def check_directory(path: Path) -> None:
 
 def _on_files(release: ReleaseFiles) -> str:
     if not release.whole:
-        return "not checked; give the directory, to check the files in it."
+        return "not checked. To check the files, give the directory."
     told = list(_vouched(release))
     if release.signer is None and (release.path / SIGNATURE).exists():
-        told.append(f"Nobody vouches for {SIGNATURE}, until it is checked: give --signer KEY.")
+        told.append(f"{SIGNATURE} was not checked. To check it, give --signer KEY.")
     return " ".join(told)
 
 
@@ -202,13 +218,13 @@ def _vouched(release: ReleaseFiles) -> Iterator[str]:
         return
     if not is_ours(document):
         by = sorted({str(one["core"]["software"].get("skdppca")) for one in document["fits"]})
-        yield f"The page was not written again, for this is skdppca {__version__}, not {by[0]}."
+        yield f"The page was not compared: skdppca {by[0]} wrote it, and this is {__version__}."
     if pictures.why_not:
         yield f"Pictures not checked: {pictures.why_not}"
     alone = _alone(release)
     if document["ledger"] is not None and release.statement is None:
         alone.append("the ledger's totals")
-    yield f"Only {MANIFEST} vouches for {', '.join(alone)}."
+    yield f"Only {MANIFEST} would show a change of {', '.join(alone)}."
 
 
 def _alone(release: ReleaseFiles) -> list[str]:
@@ -227,15 +243,22 @@ def _on_ledger(release: ReleaseFiles) -> str:
     statement, reports = release.statement, release.reports
     if statement is None:
         if any("sites" in report.details for report in reports):
-            return "not checked; `skdppca ledger show FILE` at each site names this release."
+            return "not checked. `skdppca ledger show FILE` at each site should name this release."
+        if any(_has_charged_parts(report) for report in _sound(release)):
+            return "not checked. To check the charge of a part, give --ledger FILE of that part."
         if any(report.receipt is None for report in reports):
-            return "there is none, because no ledger was charged."
-        return "not checked; give --ledger FILE, to check the charge."
+            return "there is nothing to check, because no ledger was charged."
+        return "not checked. To check the charge, give --ledger FILE."
     if not reports:
         return ""
     stated, charges = release.document["ledger"], len(statement.chain.receipts)
     later = 0 if stated is None else charges - stated["n_charges"]
     note = "Not checked: who wrote the ledger."
+    if not release.has_outside:
+        note += " To find out, ask for its head or a signature through another channel."
+    elsewhere = _elsewhere(statement, _sound(release))
+    if elsewhere:
+        note += f" Nor: {', '.join(elsewhere)}. To check a part, give its ledger."
     if later > 0:
         since = "charge was made" if later == 1 else "charges were made"
         spent = statement.spent
@@ -243,19 +266,46 @@ def _on_ledger(release: ReleaseFiles) -> str:
             f" Since this report {later} more {since}; the total is epsilon {spent.epsilon:.6g} at "
             f"delta {spent.delta:g} now."
         )
-    if not release.has_outside:
-        note += " To know, ask for its head or a signature through another channel."
+    ours = {one.receipt.row for report in reports for one in paid_by(report) if one.receipt}
+    seeded = [
+        receipt.row
+        for receipt in statement.chain.receipts
+        if receipt.seeded and receipt.row not in ours
+    ]
+    if seeded:
+        note += f" {words().seeded_charges(seeded)}"
     return note
+
+
+def _sound(release: ReleaseFiles) -> Sequence[PrivacyReport]:
+    """The reports, if they agree with themselves."""
+    agrees = all(one.passed for one in release.findings if one.level == 1)
+    return release.reports if agrees else ()
+
+
+def _has_charged_parts(report: PrivacyReport) -> bool:
+    return any(part.report.receipt is not None for part in parts_of(report))
+
+
+def _elsewhere(statement: Statement, reports: Sequence[PrivacyReport]) -> list[str]:
+    """The parts of merged releases that were charged to other ledgers."""
+    own = statement.chain.terms.accountant
+    receipts = [part.report.receipt for report in reports for part in parts_of(report)]
+    return [
+        f"part {number} (ledger {receipt.accountant[:8]})"
+        for number, receipt in enumerate(receipts, start=1)
+        if receipt is not None and receipt.accountant != own
+    ]
 
 
 def _on_outside(release: ReleaseFiles) -> str:
     notes = []
     if not release.has_outside:
-        return "not checked; give --head HEX or --signer KEY, which come from someone outside."
+        return "not checked. To check it, give --head HEX or --signer KEY from someone outside."
     if release.head is not None:
-        notes.append("This ledger has that head.")
+        notes.append("This ledger contains that head.")
         if release.signer is None and release.reports:
-            notes.append(f"No head vouches for {', '.join(_alone(release))}; a signature does.")
+            notes.append(f"A head does not cover {', '.join(_alone(release))}. A signature does.")
     if release.signer is not None:
         notes.append(f"{MANIFEST} is signed by that key.")
     return " ".join([*notes, "Not checked: who gave you the head or the key."])

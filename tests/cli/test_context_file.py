@@ -21,7 +21,7 @@ def test_a_context_that_is_missing_is_named_with_its_option(fit, tmp_path):
         ("[" * 5000, "is no YAML"),
         ("- region\n", "a context maps names to text"),
         ("false\n", "a context maps names to text"),
-        ("fitted_before: no\n", "fitted_before is of type bool, and no text"),
+        ("fitted_before: no\n", 'put the answer in quotation marks, as in fitted_before: "no"'),
         (f"region: {'9' * 5000}\n", "is no YAML"),
         ("region: [&a [x, x], &b [*a, *a], *b]\n", "region is of type list, and no text"),
     ],
@@ -49,7 +49,7 @@ UNFOLDED = (merged(12), "region: {<<: [{curator: x}]}\n", "<<: {region: x}\n")
 def test_nothing_in_a_context_is_unfolded(text, fit, tmp_path):
     (tmp_path / "context.yaml").write_text(text)
     result = fit("--context", tmp_path / "context.yaml")
-    assert is_one_line_error(result) and "declares what a report has no place for" in result.err
+    assert is_one_line_error(result) and "cannot be used" in result.err
 
 
 ODD = {

@@ -3,6 +3,11 @@
 import json
 
 import pytest
+import yaml
+
+from skdppca.cli._context_file import context_of
+from skdppca.report import Context
+from skdppca.report._context import HAZARDS, LABELS
 
 from .conftest import is_one_line_error
 
@@ -95,3 +100,25 @@ def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tm
     result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert result.status == 0 and r"yes\x1b[2J\nLevel 1 of 4" in result.out
     assert "\x1b" not in result.out and "\nLevel" not in result.out
+
+
+def test_a_template_needs_no_folder_and_states_nothing_yet(run, tmp_path):
+    said = run("declare", "--template")
+    assert said.status == 0
+    (tmp_path / "context.yaml").write_text(said.out)
+    assert context_of(tmp_path / "context.yaml").to_dict() == Context().to_dict()
+
+
+def test_a_template_has_the_ten_questions_and_all_other_answers(run):
+    said = run("declare", "--template").out
+    for number, question in enumerate(HAZARDS.values(), start=1):
+        assert f"# {number}. {question}" in said
+    assert list(yaml.safe_load(said)) == [*dict.fromkeys([*HAZARDS, *LABELS])]
+
+
+def test_an_answer_that_is_filled_into_a_template_is_declared(run, fit, tmp_path):
+    text = run("declare", "--template").out.replace('fitted_before: ""', 'fitted_before: "no"')
+    (tmp_path / "context.yaml").write_text(text)
+    assert fit("--context", tmp_path / "context.yaml").status == 0
+    stated = json.loads((tmp_path / "out" / "report.json").read_text())["context"]
+    assert stated["fitted_before"] == "no" and stated["timing"] is None

@@ -73,7 +73,7 @@ def test_nothing_is_in_place_before_all_is_written(earlier):
         put(directory, a="new a")
         assert found(earlier).items() >= {"a": "old a", "b": "old b"}.items()
         directory.publish()
-    assert set(found(earlier)) == {"a", "MANIFEST.json"}
+    assert set(found(earlier)) == {"a", "MANIFEST.json", "SHA256SUMS"}
 
 
 def test_a_run_that_ends_before_publishing_leaves_the_earlier_release(earlier):
@@ -149,7 +149,7 @@ def test_the_manifest_has_the_hash_of_every_other_file(fit, tmp_path):
     hashes = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in (tmp_path / "out").iterdir()
-        if path.name != "MANIFEST.json"
+        if path.name not in ("MANIFEST.json", "SHA256SUMS")
     }
     assert manifest == {"schema": "skdppca-manifest/1", "files": hashes}
 

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,14 @@ from sklearn.decomposition import PCA
 
 from skdppca import PrivacyLedger
 from skdppca.cli import _fit_command
-from skdppca.cli._report_command import lost
+from skdppca.cli._fit_command import _units
 from skdppca.decomposition import METHODS
 from skdppca.noise import NoiseSource
 from skdppca.privacy import GaussianEvent, PrivacyReport, Released
+from skdppca.privacy.installing import how_to_install
+from skdppca.report._context import HAZARDS
+from skdppca.report._results import lost
+from skdppca.report._sections import status_of
 
 from .conftest import NAMES, charges, is_one_line_error
 
@@ -26,6 +31,7 @@ WITHOUT_PICTURES = {
     "report.html",
     "registry.yaml",
     "MANIFEST.json",
+    "SHA256SUMS",
 }
 FILES = WITHOUT_PICTURES | {"privacy.svg", "scree.svg", "loadings.svg"}
 
@@ -44,7 +50,7 @@ def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
     assert result.status == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     assert all(name in result.out for name in FILES)
-    assert "differentially private" in result.out
+    assert "Guarantee: epsilon 1 at delta 1e-06 for every row" in result.out
     assert result.err == ""
     assert run("report", tmp_path / "out").status == 0
 
@@ -178,7 +184,7 @@ def test_a_fit_without_variances_writes_all_that_there_is(run, rows, tmp_path, m
     small = ("--epsilon", 0.01, "--delta", 1e-6, "-k", 2, "--out", tmp_path / "out")
     result = run("fit", tmp_path / "t.npy", *small)
     assert result.status == 0
-    assert "no variances: the noise hides" in result.out
+    assert "No variances: the noise hides" in result.out
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == FILES - {"scree.svg"}
     page = (tmp_path / "out" / "report.html").read_text()
@@ -229,7 +235,7 @@ def test_without_jinja2_nothing_is_charged(monkeypatch, fit, ledger):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = fit("--ledger", ledger)
     assert is_one_line_error(result)
-    assert "pip install 'skdppca[report]'" in result.err
+    assert how_to_install("report") in result.err
     assert charges(ledger) == 0
 
 
@@ -343,14 +349,14 @@ def test_the_one_head_that_is_printed_is_that_of_the_ledger(fit, run, ledger):
 def test_the_number_of_records_has_a_range(fit, method):
     command = METHODS[method].command
     said = fit("-k", 2, "--method", command, "--epsilon", 5, "--delta", 1e-3).out
-    about, within = re.search(r"about (\d+), give or take (\d+) \(95 %\)", said).groups()
+    about, within = re.search(r"about (\d+) records \(95 %: give or take (\d+)\)", said).groups()
     # 1e-9 of all fits lie farther off: 6.1 sds of Gaussian noise, and a range has 2.12 or more
     assert abs(int(about) - 300) <= 3 * int(within) + 1
 
 
 def test_a_public_number_of_records_has_no_range(fit):
     said = fit("-k", 2, "--adjacency", "replace-one").out
-    assert "each a row: 300\n" in said
+    assert "from 300 records.\n" in said
 
 
 @pytest.mark.parametrize(
@@ -406,7 +412,7 @@ def test_a_ledger_of_another_unit_is_refused_in_words_of_the_shell(
 
 def test_a_fit_says_what_is_left_of_its_ledger(fit, ledger):
     said = fit("--ledger", ledger).out
-    left = float(re.search(r"Epsilon ([\d.]+) of 2 is left, at the ledger's delta 1e-06", said)[1])
+    left = float(re.search(r"Budget: epsilon ([\d.]+) of 2 is left at delta 1e-06", said)[1])
     remaining = PrivacyLedger(ledger).remaining.epsilon
     assert remaining - 1e-3 <= left <= remaining < 2
     assert "This fit costs" not in said
@@ -452,8 +458,9 @@ def test_what_is_not_stated_is_said_where_nothing_was(fit, options):
 
 
 def test_the_report_in_a_shell_names_the_ledger_and_no_accountant(fit, ledger):
-    said = fit("--ledger", ledger).out
-    assert f"charged as row 1 of the ledger {ledger}" in said and "accountant" not in said
+    said = fit("--ledger", ledger, "--details").out
+    assert said.count(f"charged as row 1 of the ledger {ledger}") == 2
+    assert "accountant" not in said
 
 
 @pytest.fixture
@@ -578,16 +585,41 @@ def test_the_demo_shows_the_digits(run, tmp_path):
     )
 
 
+def test_the_demo_ends_on_a_page_that_can_be_trusted(run, tmp_path):
+    out, ledger = tmp_path / "demo", tmp_path / "demo-digits.ledger"
+    result = run("demo", "--out", out)
+    assert f"skdppca verify {out} --ledger {ledger}" in result.out
+    document = json.loads((out / "report.json").read_text())
+    assert status_of(document) == "private"
+    assert {*HAZARDS} <= {name for name, said in document["context"].items() if said}
+    assert "public" in document["title"] and "digits are public" in document["context"]["purpose"]
+    assert run("verify", out, "--ledger", ledger).status == 0
+
+
+def test_another_demo_is_charged_to_the_same_ledger(run, tmp_path):
+    for _ in range(2):
+        assert run("demo", "--out", tmp_path / "demo", "--force").status == 0
+    assert len(PrivacyLedger(tmp_path / "demo-digits.ledger").receipts) == 2
+
+
 @pytest.mark.parametrize("library", ["jinja2", "yaml"])
 def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     result = run("demo", "--out", tmp_path / "demo")
     assert result.status == 0
     assert "These data are public" in result.out
-    assert "No files were written" in result.out and "skdppca[report]" in result.out
+    assert "No files were written" in result.out and how_to_install("report") in result.out
     assert not (tmp_path / "demo").exists()
 
 
 def test_every_method_is_a_private_pca():
     methods = _fit_command.METHODS.values()
     assert all(issubclass(method, _fit_command.BasePrivatePCA) for method in methods)
+
+
+@pytest.mark.parametrize(("first", "is_said"), [(0.99, True), (0.8, False)])
+def test_a_component_of_one_feature_with_private_scales_asks_for_a_look_at_them(first, is_said):
+    rest = np.sqrt((1 - first**2) / 2)
+    pca = SimpleNamespace(components_=np.array([[rest, first, rest]]), scale="private")
+    said = "\n".join(_units(pca, ["a", "TSH", "c"]))
+    assert ("mostly 'TSH'" in said and "'scale' of components.csv" in said) is is_said

@@ -15,6 +15,7 @@ from .conftest import charges, is_one_line_error
 SQUARE = [name for name, method in METHODS.items() if method.memory.startswith("d x d")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_estimate_is_what_a_fit_holds_up_to_a_factor_of_2(method):
     d, k = (600, 2) if method in SQUARE else (10_000, 10)

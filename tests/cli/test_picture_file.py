@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from skdppca.cli import _fit_command
+from skdppca.privacy.installing import how_to_install
 from skdppca.report import _release
 from skdppca.report._drawing import settings
 
@@ -73,5 +74,5 @@ def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = fit(pictures=True)
     assert result.status == 0
-    assert "skdppca[report]" in result.out
+    assert how_to_install("report") in result.out
     assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES

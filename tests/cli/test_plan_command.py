@@ -8,6 +8,7 @@ from skdppca.cli import _fit_command, _plan_command
 from skdppca.cli._plan_command import PLANNED
 from skdppca.decomposition import METHODS
 from skdppca.privacy import GaussianEvent, PureEvent, mu_of
+from skdppca.privacy.installing import how_to_install
 
 from .conftest import is_one_line_error
 
@@ -33,7 +34,7 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         *("plan", "--n", 50, "--d", 3, "-k", 2, "--epsilon", 0.5, "--delta", 1e-5),
         *("--adjacency", "replace-one", "--spectrum", "3,2,1", "--method", "gauss", "kdppca"),
         *("--groups", 4, "--shared", 0.3, "--scale", "private", "--missing", "mean"),
-        *("--tails", "heavy", "--gap", "large", "--sparse"),
+        *("--tails", "heavy", "--gap", "large", "--sparse", "--cohorts", 3),
     )
     assert result.out == "answer\n"
     (question,) = asked
@@ -52,6 +53,7 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         "tails": "heavy",
         "gap": "large",
         "is_sparse": True,
+        "cohorts": 3,
         "spectrum": [3.0, 2.0, 1.0],
         "methods": ["DPGauss", "KDPPCA"],
     }
@@ -127,6 +129,7 @@ def test_a_method_sees_a_spectrum_exactly_if_it_takes_a_share_of_the_variance(na
     assert METHODS[name].spectral == takes_a_share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["epsilon", "n"])
 def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
     matplotlib = pytest.importorskip("matplotlib")
@@ -137,6 +140,7 @@ def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("over", "values"),
     [("epsilon", ["0.1", "0.316", "1", "3.16", "10"]), ("n", ["30", "95", "300", "949", "3000"])],
@@ -145,6 +149,13 @@ def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
     table = run(*QUESTION, "--over", over).out.split("\n\n")[-1].splitlines()
     assert table[0].split()[:2] == [over, "captured"]
     assert [line.split()[0] for line in table[1:]] == values
+
+
+def test_the_last_variance_is_repeated_for_all_that_follow(run, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_plan_command, "plan", lambda **question: asked.append(question))
+    run("plan", "--n", 50, "--d", 6, "-k", 2, "--spectrum", "60,40,1,...")
+    assert asked[0]["spectrum"] == [60, 40, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +170,7 @@ def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
         (("--spectrum", "round"), "power-law"),
         (("--spectrum", "1,2,x"), "commas"),
         (("--spectrum", "1,2"), "as many variances"),
+        (("--spectrum", "1,2"), "--spectrum 60,40,1,..."),
         (("--plot", "plan.jpg"), ".png"),
         (("--plot", "no/such/plan.png"), "make it first"),
         (("--method", "pca"), "plan --help"),
@@ -180,7 +192,7 @@ def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, mo
     monkeypatch.setattr(_plan_command, "plan", simulated)
     result = run(*QUESTION, "--plot", tmp_path / "plan.png")
     assert is_one_line_error(result)
-    assert "skdppca[plot]" in result.err
+    assert how_to_install("plot") in result.err
 
 
 def test_the_command_asks_the_planner():

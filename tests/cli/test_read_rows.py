@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -12,6 +13,7 @@ from scipy import sparse
 from skdppca.cli._csv_files import CsvFormat
 from skdppca.cli._read_rows import ArrayRows, opened
 from skdppca.cli._table_of_files import loaded
+from skdppca.privacy.installing import how_to_install
 
 from .conftest import NAMES, charges, is_one_line_error
 
@@ -130,7 +132,7 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
         (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
         ("a;b\n1,5;2\n", "has ';' between cells"),
-        (f"a,b\n1,{SECRET}\n2,3\n", "belongs to --groups"),
+        (f"a,b\n1,{SECRET}\n2,3\n", "is one for --groups"),
         (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
         (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
         (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
@@ -140,6 +142,7 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         (f"a,b\n1,2\n3,4,{SECRET}\n", "more or fewer cells than its first line"),
         (f"a,b\n1,2,{SECRET}\n", "more or fewer cells than its first line"),
         (",a\n0,1\n1,2\n", "row.names = FALSE"),
+        ("na,k\n140,4\n139,5\n", "If 'na' is a name, as of sodium, rename the column."),
         ("Unnamed: 0,a\n0,1\n1,2\n", "--drop 'Unnamed: 0'"),
         ("a,a\n1,2\n", "two columns 'a'"),
         ("a,b\n", "give at least one row"),
@@ -201,7 +204,7 @@ def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
 @pytest.mark.parametrize("may_miss", [False, True])
 def test_every_row_has_a_group(tmp_path, may_miss):
     (tmp_path / "t.csv").write_text("who,b\nx,1\n,2\n")
-    with pytest.raises(ValueError, match="'who', which says whose row it is"):
+    with pytest.raises(ValueError, match="'who', which says to whom each row belongs"):
         read(tmp_path / "t.csv", groups="who", may_miss=may_miss)
 
 
@@ -245,7 +248,7 @@ def test_groups_need_named_columns(tmp_path, rows):
 
 def test_without_pyarrow_the_error_names_the_extra(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"skdppca\[cli\]"):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("cli"))):
         read(table)
 
 

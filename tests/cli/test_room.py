@@ -42,6 +42,7 @@ FITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pictures", [True, False])
 @pytest.mark.parametrize(("shape", "earlier"), FITS.values(), ids=FITS)
 def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape, earlier, pictures):

@@ -325,3 +325,28 @@ def test_what_a_site_cannot_connect_by_is_said_at_once(
     more = [] if roots is None else ["--root-certificates", roots]
     result = run("site", "run", "north", "--server", server, *more)
     assert is_one_line_error(result) and said in result.err
+
+
+def test_a_site_that_would_refuse_every_plan_is_not_set_up(init, study, tmp_path):
+    keys = dict([*study[0].sites.items()][:2])
+    replace(study[0], sites=keys).write(tmp_path / "two.json")
+    result = init(study=tmp_path / "two.json")
+    assert is_one_line_error(result) and "so this site would refuse every plan" in result.err
+    assert "pass --min-sites 2; the other site can then subtract its own part" in result.err
+    assert init(study=tmp_path / "two.json", min_sites=2).status == 0
+
+
+def test_missing_values_are_declared_in_the_study(init, study, tmp_path):
+    np.save(tmp_path / "t.npy", [[1.0, np.nan], [2.0, 3.0]])
+    result = init(table=tmp_path / "t.npy")
+    assert is_one_line_error(result) and "stands in the study" in result.err
+    replace(study[0], missing="mean").write(tmp_path / "filled.json")
+    assert init(table=tmp_path / "t.npy", study=tmp_path / "filled.json").status == 0
+
+
+def test_of_many_columns_the_first_are_printed(init, study, tmp_path):
+    names = tuple(f"rs{i}" for i in range(30))
+    replace(study[0], columns=names).write(tmp_path / "wide.json")
+    np.save(tmp_path / "t.npy", np.ones((2, 30)))
+    result = init(table=tmp_path / "t.npy", study=tmp_path / "wide.json")
+    assert "rs7, 22 more (site.json lists all); a record is a row" in result.out

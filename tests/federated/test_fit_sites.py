@@ -39,6 +39,7 @@ from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
 from skdppca.privacy.checks import verify_report
 from skdppca.private_data import PrivateData, Public
 from skdppca.report import ReleaseReport, verify
+from skdppca.report._digits import up
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from ..estimators import SUMS
@@ -103,6 +104,7 @@ def without_noise(patch):
     patch.setattr(NoiseSource, "discrete_gaussian", lambda self, sd, n: np.zeros(n, np.int64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method, data",
     [
@@ -291,6 +293,8 @@ def test_the_release_says_that_each_site_was_charged(made, tmp_path):
     page = ReleaseReport(pca, pictures=False).html()
     assert '<section class="box sites"' in page and "Each site charged its own ledger" in page
     assert "No ledger was charged" not in page
+    everywhere = epsilon_of(3 * pca.privacy_.cost.mu, pca.privacy_.delta)
+    assert f"somebody with records at all of them: epsilon {up(everywhere)}" in page
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out")
     assert found.passed and "no ledger was charged" not in str(found)
@@ -301,7 +305,11 @@ def test_people_at_several_sites_are_told_of(tmp_path):
     pca = fit_sites(few(), **made.call)
     person = epsilon_of(2 * mu_of(8.0, 1e-6), 1e-6)
     assert pca.privacy_.details["person_epsilon"] == person
-    assert f"protected with epsilon {person:.4g}" in str(pca.privacy_)
+    assert f"protected with epsilon {up(person)}" in str(pca.privacy_)
+    box = ReleaseReport(pca, pictures=False).html().partition("</section>")[0]
+    assert "They hold even if 1 of the other sites works with the server and the analyst" in box
+    assert "That nobody has records at more than 2 is declared, and not verified" in box
+    assert f"somebody with records at 2 of them: epsilon {up(person)} at delta 1e-06" in box
 
 
 def test_names_of_columns_are_kept(tmp_path):
@@ -311,9 +319,11 @@ def test_names_of_columns_are_kept(tmp_path):
     assert pca.privacy_.feature_names == tuple("abcdef")
 
 
-def test_verbose_prints_the_report_once_all_is_told(made, capsys):
-    fit_sites(few(verbose=1), **made.call)
-    assert capsys.readouterr().out.count("over the sites") == 1
+def test_verbose_prints_the_questions_and_the_report_once_all_is_told(made, capsys):
+    pca = fit_sites(few(verbose=1), **made.call)
+    out = capsys.readouterr().out
+    assert out.count("over the sites") == 1
+    assert out.count(": question ") == len(pca.privacy_.spendings)
 
 
 # --- what is not offered

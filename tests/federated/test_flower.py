@@ -26,6 +26,7 @@ from filelock import FileLock
 from flwr.app.message import remove_content_from_message
 from flwr.common.serde import message_to_proto
 from flwr.proto.fleet_pb2 import PullMessagesRequest, PushMessagesRequest
+from flwr.proto.node_pb2 import Node
 from flwr.proto.runtime_pb2 import GetNodesRequest, PushAppMessagesRequest
 from flwr.supercore.inflatable.inflatable_object import get_object_tree, no_object_id_recompute
 
@@ -355,6 +356,39 @@ def question(**arrays):
     """A message that declares these arrays."""
     declared = [{"array": name, "shape": list(one.shape)} for name, one in arrays.items()]
     return canonical({"question": {"statistic": declared}}).encode()
+
+
+class OnceGiven:
+    """A server that gives the head of a reply once, and then says that there is none."""
+
+    def __init__(self):
+        self.asked = []
+
+    def PullMessages(self, request):
+        self.asked.append(request.message_ids)
+        metadata = SimpleNamespace(run_id=1, reply_to_message_id=request.message_ids[0])
+        tree = SimpleNamespace(object_id="reply")
+        head = SimpleNamespace(metadata=metadata, is_error=len(self.asked) > 1)
+        return SimpleNamespace(messages_list=[head], message_object_trees=[tree])
+
+    def ConfirmMessageReceived(self, request):
+        pass
+
+
+def test_a_reply_whose_parts_are_on_their_way_is_not_asked_for_again(monkeypatch):
+    def received(self, head, tree):
+        if not head.is_error:
+            yield from (True, False, False, True)
+        return "error" if head.is_error else "whole"
+
+    monkeypatch.setattr(Inbox, "_received", received)
+    client = OnceGiven()
+    box = Inbox(client, Node(node_id=1), lambda first: 0)
+    looks = [SimpleNamespace(message_ids=["question"])]
+    found = []
+    while not found:
+        found = box.look(looks)
+    assert found == ["whole"] and client.asked == [["question"]]
 
 
 def test_what_is_packed_as_a_request_is_unpacked_as_it_was():

@@ -28,6 +28,7 @@ from skdppca.plotting import (
     ScreeDisplay,
 )
 from skdppca.plotting._display import Display
+from skdppca.privacy.installing import how_to_install
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -367,7 +368,7 @@ def test_no_picture_shows_records(display):
 @on_all()
 def test_without_matplotlib_the_error_says_how_to_install_it(pca, monkeypatch, case):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install 'skdppca\[plot\]'"):
+    with pytest.raises(ImportError, match=re.escape(how_to_install("plot"))):
         case[0](pca)
 
 

@@ -144,7 +144,7 @@ def test_where_the_noise_of_entries_is_not_known_there_are_no_brackets(fit):
     display = draw(fit())
     assert display.noise_sd is None
     assert not display.bracketed.any()
-    assert "noise of single entries not known" in display.ax_.get_xlabel()
+    assert "no brackets: this fit does not\ngive the noise" in display.ax_.get_xlabel()
 
 
 def test_without_noise_there_are_no_brackets():

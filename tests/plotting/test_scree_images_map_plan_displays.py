@@ -245,7 +245,7 @@ def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes():
     found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6)
     assert title(draw(found)) == (
         "Projection map: $\\varepsilon$ = 2, $\\delta$ = 1e-06 for every row (add-remove)\n"
-        "besides its axes (DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06)"
+        "on top of what its axes cost (DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06)"
     )
     assert "NOT PRIVATE" in title(draw(mapped(random_state=0)))
 

@@ -1,10 +1,13 @@
 """A report as text, as JSON, and as the hashes of what it is about."""
 
 import hashlib
+import html
 import json
 import math
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -271,6 +274,32 @@ def test_without_a_ledger_a_report_says_so():
         assert "No ledger" not in text
 
 
+@pytest.mark.parametrize(
+    "own",
+    [
+        {},
+        {"not_private": ("the noise came from a seed",)},
+        {"details": {"alignments": [0.9, 0.0]}},
+        {"details": {"method": "DPGauss", "why": "it sees", "no_variances": "the noise hides"}},
+        {"spendings": (Spending("Gram <matrix>", 0.2, 1.0, 1.0, "1 of 2"),)},
+    ],
+    ids=["plain", "seeded", "lost", "remarks", "split"],
+)
+@on_both
+def test_a_notebook_is_told_every_line_that_a_terminal_is(make, own):
+    report = replace(make(), **own)
+    page = report._repr_html_().replace("<strong>", "").replace("</strong>", "")
+    text = html.unescape(re.sub("<[^>]*>", " ", page))
+    seen = " ".join(text.split()).lower()
+    for line in str(report).splitlines():
+        cells = re.fullmatch(r"  (.+?) +([\d.]+%) of this fit's budget  \((\d+) .*", line)
+        if cells:
+            name, share, times = cells.groups()
+            assert f"{name} {times} {share}".lower() in seen
+        else:
+            assert " ".join(line.lower().split()).removesuffix(".") in seen, line
+
+
 def test_a_terminal_is_told_nothing_by_a_report():
     told = bare(method="P\x1b[2JCA", unit="row\nvalid", not_private=("\u202etext",))
     assert str(told).startswith("P\\x1b[2JCA: NOT PRIVATE: \\u202etext.\n  No ledger")
@@ -309,3 +338,15 @@ def test_reports_that_were_pickled_before_the_module_moved_still_open(name):
     opened = f"import pickle; print(pickle.loads({reference!r}).__name__)"
     done = subprocess.run([sys.executable, "-c", opened], capture_output=True, text=True)
     assert done.stdout.strip() == name, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "unit", "change"),
+    [
+        ("add-remove", "row", "adding or removing one row changes"),
+        ("replace-one", "patient", "exchanging all rows of one patient changes"),
+    ],
+)
+def test_the_guarantee_says_which_change_it_is_about(adjacency, unit, change):
+    report = PrivacyReport("DPGauss", 1.0, 1e-6, adjacency, unit, GaussianEvent(0.2))
+    assert f"private: {change} the probability of any set of outcomes" in report.guarantee()

@@ -266,8 +266,8 @@ def test_a_copy_has_the_same_release(copied):
 def test_another_array_is_named(name):
     report, arrays = fit(DPGauss)
     for changed, says in (
-        (arrays | {name: np.nextafter(arrays[name], 9)}, "another array"),
-        (arrays | {name: "text"}, "another array"),
+        (arrays | {name: np.nextafter(arrays[name], 9)}, "is not the array that"),
+        (arrays | {name: "text"}, "is not the array that"),
         ({key: value for key, value in arrays.items() if key != name}, "is missing"),
     ):
         (found,) = differing(report, arrays=changed)

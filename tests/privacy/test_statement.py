@@ -5,7 +5,14 @@ import pickle
 
 import pytest
 
-from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent, SelectionEvent, statement
+from skdppca.privacy import (
+    ApproximateEvent,
+    GaussianEvent,
+    PrivacyAccountant,
+    PureEvent,
+    SelectionEvent,
+    statement,
+)
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 MANY_KINDS = [
@@ -83,7 +90,7 @@ def test_html_of_a_sealed_accountant_says_so(make, in_child):
     accountant = make()
     token = pickle.dumps(accountant)
     shown = in_child(lambda: pickle.loads(token)._repr_html_())()
-    sealed = type(accountant).__name__ == "PrivacyAccountant"
+    sealed = isinstance(accountant, PrivacyAccountant)
     assert ("made in another process" in shown) == sealed
     assert ("remaining" in shown) == (not sealed)
 

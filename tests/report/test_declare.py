@@ -12,7 +12,7 @@ from skdppca.report._directory import Directory
 from .conftest import TITLE, sign
 
 MORE = Context(region="Anytown", fitted_before="no")
-WORDS = ("report.json", "report.html", "registry.yaml", "MANIFEST.json")
+WORDS = ("report.json", "report.html", "registry.yaml", "MANIFEST.json", "SHA256SUMS")
 
 
 def document(folder):
@@ -116,7 +116,7 @@ def test_a_copy_that_states_nothing_new_is_refused(words, made, tmp_path):
 
 
 def test_a_report_without_its_files_is_not_copied(out, tmp_path):
-    with pytest.raises(OSError, match="is no directory"):
+    with pytest.raises(OSError, match="is not a directory"):
         declare(out / "report.json", tmp_path / "second", context=MORE)
 
 

@@ -24,7 +24,7 @@ from skdppca.privacy import PrivacyReport, Released, verify_report
 from skdppca.privacy.fit_report import hash_of
 from skdppca.report import ReleaseReport, verify
 from skdppca.report._contents import as_json
-from skdppca.report._directory import manifest
+from skdppca.report._directory import manifest, sums
 from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._page import page
@@ -68,6 +68,7 @@ def manifest_again(out):
     names = json.loads((out / "MANIFEST.json").read_text())["files"]
     files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names}
     (out / "MANIFEST.json").write_text(manifest(files))
+    (out / "SHA256SUMS").write_text(sums(files))
 
 
 def forge(out, fit=None):
@@ -236,7 +237,7 @@ def test_the_words_of_a_page_of_another_version_are_vouched_for_by_the_manifest_
     manifest_again(out)
     found = verify(out)
     assert failed(found) == [1] and named(found) == {"release id", "release row"}
-    assert "report.html" in found.notes[2] and "not 0.0.9" in found.notes[2]
+    assert "report.html" in found.notes[2] and "skdppca 0.0.9 wrote it" in found.notes[2]
 
 
 @pytest.mark.parametrize("name", ["report.html", "components.npz", "MANIFEST.json", "scree.svg"])
@@ -268,14 +269,14 @@ def test_files_that_only_the_manifest_knows_are_found_at_level_2(out, name):
     (out / "MANIFEST.json").write_text(manifest(listed))
     found = verify(out)
     assert failed(found) == [2]
-    assert f"{name} is listed in MANIFEST.json, and is no part of this release" in str(found)
+    assert f"MANIFEST.json lists {name}, which is not part of this release" in str(found)
 
 
 @pytest.mark.parametrize("name", ["skdppca.lock", "MANIFEST.json.sig"])
 def test_data_under_a_name_of_ours_are_found_at_level_2(out, name):
     (out / name).write_text("1,2")
     found = verify(out)
-    assert failed(found) == [2] and f"{name} is no part of the release" in str(found)
+    assert failed(found) == [2] and f"{name} is not part of the release" in str(found)
     (out / name).unlink()
     (out / "skdppca.lock").touch()  # what a run that was killed leaves
     assert verify(out).passed
@@ -299,7 +300,7 @@ def test_files_that_are_no_part_of_the_release_are_found_at_level_2(out, name):
     (out / name).write_text("1,2")
     found = verify(out)
     assert failed(found) == [2]
-    assert f"{name.partition('/')[0]} is no part of the release" in str(found)
+    assert f"{name.partition('/')[0]} is not part of the release" in str(found)
 
 
 def test_a_report_made_up_for_a_real_charge_is_found_by_the_ledger(copied, out, made):
@@ -352,9 +353,10 @@ def test_a_charged_release_that_leaves_out_its_totals_is_found_by_the_ledger(cop
     listed = json.loads((out / "MANIFEST.json").read_text())["files"]
     listed.pop("ledger.svg", None)
     (out / "MANIFEST.json").write_text(manifest(listed))
+    (out / "SHA256SUMS").write_text(sums(listed))
     found = verify(out, ledger=copied / "ledger")
     assert (failed(found), named(found)) == ([3], {"totals"})
-    assert "it leaves out the ledger's totals" in str(found)
+    assert "it does not state the totals of the ledger" in str(found)
 
 
 TOTALS = {
@@ -439,13 +441,13 @@ def test_a_signature_for_another_purpose_is_found_at_level_4(out, keys):
 
 def test_a_missing_signature_is_found_at_level_4(out, keys):
     found = verify(out, signer=f"{keys[0]}.pub")
-    assert failed(found) == [4] and "nobody vouches" in str(found)
+    assert failed(found) == [4] and "are not signed" in str(found)
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"head": "0" * 64}, "give that, too"),
+        ({"head": "0" * 64}, "pass ledger="),
         ({"head": "0", "ledger": "ledger"}, "64 digits"),
         ({"signer": "ledger"}, "no SSH public key"),
     ],
@@ -509,7 +511,7 @@ def hashed(out, change_core):
 def test_queries_that_cost_more_than_a_number_holds_end_no_check(out, mu):
     hashed(out, lambda core: core["spendings"][0].update(mu=mu))
     found = verify(out)
-    assert 1 in failed(found) and "its queries cost mu=" in str(found)
+    assert 1 in failed(found) and "its questions cost mu=" in str(found)
     assert status(out) == 1
     assert main(["report", str(out)]) == 1
 
@@ -540,7 +542,7 @@ def test_a_long_title_with_white_space_around_it_passes(made, tmp_path):
 
 def test_a_release_without_its_charge_is_found_at_level_1(out):
     change(out, (*FIT, "receipt"), None)
-    assert "there is a row that records the release, but no receipt" in str(verify(out))
+    assert "it has a ledger row that records the release, but no receipt" in str(verify(out))
 
 
 def test_releases_of_different_units_are_no_report(out):
@@ -550,7 +552,7 @@ def test_releases_of_different_units_are_no_report(out):
     document["fits"].append(other)
     (out / "report.json").write_text(as_json(document))
     found = verify(out)
-    assert "its releases protect different things" in str(found) and 1 in failed(found)
+    assert "its releases have different units or neighbours" in str(found) and 1 in failed(found)
 
 
 # A payload that a release could be made to carry past those who look at it.
@@ -799,7 +801,7 @@ def test_a_signature_with_more_than_that_is_found_at_level_2(out, keys, how, sig
 def test_a_signature_that_nobody_checked_is_told(out, keys):
     assert "MANIFEST.json.sig" not in str(verify(out))
     sign(out / "MANIFEST.json", keys[0])
-    says = "Nobody vouches for MANIFEST.json.sig, until it is checked: give --signer KEY."
+    says = "MANIFEST.json.sig was not checked. To check it, give --signer KEY."
     assert says in verify(out).notes[2]
     assert says not in str(verify(out, signer=f"{keys[0]}.pub"))
 
@@ -807,8 +809,8 @@ def test_a_signature_that_nobody_checked_is_told(out, keys):
 def test_a_head_is_told_to_vouch_for_no_words_of_the_curator(copied, out):
     ledger = PrivacyLedger(copied / "ledger")
     note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
-    alone = "the title, the steps of a Pipeline, what was declared; a signature does."
-    assert f"No head vouches for {alone}" in note
+    alone = "the title, the steps of a Pipeline, what was declared. A signature does."
+    assert f"A head does not cover {alone}" in note
 
 
 def test_a_head_is_told_to_vouch_for_no_pictures_of_another_matplotlib(copied, out):
@@ -817,7 +819,7 @@ def test_a_head_is_told_to_vouch_for_no_pictures_of_another_matplotlib(copied, o
     page_again(out, document)
     ledger = PrivacyLedger(copied / "ledger")
     note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
-    assert "No head vouches for privacy.svg, scree.svg, loadings.svg, ledger.svg" in note
+    assert "A head does not cover privacy.svg, scree.svg, loadings.svg, ledger.svg" in note
 
 
 def test_a_head_is_told_to_vouch_for_no_names_that_the_fit_did_not_see(frame, tmp_path):
@@ -825,7 +827,7 @@ def test_a_head_is_told_to_vouch_for_no_names_that_the_fit_did_not_see(frame, tm
     pca = DPGauss(2, accountant=ledger).fit(frame.to_numpy())
     ReleaseReport(pca, feature_names=list(frame.columns), pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out", ledger=ledger, head=ledger.statement().chain.head())
-    assert found.passed and "what was declared, the features' names; a sig" in found.notes[4]
+    assert found.passed and "what was declared, the features' names. A sig" in found.notes[4]
 
 
 # Pictures. `{}` is the true picture's inside; all hashes and the page are made again.
@@ -986,7 +988,10 @@ def test_a_true_picture_of_another_matplotlib_is_not_checked_and_no_difference(c
     found = verify(out, ledger=copied / "ledger")
     assert found.passed
     assert "Pictures not checked: they were drawn by matplotlib 0.1" in found.notes[2]
-    assert "Only MANIFEST.json vouches for privacy.svg, scree.svg, loadings.svg" in found.notes[2]
+    assert (
+        "Only MANIFEST.json would show a change of privacy.svg, scree.svg, loadings.svg"
+        in found.notes[2]
+    )
 
 
 @pytest.mark.parametrize("says", [True, False])
@@ -1010,7 +1015,9 @@ def test_without_matplotlib_pictures_are_not_checked(out, monkeypatch):
 def test_true_pictures_are_drawn_again(copied, out):
     found = verify(out, ledger=copied / "ledger")
     assert found.passed and ".svg" not in found.notes[2]
-    assert "Only MANIFEST.json vouches for privacy.svg, ledger.svg," in verify(out).notes[2]
+    assert (
+        "Only MANIFEST.json would show a change of privacy.svg, ledger.svg," in verify(out).notes[2]
+    )
 
 
 DRAWN_OTHERWISE = {
@@ -1156,7 +1163,7 @@ def test_a_picture_without_an_end_is_not_read_to_its_end(out):
     page_again(out, document)
     found = verify(out)
     assert named(found) == {"files"}
-    assert "scree.svg cannot be read, or is larger than it can be" in str(found)
+    assert "scree.svg cannot be read, or is larger than report.json allows" in str(found)
 
 
 def test_a_unit_of_another_direction_does_not_reach_the_page(out):
@@ -1169,3 +1176,25 @@ def test_a_unit_of_another_direction_does_not_reach_the_page(out):
         text = (out / name).read_text()
         assert "\u202e" not in text and r"row\u202e" in text
     assert "\u202e" not in str(verify(out))
+
+
+def test_hashes_that_others_read_are_those_of_the_manifest(out):
+    listed = json.loads((out / "MANIFEST.json").read_text())["files"]
+    lines = (out / "SHA256SUMS").read_text().splitlines()
+    assert [line.partition("  ")[2] for line in lines] == [*listed, "MANIFEST.json"]
+    for line in lines:
+        sha256, _, name = line.partition("  ")
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == sha256
+
+
+@pytest.mark.parametrize("change", ["a hash", "a line", "no file"])
+def test_hashes_that_others_read_and_that_differ_are_found(out, change):
+    path = out / "SHA256SUMS"
+    text = path.read_text()
+    if change == "no file":
+        path.unlink()
+    else:
+        path.write_text(text[1:] if change == "a hash" else text.partition("\n")[2])
+    found = verify(out)
+    says = "is missing" if change == "no file" else "are not those in MANIFEST.json"
+    assert failed(found) == [2] and f"SHA256SUMS {says}" in str(found)

@@ -31,9 +31,12 @@ SENTENCES = {
     "at most 54.8 % of cases. Without it: 50 %.",
     say.NO_LEDGER: "No ledger was charged. These figures hold for this release alone. Nothing "
     "adds it up with others of the same data.",
-    say.definition("patient", "1", "1e-06"): "For any two data sets that differ in all rows of one "
-    "patient, and any set S of possible releases: P(release in S | one) <= e^1 P(release in S | "
-    "other) + 1e-06.",
+    say.definition("patient", "1", "1e-06", "add-remove"): "For any two data sets that differ in "
+    "all rows of one patient (added or removed), and any set S of possible releases: P(release in "
+    "S | one) <= e^1 P(release in S | other) + 1e-06.",
+    say.definition("row", "1", "1e-06", "replace-one"): "For any two data sets that differ in one "
+    "row (exchanged), and any set S of possible releases: P(release in S | one) <= e^1 P(release "
+    "in S | other) + 1e-06.",
     say.detection("add-remove", "8.0", "1.9"): "No test that raises a false alarm for 5 % of the "
     "absent detects more than 8.0 % of the present; with 1 % false alarms, 1.9 %.",
     say.household("patient", 4, "68.3", "54.8"): "A household of 4 units (patient) is protected "
@@ -198,3 +201,8 @@ def test_an_unknown_key_is_found_by_the_schema(made):
     document = made.report.dict()
     document["fits"][0]["seconds"] = 3.0
     assert "seconds" in check_schema(document)
+
+
+@pytest.mark.parametrize(("answer", "said"), [("No. One.", '"No. One." A'), ("one", '"one". A')])
+def test_an_answer_that_ends_a_sentence_gets_no_second_point(answer, said):
+    assert f"the curator declares: {said} person" in say.several(answer)

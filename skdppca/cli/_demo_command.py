@@ -1,0 +1,135 @@
+"""``skdppca demo``: a release of public data, with a ledger and all that a curator declares."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from shlex import quote
+
+from sklearn.datasets import load_digits
+
+from ..decomposition import DPGauss
+from ..metrics import captured_variance
+from ..privacy import PrivacyLedger
+from ..privacy.charging import needs_no_accountant
+from ..report import Context, ReleaseReport
+from ..report._contents import FILES
+from ..report._directory import claimed
+from ..report._release import check_libraries
+from ..report._results import results
+from ._fit_command import where_written
+from ._out_directory import write
+from ._progress import progress
+from ._read_rows import check_regular
+from ._terminal import printable
+
+__all__ = ["demo"]
+
+DIGIT_SHAPE = (8, 8)
+
+# The budget of a new ledger, in epsilons of the first demo: that covers about 16 equal demos.
+BUDGET = 4
+
+DECLARED = Context(
+    purpose="To show what a release looks like. These digits are public: nobody needs protection.",
+    curator="Nobody. The digits come with scikit-learn.",
+    contact="scikit-learn.org",
+    region="The description of the digits does not say.",
+    subjects="1797 images of digits, which 13 people wrote by hand.",
+    collected="By E. Alpaydin and C. Kaynak; public since July 1998.",
+    declared_by="The authors of skdppca, for this demo.",
+    why_this_epsilon="Whoever ran the demo chose it, or left the default of 1.",
+    why_this_unit="The public table does not say who wrote which image.",
+    intended_users="Everyone who tries skdppca.",
+    other_releases="Yes: every image itself is public.",
+    approvals="None was needed, because the digits are public.",
+    fitted_before="No",
+    several_units="Yes: 13 people wrote the 1797 images",
+    chosen_by_looking="No",
+    facts_are_public="The demo declares no fact about the digits.",
+    raw_data_access="Everyone. The digits come with scikit-learn.",
+    timing="Yes, whoever runs the demo. The digits are public.",
+    rows_shown="Not by the demo. Every image is public.",
+    all_charged="Every fit of this demo. Others fit these public digits without any ledger.",
+    collection_needed="Nothing was collected for the demo.",
+)
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Fit scikit-learn's digits, charge a ledger, print what was released, and write the files."""
+    why_not = _no_files(options.out)
+    if why_not:
+        pca, report = _fitted(options, None)
+        said = [why_not]
+    else:
+        with claimed(options.out, FILES, options.force) as directory:
+            ledger = None if math.isinf(options.epsilon) else _ledger(options)
+            pca, report = _fitted(options, ledger)
+            written = write(report, directory)
+        said = [where_written(options.out, written, report.no_pictures), *_check(options)]
+    name = "" if why_not else str(_ledger_file(options.out))
+    print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
+    print("\n".join(results(report.dict(), printable(name))))
+    share = captured_variance(pca, load_digits().data)
+    print(
+        f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
+        f"the\nvariance that as many components without privacy do.\n"
+    )
+    print("\n".join(said))
+
+
+def _fitted(
+    options: argparse.Namespace, ledger: PrivacyLedger | None
+) -> tuple[DPGauss, ReleaseReport]:
+    """A fit of the digits, which needs no ledger, and its report."""
+    digits = load_digits()
+    pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta, accountant=ledger)
+    with progress(1) as step, needs_no_accountant():  # these data are public
+        step("fitting")
+        pca.fit(digits.data)
+    return pca, ReleaseReport(
+        pca,
+        title="The digits of scikit-learn (a demo with public data)",
+        context=DECLARED,
+        feature_names=digits.feature_names,
+        image_shape=DIGIT_SHAPE,
+        pictures=options.pictures,
+    )
+
+
+def _no_files(out: Path) -> str:
+    """Why no files are written; empty if they are."""
+    try:
+        check_libraries()
+    except ImportError as error:
+        return f"No files were written to {out}/. {error}"
+    return ""
+
+
+def _ledger_file(out: Path) -> Path:
+    """Beside the release, under a name that nobody's own ledger has."""
+    place = out if out.name not in ("", "..") else out.resolve()
+    return place.with_name(f"{place.name}-digits.ledger")
+
+
+def _ledger(options: argparse.Namespace) -> PrivacyLedger:
+    """The ledger of earlier demos, or a new one for some."""
+    path = _ledger_file(options.out)
+    check_regular(path)
+    if path.exists():
+        return PrivacyLedger(path)
+    return PrivacyLedger.create(path, BUDGET * options.epsilon, options.delta)
+
+
+def _check(options: argparse.Namespace) -> list[str]:
+    """How to check the files, and what to do when the budget is used up."""
+    if math.isinf(options.epsilon):
+        return []
+    path = quote(str(_ledger_file(options.out)))
+    return [
+        f"Check the files: skdppca verify {quote(str(options.out))} --ledger {path}",
+        f"Each demo is charged to {path}. When its budget is used up, remove it: the digits are "
+        "public.",
+        "Never remove the ledger of data that are not.",
+    ]

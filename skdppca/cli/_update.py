@@ -1,0 +1,161 @@
+"""What ``skdppca fit --update`` goes on from: the release of the cohorts before."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from ..decomposition import PrivatePCA
+from ..decomposition.fitted import MATRIX
+from ..decomposition.joining import JoinsCohorts
+from ..privacy import PrivacyReport
+from ..report import Context
+from ..report._directory import PREVIOUS
+from ..report._load import opened
+from ._charged_ledger import Charged
+from ._terminal import SHOWN
+
+__all__ = ["Earlier", "check_options", "one_cohort"]
+
+# Parameters by which records are measured, and their options: all cohorts have them in common.
+FIXED = {
+    "adjacency": "--adjacency",
+    "norm_bound": "--norm-bound",
+    "center": "center (--no-center)",
+    "scale": "--scale",
+    "missing": "--missing",
+}
+
+# The method whose matrices can be joined.
+METHOD = "gauss"
+
+DEFAULTS = {name: signature(PrivatePCA).parameters[name].default for name in FIXED}
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Refuse what does not go with --update, and make its directory the one of the results."""
+    one_cohort(options)
+    if options.force:
+        raise ValueError("--force replaces a release, which --update keeps; leave one of them out")
+    if options.method not in ("auto", METHOD):
+        raise ValueError(
+            f"--method {options.method} has no noisy matrix that cohorts could be joined by; leave "
+            "--method out, or fit each cohort by itself and merge them: skdppca merge"
+        )
+    named = options.update.name not in ("", "..")
+    options.out = options.update if named else Path(os.path.abspath(options.update))
+    options.method = METHOD
+
+
+def one_cohort(options: argparse.Namespace) -> str:
+    """The name of the cohort whose rows these are."""
+    if options.cohorts is None or len(options.cohorts) != 1:
+        raise ValueError("--update joins one cohort; name it: --cohort NAME, such as 2026-Q2")
+    return str(options.cohorts[0])
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The release of the cohorts before.
+
+    Parameters
+    ----------
+    path : Path
+    fitted : JoinsCohorts
+    report : PrivacyReport
+        Of the last cohort.
+    names : tuple of str
+        Of its columns.
+    document : dict
+        What ``report.json`` holds.
+    """
+
+    path: Path
+    fitted: Any
+    report: PrivacyReport
+    names: tuple[str, ...]
+    document: Mapping[str, Any]
+
+    @classmethod
+    def there(cls, path: Path) -> Earlier | None:
+        """The release in a directory; None if there is no such directory."""
+        if not path.exists():
+            return None
+        subject, document = opened(path)
+        fitted = subject.fitted
+        if not isinstance(fitted, JoinsCohorts) or f"{MATRIX}scatter_" not in vars(fitted):
+            raise ValueError(
+                f"{path} holds no noisy matrix that a cohort could be joined to; fit this cohort "
+                f"by itself, with --out, and merge the two: skdppca merge {quote(str(path))} OTHER "
+                "--out DIR"
+            )
+        return cls(path, fitted, subject.report, subject.names, document)
+
+    def take_over(self, options: argparse.Namespace, unit: str) -> None:
+        """Set what all cohorts have in common, and refuse an option that is given otherwise.
+
+        A title and a number of components are those before, if none is given.
+        """
+        told = self.report.parameters
+        for name, option in FIXED.items():
+            given = getattr(options, name)
+            if given not in (DEFAULTS[name], told[name]):
+                before = "not given" if told[name] is None else repr(told[name])
+                raise ValueError(
+                    f"{option} is {given!r}, and was {before} for the cohorts "
+                    f"before in {self.path}; leave it out, because it must stay the same"
+                )
+            setattr(options, name, told[name])
+        if unit != told["unit"]:
+            raise ValueError(
+                f"{self.path} protects every {told['unit']}, and this fit every {unit}; pass "
+                + ("no --groups" if told["unit"] == "row" else "--groups COLUMN")
+                + f" --unit {quote(told['unit'])}"
+            )
+        if options.n_components == "auto":
+            options.n_components = told["n_components"]
+        options.title = options.title or self.document["title"]
+
+    def check_ledger(self, ledger: Charged | None) -> None:
+        """Refuse another ledger than the one that the cohorts before were charged to."""
+        receipt = self.report.receipt
+        if receipt is not None and (ledger is None or ledger.id != receipt.accountant):
+            raise ValueError(
+                f"{self.path} was charged to the ledger {receipt.accountant[:SHOWN]}, which must "
+                "be charged for the next cohort as well; pass it: --ledger FILE"
+            )
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse other columns than those of the cohorts before."""
+        if tuple(names) != self.names:
+            raise ValueError(
+                f"the columns are not those of {self.path}, in its order; pass --columns "
+                f"{quote(','.join(self.names))}"
+            )
+
+    def context(self, given: Context | None) -> Context:
+        """What the curator declares: as before, if nothing is given."""
+        return Context.from_dict(self.document["context"]) if given is None else given
+
+    def said(self, options: argparse.Namespace) -> list[str]:
+        """Where the release before is now, and what the page has from it."""
+        previous = self.path.with_name(f"{self.path.name}{PREVIOUS}")
+        lines = [f"The release before, {self.report.release_id[:SHOWN]}, is in {previous}/"]
+        is_stated = any(self.document["context"].values())
+        kept = {
+            "title": options.title is not None and options.title == self.document["title"],
+            "answers": options.context is None and is_stated,
+        }
+        if any(kept.values()):
+            names = " and ".join(name for name, is_kept in kept.items() if is_kept)
+            lines.append(
+                f"The new page has the {names} of that release. To change the title: skdppca "
+                "declare. To change answers: --context with the next --update"
+            )
+        return lines

@@ -1,0 +1,150 @@
+"""What a release found, as the same table for the page, the notebook and the shell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .._text import shown
+from . import _digits
+from ._blocks import Block, TableBlock, Text
+
+__all__ = ["FIRST", "LOST", "MOST_LINES", "found", "headline"]
+
+# The first section of a report.
+FIRST = "Decision box"
+
+# Components that the table has.
+MOST_LINES = 8
+
+LOST = "lost in the noise"
+
+RANGES = "A range holds the noise that was added for privacy, and not the sampling of people."
+CLIPPED = (
+    "A range holds the noise that was added for privacy and, at its upper end, what shortening "
+    "long records may have taken. It does not hold the sampling of people."
+)
+BRACKETS = "In brackets: loadings that the privacy noise alone can explain."
+NO_BRACKETS = (
+    "Loadings without brackets may be noise, too: this fit does not give the noise of single "
+    "loadings."
+)
+
+# Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
+WITHIN = 2.12
+
+
+def found(document: Mapping[str, Any]) -> list[Block]:
+    """The components of every fit of a report: a sentence, a table and what its marks mean.
+
+    Parameters
+    ----------
+    document : dict
+        What a report holds, as JSON-able values.
+    """
+    fits = shown(document["fits"])
+    blocks: list[Block] = []
+    for fit in (one for one in fits if one["results"] is not None):
+        method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
+        blocks += [Text(f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
+        blocks += [Text(note, "note") for note in _notes(fit)]
+    return blocks
+
+
+def headline(fit: Mapping[str, Any]) -> str:
+    """How many components there are, of how many features and records.
+
+    Parameters
+    ----------
+    fit : dict
+        One of a report's fits.
+    """
+    core, results = fit["core"], fit["results"]
+    k, n, unit = results["n_components"], results["n_records"], core["guarantee"]["unit"]
+    text = f"{k} component{'s' if k > 1 else ''} of {results['n_features']} features"
+    if n is None:
+        return f"{text}."
+    scales = [
+        float(one["noise_sd"]) for one in core["spendings"] if one["name"] == "number of records"
+    ]
+    records = "records" if unit == "row" else f"records, each one {unit}"
+    if not results["n_records_is_noisy"]:
+        return f"{text}, from {_digits.count(float(n))} {records}."
+    give = WITHIN * max(scales, default=0.0) * _of_cohorts(core["details"])
+    range_ = f" (95 %: give or take {_digits.up(give, 2)})" if scales else ""
+    return f"{text}, from about {_digits.count(float(n))} {records}{range_}."
+
+
+def _is_noisy(fit: Mapping[str, Any]) -> bool:
+    """Whether noise was added."""
+    return math.isfinite(float(fit["core"]["guarantee"]["epsilon"]))
+
+
+def _is_lost(one: Mapping[str, Any]) -> bool:
+    """Whether a component is below the noise floor."""
+    return one["alignment"] is not None and one["alignment"] <= 0
+
+
+def _of_cohorts(details: Mapping[str, Any]) -> float:
+    """The noise of all cohorts' counts over that of the last one: each has its share of mu^2."""
+    mus = [float(part["mu"]) for part in details.get("cohorts", ())]
+    if not mus or not all(math.isfinite(mu) and mu > 0 for mu in mus):
+        return 1.0
+    return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))
+
+
+def _table(components: Sequence[Mapping[str, Any]]) -> TableBlock:
+    """A line for each component, without the columns of what was not released."""
+    columns = {
+        "component": [str(number) for number in range(1, len(components) + 1)],
+        "share of variance": [_share(one["share"]) for one in components],
+        "95 % range": [_range(one) for one in components],
+        "alignment": [_alignment(one["alignment"]) for one in components],
+        "largest loadings": [", ".join(_loadings(one)) for one in components],
+    }
+    told = {head: cells[:MOST_LINES] for head, cells in columns.items() if any(cells)}
+    words = [i for i, head in enumerate(told) if head in ("alignment", "largest loadings")]
+    return TableBlock(list(told), list(zip(*told.values(), strict=True)), words)
+
+
+def _notes(fit: Mapping[str, Any]) -> Iterator[str]:
+    results, is_noisy = fit["results"], _is_noisy(fit)
+    told = results["components"][:MOST_LINES]
+    if any(_range(one) for one in told):
+        yield CLIPPED if "clipped_variances" in fit["core"]["details"] else RANGES
+    if any(text.startswith("(") for one in told for text in _loadings(one)):
+        yield BRACKETS
+    if is_noisy and any(
+        entry["noise"] is None and not _is_lost(one) for one in told for entry in one["largest"]
+    ):
+        yield NO_BRACKETS
+    if results["n_components"] > len(told):
+        yield f"{results['n_components'] - len(told)} more are in components.csv."
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{_digits.percent(float(share))} %"
+
+
+def _range(one: Mapping[str, Any]) -> str:
+    """The range of the variance, as shares of the same total."""
+    if one["range"] is None or not float(one["share"] or 0) or not float(one["variance"]):
+        return ""
+    total = float(one["variance"]) / float(one["share"])
+    ends = [min(float(end) / total, 1.0) for end in one["range"]]  # no share is larger
+    return " to ".join(map(_digits.percent, ends)) + " %"
+
+
+def _alignment(alignment: float | None) -> str:
+    """The alignment, rounded down."""
+    if alignment is None:
+        return ""
+    return LOST if alignment <= 0 else f"{int(100 * float(alignment) + 1e-9) / 100:.2f}"
+
+
+def _loadings(one: Mapping[str, Any]) -> Iterator[str]:
+    """The largest loadings of a component; in brackets those that noise alone can explain."""
+    for entry in one["largest"]:
+        text = f"{entry['feature']} {entry['entry']:+.2f}"
+        yield f"({text})" if _is_lost(one) or entry["noise"] else text

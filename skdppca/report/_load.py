@@ -1,0 +1,115 @@
+"""A release that was written to files, as the fitted estimator that it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from ..decomposition.fitted import read_only
+from ._archive import read_archive
+from ._contents import arrays_file
+from ._plain import read_plain
+from ._sizes import MOST_BYTES
+from ._subject import RESTORED, Subject, rebuilt
+from ._verify import Verification, check_directory, verify
+
+__all__ = ["load", "opened", "subject_in"]
+
+
+def load(directory: str | PathLike[str]) -> Any:
+    """Return the fitted PCA of a release, with the numbers that its files hold.
+
+    The files are verified first, on levels 1 and 2 of `verify`. It reads no data and costs nothing.
+
+    Parameters
+    ----------
+    directory : str or path-like
+        What `ReleaseReport.write` or ``skdppca fit --out`` wrote, with one PCA in it.
+
+    Returns
+    -------
+    estimator
+        Of the class that made the release. Each released array is the stored one, bit for bit, and
+        cannot be written to. `privacy_` is the stored report. Parameters are those of the fit, but
+        for `accountant`, `random_state`, `n_jobs` and `verbose`, which no file holds: give them
+        before you fit again.
+
+    Raises
+    ------
+    ValueError
+        If the files do not agree, or hold no PCA, several, or one that a search chose.
+    OSError
+        If there is no release.
+    ImportError
+        Without the extra ``report``, which verifies the files.
+
+    See Also
+    --------
+    verify : Check the files, also by a ledger.
+    skdppca.merge : One PCA out of several releases.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.report import ReleaseReport, load
+    >>> pca = DPGauss(n_components=2, epsilon=1.0).fit(load_digits().data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     names = ReleaseReport(pca, pictures=False).write(f"{folder}/release")
+    ...     again = load(f"{folder}/release")
+    >>> np.array_equal(again.components_, pca.components_)
+    True
+    """
+    return opened(Path(directory))[0].fitted
+
+
+def opened(path: Path) -> tuple[Subject, Mapping[str, Any]]:
+    """The only PCA in a directory, read-only, as `load` tells, and its report's document."""
+    check_directory(path)
+    found = verify(path)
+    if not found.passed:
+        raise ValueError(
+            f"the files of {path} do not agree, so nothing is made of them; to see what differs: "
+            f"skdppca verify {quote(str(path))}"
+        )
+    if len(found.reports) > 1:
+        raise ValueError(
+            f"{path} holds {len(found.reports)} releases; write the one that you need to a "
+            "directory of its own"
+        )
+    return _frozen(subject_in(path, found, 0), path), found.document
+
+
+def subject_in(path: Path, found: Verification, place: int) -> Subject:
+    """A release in a directory that was verified, from the bytes that were verified."""
+    name = arrays_file(place)
+    content = read_plain(path / name, MOST_BYTES)
+    if sha256(content).hexdigest() != found.hashes[name]:
+        raise ValueError(f"{path} was changed while it was read; try again")
+    arrays = read_archive(content)
+    names = np.asarray(arrays.get("feature_names", ())).tolist()
+    return rebuilt(found.reports[place], arrays, names)
+
+
+def _frozen(subject: Subject, path: Path) -> Subject:
+    """With names as the fit had them; refuse what is no fit of one PCA."""
+    fitted, report = subject.fitted, subject.report
+    if fitted is None:
+        raise ValueError(f"{path} releases no components; give the release of a PCA")
+    if report.method not in RESTORED:
+        raise ValueError(
+            f"{path} is a release of {report.method}, which does not say how its PCA transforms; "
+            f"give one of {', '.join(RESTORED)}"
+        )
+    if report.feature_names is not None:
+        fitted.feature_names_in_ = np.array(report.feature_names, dtype=object)
+    read_only(fitted)
+    return subject

@@ -1,0 +1,199 @@
+"""A release as lines of text: what was found, then the guarantee and the budget, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from .._text import printable
+from ..decomposition.noise_only import enough_records
+from ..privacy import PrivacyReport
+from ..privacy.grown import MOST
+from ..privacy.parts import is_merged
+from ..privacy.units import is_one, protected_together
+from ._blocks import Block, TableBlock
+from ._digits import down, up
+from ._document import reports_of
+from ._found import found
+from ._sections import claim, status_of
+
+__all__ = ["advice", "lost", "not_stated", "results"]
+
+# Digits of an accountant's id.
+SHOWN = 16
+
+TREAT_AS_DATA = "Nothing in these files is protected: treat them as you treat the data themselves."
+
+PRIVATE = "These files are private as stated; rows transformed with the components are not."
+
+NO_LEDGER = "Budget: no ledger was charged, so nothing adds this fit up with others of these data."
+
+NOT_STATED = "No --title and no --context: the page says 'Not stated'. To state them, in a copy:"
+
+MERGED = "Budget: nothing was charged for the merge; each part was charged as its report says."
+
+SITES = "Budget: each site has charged its own ledger."
+
+
+def results(
+    document: Mapping[str, Any], ledger: str = "", details: bool = False, shell: bool = True
+) -> list[str]:
+    """The lines that tell of a release.
+
+    Parameters
+    ----------
+    document : dict
+        What a report holds, as JSON-able values.
+    ledger : str
+        What the ledger is called here; empty if only its number is known.
+    details : bool
+        Whether to add each fit's own report, with all questions that it asked.
+    shell : bool
+        Whether to write the parameters of a fit as the options of a command, and not as in Python.
+    """
+    reports = reports_of(document)
+    guarantee = _guarantee(document, reports)
+    table = [line for block in found(document) for line in _lines(block)]
+    for report, fit in zip(reports, document["fits"], strict=True):
+        table += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks()]
+        table += lost(report, fit["results"], shell)
+    # what does not hold as it stands is said first
+    holds = status_of(document) not in ("broken", "void", "failed")
+    between = [""] * bool(table)  # a map has no components
+    lines = [*table, *between, *guarantee] if holds else [*guarantee, *between, *table]
+    lines += _budget(document, reports, ledger, shell)
+    for report in reports if details else ():
+        lines += ["", _named(report, ledger)]
+    return lines
+
+
+def advice(document: Mapping[str, Any]) -> list[str]:
+    """How the files of a release may be used, where `results` has not said that already."""
+    status = status_of(document)
+    if status in ("void", "failed"):
+        return []
+    return [TREAT_AS_DATA if status == "broken" else PRIVATE]
+
+
+def not_stated(out: Path, *words: object) -> list[str]:
+    """How to give a title and answers to a release that has neither."""
+    if any(one is not None for one in words):
+        return []
+    return [
+        f"{NOT_STATED}\n  skdppca declare {quote(str(out))} --title TEXT --context FILE --out DIR"
+    ]
+
+
+def lost(
+    report: PrivacyReport, results: Mapping[str, Any] | None = None, shell: bool = True
+) -> list[str]:
+    """Which components are noise, and what to do, if there are any."""
+    alignments = report.details.get("alignments", ())
+    numbers = [i for i, alignment in enumerate(alignments, start=1) if alignment <= 0]
+    if not numbers:
+        return []
+    first, last = numbers[0], numbers[-1]
+    it = "them" if len(numbers) > 1 else "it"
+    if last - first == len(numbers) - 1 > 1:
+        which = f"Components {first} to {last}"
+    else:
+        which = f"Component{'s' * (last > first)} {', '.join(map(str, numbers))}"
+    unscaled = report.parameters.get("scale") is None
+    records, plan = "more records", ""
+    if results is not None and results["lost"] == results["n_components"]:
+        n = float(results["n_records"] or 0)
+        records = enough_records(report, results["n_features"], n)
+        if records == "more records" and n:
+            plan = f" What would do: {_plan(report, results, shell)}"
+    scale, epsilon = ("--scale private", "--epsilon") if shell else ('scale="private"', "epsilon")
+    scales = f"{scale} (if the columns have different units), " * unscaled
+    return [
+        f"{which} of {len(alignments)}: lost in the noise, so do not interpret {it}. To see more, "
+        f"fit again with {scales}a larger {epsilon} or {records}; that is charged separately.{plan}"
+    ]
+
+
+def _plan(report: PrivacyReport, results: Mapping[str, Any], shell: bool) -> str:
+    """What to ask for the number of records that would do."""
+    n, d, k = max(2.0, results["n_records"]), results["n_features"], results["n_components"]
+    grouped = not is_one(report.unit)
+    if shell:
+        text = f"skdppca plan --n {n:.0f} --d {d} -k {k} --epsilon {report.epsilon:g}"
+        return f"{text} --delta {report.delta:g}" + " --groups ROWS" * grouped
+    text = f"skdppca.planner.plan({n:.0f}, {d}, {k}, epsilon={report.epsilon:g}"
+    return f"{text}, delta={report.delta:g}" + ", group_size=ROWS" * grouped + ")"
+
+
+def _lines(block: Block) -> list[str]:
+    if isinstance(block, TableBlock):
+        return ["", *block.aligned(), ""]
+    return [block.text]  # type: ignore[union-attr]
+
+
+def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:
+    """The guarantee in a line; or why there is none."""
+    status, facts = status_of(document), document["guarantee"]
+    if status in ("void", "failed"):
+        return list(map(printable, claim(document)))
+    if status == "broken":
+        return [report.guarantee() for report in reports if not report.private]
+    unit, epsilon = facts["unit"], up(float(facts["epsilon"]))
+    whom = f"every {unit}" if is_one(unit) else protected_together(unit).replace("one ", "every ")
+    conditions = ["nothing was fitted on these data before", *_declared(reports)]
+    return [
+        f"Guarantee: epsilon {epsilon} at delta {up(float(facts['delta']))} for {whom}, under "
+        f"{facts['adjacency']}. It holds if {', and if '.join(conditions)}."
+    ]
+
+
+def _declared(reports: list[PrivacyReport]) -> list[str]:
+    """What was declared about people and nothing checks, without which the guarantee is weaker."""
+    found = []
+    for report in reports:
+        if is_merged(report.details) and report.parameters["disjoint"]:
+            found.append("nobody has records in two of the merged releases")
+        if report.in_all_cohorts() is not None:
+            found.append("nobody is in more cohorts of a part than its report says")
+        if report.in_more_cohorts():
+            most = report.details[MOST]
+            cohorts = "one cohort" if most == 1 else f"{most} cohorts"
+            found.append(f"nobody is in more than {cohorts}")
+    return found
+
+
+def _budget(
+    document: Mapping[str, Any], reports: list[PrivacyReport], ledger: str, shell: bool
+) -> list[str]:
+    """What is left, in a line; nothing for what is not private."""
+    if not all(report.private for report in reports):
+        return []
+    account, charged = document["ledger"], [one.receipt for one in reports if one.receipt]
+    if any(is_merged(one.details) for one in reports):
+        return [MERGED]
+    if not charged:
+        return [SITES if any("sites" in one.details for one in reports) else NO_LEDGER]
+    kind = "the ledger" if shell else "accountant"
+    name = f"{kind} {ledger or charged[0].accountant[:SHOWN]}"
+    rows = ", ".join(str(receipt.row) for receipt in charged)
+    where = f"row{'s' * (len(charged) > 1)} {rows} of {name}"
+    if account is None:
+        return [f"Budget: charged as {where}, whose totals are not known here."]
+    left, whom = float(account["remaining"]), ""
+    theirs = [one for one in account.get("cohorts", ()) if one["this_release"]]
+    if theirs:
+        left = min(float(one["remaining"]) for one in theirs)
+        whom = f" for {', '.join(printable(one['name']) for one in theirs)}"
+    return [
+        f"Budget: epsilon {down(left, 4)} of {account['epsilon']:g} is left{whom} at delta "
+        f"{account['delta']:g} (charged as {where})."
+    ]
+
+
+def _named(report: PrivacyReport, ledger: str) -> str:
+    """A fit's own report; in a shell, an accountant is a ledger."""
+    if report.receipt is None or not ledger:
+        return str(report)
+    paid = f"accountant {report.receipt.accountant[:SHOWN]}"
+    return str(report).replace(paid, f"the ledger {ledger}")

@@ -1,0 +1,194 @@
+"""``skdppca fit --check`` lists all that is wrong with a table, and tells nothing else of it."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdppca import PrivacyLedger
+
+from .conftest import is_one_line_error
+
+BAD = pd.DataFrame(
+    {
+        "patient_id": ["zq2", "zq1", "zq2"],
+        "visit": ["2024-01-03", "2024-02-03", "04.03.2024"],
+        "crp": ["<0.517", "1.2", "1.5"],
+        "sex": ["qm", "qf", "qf"],
+        "age": [31.25, np.nan, 44.75],
+        "bmi": ["22,513", "23,5", "21"],
+        "dose": ["5 mg", "6", "7"],
+        "flag": [True, False, True],
+        "weight": [70.125, np.inf, 71.5],
+        "sample_id": [1, 2, 3],
+    }
+)
+SAID = {
+    "label and no feature": ["sample_id"],
+    "not numeric, dates or times": ["visit"],
+    "not numeric, detection limits": ["crp"],
+    "not numeric, text": ["sex"],
+    "not numeric, decimals after a comma": ["bmi"],
+    "not numeric, numbers with a unit": ["dose"],
+    "missing values": ["age"],
+    "infinite values": ["weight"],
+    "not sorted by": ["patient_id"],
+}
+
+
+@pytest.fixture
+def check(run, tmp_path):
+    """Check a table that was written to a file."""
+
+    def command(frame, *more, kind="csv"):
+        path = tmp_path / f"t.{kind}"
+        if kind == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
+        return run("fit", path, "--check", *more)
+
+    return command
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_all_that_is_wrong_is_listed_at_once_by_column_and_kind(check, kind):
+    result = check(BAD, "--groups", "patient_id", kind=kind)
+    assert result.status == 1 and result.err == ""
+    faults = [line for line in result.out.splitlines() if line.startswith("- ")]
+    told = dict(SAID)
+    if kind == "parquet":  # states its types, so a comma is text
+        told["not numeric, text"] = ["sex", "bmi"]
+        del told["not numeric, decimals after a comma"]
+    for what, names in told.items():
+        (line,) = [fault for fault in faults if what in fault]
+        assert all(repr(name) in line for name in names), what
+        others = {*BAD} - {*names, "patient_id"}
+        assert not any(repr(name) in line for name in others), what
+    assert len(faults) == len(told)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_no_cell_is_quoted_and_no_row_is_counted(check, kind):
+    said = check(BAD, "--groups", "patient_id", kind=kind).out
+    cells = [str(cell) for column in BAD for cell in BAD[column] if len(str(cell)) > 3]
+    assert not [cell for cell in cells if cell in said and cell not in ("True", "False")]
+    longer = pd.concat([BAD, BAD.tail(1)] * 3)
+    assert check(longer, "--groups", "patient_id", kind=kind).out == said
+
+
+def test_a_good_table_has_no_fault_and_needs_no_epsilon_and_no_out(check, rows, tmp_path):
+    result = check(pd.DataFrame(rows, columns=list("abcd")))
+    assert result.status == 0
+    assert "no fault was found in its 4 features. Nothing was charged." in result.out
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_check_charges_nothing(check, rows, ledger):
+    assert check(pd.DataFrame(rows, columns=list("abcd")), "--ledger", ledger).status == 0
+    assert not PrivacyLedger(ledger).receipts
+
+
+@pytest.mark.parametrize("missing", ["mean", "error"])
+def test_missing_values_are_no_fault_where_they_are_filled(check, missing):
+    frame = pd.DataFrame({"a": [1.0, np.nan, 2.0], "b": [1.0, 2.0, 3.0]})
+    result = check(frame, "--missing", missing)
+    assert result.status == (missing == "error")
+
+
+def test_a_first_line_that_may_be_a_record_is_not_quoted(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("31.5,zqx\n32.5,zqy\n")
+    result = run("fit", path, "--check")
+    assert result.status == 1
+    assert "pass --header if they are names" in result.out
+    assert "not numeric, text: column 2" in result.out and "zq" not in result.out
+
+
+def test_a_table_without_rows_is_no_good_table(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n")
+    result = run("fit", path, "--check")
+    assert result.status == 1 and "is empty" in result.out
+
+
+def test_an_array_is_checked_as_a_fit_checks_it(run, tmp_path):
+    np.save(tmp_path / "t.npy", np.array([[1.0, np.nan]]))
+    result = run("fit", tmp_path / "t.npy", "--check")
+    assert result.status == 1 and "missing or infinite" in result.out
+
+
+def test_what_a_check_passes_a_fit_takes_and_the_reverse(check, run, tmp_path, budget):
+    rng = np.random.default_rng(0)
+    cells = ["1", " 2", "+3", "1e3", ".5", "5.", "1_0", "0x1", "1 2", "true", "NaN", "inf", "-", ""]
+    for cell in cells:
+        frame = pd.DataFrame(rng.standard_normal((200, 2)), columns=["a", "b"]).astype(object)
+        frame.loc[7, "a"] = cell
+        checked = check(frame)
+        out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
+        options = ("-k", 1, "--no-pictures", "--header", "--out", out)
+        fitted = run("fit", tmp_path / "t.csv", *budget, *options)
+        assert (checked.status == 0) == (fitted.status == 0), cell
+
+
+def test_a_fit_still_needs_its_budget(run, table):
+    result = run("fit", table)
+    assert is_one_line_error(result) and "--epsilon, --delta, --out" in result.err
+
+
+def test_a_check_prints_no_json(run, table):
+    result = run("fit", table, "--check", "--json")
+    assert is_one_line_error(result) and "--check prints its list as words" in result.err
+
+
+def test_a_fit_names_out_only_if_nothing_is_updated(run, table, tmp_path):
+    result = run("fit", table, "--update", tmp_path / "release")
+    assert is_one_line_error(result) and "required: --epsilon, --delta;" in result.err
+
+
+def test_of_many_columns_the_first_are_named_and_all_with_details(check):
+    wide = pd.DataFrame(np.nan, index=range(3), columns=[f"rs{i}" for i in range(30)])
+    assert "missing values: all 30 features;" in check(wide).out
+    wide["rs29"] = 1.0
+    assert "'rs7', 21 more columns (--details names them);" in check(wide).out
+    assert "'rs27', 'rs28';" in check(wide, "--details").out
+
+
+@pytest.mark.parametrize("name", ["IID", "fid", "eid"])
+def test_a_label_of_a_file_of_genotypes_is_no_feature(check, name):
+    result = check(pd.DataFrame({name: [1.0, 2.0], "rs1": [0.0, 1.0]}))
+    assert result.status == 1 and f"by its name {name!r} is a label and no feature" in result.out
+
+
+def test_columns_keep_their_names_beside_one_without_a_name(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",patient_id,crp,age\n1,a,<0.5,31.5\n2,b,1.5,32.5\n")
+    result = run("fit", path, "--groups", "patient_id", "--check")
+    assert "has no name for column 1" in result.out
+    assert "not numeric, detection limits: 'crp'" in result.out
+
+
+def test_columns_of_words_keep_their_names_if_an_option_names_one_of_them(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("who,crp\na,low\nb,high\n")
+    assert "not numeric, text: 'crp'" in run("fit", path, "--groups", "who", "--check").out
+    said = run("fit", path, "--check").out
+    assert "not numeric, text: column 1, column 2" in said and "crp" not in said
+
+
+@pytest.mark.parametrize("mark", [".", ".A", "-", "?", "None", "na", "missing"])
+def test_marks_of_missing_values_are_a_kind_of_their_own(run, tmp_path, mark):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,crp\n1,{mark}\n2,1.5\n")
+    result = run("fit", path, "--check")
+    assert "not numeric, marks of missing values: 'crp'; leave such cells empty" in result.out
+    assert "text" not in result.out
+
+
+def test_without_pyarrow_a_check_says_how_to_install_it(run, tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = run("fit", path, "--check")
+    assert is_one_line_error(result) and "which is not installed; pip install" in result.err

@@ -1,0 +1,101 @@
+"""What ``--json`` prints is one document, as its schema describes it."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from skdppca import PrivacyLedger
+from skdppca.cli._json import schemas
+from skdppca.report._document import check_schema
+
+
+def read(kind, result, status=0):
+    """The document that was printed, if it is as its schema says."""
+    assert (result.status, result.err) == (status, "")
+    content = json.loads(result.out)
+    Draft202012Validator.check_schema(schemas()[kind])
+    Draft202012Validator(schemas()[kind]).validate(content)
+    return content
+
+
+def test_every_schema_refuses_an_empty_document():
+    for schema in schemas().values():
+        assert not Draft202012Validator(schema).is_valid({})
+
+
+@pytest.mark.parametrize("more", [(), ("--over", "n"), ("--releases", 2)], ids=str)
+def test_a_plan(run, more):
+    options = ("--n", 3000, "--d", 8, "--k", 2, "--epsilon", 1, "--method", "gauss", "--json")
+    content = read("plan", run("plan", *options, *more))
+    assert content["plan"]["rows"][0]["method"] == "DPGauss"
+    assert bool(content["along"]) == ("--over" in more)
+
+
+def test_a_plan_of_nothing_has_its_number_of_records(run):
+    options = ("--n", 100, "--d", 8, "--k", 2, "--epsilon", 0.05, "--method", "gauss", "--json")
+    plan = read("plan", run("plan", *options))["plan"]
+    assert plan["finds_nothing"] and plan["enough"] > 100
+
+
+def test_a_fit(fit, ledger, tmp_path):
+    content = read("fit", fit("--ledger", ledger, "--json"))
+    assert check_schema(content["report"]) is None
+    assert content["report"] == json.loads((tmp_path / "out" / "report.json").read_text())
+    assert {*content["files"]} == {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_a_fit_that_is_not_private(fit):
+    report = read("fit", fit("-k", 2, "--epsilon", "inf", "--json"))["report"]
+    assert report["guarantee"]["epsilon"] == "inf"
+
+
+def test_a_ledger(run, fit, ledger):
+    assert fit("--ledger", ledger).status == 0
+    PrivacyLedger(ledger).charge_external("counts", mu=0.1)
+    content = read("ledger", run("ledger", "show", ledger, "--json"))
+    assert [one["external"] for one in content["charges"]] == [False, True]
+    assert content["remaining"] == PrivacyLedger(ledger).remaining.epsilon
+
+
+def test_a_verification_that_agrees_and_one_that_differs(run, fit, tmp_path):
+    assert fit().status == 0
+    assert read("verify", run("verify", tmp_path / "out", "--json"))["passed"]
+    (tmp_path / "out" / "components.csv").write_text("changed")
+    content = read("verify", run("verify", tmp_path / "out", "--json"), status=1)
+    assert not content["passed"]
+    assert any("components.csv" in one["says"] for one in content["findings"] if not one["passed"])
+
+
+def test_a_merged_release(run, fit, tmp_path):
+    for name in ("north", "south"):
+        assert fit("--cohort", name, "--out", tmp_path / name, "--method", "gauss").status == 0
+    both = tmp_path / "both"
+    parts = (tmp_path / "north", tmp_path / "south")
+    content = read("merge", run("merge", *parts, "--disjoint", "--out", both, "--json"))
+    assert check_schema(content["report"]) is None
+    assert content["report"] == json.loads((both / "report.json").read_text())
+    assert {*content["files"]} == {path.name for path in both.iterdir()}
+    again = run("merge", *parts, "--out", both, "--json", "--force")
+    assert read("merge", again)["report"]["fits"][0]["core"]["parameters"]["disjoint"] is False
+
+
+def test_a_release(run, fit, ledger, tmp_path):
+    assert fit("--ledger", ledger).status == 0
+    out = tmp_path / "out"
+    content = read("release", run("report", out, "--json"))
+    assert (content["status"], content["passed"]) == ("private", True)
+    assert content["report"] == json.loads((out / "report.json").read_text())
+
+
+def test_a_release_whose_files_differ_says_what_and_nothing_else(run, fit, tmp_path):
+    assert fit().status == 0
+    (tmp_path / "out" / "components.csv").write_text("changed")
+    content = read("release", run("report", tmp_path / "out", "--json"), status=1)
+    assert (content["status"], content["report"], content["passed"]) == (None, None, False)
+    assert any("components.csv" in one["says"] for one in content["findings"] if not one["passed"])
+
+
+def test_a_ledger_as_json_has_no_picture(run, ledger, tmp_path):
+    result = run("ledger", "show", ledger, "--json", "--plot", tmp_path / "a.svg")
+    assert result.status == 2 and "leave out --plot" in result.err

@@ -1,0 +1,95 @@
+"""``skdppca merge`` writes a release as `fit` does, and charges nothing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from skdppca import MergedPCA, PrivacyLedger, merge
+from skdppca.report import load, verify
+
+from .conftest import NAMES, charges, is_one_line_error
+
+
+@pytest.fixture
+def parts(run, ledger, budget, tmp_path):
+    """Releases of two cohorts, charged to one ledger."""
+    folders = []
+    for name in ("north", "south"):
+        rng = np.random.default_rng(len(folders))
+        rows = rng.standard_normal((1200, len(NAMES))) * [4, 3, 2, 1] + 10
+        table, out = tmp_path / f"{name}.csv", tmp_path / name
+        np.savetxt(table, rows, delimiter=",", header=",".join(NAMES), comments="", fmt="%.17g")
+        options = ("--ledger", ledger, "--cohort", name, "--out", out, "--no-pictures")
+        assert run("fit", table, *budget, "-k", 2, "--method", "gauss", *options).status == 0
+        folders.append(out)
+    return folders
+
+
+def test_it_writes_what_merge_returns(run, parts, ledger, tmp_path):
+    before = ledger.read_bytes()
+    out = tmp_path / "both"
+    done = run("merge", *parts, "--out", out, "--disjoint", "--title", "Both", "--no-pictures")
+    assert done.status == 0, done.err
+    assert ledger.read_bytes() == before and charges(ledger) == 2
+    pca, again = merge(parts, disjoint=True), load(out)
+    assert type(again) is MergedPCA
+    assert again.components_.tobytes() == pca.components_.tobytes()
+    assert again.privacy_.release_id == pca.privacy_.release_id
+    assert json.loads((out / "report.json").read_text())["title"] == "Both"
+    assert "Merged from 2 releases" in done.out and "nothing was charged" in done.out
+    assert "These files are private as stated" in done.out
+    assert "and if nobody has records in two of the merged releases." in done.out
+    assert verify(out, ledger=PrivacyLedger(ledger)).passed
+    assert run("verify", out, "--ledger", ledger).status == 0
+    told = run("report", out)
+    assert told.status == 0 and "skdppca verify" in told.out
+    sampled = run("sample", out, "-n", 5, "-o", tmp_path / "rows.csv")
+    assert sampled.status == 0 and "Drawing rows is not charged" in sampled.out
+
+
+def test_without_the_declaration_all_parts_add_up(run, parts, tmp_path):
+    assert run("merge", *parts, "--out", tmp_path / "both", "--no-pictures").status == 0
+    report = load(tmp_path / "both").privacy_
+    assert report.epsilon > 1.4 and report.parameters["disjoint"] is False
+
+
+def test_the_number_of_components_can_be_chosen(run, parts, tmp_path):
+    done = run("merge", *parts, "-k", 3, "--out", tmp_path / "both", "--no-pictures")
+    assert done.status == 0
+    assert load(tmp_path / "both").n_components_ == 3
+
+
+def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
+    out = ("--out", tmp_path / "both", "--no-pictures")
+    for given, said in (
+        (parts[:1], "give at least two"),
+        ([parts[0], parts[0]], "have the same release"),
+        ([parts[0], tmp_path / "nowhere"], "nowhere is not a directory"),
+        ([*parts, "-k", 9], "n_components=9 is more than the 4 features"),
+    ):
+        refused = run("merge", *given, *out)
+        assert is_one_line_error(refused) and said in refused.err, refused.err
+    assert not (tmp_path / "both").exists()
+
+
+@pytest.mark.parametrize("inner", ["", "inside"])
+def test_a_part_is_never_written_to(run, parts, inner):
+    before = {path.name: path.read_bytes() for path in parts[0].iterdir()}
+    refused = run("merge", *parts, "--out", parts[0] / inner, "--force", "--no-pictures")
+    assert is_one_line_error(refused) and "is read and stays as it is" in refused.err
+    assert {path.name: path.read_bytes() for path in parts[0].iterdir()} == before
+
+
+def test_a_damaged_part_is_refused(run, parts, tmp_path):
+    (parts[1] / "components.csv").write_text("mine")
+    refused = run("merge", *parts, "--out", tmp_path / "both", "--no-pictures")
+    assert is_one_line_error(refused) and "south do not agree" in refused.err
+
+
+def test_what_is_not_stated_can_be_stated_in_a_copy(run, parts, tmp_path):
+    out = tmp_path / "both"
+    done = run("merge", *parts, "--out", out, "--disjoint", "--no-pictures")
+    assert f"skdppca declare {out} --title TEXT --context FILE --out DIR" in done.out
+    stated = run("merge", *parts, "--out", out, "--force", "--title", "Both", "--no-pictures")
+    assert "skdppca declare" not in stated.out

@@ -1,0 +1,131 @@
+"""A shell tells what was found first, then the guarantee and the budget, a line each."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from skdppca import DPGauss
+from skdppca.cli._parser import parser_of
+from skdppca.report import Context, ReleaseReport
+from skdppca.report._found import found
+from skdppca.report._results import lost, results
+
+from .conftest import NAMES
+
+LINE = re.compile(r"(?m)^1 +[\d.]+ % +[\d.]+ to [\d.]+ % +0\.\d\d +\S+ [+-]0\.\d\d, ")
+
+
+@pytest.fixture
+def clear(tmp_path, run, budget):
+    """A fit of rows whose first direction is far above the noise."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
+    path = tmp_path / "clear.csv"
+    np.savetxt(path, rows, delimiter=",", header=",".join(NAMES), comments="")
+    options = ("-k", 2, "--method", "gauss", "--no-pictures", "--out", tmp_path / "clear")
+    return run("fit", path, *budget, *options).out
+
+
+def test_the_components_come_before_the_guarantee_and_that_before_the_budget(clear):
+    line = LINE.search(clear)
+    assert line is not None and all(name in clear for name in ("alignment", "share of variance"))
+    assert line.start() < clear.index("\nGuarantee: ") < clear.index("\nBudget: ")
+
+
+def test_a_report_prints_the_same_components_as_the_fit(clear, run, tmp_path):
+    table = clear[: clear.index("\nGuarantee: ")]
+    assert run("report", tmp_path / "clear").out.startswith(table)
+
+
+def test_questions_are_printed_where_details_are_asked_for(clear, run, tmp_path):
+    assert "of this fit's budget" not in clear
+    details = run("report", tmp_path / "clear", "--details").out
+    assert re.search(r"Gram matrix +[\d.]+% of this fit's budget", details)
+
+
+def test_a_fit_prints_its_questions_where_details_are_asked_for(fit):
+    assert "of this fit's budget" in fit("--details").out
+
+
+def test_components_that_are_noise_say_so_in_their_lines(fit):
+    said = fit("-k", 4, "--epsilon", 0.05).out
+    lines = [line for line in said.splitlines() if re.match(r"\d  ", line)]
+    assert len(lines) == 4
+    lost = [line for line in lines if "lost in the noise" in line]
+    assert lost and all(line.count("(") == 4 for line in lost)
+
+
+def test_where_all_is_noise_the_plan_is_named_that_says_what_would_do(run, tmp_path, budget):
+    path = tmp_path / "wide.csv"
+    rows = np.random.default_rng(0).standard_normal((20, 30))
+    np.savetxt(path, rows, delimiter=",", header=",".join(f"x{i}" for i in range(30)), comments="")
+    options = ("--method", "power", "--no-pictures", "--out", tmp_path / "wide")
+    said = run("fit", path, "-k", 2, *budget, *options).out
+    plan = r"What would do: (skdppca plan --n \d+ --d 30 -k 2 --epsilon 1 --delta 1e-06)$"
+    (command,) = re.findall(plan, said, re.MULTILINE)
+    assert callable(parser_of("plan").parse_args(command.split()[1:]).run)
+
+
+def test_the_page_and_the_snippet_have_the_table_that_the_shell_prints(clear, tmp_path, run):
+    page = (tmp_path / "clear" / "report.html").read_text()
+    first = page[page.index("1. Decision box") : page.index('id="section-2"')]
+    lines = clear.splitlines()
+    (row,) = [line for line in lines if LINE.match(line + ", ")]
+    for cell in re.split(r" {2,}", row):
+        assert f">{cell}</td>" in first
+
+
+def test_the_range_of_a_share_is_that_of_the_variance_over_the_same_total(made_report):
+    (one, *_) = made_report.dict()["fits"][0]["results"]["components"]
+    (cell,) = {row[2] for block in found(made_report.dict())[1:2] for row in block.rows[:1]}
+    low, high = (float(end) for end in re.findall(r"[\d.]+", cell))
+    total = one["variance"] / one["share"]
+    assert low == pytest.approx(100 * one["range"][0] / total, abs=0.5)
+    assert high == pytest.approx(min(100 * one["range"][1] / total, 100), abs=0.5)
+    assert low <= 100 * one["share"] <= high
+
+
+@pytest.fixture
+def made_report():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
+    return ReleaseReport(DPGauss(2).fit(rows), pictures=False)
+
+
+def test_what_is_not_private_has_no_guarantee_and_no_budget(fit):
+    said = fit("-k", 2, "--epsilon", "inf").out
+    assert "NOT PRIVATE" in said and "Guarantee:" not in said and "Budget:" not in said
+
+
+def test_a_declared_answer_that_voids_stands_in_place_of_the_guarantee(made_report):
+    context = Context(fitted_before="a scaler")
+    pca = made_report._subjects[0].fitted
+    said = "\n".join(results(ReleaseReport(pca, context=context, pictures=False).dict()))
+    assert "NOT AS STATED" in said and "Guarantee:" not in said
+
+
+def test_a_shell_says_how_many_records_would_do_where_nothing_was_found(run, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((300, 20))
+    np.save(tmp_path / "t.npy", rows)
+    options = ("--epsilon", 0.01, "--delta", 1e-6, "-k", 2, "--no-pictures")
+    result = run("fit", tmp_path / "t.npy", *options, "--out", tmp_path / "out")
+    assert result.status == 0
+    assert re.search(r"about \d+ records, which would do if the first of 20 components", result.out)
+
+
+@pytest.mark.parametrize(("scale", "given"), [("private", False), (None, True)])
+def test_loadings_without_brackets_are_explained_where_their_noise_is_not_given(scale, given):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
+    pca = DPGauss(1, epsilon=10.0, scale=scale, random_state=0).fit(rows)
+    said = "\n".join(results(ReleaseReport(pca, pictures=False).dict()))
+    assert ("Loadings without brackets may be noise, too" in said) is not given
+
+
+@pytest.mark.parametrize(("alignments", "said"), [((0.9, 0.0), "it"), ((0.0, 0.0), "them")])
+def test_one_lost_component_is_it_and_several_are_them(alignments, said):
+    report = SimpleNamespace(details={"alignments": alignments}, parameters={"scale": "private"})
+    (line,) = lost(report)
+    assert f"do not interpret {said}. " in line

@@ -1,0 +1,100 @@
+"""What a page and `verify` say of cohorts."""
+
+import json
+
+import numpy as np
+import pytest
+
+from skdppca import DPGauss, PrivacyLedger
+from skdppca.privacy import PrivacyReport, verify_report
+from skdppca.report import ReleaseReport, verify
+
+ROWS = np.random.default_rng(0).normal(size=(400, 4))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "l", 3.0, 1e-6)
+    ledger.charge_external("counts", mu=0.1, adjacency="add-remove", cohort="2026-Q1")
+    ledger.charge_external("sums", mu=0.05, adjacency="add-remove")
+    return ledger
+
+
+def fitted(ledger, cohorts):
+    return DPGauss(2, epsilon=1.0, accountant=ledger).fit(ROWS, cohorts=cohorts)
+
+
+def written(pca, path):
+    ReleaseReport(pca).write(path)
+    return json.loads((path / "report.json").read_text()), (path / "report.html").read_text()
+
+
+def test_the_page_says_what_each_cohort_paid_and_that_it_is_declared(ledger, tmp_path):
+    pca = fitted(ledger, "2026-Q2")
+    document, page = written(pca, tmp_path / "out")
+    account = document["ledger"]
+    assert [one["name"] for one in account["cohorts"]] == ["2026-Q1", "2026-Q2"]
+    assert [one["this_release"] for one in account["cohorts"]] == [False, True]
+    for one in account["cohorts"]:
+        assert one["spent"] == ledger.spent_by(one["name"]).epsilon
+        assert one["remaining"] == ledger.remaining_for(one["name"]).epsilon
+    assert account["cohorts"][0]["mu"] == pytest.approx(0.0125**0.5)
+    assert account["shares"]["this_release"] < account["shares"]["all"]
+    assert "of the budget of each person in cohort 2026-Q2" in page
+    assert "The charge fell on people in it alone." in page
+    assert "nobody is in more than one cohort. No ledger can verify that" in page
+    assert f"about {pca.n_samples_:.0f}" in page
+    assert "counts (on 2026-Q1)" in page
+    assert verify(tmp_path / "out", ledger=ledger).passed
+
+
+def test_a_release_of_all_on_a_ledger_with_cohorts_says_what_is_left_of_each(ledger, tmp_path):
+    document, page = written(fitted(ledger, None), tmp_path / "out")
+    assert "cohorts" not in document["fits"][0]["core"]
+    assert document["ledger"]["spent_after"] == ledger.spent.epsilon
+    assert "This release used" in page and "2026-Q1" in page
+    assert verify(tmp_path / "out", ledger=ledger).passed
+
+
+def test_without_a_ledger_the_report_still_names_the_cohorts(tmp_path):
+    pca = DPGauss(2, epsilon=1.0).fit(ROWS, cohorts=["a", "b"])
+    document, page = written(pca, tmp_path / "out")
+    assert document["fits"][0]["core"]["cohorts"] == ["a", "b"]
+    assert "cohorts a, b, as declared." in page and "The charge fell on" not in page
+    assert "of the cohorts 'a', 'b' alone; who is in which cohort is declared" in str(pca.privacy_)
+    assert verify(tmp_path / "out").passed
+
+
+@pytest.mark.parametrize("cohorts", [["2026-Q3"], ["2026-Q2", "2026-Q3"], None])
+def test_verify_finds_other_cohorts_than_those_that_were_charged(ledger, cohorts):
+    record = fitted(ledger, "2026-Q2").privacy_.to_dict()
+    if cohorts is None:
+        del record["core"]["cohorts"]
+    else:
+        record["core"]["cohorts"] = cohorts
+    wrong = {finding.what for finding in verify_report(record, ledger=ledger) if not finding.passed}
+    assert wrong >= {"release id", "receipt"}
+
+
+@pytest.mark.parametrize("cohorts", [[], "a", None, [1], ["a", "a"], [""]])
+def test_a_report_with_cohorts_that_are_none_cannot_be_read(ledger, cohorts):
+    record = fitted(ledger, "2026-Q2").privacy_.to_dict()
+    record["core"]["cohorts"] = cohorts
+    with pytest.raises((ValueError, TypeError)):
+        PrivacyReport.from_dict(record)
+
+
+@pytest.mark.parametrize("change", [{"spent": 0.01}, {"remaining": 3.0}, {"mu": 0.0}])
+def test_verify_computes_the_table_of_cohorts_again(ledger, tmp_path, change):
+    out = tmp_path / "out"
+    document, _ = written(fitted(ledger, "2026-Q2"), out)
+    document["ledger"]["cohorts"][0] |= change
+    (out / "report.json").write_text(json.dumps(document))
+    (name,) = change
+    wrong = [one.says for one in verify(out, ledger=ledger).findings if one.what == "totals"]
+    assert len(wrong) == 1 and wrong[0].startswith(f"ledger/cohorts/0/{name} is {change[name]}")
+
+
+def test_a_report_without_cohorts_has_the_core_that_it_had(ledger):
+    core = fitted(ledger, None).privacy_.core()
+    assert "cohorts" not in core and "cohorts" not in core["receipt"]

@@ -1,0 +1,61 @@
+"""In Python, ``print`` of a report says what was found, for whom and at what cost."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skdppca import DPGauss, PrivacyAccountant, maps
+from skdppca.report import ReleaseReport
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((4000, 1)) * [4, 3, 2, 1] + RNG.standard_normal((4000, 4))
+CUSTOMERS = np.arange(len(X)) // 2
+
+
+def printed(releases):
+    return str(ReleaseReport(releases, pictures=False))
+
+
+@pytest.fixture(scope="module")
+def said():
+    accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6, unit="customer")
+    pca = DPGauss(2, epsilon=1.0, unit="customer", accountant=accountant)
+    return printed(pca.fit(X, groups=CUSTOMERS))
+
+
+def test_the_components_come_before_the_guarantee_and_that_before_the_budget(said):
+    places = [said.index(text) for text in ("largest loadings", "\nGuarantee: ", "\nBudget: ")]
+    assert places == sorted(places)
+
+
+def test_the_guarantee_names_the_unit(said):
+    assert "epsilon 1 at delta 1e-06 for all rows of every customer, under add-remove" in said
+
+
+def test_the_budget_names_the_accountant_and_what_is_left(said):
+    assert "epsilon 1.673 of 2 is left" in said and "charged as row 1 of accountant " in said
+
+
+def test_remedies_are_written_as_in_python():
+    said = printed(DPGauss(2, epsilon=0.01).fit(X[:100]))
+    assert 'scale="private"' in said and "a larger epsilon" in said and "--" not in said
+
+
+def test_a_fitted_scaler_in_front_is_said_before_the_components():
+    said = printed(make_pipeline(StandardScaler(), DPGauss(2)).fit(X))
+    assert said.index("NOT AS STATED") < said.index("largest loadings")
+
+
+def test_a_map_begins_with_its_guarantee():
+    pca = DPGauss(2).fit(X)
+    assert printed(maps.projection_map(pca, X, epsilon=1.0, delta=1e-6, bins=4)).startswith(
+        "Guarantee: "
+    )
+
+
+@pytest.mark.parametrize(("norm_bound", "clipped"), [(None, True), (30.0, False)])
+def test_ranges_that_hold_what_clipping_took_say_so(norm_bound, clipped):
+    said = printed(DPGauss(2, norm_bound=norm_bound).fit(X))
+    assert ("what shortening long records may have taken" in said) is clipped
+    assert "the sampling of people" in said

@@ -1,0 +1,121 @@
+"""A release directory is replaced as a whole: wherever a run is killed, one is left whole."""
+
+import os
+import shutil
+
+import pytest
+
+from skdppca.report import _directory
+from skdppca.report._contents import FILES
+from skdppca.report._directory import MANIFEST, SUMS, replacing
+
+NAME = FILES[0]
+
+
+class Killed(BaseException):
+    """The end of a process, after which nothing of it runs."""
+
+
+def write(directory, text):
+    directory.add(NAME, lambda file: file.write(text.encode()))
+    directory.publish()
+
+
+def update(out, text):
+    with replacing(out, FILES) as directory:
+        write(directory, text)
+
+
+def read(folder):
+    """What a whole release holds; None if there is none."""
+    return (folder / NAME).read_text() if (folder / MANIFEST).is_file() else None
+
+
+@pytest.fixture
+def out(tmp_path):
+    with _directory.claimed(tmp_path / "out", FILES, False) as directory:
+        write(directory, "1")
+    return tmp_path / "out"
+
+
+def previous(out):
+    return out.with_name("out.previous")
+
+
+def names(out):
+    return sorted(path.name for path in out.parent.iterdir())
+
+
+def test_the_release_before_stays_beside_it(out):
+    update(out, "2")
+    update(out, "3")
+    assert (read(out), read(previous(out))) == ("3", "2")
+    assert names(out) == ["out", "out.previous"]
+    assert sorted(path.name for path in out.iterdir()) == sorted([MANIFEST, NAME, SUMS])
+
+
+STEPS = {
+    "before the manifest of the one before goes": ("unlink", 0),
+    "before the one before goes": ("rmtree", 0),
+    "before this one becomes the one before": ("rename", 0),
+    "between the two renames": ("rename", 1),
+}
+
+
+@pytest.mark.parametrize(("call", "number"), STEPS.values(), ids=STEPS)
+def test_a_run_that_is_killed_leaves_a_whole_release_and_the_next_run_goes_on(
+    out, monkeypatch, call, number
+):
+    update(out, "2")
+    calls = []
+
+    def kill(original):
+        def step(path, *more, **options):
+            ours = str(path).startswith(str(out)) and (call != "unlink" or "previous" in str(path))
+            calls.append(path) if ours else None
+            if ours and len(calls) > number:
+                raise Killed
+            return original(path, *more, **options)
+
+        return step
+
+    with monkeypatch.context() as patch:
+        home = {"unlink": type(out), "rmtree": shutil, "rename": os}[call]
+        patch.setattr(home, call, kill(getattr(home, call)))
+        with pytest.raises(Killed):
+            update(out, "3")
+    whole = [read(folder) for folder in (out, previous(out), out.with_name("out.next"))]
+    assert "3" in whole  # it was paid for
+    assert whole[0] == "2" or (whole[0] is None and whole[1] == "2")
+    update(out, "4")
+    assert (read(out), read(previous(out))) == ("4", "3")
+    assert names(out) == ["out", "out.previous"]
+
+
+def test_a_run_that_fails_leaves_the_release_as_it_was(out):
+    with pytest.raises(KeyError), replacing(out, FILES) as directory:
+        directory.add(NAME, lambda file: file.write(b"half"))
+        raise KeyError
+    assert read(out) == "1" and not previous(out).exists()
+    with pytest.raises(ValueError, match="cut short, which may have been charged"):
+        update(out, "2")
+
+
+def test_two_runs_do_not_replace_it_at_once(out):
+    with replacing(out, FILES), pytest.raises(ValueError, match="another run of skdppca updates"):
+        update(out, "2")
+
+
+def test_what_is_no_release_is_not_removed(out):
+    previous(out).mkdir()
+    (previous(out) / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="move it away"):
+        update(out, "2")
+    assert (previous(out) / "thesis.txt").read_text() == "mine"
+
+
+def test_a_directory_without_a_release_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OSError, match="holds no release"):
+        update(tmp_path / "empty", "2")
+    assert names(tmp_path / "empty") == ["empty"]
