@@ -1,9 +1,11 @@
-"""What the benchmarks share: interleaved timing, the machine, and tables as commented csv."""
+"""What the benchmarks share: options, the machine, and tables as commented csv."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
+import json
 import os
 import platform
 import sys
@@ -11,18 +13,37 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from statistics import median
-from time import perf_counter, process_time
+from typing import Any
 
-import skdppca
+import sources
 
 RESULTS = Path(__file__).parent / "results"
+RAW = RESULTS / "raw"  # not in git
+SAVE = "SKDPPCA_BENCHMARK_SAVE"  # where a run that stores its tables keeps what it has measured
+BUSY = 0.5  # load at the start, of which no times are stored
+LOAD = os.getloadavg()
 PACKAGES = ("skdppca", "numpy", "scipy", "scikit-learn", "joblib", "mpmath", "mlxtend")
+
+
+def arguments(doc: str) -> argparse.ArgumentParser:
+    """The options of a benchmark: its own, and ``--save``, without which it prints alone."""
+
+    class Save(argparse.Action):
+        def __call__(self, *_: object) -> None:
+            os.environ[SAVE] = str(RAW / _digest())  # processes that it starts read it, too
+
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--save", action=Save, nargs=0, help="store the tables in results/")
+    return parser
+
+
+def _named(one: object) -> str:
+    return getattr(one, "__qualname__", repr(one))
 
 
 def machine() -> dict[str, str]:
     """When and on what a run was made; the load is the one found at its start."""
-    load = "/".join(f"{x:.1f}" for x in os.getloadavg())
+    load = "/".join(f"{x:.1f}" for x in LOAD)
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "cpu": f"{_cpu_model()}, {os.cpu_count()} cores",
@@ -33,11 +54,25 @@ def machine() -> dict[str, str]:
 
 
 def _digest() -> str:
-    """Of the sources that are measured: a table whose digest is not today's is out of date."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(skdppca.__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    """Of the code that is measured: a table whose digest is not today's is out of date."""
+    return sources.digest(Path(sys.argv[0]))
+
+
+def kept(function: Callable[..., Any], *given: object) -> Any:
+    """``function(*given)``; a run that stores its tables and was interrupted goes on there.
+
+    For figures that hold no times and are made of numbers, text, lists and dicts.
+    """
+    if SAVE not in os.environ:
+        return function(*given)
+    told = repr((function.__name__, *map(_named, given)))
+    path = Path(os.environ[SAVE], f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.json")
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = path.with_suffix(f".{os.getpid()}")
+        whole.write_text(json.dumps(function(*given)))
+        whole.replace(path)
+    return json.loads(path.read_text())
 
 
 def _cpu_model() -> str:
@@ -57,32 +92,19 @@ def _versions() -> list[str]:
     return found
 
 
-def interleaved(
-    cases: dict[str, Callable[[], object]], repeats: int
-) -> dict[str, list[tuple[float, float]]]:
-    """(Wall, processor) seconds of every case, one of each a round, after one untimed round.
-
-    A slow spell of the machine then hits all cases alike.
-    """
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
-    for repeat in range(repeats + 1):
-        for name, function in cases.items():
-            wall, cpu = perf_counter(), process_time()
-            function()
-            if repeat:
-                times[name].append((perf_counter() - wall, process_time() - cpu))
-    return times
-
-
-def paired_ratio(times: list[float], reference: list[float]) -> float:
-    """Median over the rounds of time / reference time."""
-    return median(a / b for a, b in zip(times, reference, strict=True))
-
-
 def save(name: str, rows: list[dict], facts: dict[str, str]) -> Path:
-    """Write ``results/<name>.csv``: the facts as comments, then one row a dict."""
-    RESULTS.mkdir(exist_ok=True)
+    """Print a table; with ``--save`` write ``results/<name>.csv``, with the facts as comments."""
+    show(rows, facts)
     path = RESULTS / f"{name}.csv"
+    if SAVE not in os.environ:
+        print(f"{name}: not stored; --save stores it")
+        return path
+    if holds_times(name) and LOAD[0] > BUSY:
+        raise SystemExit(
+            f"{name}: not stored, for it holds times, and the load was {LOAD[0]:.1f} at the start; "
+            f"measure it where the load is below {BUSY}"
+        )
+    RESULTS.mkdir(exist_ok=True)
     with path.open("w", newline="") as file:
         file.writelines(f"# {key}: {value}\n" for key, value in facts.items())
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -91,9 +113,22 @@ def save(name: str, rows: list[dict], facts: dict[str, str]) -> Path:
     return path
 
 
+def holds_times(table: str) -> bool:
+    """Whether the registry has a table of this name among those with times or memory."""
+    import registry
+
+    part = registry.part_of(table)
+    return part is not None and part.times
+
+
 def load(name: str) -> tuple[list[dict[str, str]], dict[str, str]]:
     """Read what `save` wrote."""
-    with (RESULTS / f"{name}.csv").open(newline="") as file:
+    return read(RESULTS / f"{name}.csv")
+
+
+def read(path: Path) -> tuple[list[dict[str, str]], dict[str, str]]:
+    """Rows and facts of a table."""
+    with path.open(newline="") as file:
         lines = file.readlines()
     comments = [line[2:].rstrip("\n") for line in lines if line.startswith("# ")]
     rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))

@@ -8,13 +8,13 @@ were tuned on other models, dimensions and seeds.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
-from _common import interleaved, machine, paired_ratio, save, show
+from _common import arguments, machine, save
+from timing import interleaved, paired_ratio
 
 from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from skdppca.datasets import Draw, make_gaussian, make_spiked
@@ -152,7 +152,7 @@ def speed(repeats: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--only", choices=("accuracy", "deflation", "speed"))
     options = parser.parse_args()
@@ -165,7 +165,6 @@ def main() -> None:
             facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
             facts["seconds"] = f"{perf_counter() - start:.0f}"
             save(f"adaptive_{name}", rows, facts)
-            show(rows, facts)
 
 
 if __name__ == "__main__":

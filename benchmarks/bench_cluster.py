@@ -13,7 +13,6 @@ put together for more workers than there are. Of the network, only the sums are 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -252,7 +251,9 @@ def weak_scaling(parts: dict[str, float]) -> list[dict[str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    from _common import arguments, machine, save, show
+
+    parser = arguments(__doc__)
     parser.add_argument("--measure", nargs=2, metavar=("CASE", "FILE"))
     parser.add_argument("--parts", metavar="FILE")
     parser.add_argument("--rows", type=int, default=N)
@@ -264,7 +265,6 @@ def main() -> None:
     if options.parts:
         print(json.dumps(parts_of_a_pass(options.parts)))
         return
-    from _common import machine, save, show
     from bench_memory import write
 
     facts = machine()
@@ -320,8 +320,6 @@ def main() -> None:
     }
     save("cluster", rows, facts)
     save("cluster_weak", simulated, facts | told)
-    show(rows, facts)
-    show(simulated, told)
 
 
 if __name__ == "__main__":

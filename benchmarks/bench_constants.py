@@ -16,7 +16,6 @@ A field that is stored with the same value is not measured again, so a run can b
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import pkgutil
@@ -31,7 +30,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import RESULTS, load, machine, save, show
+from _common import RESULTS, arguments, kept, load, machine, save
 from sklearn.datasets import load_digits, load_wine
 
 import skdppca
@@ -353,7 +352,7 @@ def noting(constants: dict[str, Any], noted: set[str]) -> Iterator[None]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--only", metavar="FIELD", nargs="+", help="what names of fields contain")
     parser.add_argument("--seeds", type=int, default=3, help="fits of each kind and epsilon")
     options = parser.parse_args()
@@ -371,24 +370,26 @@ def main() -> None:
             readers.setdefault(field, []).append(kind)
     # 2. every number at half and at double
     rows = {}
-    if (RESULTS / "constants.csv").exists():
-        rows = {row["field"]: row for row in load("constants")[0]}
+    if options.only and (RESULTS / "constants.csv").exists():
+        stored, before = load("constants")
+        rows = {row["field"]: row for row in stored}
+        facts["sources"] = before["sources"]  # of the rows that are not measured now
     known = [(path, these) for name, these in constants.items() for path in paths(these, name)]
     for path, these in known:
-        old, value = rows.get(path), f"{value_at(these, path):.6g}"
-        wanted = any(word in path for word in options.only or ())
-        if not wanted if options.only else old and old["value"] == value:
+        if options.only and not any(word in path for word in options.only):
             continue
         kinds = readers.get(".".join(path.split(".")[:2]), [])
         # searches take long: only for what no other fit reads
         kinds = [kind for kind in kinds if FITS[kind[0]][1] is not PrivateSearchCV] or kinds
-        rows[path] = row_of(path, these, fits_of(kinds, options.seeds))
+
+        def measured_row(path: str, these=these, kinds=kinds) -> dict:
+            return row_of(path, these, fits_of(kinds, options.seeds))
+
+        rows[path] = kept(measured_row, path)
         print(f"{perf_counter() - start:.0f} s", *rows[path].values(), sep="; ", flush=True)
         facts["seconds"] = f"{perf_counter() - start:.0f}"
-        save("constants", list(rows.values()), facts)
     ordered = [rows[path] for path, _ in known if path in rows]
     save("constants", ordered, facts)
-    show(ordered, facts)
 
 
 if __name__ == "__main__":

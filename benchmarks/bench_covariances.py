@@ -12,14 +12,13 @@ are those of ``bench_untuned.py``.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save, show
 from _untuned_tables import TABLES, table
 from baselines import adaptive_cov, coinpress, separate_cov
 from bench_untuned import COMPONENTS, DELTA, EPSILONS, FIRST_SEED, cell, fitted_loss
@@ -107,7 +106,7 @@ def shown(row: dict) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--reps", type=int, default=15, help="fits a cell")
     parser.add_argument("--only", default="", help="tables whose name holds this; saves nothing")
     parser.add_argument("--jobs", type=int, default=1)
@@ -116,7 +115,7 @@ def main() -> None:
     run = Parallel(n_jobs=options.jobs, return_as="generator")
     keys = [(name, epsilon) for name in TABLES if options.only in name for epsilon in EPSILONS]
     rows = []
-    for more in run(delayed(rows_of)(*key, options.reps) for key in keys):
+    for more in run(delayed(kept)(rows_of, *key, options.reps) for key in keys):
         rows += more
         print(*map(shown, more), sep="\n", flush=True)
     facts["repeats"] = f"median of {options.reps}, delta {DELTA:g}, add-remove"
@@ -125,9 +124,10 @@ def main() -> None:
         facts |= {f"epsilon {epsilon:g}, {key}": value for key, value in summary(some).items()}
     facts["seconds"] = f"{perf_counter() - start:.0f}"
     table_rows = [shown(row) for row in rows if row["k"] == SHOWN]
-    if not options.only:
+    if options.only:
+        show(table_rows, facts)
+    else:
         save("covariances", table_rows, facts)
-    show(table_rows, facts)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ not private, and reads the table once. The file is in the page cache as far as m
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, machine, save, show
 
 FEATURES = 50
 ROW_GROUP = 2**20
@@ -134,7 +133,7 @@ def measure(path: str, case: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--rows", type=int, default=50_000_000)
     parser.add_argument("--measure", nargs=2, metavar=("FILE", "CASE"))
     options = parser.parse_args()
@@ -162,7 +161,8 @@ def main() -> None:
     ]
     if options.rows == parser.get_default("rows"):
         save("files", rows, facts)
-    show(rows, facts)
+    else:
+        show(rows, facts)
     fits = [found[case] for case in CASES if " " in case]
     within = all(one["peak"] < TARGET_BYTES for one in fits)
     quick = all(one["seconds"] / one["passes"] < TARGET_RATIO * bare for one in fits)

@@ -11,7 +11,6 @@ default, on rows around (100, ..., 100).
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import warnings
@@ -19,7 +18,8 @@ from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
-from _common import interleaved, machine, save, show
+from _common import arguments, machine, save
+from timing import interleaved
 
 from skdppca import GDPPCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
@@ -128,7 +128,7 @@ def speed(repeats: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--only", choices=("accuracy", "speed"))
     options = parser.parse_args()
@@ -141,7 +141,6 @@ def main() -> None:
             facts["repeats"] = f"{repeats}, seeds from {FIRST_SEED}" if repeats > 3 else "3, median"
             facts["seconds"] = f"{perf_counter() - start:.0f}"
             save(f"gdppca_{name}", rows, facts)
-            show(rows, facts)
 
 
 if __name__ == "__main__":

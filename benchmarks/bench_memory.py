@@ -9,7 +9,6 @@ long as nobody needs the memory, and drops them at no cost; ``ru_maxrss`` cannot
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import shutil
@@ -21,7 +20,7 @@ from threading import Event, Thread
 from time import perf_counter
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, machine, save
 
 # Method, rows, columns, threads, target in bytes.
 CASES = (
@@ -77,7 +76,7 @@ def measure(path: str, method: str, n_jobs: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--measure", nargs=3, metavar=("FILE", "METHOD", "N_JOBS"))
     options = parser.parse_args()
     if options.measure:
@@ -113,7 +112,6 @@ def main() -> None:
                 }
             )
     save("memory", rows, facts)
-    show(rows, facts)
 
 
 if __name__ == "__main__":

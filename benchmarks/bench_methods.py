@@ -8,7 +8,6 @@ Time and memory: one fit a process, of one mapped file.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 import bench_memory
 import matplotlib
 import numpy as np
-from _common import load, machine, save, show
+from _common import arguments, load, machine, save
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 
@@ -30,7 +29,7 @@ from skdppca.decomposition import METHODS as REGISTRY
 from skdppca.exceptions import SeededNoiseWarning
 
 METHODS = tuple(method.estimator for method in REGISTRY.values())
-EPSILONS = (0.1, 1.0, 10.0)
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 1.0, 10.0)
 DELTA = 1e-6
 FIRST_SEED = 40_000
 FIGURE = Path(__file__).parents[1] / "doc" / "_static" / "methods.png"
@@ -52,6 +51,12 @@ def drawn(draw: Draw, **parameters: Any) -> Data:
 def cancer() -> Data:
     X = load_breast_cancer().data
     return real((X - X.mean(axis=0)) / X.std(axis=0))  # public scales: no method is told the mean
+
+
+def threes(draw: Draw) -> Data:
+    """Three rows a person that have nothing in common."""
+    groups = np.repeat(np.arange(len(draw.X) // 3), 3)
+    return draw.X, groups, draw.covariance, {"unit": "group"}
 
 
 def ratings(seed: int) -> Data:
@@ -99,6 +104,19 @@ DATA: dict[str, tuple[Callable[[int], Data], int]] = {
         2,
     ),
     "sparse ratings, 20000 x 1000": (ratings, 4),
+    "digits and 1000, 1797 x 64": (lambda seed: real(load_digits().data + 1000), 5),
+    "groups that differ, 3000 of 3 x 20": (
+        lambda seed: threes(make_gaussian(9000, 20, (4, 2), 1.0, random_state=seed)),
+        2,
+    ),
+    "few rows, 500 x 10": (
+        lambda seed: drawn(make_gaussian(500, 10, (10, 5), 1.0, random_state=seed)),
+        2,
+    ),
+    "few rows, 200 x 5": (
+        lambda seed: drawn(make_gaussian(200, 5, (10, 5), 1.0, random_state=seed)),
+        2,
+    ),
 }
 
 
@@ -171,7 +189,7 @@ def draw_figure() -> None:
     import matplotlib.pyplot as plt
 
     rows, _ = load("methods_accuracy")
-    figure, axes = plt.subplots(2, 4, figsize=(15, 7), sharex=True, sharey=True)
+    figure, axes = plt.subplots(3, 4, figsize=(15, 10), sharex=True, sharey=True)
     for panel, name in zip(axes.flat, DATA, strict=True):
         measured = [method for method in METHODS if method.__name__ in rows[0]]
         for i, method in enumerate(measured):
@@ -185,18 +203,18 @@ def draw_figure() -> None:
                 color=plt.cm.tab10(i),
             )
         panel.set(title=name, xscale="log", ylim=(0, 1.03), xticks=EPSILONS)
-        panel.set_xticklabels([f"{epsilon:g}" for epsilon in EPSILONS])
+        panel.set_xticklabels([f"{epsilon:g}" for epsilon in EPSILONS], fontsize=8)
         panel.grid(alpha=0.3)
     figure.supxlabel("epsilon")
     figure.supylabel("captured share of the best possible variance")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="upper center", ncol=len(handles[0]), bbox_to_anchor=(0.5, 1.0))
-    figure.tight_layout(rect=(0.01, 0, 1, 0.95))
+    figure.tight_layout(rect=(0.01, 0, 1, 0.96))
     figure.savefig(FIGURE, dpi=110)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--only", choices=["accuracy", "speed", "figure"])
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
@@ -205,13 +223,11 @@ def main() -> None:
         facts = machine() | {"repeats": f"median of {options.repeats}, delta {DELTA:g}"}
         rows = accuracy(options.repeats)
         save("methods_accuracy", rows, facts)
-        show(rows, facts)
     if options.only in (None, "speed"):
         data = f"{TIMED_ROWS} x {TIMED_FEATURES} float32, n_components = 10, one thread"
         facts = machine() | {"data": data}
         rows = speed()
         save("methods_speed", rows, facts)
-        show(rows, facts)
     if options.only in (None, "figure", "accuracy"):
         draw_figure()
 

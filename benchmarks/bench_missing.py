@@ -17,14 +17,13 @@ and ``scale="private"``: what counts there is the standardised table.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, machine, save
 from sklearn.datasets import load_digits
 from sklearn.impute import SimpleImputer
 
@@ -116,7 +115,7 @@ def row_of(name: str, method: Any, seeds: range) -> list[dict[str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)  # public data
@@ -127,7 +126,6 @@ def main() -> None:
         facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
         facts["seconds"] = f"{perf_counter() - start:.0f}"
         save(f"missing_{name}", rows, facts)
-        show(rows, facts)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from time import perf_counter
 from unittest import mock
 
 import numpy as np
+from _common import arguments, machine, save
 
 from skdppca.noise import NoiseSource, discrete
 
@@ -56,12 +57,21 @@ def rows(repeats=7):
 
 
 def main():
+    arguments(__doc__).parse_args()
+    facts = machine()
     table = rows()
     limit = table[0]["seconds"]
-    print(f"{DRAWS} draws{'seconds':>37}{'x numpy':>10}{'settled in mpmath':>20}")
-    for row in table:
-        seconds = row["seconds"]
-        print(f"{row['sampler']:<40}{seconds:>9.4f}{seconds / limit:>10.1f}{row['settled']:>20.1f}")
+    shown = [
+        {
+            "sampler": row["sampler"],
+            "draws": row["draws"],
+            "seconds": f"{row['seconds']:.4f}",
+            "x numpy": f"{row['seconds'] / limit:.1f}",
+            "settled in mpmath": f"{row['settled']:.1f}",
+        }
+        for row in table
+    ]
+    save("noise", shown, facts)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ add-remove, no public facts but the budget.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import warnings
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, machine, save
 
 from skdppca import GDPPCA, DPGauss, PrivatePCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
@@ -95,7 +94,7 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=100)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)  # drawn data
@@ -104,7 +103,6 @@ def main() -> None:
     facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
     facts["seconds"] = f"{perf_counter() - start:.0f}"
     save("outliers", rows, facts)
-    show(rows, facts)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ says of skewed rows (`captured_skewed`), and at least the lower end of its range
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import warnings
@@ -24,7 +23,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save, show
 from scipy import stats
 
 from skdppca.decomposition import METHODS
@@ -269,7 +268,7 @@ def missed(rows: list[dict[str, object]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--cells", type=int, nargs="+", help="only these, by number; saves nothing")
     parser.add_argument("--skewed", action="store_true", help="only what is said of skewed rows")
     options = parser.parse_args()
@@ -282,23 +281,22 @@ def main() -> None:
         facts["fits"] = f"{SKEWED_FITS} a cell, seeds from {FIRST_SEED}"
         facts["seconds"] = f"{perf_counter() - start:.0f}"
         save("planner_skewed", rows, facts)
-        show(rows, facts)
         return
     accuracy: list[dict[str, object]] = []
     floors: list[dict[str, object]] = []
     facts["fits"] = f"{LEAST} to {MOST} a figure, seeds from {FIRST_SEED}"
     for number in range(len(CELLS)) if options.cells is None else options.cells:
-        more, other = rows_of(number)
+        more, other = kept(rows_of, number)
         accuracy += more
         floors += other
         recommended = [row for row in accuracy if "recommended" in str(row["method"])]
         facts["outside 25 %"] = f"{missed(accuracy)}; of recommended ones {missed(recommended)}"
         facts["seconds"] = f"{perf_counter() - start:.0f}"
-        if options.cells is None:  # whatever happens to the next
-            save("planner", accuracy, facts)
-            if floors:
-                save("planner_floors", floors, facts)
-    show(accuracy, facts)
+    if options.cells is None:
+        save("planner", accuracy, facts)
+        save("planner_floors", floors, facts)
+    else:
+        show(accuracy, facts)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ with replacement. Constants were tuned on other seeds, and on wine.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, machine, save
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
@@ -92,7 +91,7 @@ def rows(repeats: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=20)
     options = parser.parse_args()
     # Seeds make the table repeatable; the data are public.
@@ -100,7 +99,6 @@ def main() -> None:
     facts = machine() | {"repeats": f"median of {options.repeats}, seeds 0, 1, ..."}
     table = rows(options.repeats)
     save("scale", table, facts)
-    show(table, facts)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ will be.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
@@ -35,7 +34,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).with_name("experiments_power")))  # for _matrices
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save, show
 from _matrices import GENERATED, load
 from _methods import DELTA, L, printed_multiplier
 from bench_methods import captured
@@ -162,16 +161,24 @@ def over_sites(method: type, table: Data, m: int, h: int) -> tuple[Any, list[Sen
 
 
 def in_one_place(method: type, table: Data, noise: float, fits: int) -> np.ndarray:
-    """Losses of fits to all rows together with so many times the noise."""
+    """Losses of fits to all rows together with this multiple of the noise."""
     epsilon = epsilon_of(mu_of(EPSILON, DELTA) / noise, DELTA)
-    return np.array(
-        [
-            table.loss(
-                method(K, epsilon=epsilon, delta=DELTA, random_state=seed).fit(table.X).components_
-            )
-            for seed in range(FIRST_SEED, FIRST_SEED + fits)
-        ]
-    )
+
+    def central(name: str, method: type, noise: float, fits: int) -> list[float]:
+        seeds = range(FIRST_SEED, FIRST_SEED + fits)
+        pcas = (method(K, epsilon=epsilon, delta=DELTA, random_state=seed) for seed in seeds)
+        return [table.loss(pca.fit(table.X).components_) for pca in pcas]
+
+    return np.array(kept(central, table.name, method, noise, fits))
+
+
+def site_losses(method: type, table: Data, m: int, h: int, fits: int) -> np.ndarray:
+    """Losses of fits over sites."""
+
+    def joint(name: str, method: type, m: int, h: int, fits: int) -> list[float]:
+        return [table.loss(over_sites(method, table, m, h)[0].components_) for _ in range(fits)]
+
+    return np.array(kept(joint, table.name, method, m, h, fits))
 
 
 # --- tables
@@ -275,7 +282,7 @@ def local(losses: Mapping[float, np.ndarray], told: dict[str, Any], m: int, h: i
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
     parser.add_argument("--fits", type=int, nargs=2, default=(61, 25), help="over 3 and 20 sites")
     parser.add_argument("--central-fits", type=int, default=121)
@@ -302,13 +309,11 @@ def main() -> None:
                 losses = {x: in_one_place(method, table, x, central_fits) for x in noises}
                 alone += [local(losses, told, m, h) for m, h in COMPARED.items()]
             for (m, h), fits in zip(SITES.items(), site_fits, strict=True):
-                found = []
-                for _ in range(fits if losses else 1):
-                    estimator, sent = over_sites(method, table, m, h)
-                    found.append(table.loss(estimator.components_))
+                estimator, sent = over_sites(method, table, m, h)
                 if losses:
                     row = told | {"m": str(m), "h": str(h)}
-                    beside.append(accuracy(np.array(found), losses[math.sqrt(m / h)], row))
+                    found = site_losses(method, table, m, h, fits)
+                    beside.append(accuracy(found, losses[math.sqrt(m / h)], row))
                     show(beside[-1:], {})
                 whole.append(whole_fit(estimator, sent, table, m))
                 if method is DPPowerMethod:
@@ -341,7 +346,6 @@ def main() -> None:
         ),
     ):
         save(name, rows, facts | more)
-        show(rows, facts | more)
 
 
 if __name__ == "__main__":

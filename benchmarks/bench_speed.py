@@ -7,17 +7,17 @@ the median over the rounds of the ratio to `covariance_eigh` within a round.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from statistics import median
 
 import _peers
 import numpy as np
-from _common import interleaved, machine, paired_ratio, save, show
+from _common import arguments, machine, save
 from scipy.linalg.blas import dsyrk
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
+from timing import interleaved, paired_ratio
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA
 
@@ -122,7 +122,7 @@ def time_peers(limit: float) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="about, a size and threads")
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--size", type=int, nargs=2, action="append", help="rows and features")
@@ -141,11 +141,9 @@ def main() -> None:
                 for row in rows[-len(once) :]:
                     print(*row.values(), sep=" | ", file=sys.stderr, flush=True)
         save("speed", rows, facts)
-        show(rows, facts)
     if options.peers != "no":
         rows, facts = time_peers(options.limit), machine()
         save("speed_peers", rows, facts)
-        show(rows, facts)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ for all of these.
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save
 from bench_methods import DELTA, METHODS, Data, captured, drawn, real
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
@@ -72,6 +71,10 @@ def share(method: type, name: str, seed: int) -> float:
         return captured(pca.fit(X, groups=groups).components_, covariance)
 
 
+def all_shares(method: type, name: str, seeds: range, processes: int) -> list[float]:
+    return Parallel(n_jobs=processes)(delayed(share)(method, name, seed) for seed in seeds)
+
+
 def tails(fits: int, processes: int) -> list[dict]:
     rows = []
     seeds = range(FIRST_SEED, FIRST_SEED + fits)
@@ -79,8 +82,7 @@ def tails(fits: int, processes: int) -> list[dict]:
         for method in METHODS:
             if method in nothing_for:
                 continue
-            run = Parallel(n_jobs=processes)
-            shares = np.array(run(delayed(share)(method, name, seed) for seed in seeds))
+            shares = np.array(kept(all_shares, method, name, seeds, processes))
             median = np.median(shares)
             deviation = np.median(np.abs(shares - median))
             failures = np.count_nonzero(shares < median - max(0.2, 6 * deviation))
@@ -101,14 +103,13 @@ def tails(fits: int, processes: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--fits", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     facts = machine() | {"fits": f"{options.fits} a method, delta {DELTA:g}"}
     rows = tails(options.fits, options.processes)
     save("tails", rows, facts)
-    show(rows, facts)
 
 
 if __name__ == "__main__":

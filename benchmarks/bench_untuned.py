@@ -16,7 +16,6 @@ they are drawn. A fit is bad if it captures less than half of the median capture
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save, show
 from _untuned_tables import TABLES, TAILS, table
 from joblib import Parallel, delayed
 from scipy.stats import mannwhitneyu
@@ -94,7 +93,7 @@ def cells(fits: dict[str, int], jobs: int, only: list[str]) -> Iterator[dict]:
         for epsilon in EPSILONS
     ]
     run = Parallel(n_jobs=jobs, return_as="generator")
-    yield from run(delayed(cell)(key, fits) for key in keys)
+    yield from run(delayed(kept)(cell, key, fits) for key in keys)
 
 
 def tails(methods: list[str], fits: int, jobs: int, only: list[str]) -> Iterator[dict]:
@@ -105,7 +104,7 @@ def tails(methods: list[str], fits: int, jobs: int, only: list[str]) -> Iterator
         losses = {}
         for method in methods:
             run = Parallel(n_jobs=jobs)
-            found = run(delayed(tail)(name, method, piece) for piece in pieces)
+            found = run(delayed(kept)(tail, name, method, piece) for piece in pieces)
             losses[method] = [loss for piece in found for loss in piece]
         shape = draw(0).shape
         yield {"table": name, "k": k, "epsilon": 1.0, "shape": shape, "losses": losses}
@@ -242,7 +241,7 @@ def compare(old: Path, new: Path, method: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--methods", nargs="+", choices=METHODS, help="default: all of them")
     parser.add_argument("--reps", type=int, default=20, help="fits a cell")
     parser.add_argument("--default-reps", type=int, default=40, help="the same of PrivatePCA")
@@ -256,7 +255,6 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write every loss there, after each cell")
-    parser.add_argument("--save", action="store_true", help="write the table of results/")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("OLD", "NEW"))
     options = parser.parse_args()
     if options.compare:
@@ -285,9 +283,8 @@ def main() -> None:
         rows = [loss_row(one) for one in found if one["k"] == SHOWN]
         told["fits"] = ", ".join(f"{runs} of {method}" for method, runs in fits.items())
         told |= regret_facts(found)
-    if options.save:
+    if not options.only and not options.methods:
         save("untuned_tails" if options.tails else "untuned", rows, told)
-    show(rows, told)
 
 
 if __name__ == "__main__":

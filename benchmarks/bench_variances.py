@@ -9,13 +9,12 @@ of variances with a bar (95 %), how many of these hold the exact one, and how lo
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _common import machine, save, show
+from _common import arguments, kept, machine, save
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -145,25 +144,22 @@ def line(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--fits", type=int, default=12)
     parser.add_argument("--rows", nargs="*", default=[*LAWS, *REAL], help="some of the tables")
     parser.add_argument("--methods", nargs="*", default=[one.__name__ for one in FACTORIES])
-    parser.add_argument("--no-save", action="store_true", help="show the table only")
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
     facts = machine() | {"fits": f"{options.fits} a line, k = {K}"}
     rows = [
-        line(table, size, epsilon, factory, options.fits)
+        kept(line, table, size, epsilon, factory, options.fits)
         for table in options.rows
         for size in (SIZES if table in LAWS else (None,))
         for epsilon in EPSILONS
         for factory in FACTORIES
         if factory.__name__ in options.methods
     ]
-    show(rows, facts)
-    if not options.no_save:
-        save("variances", rows, facts)
+    save("variances", rows, facts)
 
 
 if __name__ == "__main__":

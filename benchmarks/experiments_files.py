@@ -2,7 +2,8 @@
 
 Raw rows, one a trial, stay on the machine that measured them: git ignores their folder. The
 documentation has one row a setting and method, and the picture that is drawn from these rows.
-Without the raw rows a run starts anew, and its summary replaces the one that was published.
+Without the raw rows a run starts anew, and its summary replaces the one that was published. They
+lie in a folder of the package's digest: rows of two states of its code never meet.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+import sources
 
 BENCHMARKS = Path(__file__).parent
 PUBLISHED = BENCHMARKS.parent / "doc" / "experiments"
-RAW = BENCHMARKS / "results" / "raw"
+RAW = BENCHMARKS / "results" / "raw" / sources.digest(sources.ALL_METHODS)
 
 QUANTILES = {"low_quartile": 0.25, "median": 0.5, "high_quartile": 0.75}
 

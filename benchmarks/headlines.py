@@ -2,10 +2,15 @@
 
     python benchmarks/headlines.py
 
-Slopes of log error in log d, log n and the log of the eigengap, beside the theorems' exponents,
-go into ``headlines_d.csv``, ``headlines_n.csv`` and ``headlines_gap_release.csv``; the ratio of
-printed k-DP-PCA to printed DP-Gauss-1 into ``headlines_ratio.csv``. Run it after any figure of
-`experiments` and after ``bench_gap.py slopes``.
+Slopes of log error in the log of what a theorem names, beside the theorem's exponent:
+
+- ``headlines_d``, ``headlines_n``, ``headlines_sigma``: Düngler & Sanyal, Liu et al.;
+- ``headlines_gap_release``: Gonen & Gilad-Bachrach; ``headlines_kendall``: Kim & Jung;
+  ``headlines_power``: Nicolas et al.
+
+And ``headlines_ratio``: printed k-DP-PCA over printed DP-Gauss-1; ``headlines_epsilon``: how many
+times less epsilon the bound of Nicolas et al. needs than that of Balcan et al. Run it after any of
+the experiments, ``bench_gap.py slopes`` and ``bench_rates.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+import _common
 import numpy as np
 import pandas as pd
 from experiments_files import PUBLISHED
@@ -21,6 +27,7 @@ from experiments_files import PUBLISHED
 # Errors above this are no power law: they cannot grow beyond 1.
 SATURATED = 0.3
 FEWEST_POINTS = 3
+DASH = "--"  # one alone would be a list on a page
 PRINTED = " as printed (not private)"
 
 SAMPLING, LINEAR, SUPERLINEAR = "PCA (no privacy)", "linear in d", "superlinear in d"
@@ -43,6 +50,21 @@ GONEN = {
     "gap-release": {"d": 0.5, "n": -1.0, "gap": -1.0},
     "cauchy": {"d": 1.5, "n": -1.0, "gap": -1.0},
 }
+# Nicolas et al., Theorem 4.1 with mu_1 <= 1: sin ~ sqrt(d) / (epsilon gap), the gap of a sum of n.
+POWER = {"n": -1.0, "epsilon": -1.0, "d": 0.5, "gap": -1.0}
+# zeta^2 in sigma: Corollary 2 (signed rows), and Theorem 1 where only z z^T differs (groups), with
+# V ~ d sigma^4 and gamma ~ sigma^2. What Corollary 4 adds for clipped norms does not fall.
+SIGMA = {
+    SAMPLING: (2.0, 4.0),
+    "KDPPCA": (2.0, 4.0),
+    "ResidualGauss": (None, None),
+    "KDPOjas": (0.0, 0.0),
+    "DPGauss": (None, None),
+}
+# Kim & Jung: what Theorem 3.2 says of the privacy noise; d by Proposition 3.5, er(Sigma) sqrt(d).
+KENDALL = {"n": -1.0, "epsilon": -1.0}
+SPIKES, ONE_EPSILON = (10.0, 5.0), 1.0
+NICOLAS, BALCAN = "exact noise, sqrt2 rho", "exact noise, sqrt(2p) max|Q|"
 
 
 @dataclass(frozen=True)
@@ -63,16 +85,16 @@ SWEEPS = {
 }
 
 
-def slope(x: np.ndarray, y: np.ndarray) -> float:
+def slope(x: np.ndarray, y: np.ndarray, saturated: float = SATURATED) -> float:
     """Least squares of log y in log x, where y is not saturated; NaN of too few points."""
-    known = y < SATURATED
+    known = y < saturated
     if known.sum() < FEWEST_POINTS:
         return float("nan")
     return float(np.polyfit(np.log(x[known]), np.log(y[known]), 1)[0])
 
 
 def slopes(folder: Path, against: str) -> pd.DataFrame:
-    """One row a method, one column a figure; "-" where fewer than three points are known."""
+    """One row a method, one column a figure; a dash where fewer than three points are known."""
     table: dict[str, dict[str, str]] = {method: {"method": method} for method in KINDS}
     for figure, sweep in SWEEPS[against].items():
         rows = sweep.rows(folder)
@@ -95,9 +117,85 @@ def gap_slopes(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(table, columns=["noise", "against", "slope", "theorem"])
 
 
-def _shown(x: pd.Series, y: pd.Series) -> str:
-    found = slope(x.to_numpy(float), y.to_numpy(float))
-    return "-" if np.isnan(found) else f"{found:.2f}"
+def sigma_slopes(folder: Path) -> pd.DataFrame:
+    """One row a method: zeta^2 in sigma, of signed rows (k = 1) and of groups (figure 2b)."""
+    signed = pd.DataFrame(_common.load("rates")[0]).astype({"x": float, "median": float})
+    signed = signed.replace({"method": {"no privacy": SAMPLING}})
+    groups = Sweep("2b").rows(folder).astype({"x": float})
+    table = []
+    for method, theorems in SIGMA.items():
+        row, grouped = signed[signed["method"] == method], groups[groups["method"] == method]
+        shown = [DASH if theorem is None else f"{theorem:g}" for theorem in theorems]
+        slopes = [
+            _shown(row["x"], row["median"]),
+            _shown(grouped["x"], grouped["zeta_squared_median"]),
+        ]
+        table.append((method, slopes[0], shown[0], slopes[1], shown[1]))
+    columns = ["method", "signed rows", "Corollary 2", "groups", "Theorem 1, groups"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def power_slopes() -> pd.DataFrame:
+    """One row for each thing that was varied."""
+    measured = pd.DataFrame(_common.load("rates")[0]).astype({"x": float, "median": float})
+    measured = measured[measured["experiment"] == "power"]
+    table = []
+    for against, theorem in POWER.items():
+        mine = measured[measured["against"] == against]
+        table.append((against, _shown(mine["x"], mine["median"]), f"{theorem:g}"))
+    return pd.DataFrame(table, columns=["against", "slope", "theorem"])
+
+
+def kendall_slopes(folder: Path) -> pd.DataFrame:
+    """One row a law and what is varied: mean sin-theta of GDPPCA and of g-DPPCA as printed."""
+    figures = [pd.read_csv(folder / f"gdppca_figure_{number}_summary.csv") for number in (2, 3, 5)]
+    of_n, of_epsilon = pd.concat(figures[:2]), figures[2]
+    table = []
+    for law in ("Gaussian", "t_1"):
+        at = {
+            "n": ("d = 5", of_n[of_n["d"] == 5]),
+            "d": ("n = 2000", of_n[of_n["n"] == 2000]),
+            "epsilon": ("at most 1", of_epsilon[of_epsilon["epsilon"] <= ONE_EPSILON]),
+        }
+        for against, (setting, rows) in at.items():
+            found = []
+            for method in ("GDPPCA spherical", "g-DPPCA as printed (not private)"):
+                mine = rows[(rows["law"] == law) & (rows["method"] == method)]
+                error = mine["sin_theta_mean"]
+                found.append(_shown(mine[against], error, np.sqrt(SATURATED)))
+            dimensions = np.sort(of_n["d"].unique()).astype(float)
+            theorem = KENDALL.get(against) or slope(dimensions, _effective(dimensions), np.inf)
+            table.append((law, against, setting, *found, f"{theorem:.2g}"))
+    columns = ["rows", "against", "at", "GDPPCA", "g-DPPCA as printed (not private)", "theorem"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def _effective(d: np.ndarray) -> np.ndarray:
+    """The effective rank of two spikes in d dimensions, times the root of d."""
+    return (sum(SPIKES) + d - len(SPIKES)) / SPIKES[0] * np.sqrt(d)
+
+
+def epsilon_ratios(folder: Path) -> pd.DataFrame:
+    """Epsilon that Balcan's bound needs for an error, over that of the bound of Nicolas et al.
+
+    Both have exact noise. The curve of Balcan's bound is interpolated in log-log; errors that it
+    does not reach are left out.
+    """
+    summary = pd.read_csv(folder / "power_relative_error_summary.csv")
+    table = []
+    for (matrix, floor), rows in summary.groupby(["matrix", "floor"], sort=False):
+        error = rows.set_index(["method", "epsilon"])["relative_error_median"]
+        tight, loose = error[NICOLAS], error[BALCAN].sort_values()
+        tight = tight[tight.between(loose.iloc[0], loose.iloc[-1])]
+        log_needed = np.interp(np.log(tight), np.log(loose), np.log(loose.index.to_numpy(float)))
+        ratio = np.exp(log_needed) / tight.index
+        table.append((matrix, floor, f"{ratio.min():.1f}", f"{ratio.max():.1f}"))
+    return pd.DataFrame(table, columns=["matrix", "floor", "least", "largest"])
+
+
+def _shown(x: pd.Series, y: pd.Series, saturated: float = SATURATED) -> str:
+    found = slope(x.to_numpy(float), y.to_numpy(float), saturated)
+    return DASH if np.isnan(found) else f"{found:.2f}"
 
 
 def ratios(folder: Path) -> pd.DataFrame:
@@ -110,17 +208,25 @@ def ratios(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(table).rename_axis("n").T.rename_axis("k-DP-PCA / DP-Gauss-1")
 
 
+def headlines(folder: Path) -> dict[str, pd.DataFrame]:
+    """All tables by their names."""
+    return {
+        "d": slopes(folder, "d"),
+        "n": slopes(folder, "n"),
+        "sigma": sigma_slopes(folder),
+        "gap_release": gap_slopes(folder),
+        "power": power_slopes(),
+        "kendall": kendall_slopes(folder),
+        "ratio": ratios(folder).reset_index(),
+        "epsilon": epsilon_ratios(folder),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=PUBLISHED, help="of the tables")
     folder = parser.parse_args().folder
-    tables = {
-        "d": slopes(folder, "d"),
-        "n": slopes(folder, "n"),
-        "gap_release": gap_slopes(folder),
-        "ratio": ratios(folder).reset_index(),
-    }
-    for name, table in tables.items():
+    for name, table in headlines(folder).items():
         table.to_csv(folder / f"headlines_{name}.csv", index=False)
         print(table.to_string(index=False), end="\n\n")
 

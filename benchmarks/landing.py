@@ -1,9 +1,12 @@
-"""The two pictures of the documentation's first page: doc/_static/components.png and bound.png.
+"""The pictures of the documentation's first page, in doc/_static: components, bound and report.
 
-Exact components of the digits above private ones, and the bound on every attack. The noise is
-secure, so each run draws another picture.
+Exact components of the digits above private ones, the bound on every attack, and how the page of a
+release begins. Each has a dark copy, such as bound_dark.png. The noise is secure, so each run draws
+other pictures. The page of a release is drawn by Chromium (Debian: ``apt install chromium``).
 """
 
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +14,17 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from skdppca import PrivatePCA
+from skdppca import PrivacyLedger, PrivatePCA
 from skdppca.privacy import GaussianEvent, detection_rate, mu_of
+from skdppca.report import Context, ReleaseReport
 
-PICTURES = Path(__file__).parents[1] / "doc" / "_static"
+DOC = Path(__file__).parents[1] / "doc"
+PICTURES = DOC / "_static"
+sys.path[:0] = [str(DOC), str(DOC / "_ext")]
+
+from dark_pictures import darkened  # noqa: E402
+from look import SCHEMES, look  # noqa: E402
+
 N_COMPONENTS = 8
 EPSILON, DELTA = 1.0, 1e-6
 STYLES = {
@@ -60,6 +70,43 @@ def bound() -> Figure:
     return figure
 
 
+def report(folder: Path) -> Path:
+    """Write the page of a release of the digits, which are public, and return its place."""
+    ledger = PrivacyLedger.create(folder / "digits.ledger", epsilon=2.0, delta=DELTA)
+    pca = PrivatePCA(3, epsilon=EPSILON, delta=DELTA, accountant=ledger).fit(load_digits().data)
+    public = Context(
+        purpose="An example for the documentation",
+        curator="The developers of skdppca",
+        contact="See SECURITY.md",
+        region="Not known: the digits are public",
+        subjects="Digits that people wrote, an image each",
+        collected="UCI, 1998; they come with scikit-learn",
+        declared_by="A script of the developers",
+        why_this_epsilon="It is the default",
+        why_this_unit="An image is a row",
+        intended_users="Readers of the documentation",
+        other_releases="The images are public",
+        approvals="None are needed",
+        fitted_before="no",
+        several_units="no",
+        chosen_by_looking="no",
+        facts_are_public="None are declared",
+        raw_data_access="Everyone",
+        timing="no",
+        rows_shown="no",
+        all_charged="yes",
+        collection_needed="They were collected long ago",
+    )
+    ReleaseReport(pca, title="Digits", context=public).write(folder / "release")
+    return folder / "release" / "report.html"
+
+
 if __name__ == "__main__":
-    components().savefig(PICTURES / "components.png", dpi=150)
-    bound().savefig(PICTURES / "bound.png", dpi=150)
+    for name, figure in {"components": components(), "bound": bound()}.items():
+        figure.savefig(PICTURES / f"{name}.png", dpi=150)
+        darkened(figure).savefig(PICTURES / f"{name}_dark.png", dpi=150)
+    with tempfile.TemporaryDirectory() as temporary:
+        page = report(Path(temporary))
+        for scheme, number in SCHEMES.items():
+            suffix = "_dark" if scheme == "dark" else ""
+            look(page, number, PICTURES / f"report{suffix}.png", size="900,1000")

@@ -1,20 +1,12 @@
-"""Run the benchmarks and write the tables of the documentation.
-
-``python benchmarks/make_tables.py`` turns the committed ``benchmarks/results/*.csv`` into
-``doc/benchmarks/*.rst``; with ``--run`` it measures first, on whatever machine it is on.
-"""
+"""Write the tables of the documentation, ``doc/benchmarks/*.rst``, from the stored results."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
-import subprocess
-import sys
 from pathlib import Path
 
 import _common
-import bench_noise
 
 TABLES = Path(__file__).parents[1] / "doc" / "benchmarks"
 
@@ -24,6 +16,9 @@ PAGES = {
         "accuracy": "Captured variance, delta = 1e-6, add-remove",
         "accuracy_peers": "Captured variance beside other packages, which are given the bounds",
         "covariances": "Loss beside published covariances, which are told mean and radius; k = 5",
+    },
+    "dppca": {
+        "dppca": "Beside the R package dppca: 1000 x 20 rows, k = 2, delta = 1e-6, medians",
     },
     "untuned": {
         "untuned": "Loss, 1 - captured variance, on tables that no constant was tuned on",
@@ -44,6 +39,10 @@ PAGES = {
     },
     "outliers": {"outliers": "Captured share of the best possible variance, 2000 x 50, k = 2"},
     "tails": {"tails": "The rare fit: captured share of the best possible variance"},
+    "cohorts": {
+        "cohorts": "Captured variance after the last cohort, k = 5",
+        "cohorts_drift": "Captured variance of the last population, which turns every cohort",
+    },
     "missing": {
         "missing_digits": "Digits, 1797 x 64, k = 5",
         "missing_mixed": "Mixed table, 4000 x 10, k = 3, scale='private'",
@@ -52,6 +51,10 @@ PAGES = {
     "gdppca": {
         "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
         "gdppca_speed": "Seconds of a whole fit on one thread",
+    },
+    "kdpojas_alignments": {"guide_alignments": "Alignments of KDPOjas, and what fits reached"},
+    "kdpojas_variants": {
+        "guide_ojas": "Median zeta^2 of KDPOjas; the first column is the default",
     },
     "planner": {
         "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
@@ -77,35 +80,6 @@ PAGES = {
 }
 
 
-def measure() -> None:
-    """Run every benchmark; each saves its own csv."""
-    names = "speed memory accuracy adaptive gdppca scale planner methods outliers missing tails"
-    runs = [[name] for name in [*names.split(), "covariances", "cluster", "files", "sites"]]
-    runs += [["untuned", "--save"], ["untuned", "--tails", "--save"]]
-    for name, *asked in runs:
-        script = Path(__file__).with_name(f"bench_{name}.py")
-        subprocess.run([sys.executable, str(script), *asked], check=True)
-    save_noise()
-
-
-def save_noise() -> None:
-    facts = _common.machine()
-    table = bench_noise.rows()
-    limit = table[0]["seconds"]
-    rows = [
-        {
-            "sampler": row["sampler"],
-            "draws": row["draws"],
-            "seconds": f"{row['seconds']:.4f}",
-            "x numpy": f"{row['seconds'] / limit:.1f}",
-            "settled in mpmath": f"{row['settled']:.1f}",
-        }
-        for row in table
-    ]
-    _common.save("noise", rows, facts)
-    _common.show(rows, facts)
-
-
 def page(tables: dict[str, str]) -> str:
     """The tables of one page as reStructuredText."""
     parts = []
@@ -124,14 +98,6 @@ def page(tables: dict[str, str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--run", action="store_true", help="measure before writing")
-    parser.add_argument("--noise", action="store_true", help="measure the noise only")
-    options = parser.parse_args()
-    if options.run:
-        measure()
-    elif options.noise:
-        save_noise()
     TABLES.mkdir(parents=True, exist_ok=True)
     for name, tables in PAGES.items():
         (TABLES / f"{name}.rst").write_text(page(tables))

@@ -15,9 +15,9 @@ sys.path.append(str(Path(__file__).parents[1]))  # for as_written and experiment
 import numpy as np
 import pandas as pd
 from _draw import draw
-from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available
+from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available, method_of
 from _settings import Setting, seed_of
-from experiments_files import folders, keep_others
+from experiments_files import PUBLISHED, folders, keep_others
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -71,6 +71,11 @@ class Figure:
         )
         return replace(self, panels=panels)
 
+    def with_only(self, methods: list[str]) -> Figure:
+        """The same with these methods alone in every panel, whether they were in it or not."""
+        panels = tuple(replace(panel, methods=tuple(methods)) for panel in self.panels)
+        return replace(self, panels=panels)
+
 
 def run(figure: Figure) -> None:
     """Command line of one figure's script."""
@@ -91,8 +96,23 @@ def run_all(figures: list[Figure]) -> None:
     parser.add_argument(
         "--methods", nargs="+", metavar="METHOD", help="these alone; others stay as published"
     )
+    parser.add_argument(
+        "--with",
+        dest="oracles",
+        nargs="+",
+        default=[],
+        metavar="MODULE:ORACLE",
+        help="measure KDPPCA with your oracles, and draw them beside the published methods, "
+        "elsewhere: my_module:MyOracle",
+    )
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     options = parser.parse_args()
+    if options.oracles and (options.methods or options.redo or options.draw_only):
+        parser.error("--with measures your oracles alone; leave --methods, --redo, --draw-only out")
+    for name in options.oracles:
+        method_of(name)  # so that a wrong name ends it here
+    if options.oracles:
+        options.folder = options.folder or Path(tempfile.gettempdir()) / "skdppca-with"
     if options.quick:
         options.trials = min(options.trials, QUICK_TRIALS)
         options.max_n = min(options.max_n, QUICK_MAX_N)
@@ -102,6 +122,9 @@ def run_all(figures: list[Figure]) -> None:
     _known("--methods", options.methods or [])
     if options.redo:
         _forget(raw, options.redo)
+    if options.oracles:
+        _forget(raw, options.oracles)  # their code may have changed
+        figures = [figure.with_only(options.oracles) for figure in figures]
     if options.methods:
         figures = [figure.of(options.methods) for figure in figures]
     for figure in figures:
@@ -109,8 +132,9 @@ def run_all(figures: list[Figure]) -> None:
         if not options.draw_only:
             measure(figure, raw, options.trials, options.max_n, options.n_jobs)
             summary = summarise(figure, raw)
-            if options.methods and not summary.empty:
-                summary = keep_others(summary, saved, ["panel", "x"])
+            if (options.methods or options.oracles) and not summary.empty:
+                others = PUBLISHED / saved.name if options.oracles else saved
+                summary = keep_others(summary, others, ["panel", "x"])
             if not summary.empty:
                 summary.to_csv(saved, index=False, float_format="%.6g")
         if saved.exists():
@@ -170,7 +194,7 @@ def one_trial(setting: Setting, trial: int, methods: list[str]) -> list[dict]:
     for method in methods:
         seed = seed_of(setting, trial, method)
         started = perf_counter()
-        components = METHODS[method](data.X, data.groups, setting.k, truth, seed)
+        components = method_of(method)(data.X, data.groups, setting.k, truth, seed)
         seconds = perf_counter() - started
         loss = zeta_squared(components, data.covariance)
         values = (str(setting), method, trial, loss, 1 - loss, seconds)

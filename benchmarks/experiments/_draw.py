@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ STYLES = {
     "PCA (no privacy)": ("#000000", ":", "x"),
 }
 
+# An oracle of the user's.
+OWN = ("#882255", "-", "*")
+
 CAPTION = (
     "Median of {trials} trials and its 95 % interval (of fewer than 6: their range). Dotted: no "
     "privacy, black: PCA.\nSolid or filled: private. Dashed or open: as printed, NOT PRIVATE."
@@ -62,6 +66,12 @@ def draw(figure: Figure, summary: pd.DataFrame, folder: Path) -> Path:
     return path
 
 
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Our methods in the order of their styles, and then those of the user."""
+    there = dict.fromkeys(names)
+    return [*(name for name in STYLES if name in there), *(n for n in there if n not in STYLES)]
+
+
 def _panel(ax: Axes, panel: Panel, cells: pd.DataFrame) -> None:
     ax.set_yscale("log")
     ax.grid(axis="y", color="#e4e4e4", linewidth=0.7)
@@ -69,7 +79,7 @@ def _panel(ax: Axes, panel: Panel, cells: pd.DataFrame) -> None:
     ax.set_title(panel.title, loc="left", fontsize=9)
     ax.set_xlabel(panel.xlabel)
     categories = [str(x) for x in panel.cells if isinstance(x, str)]
-    names = [name for name in STYLES if (cells["method"] == name).any()]
+    names = _in_order(cells["method"])
     for number, name in enumerate(names):
         rows = cells[cells["method"] == name]
         if categories:
@@ -91,14 +101,14 @@ def _panel(ax: Axes, panel: Panel, cells: pd.DataFrame) -> None:
 
 
 def _line(ax: Axes, x: np.ndarray, rows: pd.DataFrame, name: str) -> None:
-    colour, dashes, marker = STYLES[name]
+    colour, dashes, marker = STYLES.get(name, OWN)
     median, low, high = _interval(rows)
     ax.plot(x, median, dashes, color=colour, marker=marker, ms=4.5, lw=1.6, label=name)
     ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def _points(ax: Axes, x: np.ndarray, rows: pd.DataFrame, name: str) -> None:
-    colour, dashes, marker = STYLES[name]
+    colour, dashes, marker = STYLES.get(name, OWN)
     median, low, high = _interval(rows)
     filled = colour if dashes == "-" else "white"
     ax.errorbar(
@@ -118,7 +128,7 @@ def _legend(sheet: plt.Figure, axes: np.ndarray) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    ordered = [name for name in STYLES if name in entries]
+    ordered = _in_order(entries)
     sheet.legend(
         [entries[name] for name in ordered], ordered, loc="center right", frameon=False,
         fontsize=8, handlelength=3.2,

@@ -6,9 +6,12 @@ neither are those that claim none: PCA, which all are measured against, Oja and 
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import as_written
 import numpy as np
@@ -29,7 +32,7 @@ def pca(X: np.ndarray, groups: object, k: int, truth: Truth, seed: int) -> np.nd
     return top_rows(X.T @ X, k)
 
 
-def _estimator(name: str) -> Fit:
+def _estimator(name: str, **parameters: Any) -> Fit:
     def fit(
         X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
     ) -> np.ndarray:
@@ -40,6 +43,7 @@ def _estimator(name: str) -> Fit:
             unit="row" if groups is None else "matrix",
             center=False,
             random_state=seed,
+            **parameters,
         )
         with warnings.catch_warnings():
             # Seeds make the figures repeatable; the data are synthetic.
@@ -83,6 +87,24 @@ METHODS: dict[str, Fit] = (
     | {name + NO_PRIVACY: _without_privacy(name) for name in as_written.WITHOUT_PRIVACY}
     | {"PCA" + NO_PRIVACY: pca}
 )
+
+
+def method_of(name: str) -> Fit:
+    """One of `METHODS`, or KDPPCA with an oracle of the user's: ``my_module:MyOracle``.
+
+    The module may lie in the folder that the command was called from. Processes that run trials
+    load it by themselves.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    module, colon, oracle = name.partition(":")
+    if not colon:
+        raise SystemExit(f"{name} names no oracle in a module; write it as my_module:MyOracle")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    found = getattr(import_module(module), oracle)
+    made = found() if isinstance(found, type) else found
+    return _estimator("KDPPCA", strategy="deflation", oracle=made)
 
 
 def available(names: tuple[str, ...]) -> list[str]:

@@ -11,11 +11,11 @@ Figures 2, 3 and 4: Gaussian, t_1 and contaminated Gaussian rows at epsilon 0.5,
 eigenvalues are 10, 5, 1, ..., 1, two components are asked for, a record is exchanged (replace-one).
 The paper's vectors are along the axes, here the space is turned at random; no method sees that.
 
-Every result is appended to ``benchmarks/results/raw/gdppca_figure_<number>.csv`` as soon as it is
-known, and seeded by its place, so that a run can be stopped and goes on where it was. The picture
-and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is left
-out beyond n = 500, but for Figure 5: ``--nsggd`` runs all its cells and repeats at once, as printed
-and with the gradient's sign turned, and leaves the other lines as they are published.
+Every result is appended to ``benchmarks/results/raw/DIGEST/gdppca_figure_<number>.csv`` as soon as
+it is known, and seeded by its place, so that a run can be stopped and goes on where it was. The
+picture and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is
+left out beyond n = 500, but for Figure 5: ``--nsggd`` runs all its cells and repeats at once, as
+printed and with the gradient's sign turned, and leaves the other lines as they are published.
 """
 
 from __future__ import annotations

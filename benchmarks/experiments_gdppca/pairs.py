@@ -84,7 +84,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     summary = spread(rows, CELL, "loss")
     cells = summary[CELL].itertuples(index=False)
     over = [squares[tuple(cell)] / squares[cell.kernel, cell.n, ALL] for cell in cells]
-    return summary.parts(squared_loss_ratio=over)
+    return summary.assign(squared_loss_ratio=over)
 
 
 def draw_figure(summary: pd.DataFrame, path: Path) -> None:

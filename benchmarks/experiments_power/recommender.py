@@ -1,16 +1,17 @@
 """A recommender's low-pass filter from private eigenvectors: hits among 10 items, real visitors.
 
-Run ``python benchmarks/experiments_power/recommender.py --data FOLDER``. One entry of every row
-with at least three is held out; the filter is fitted on the rest, recommends ten unseen items to
-each, and a hit is the held-out one among them. "Ideal" is the filter ``x V^T V``; "weighted"
-multiplies the scores by the private standard deviations along V, so that popular items keep their
-weight. Medians of five splits; delta = 1e-6.
+Run ``python benchmarks/experiments_power/recommender.py --data FOLDER`` (or set SKDPPCA_DATA). One
+entry of every row with at least three is held out; the filter is fitted on the rest, recommends ten
+unseen items to each, and a hit is the held-out one among them. "Ideal" is the filter ``x V^T V``;
+"weighted" multiplies the scores by the private standard deviations along V, so that popular items
+keep their weight. Medians of five splits; delta = 1e-6.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -101,7 +102,7 @@ def hits(scores: np.ndarray, rest: sparse.csr_array, rows: np.ndarray, held: np.
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the saved matrices")
+    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)  # published data
     with OUT.open("w", newline="") as file:

@@ -1,0 +1,404 @@
+"""All benchmarks: what each answers, its command, its tables, and what it needs.
+
+README's table, ``make measure`` and the canaries follow from `PARTS`. A part is one command. Those
+that take longer than an hour keep what they have measured, and go on there when run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import keys
+import sources
+
+PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command that measures tables.
+
+    Parameters
+    ----------
+    script : str
+        In benchmarks/, with options; ``--save`` is added for those of benchmarks/results.
+    answers : str
+    tables : tuple of str
+        Of benchmarks/results, or of doc/experiments.
+    minutes : int or None
+        On two idle cores; None as long as nobody has timed it.
+    times : bool
+        Whether the tables hold times or memory: these are not stored from a busy machine.
+    needs : str
+        Beside the extra ``benchmark``.
+    unguarded : str
+        Why no canary guards the tables, or those that hold no accuracy.
+    """
+
+    script: str
+    answers: str
+    tables: tuple[str, ...]
+    minutes: int | None = None
+    times: bool = False
+    needs: str = ""
+    unguarded: str = ""
+
+    @property
+    def path(self) -> Path:
+        return sources.BENCHMARKS / self.script.split()[0]
+
+    @property
+    def command(self) -> list[str]:
+        """Without the interpreter."""
+        _, *options = self.script.split()
+        experiment = "experiments" in self.script or self.path.stem in ("bench_gap", "headlines")
+        return [str(self.path), *options, *([] if experiment else ["--save"])]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the code that its figures depend on."""
+        return sources.digest(self.path)
+
+
+TIME, MEMORY = "time", "memory"
+PARTS = (
+    Part(
+        "bench_speed.py --peers no",
+        "How long a whole fit of each method takes, told nothing, beside scikit-learn's solvers",
+        ("speed",),
+        15,
+        times=True,
+    ),
+    Part(
+        "bench_speed.py --peers only",
+        "How long fits of diffprivlib and opendp take",
+        ("speed_peers",),
+        times=True,
+        needs="network, for pip",
+    ),
+    Part(
+        "bench_adaptive.py --only speed",
+        "How long the methods with adaptive noise take beside DPGauss",
+        ("adaptive_speed",),
+        1,
+        times=True,
+    ),
+    Part(
+        "bench_gdppca.py --only speed",
+        "How long GDPPCA takes on all pairs, and on 20 pairs a record",
+        ("gdppca_speed",),
+        1,
+        times=True,
+    ),
+    Part(
+        "bench_methods.py --only speed",
+        "Time and memory of one fit of each method",
+        ("methods_speed",),
+        times=True,
+    ),
+    Part("bench_noise.py", "How long exact noise takes beside numpy's", ("noise",), times=True),
+    Part(
+        "bench_memory.py",
+        "Peak memory of a fit to a mapped file of 800 MB",
+        ("memory",),
+        times=True,
+        needs="2 GB of disk",
+    ),
+    Part(
+        "bench_files.py",
+        "Passes, time and memory of fits to a Parquet file of 11 GB, beside a bare scan",
+        ("files",),
+        times=True,
+        needs="12 GB of disk",
+    ),
+    Part(
+        "bench_cluster.py",
+        "Time and memory of fits on a dask cluster, and a simulation of more workers",
+        ("cluster", "cluster_weak"),
+        times=True,
+        needs="extra `dask`, 6 GB of disk",
+    ),
+    Part(
+        "bench_accuracy.py --peers no",
+        "Captured variance on public data, with and without help",
+        ("accuracy",),
+    ),
+    Part(
+        "bench_accuracy.py --peers only",
+        "Captured variance of diffprivlib and opendp",
+        ("accuracy_peers",),
+        needs="network, for pip",
+        unguarded="other packages",
+    ),
+    Part(
+        "bench_untuned.py",
+        "Loss and regret of all methods on 28 tables that no constant was tuned on",
+        ("untuned",),
+        unguarded="`bench_untuned.py --compare` compares versions, cell by cell",
+    ),
+    Part(
+        "bench_untuned.py --tails",
+        "The worst of 2000 fits of ten small tables of these",
+        ("untuned_tails",),
+        unguarded="`bench_untuned.py --compare` compares versions, cell by cell",
+    ),
+    Part(
+        "bench_covariances.py",
+        "Loss beside SeparateCov, AdaptiveCov and CoinPress, which are told mean and radius",
+        ("covariances",),
+        30,
+    ),
+    Part(
+        "bench_dppca.py",
+        "Components and variances beside the formulas of the R package dppca",
+        ("dppca",),
+        1,
+        unguarded="other tables guard the methods on harder data",
+    ),
+    Part("bench_methods.py --only accuracy", "Accuracy of all methods", ("methods_accuracy",)),
+    Part(
+        "bench_explained.py",
+        "Loss of four methods by the share of the variance that the components explain",
+        ("explained",),
+        2,
+        unguarded="adaptive_accuracy and tails guard the methods on such data",
+    ),
+    Part("bench_tails.py", "The worst of 2000 fits of every method", ("tails",)),
+    Part(
+        "bench_adaptive.py --only accuracy",
+        "Loss of the methods with adaptive noise on the models of Düngler & Sanyal",
+        ("adaptive_accuracy",),
+        19,
+    ),
+    Part(
+        "bench_adaptive.py --only deflation",
+        "What reusing all records costs or gains in deflation",
+        ("adaptive_deflation",),
+        7,
+    ),
+    Part(
+        "bench_gdppca.py --only accuracy",
+        "Error of GDPPCA on the model of Kim & Jung, beside what was aimed at",
+        ("gdppca_accuracy",),
+        16,
+    ),
+    Part(
+        "bench_outliers.py",
+        "Captured variance on heavy tails, outliers and long rows, by every way to bound records",
+        ("outliers",),
+        10,
+    ),
+    Part(
+        "bench_missing.py",
+        "Captured variance, mean and variances with 10 and 30 % of the entries missing",
+        ("missing_digits", "missing_mixed"),
+        2,
+    ),
+    Part(
+        "bench_scale.py",
+        "Captured variance of standardised features, with private and public scales",
+        ("scale",),
+    ),
+    Part(
+        "bench_variances.py",
+        "How far released variances are off, and how many error bars hold the exact ones",
+        ("variances",),
+    ),
+    Part(
+        "bench_cohorts.py",
+        "Captured variance of releases that grow by cohorts, also where the population turns",
+        ("cohorts", "cohorts_drift"),
+        10,
+        unguarded="of a drift, one way of several; the alarm has tests of its own",
+    ),
+    Part(
+        "bench_planner.py",
+        "How far the planner's predictions are from fits at full size",
+        ("planner", "planner_floors"),
+        12,
+        unguarded="floors are predictions, which the tests of the planner judge",
+    ),
+    Part(
+        "bench_planner.py --skewed",
+        "How far fits to skewed rows fall from what is planned",
+        ("planner_skewed",),
+        2,
+    ),
+    Part(
+        "plans_for_pages.py",
+        "The plans at which the sliders of *Try a plan* stop",
+        ("plans",),
+        unguarded="predictions, which the test of that page compares",
+    ),
+    Part(
+        "bench_sites.py",
+        "Loss over sites beside one place, bytes of every question, and noise without masks",
+        ("sites", "sites_local", "sites_fits", "sites_questions", "sites_iteration"),
+        needs=f"extra `federated`, {PEOPLES_DATA}",
+        unguarded="bytes",
+    ),
+    Part(
+        "bench_constants.py",
+        "What the loss becomes with every tuned number at half and at double",
+        ("constants",),
+        15,
+        unguarded="ratios to the package as it is",
+    ),
+    *(
+        Part(
+            f"experiments/figure_{name}.py",
+            f"Figure {name} of Düngler & Sanyal",
+            (f"figure_{name}_summary",),
+        )
+        for name in ("1a", "1b", "1c", "2a", "2b", "2c", "3", "4")
+    ),
+    Part(
+        "experiments/gradients.py",
+        "Figure 1 of Liu et al.: the range of a batch's gradients, and their mean",
+        ("liu_figure_1",),
+        unguarded="data alone, no method",
+    ),
+    Part(
+        "experiments_gdppca/figures.py",
+        "Figures 2 to 5 of Kim & Jung",
+        tuple(f"gdppca_figure_{i}_summary" for i in (2, 3, 4, 5)),
+        60,
+    ),
+    Part(
+        "experiments_gdppca/nsggd.py",
+        "NSGGD with more rows than Figures 2 to 4 of Kim & Jung have it for",
+        ("gdppca_nsggd_summary",),
+        3,
+        unguarded="not of the package",
+    ),
+    Part(
+        "experiments_gdppca/pairs.py",
+        "Figure 1 of Kim & Jung: all pairs beside disjoint ones",
+        ("gdppca_figure_1_summary",),
+        unguarded="nothing in it is private",
+    ),
+    Part(
+        "experiments_gdppca/contamination.py",
+        "Error against the share of outliers, and the breakdown points of two theorems",
+        ("gdppca_contamination_summary", "gdppca_contamination_points"),
+        unguarded="the points are those of theorems",
+    ),
+    Part(
+        "experiments_power/coherence.py",
+        "Table 2 and Figure 3 of Nicolas et al.: coherence, and the ratio of the bounds",
+        ("power_coherence", "power_bounds_ratio_summary"),
+        4,
+        needs=PEOPLES_DATA,
+        unguarded="bounds alone, no method",
+    ),
+    Part(
+        "experiments_power/relative_error.py",
+        "Figures 1 and 2 of Nicolas et al.: error of filtered interactions against epsilon",
+        ("power_relative_error_summary",),
+        needs=PEOPLES_DATA,
+    ),
+    Part(
+        "experiments_power/symmetric_matrix.py",
+        "A symmetric matrix itself as input (their equation 7)",
+        ("power_symmetric_matrix",),
+        needs=PEOPLES_DATA,
+        unguarded="not of the package: it has no such input",
+    ),
+    Part(
+        "experiments_power/recommender.py",
+        "How many visits a recommender from private eigenvectors predicts",
+        ("power_recommender",),
+        needs=PEOPLES_DATA,
+        unguarded="follows from power_relative_error_summary",
+    ),
+    Part(
+        "experiments_power/dense_rows.py",
+        "Accuracy of DPPowerMethod on dense rows, beside DPGauss",
+        ("power_dense_rows_summary",),
+    ),
+    Part(
+        "experiments_power/sparse_rows.py",
+        "Accuracy, time and memory of DPPowerMethod on sparse rows, beside DPGauss",
+        ("power_sparse_rows",),
+        times=True,
+    ),
+    Part(
+        "bench_gap.py",
+        "Error of SmoothSensitivityPCA against n, beside DPGauss",
+        ("gap",),
+    ),
+    Part(
+        "bench_gap.py crossing",
+        "From which gap on its noise is less than that of DPGauss",
+        ("gap_crossing",),
+        unguarded="ratios and slopes of what gap holds",
+    ),
+    Part(
+        "bench_gap.py slopes",
+        "Its error against n, d and the gap, beside the theorem",
+        ("gap_slopes",),
+        unguarded="ratios and slopes of what gap holds",
+    ),
+    Part(
+        "bench_rates.py",
+        "How errors fall with what theorems name, where no figure shows it",
+        ("rates",),
+        2,
+        unguarded="headlines.py takes slopes of it, and other tables guard the methods",
+    ),
+    Part(
+        "bench_theory.py",
+        "Rows far from the origin, error bars after clipping, outliers too few to be seen, ndtri",
+        ("theory_centre", "theory_variances", "theory_outliers", "theory_quantiles"),
+        unguarded="other tables guard the methods, and tests the search for a centre and ndtri",
+    ),
+    Part(
+        "bench_guide.py",
+        "Searches, passes, alignments and error bars that guides and method pages tell of",
+        tuple(f"guide_{name}" for name in "search passes alignments ojas loadings".split()),
+        needs="extras `files,dask,selection`",
+        unguarded="other tables guard the methods; searches and bars have tests of their own",
+    ),
+    Part(
+        "headlines.py",
+        "Slopes and ratios of the figures above, beside the papers' headlines",
+        tuple(
+            f"headlines_{name}"
+            for name in "d n sigma gap_release power kendall ratio epsilon".split()
+        ),
+        1,
+        needs="the tables of the figures",
+        unguarded="computed from guarded tables",
+    ),
+)
+
+
+def part_of(table: str) -> Part | None:
+    """Which part measures a table."""
+    return next((part for part in PARTS if table in part.tables), None)
+
+
+def stored(table: str) -> bool:
+    try:
+        return keys.table_path(table).exists()
+    except keys.MissingFigure:
+        return False
+
+
+def unguarded() -> dict[str, str]:
+    """Tables that may be without a canary, and why."""
+    why = {part: "time or memory" if part.times else part.unguarded for part in PARTS}
+    return {table: why[part] for part in PARTS for table in part.tables if why[part]}
+
+
+def readme() -> str:
+    """The table in README, which a test compares with it."""
+    lines = ["| command | what it answers | minutes | needs |", "|---|---|---|---|"]
+    for part in PARTS:
+        minutes = "not timed" if part.minutes is None else str(part.minutes)
+        idle = ["an idle machine"] if part.times else []
+        needs = ", ".join([*idle, *filter(None, [part.needs])])
+        lines.append(f"| `{part.script}` | {part.answers} | {minutes} | {needs} |")
+    return "\n".join(lines)

@@ -1,0 +1,29 @@
+"""Times of cases that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter, process_time
+
+
+def interleaved(
+    cases: dict[str, Callable[[], object]], repeats: int
+) -> dict[str, list[tuple[float, float]]]:
+    """(Wall, processor) seconds of every case, one of each a round, after one untimed round.
+
+    A slow spell of the machine then hits all cases alike.
+    """
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
+    for repeat in range(repeats + 1):
+        for name, function in cases.items():
+            wall, cpu = perf_counter(), process_time()
+            function()
+            if repeat:
+                times[name].append((perf_counter() - wall, process_time() - cpu))
+    return times
+
+
+def paired_ratio(times: list[float], reference: list[float]) -> float:
+    """Median over the rounds of time / reference time."""
+    return median(a / b for a, b in zip(times, reference, strict=True))

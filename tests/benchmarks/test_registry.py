@@ -1,0 +1,172 @@
+"""What tables depend on, and how they are measured again."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ..benchmark_modules import BENCHMARKS, load
+
+COMMON, MEASURE, REGISTRY, SOURCES = map(load, ("_common", "measure", "registry", "sources"))
+SCRIPT = '''"""Docstring."""
+import helper
+
+def loss(x):
+    """What it does."""
+    if x < 0:
+        raise ValueError(f"x is {x}")
+    return helper.half(x)  # comment
+'''
+HELPER = "def half(x):\n    return x / 2\n"
+
+
+@pytest.fixture
+def digest(tmp_path, monkeypatch):
+    """Digest of a script beside a module."""
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    monkeypatch.setattr(SOURCES, "BENCHMARKS", folder)
+
+    def digest(script, helper=HELPER):
+        (folder / "script.py").write_text(script)
+        (folder / "helper.py").write_text(helper)
+        for cached in (SOURCES.depends, SOURCES._parsed, SOURCES._imported, SOURCES._tree):
+            cached.cache_clear()
+        return SOURCES.digest(folder / "script.py")
+
+    yield digest
+    for cached in (SOURCES.depends, SOURCES._parsed, SOURCES._imported, SOURCES._tree):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# comment", "# another"),
+        ("What it does.", "What else it does."),
+        ("x is {x}", "negative: {x}"),
+        ("import helper", "import   helper"),
+    ],
+)
+def test_words_make_no_table_stale(digest, old, new):
+    assert digest(SCRIPT.replace(old, new)) == digest(SCRIPT)
+
+
+def test_code_makes_tables_stale_in_the_script_and_in_what_it_imports(digest):
+    before = digest(SCRIPT)
+    assert digest(SCRIPT.replace("x < 0", "x < 1")) != before
+    assert digest(SCRIPT, HELPER.replace("2", "3")) != before
+
+
+def test_functions_that_compute_no_figure_make_no_table_stale(digest):
+    after = HELPER + "def wrong_labels(names):\n    return sorted(names)\n"
+    assert digest(SCRIPT, after) == digest(SCRIPT, after.replace("sorted", "set"))
+    assert digest(SCRIPT, after) != digest(SCRIPT, after.replace("wrong_labels", "labels"))
+
+
+@pytest.mark.parametrize("module", ["mechanisms/gram", "noise/discrete", "decomposition/shares"])
+def test_a_fit_depends_on_the_rooms_that_compute(module):
+    module = module.replace("decomposition", "decomposition/gdppca")
+    found = SOURCES.depends(BENCHMARKS / "bench_tails.py")
+    assert SOURCES.PACKAGE / f"{module}.py" in found
+
+
+def test_a_fit_depends_on_no_page():
+    found = SOURCES.depends(BENCHMARKS / "bench_tails.py")
+    rooms = {path.relative_to(SOURCES.PACKAGE).parts[0] for path in found if "skdppca" in str(path)}
+    assert not rooms & {"cli", "report", "plotting"}
+
+
+def test_every_stored_table_has_its_part_once():
+    tables = [table for part in REGISTRY.PARTS for table in part.tables]
+    folders = (BENCHMARKS / "results", BENCHMARKS.parent / "doc" / "experiments")
+    stored = {path.stem for folder in folders for path in folder.glob("*.csv")} - {"experiments"}
+    assert len(tables) == len(set(tables))
+    assert stored <= set(tables)
+
+
+@pytest.mark.parametrize("part", REGISTRY.PARTS, ids=lambda part: part.script)
+def test_every_part_is_a_script_with_known_options(part):
+    _, *options = part.script.split()
+    source = part.path.read_text()
+    assert all(f'"{option}"' in source for option in options)
+    assert ("--save" in part.command) == ("arguments(__doc__)" in source)
+
+
+def test_readme_has_the_table_of_the_registry():
+    assert REGISTRY.readme() in (BENCHMARKS / "README.md").read_text()
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(COMMON, "RESULTS", tmp_path)
+    monkeypatch.setattr(COMMON, "RAW", tmp_path / "raw")
+    monkeypatch.setenv(COMMON.SAVE, str(tmp_path / "raw"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("table", "stored"), [("speed", False), ("tails", True)])
+def test_times_of_a_busy_machine_are_not_stored(results, monkeypatch, table, stored):
+    monkeypatch.setattr(COMMON, "LOAD", (COMMON.BUSY + 0.1, 0.0, 0.0))
+    try:
+        COMMON.save(table, [{"seconds": 1}], {})
+    except SystemExit as refused:
+        assert "busy" in str(refused) or "load" in str(refused)
+    assert (results / f"{table}.csv").exists() == stored
+
+
+def test_times_of_an_idle_machine_are_stored(results, monkeypatch):
+    monkeypatch.setattr(COMMON, "LOAD", (0.0, 0.0, 0.0))
+    COMMON.save("speed", [{"seconds": 1}], {})
+    assert COMMON.load("speed") == ([{"seconds": "1"}], {})
+
+
+def test_without_save_nothing_is_stored(results, monkeypatch):
+    monkeypatch.delenv(COMMON.SAVE)
+    COMMON.save("tails", [{"median": 1}], {})
+    assert not (results / "tails.csv").exists()
+
+
+def test_an_interrupted_run_goes_on_with_what_it_kept(results):
+    calls = []
+
+    def loss(seed):
+        calls.append(seed)
+        return [seed / 2]
+
+    assert [COMMON.kept(loss, seed) for seed in (1, 2, 1)] == [[0.5], [1.0], [0.5]]
+    assert calls == [1, 2]
+
+
+def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
+    parts = [part for part in REGISTRY.PARTS if part.tables[0] in ("tails", "outliers", "scale")]
+    monkeypatch.setattr(MEASURE, "DONE", results / "raw" / "measured.txt")
+    monkeypatch.setattr(MEASURE, "note", lambda part: None)
+    monkeypatch.setattr(MEASURE.make_tables, "main", lambda: None)
+    asked, broken = [], {parts[1].script}
+
+    def run(part):
+        asked.append(part.script)
+        return part.script not in broken
+
+    monkeypatch.setattr(MEASURE, "run", run)
+    assert len(MEASURE.measure(parts, again=True)) == 1
+    assert len(asked) == 3
+    broken.clear()
+    assert MEASURE.measure(parts, again=True) == []
+    assert asked[3:] == [parts[1].script]
+    assert not MEASURE.DONE.exists()
+
+
+def test_a_busy_machine_leaves_parts_with_times_out(monkeypatch):
+    monkeypatch.setattr(MEASURE, "WAIT", 0)
+    monkeypatch.setattr(MEASURE.os, "getloadavg", lambda: (9.0, 9.0, 9.0))
+    why = {part.tables[0]: MEASURE.lacking(part) for part in REGISTRY.PARTS}
+    assert "load" in why["speed"]
+    assert not why["tails"]
+
+
+def test_the_lists_are_printed():
+    for option in ([], ["--stale"]):
+        command = [sys.executable, str(BENCHMARKS / "measure.py"), *option]
+        assert subprocess.run(command, capture_output=True, check=True).stdout
