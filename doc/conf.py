@@ -30,7 +30,10 @@ extensions = [
     "attack_table",
     "command_line",
     "lists",
+    "measured",
     "public_names",
+    "sliders",
+    "tables",
 ]
 exclude_patterns = ["_build", "_ext", "_inventories", "benchmarks/*.rst", "tutorials"]
 templates_path = ["_templates"]
@@ -71,6 +74,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_examples", "auto_tutorials"],
     "filename_pattern": r"/(plot_|\d_)",
     "ignore_pattern": r"/(cluster|federated)/",  # programs with a README of their own
+    "image_scrapers": ("gallery_pictures.scraper",),
     "within_subsection_order": "gallery_order.ByQuestion",
     "backreferences_dir": "api/backreferences",
     "doc_module": ("skdppca",),
@@ -81,6 +85,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 5,
     "plot_gallery": "True",
     "download_all_examples": False,

@@ -30,7 +30,7 @@ QUIET = (
 )
 
 
-def look(page: Path, scheme: int, picture: Path) -> None:
+def look(page: Path, scheme: int, picture: Path, size: str = "1400,2200") -> None:
     """Draw a page as Chromium shows it to someone who prefers a scheme of colours."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
@@ -38,7 +38,7 @@ def look(page: Path, scheme: int, picture: Path) -> None:
             *QUIET,
             f"--user-data-dir={profile}",
             f"--blink-settings=preferredColorScheme={scheme}",
-            "--window-size=1400,2200",
+            f"--window-size={size}",
             "--virtual-time-budget=15000",
             f"--screenshot={picture}",
             page.as_uri(),

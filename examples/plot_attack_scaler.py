@@ -25,12 +25,15 @@ from sklearn.preprocessing import StandardScaler
 
 from skdppca import DPGauss
 from skdppca.datasets import make_gaussian
-from skdppca.exceptions import UnaccountedFitsWarning
+from skdppca.exceptions import NoiseOnlyWarning, UnaccountedFitsWarning
 from skdppca.plotting import PrivacyCurveDisplay
 
 warnings.simplefilter(
     "ignore", UnaccountedFitsWarning
 )  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", NoiseOnlyWarning
+)  # fits that find nothing are part of the picture
 
 absent = make_gaussian(500, 5, [4.0, 2.0], 1.0, random_state=0).X
 present = np.vstack([absent, [1000.0, 0.0, 0.0, 0.0, 0.0]])

@@ -12,29 +12,27 @@ each image. A smaller epsilon promises more, and needs more noise.
 # --------------------------------------
 #
 # The code differs in ``epsilon`` and ``delta`` only. The data stay as they are: the fit estimates a
-# centre and a bound on the norms from a part of its budget.
-
-import warnings
+# centre and a bound on the norms from a part of its budget. All three fits read the same images, so
+# one accountant adds up what they cost together.
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from skdppca import PrivatePCA
-from skdppca.exceptions import UnaccountedFitsWarning
+from skdppca import PrivacyAccountant, PrivatePCA
 from skdppca.plotting import ComponentsImageDisplay
-
-warnings.simplefilter(
-    "ignore", UnaccountedFitsWarning
-)  # public data: nothing to add up
 
 X = load_digits().data
 exact = PCA(n_components=8).fit(X)
+budget = PrivacyAccountant(epsilon=4.0, delta=1e-6)
 private = [
-    PrivatePCA(n_components=8, epsilon=epsilon, delta=1e-6).fit(X)
+    PrivatePCA(n_components=8, epsilon=epsilon, delta=1e-6, accountant=budget).fit(
+        X
+    )
     for epsilon in (3.0, 1.0, 0.3)
 ]
+print(f"all three fits together: epsilon {budget.spent.epsilon:.2f}")
 
 # %%
 # Which components were found?

@@ -23,11 +23,14 @@ from sklearn.base import clone
 from sklearn.preprocessing import Normalizer
 
 from skdppca import DPPowerMethod
-from skdppca.exceptions import UnaccountedFitsWarning
+from skdppca.exceptions import NoiseOnlyWarning, UnaccountedFitsWarning
 
 warnings.simplefilter(
     "ignore", UnaccountedFitsWarning
 )  # synthetic data: nothing to add up
+warnings.simplefilter(
+    "ignore", NoiseOnlyWarning
+)  # fits that find nothing are part of the picture
 
 rng = np.random.default_rng(0)
 n_users, n_items, n_tastes = 4000, 120, 8

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from skdppca import PrivatePCA
-from skdppca.exceptions import UnaccountedFitsWarning
+from skdppca.exceptions import NoiseOnlyWarning, UnaccountedFitsWarning
 from skdppca.metrics import captured_variance
 from skdppca.plotting import PrivacyCurveDisplay
 from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
@@ -29,6 +29,9 @@ from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
 warnings.simplefilter(
     "ignore", UnaccountedFitsWarning
 )  # public data: nothing to add up
+warnings.simplefilter(
+    "ignore", NoiseOnlyWarning
+)  # fits that find nothing are part of the picture
 
 EPSILONS = (0.1, 1.0, 3.0, 10.0)
 

@@ -10,6 +10,8 @@ QUESTIONS = (
     "plot_attack_repeated_fits.py",
     "plot_one_person_many_rows.py",
     "plot_features_in_units.py",
+    "plot_mixed_table.py",
+    "plot_registry_over_three_years.py",
     "plot_how_many_components.py",
     "plot_which_method.py",
     "plot_recommender.py",

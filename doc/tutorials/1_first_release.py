@@ -50,6 +50,13 @@ pca.components_.shape
 # Look
 # ----
 #
+# A report prints what the fit found first, then whom it protects.
+
+from skdppca.report import ReleaseReport
+
+print(ReleaseReport(pca))
+
+# %%
 # The loadings say which columns make up a component. Signs are arbitrary: the other way round, a
 # component is the same.
 
@@ -70,8 +77,8 @@ np.round(pca.privacy_.details["alignments"], 2)
 # Say what it cost
 # ----------------
 #
-# The fit wrote a report. It states the guarantee, the method, and every question that was asked
-# about the patients.
+# ``privacy_`` states the guarantee, the method, and every question that was asked about the
+# patients.
 
 print(pca.privacy_)
 

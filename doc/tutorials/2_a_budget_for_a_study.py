@@ -12,7 +12,9 @@ the agreed budget does not cover.
 # -----------------
 #
 # Before anybody looks at the data, the study agrees on epsilon 2 in all. ``create`` writes the
-# ledger once. Keep the file where the data are. (This page uses a temporary folder.)
+# ledger once. Keep the file where the data are. (This page uses a temporary folder.) These patients
+# have one row each. If a patient can have several, pass ``unit="patient"`` here and to every fit
+# (:doc:`/guide/units`).
 
 import tempfile
 from pathlib import Path
