@@ -24,19 +24,24 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 # What needs the extras dask and federated; without them these tests are left out.
 EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test_cluster.py \
-	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py
+	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py \
+	tests/cli/test_help.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-extras test-oldest test-all lint docs docs-look dist clean
+.PHONY: help demo test test-slow test-extras test-oldest test-all lint pages docs docs-look published \
+	measure test-pages browser dist clean
 
 help:
-	@echo 'make demo      private components of the digits data, into demo/'
-	@echo 'make test      the quick tests: about 5 minutes on two cores'
+	@echo 'make demo      private components of public digits, into demo/, charged to a ledger beside it'
+	@echo 'make test      the quick tests: about 4 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
 	@echo 'make lint      style, types, the layers of setup.cfg, words and circles'
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
+	@echo 'make test-pages the built pages in Chromium: light, dark, by keyboard, on a phone'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
+	@echo 'make published  the figures in sentences: each has its key, and which tables are stale'
+	@echo 'make measure   the published tables again, for hours on an idle machine; STALE=1: what has changed'
 	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
 	@echo 'make clean     remove the environment and what was built'
 
@@ -66,14 +71,34 @@ lint: $(VENV)/.installed-test,dask,federated
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python .ci/check_words_and_rooms.py
 
-docs: $(VENV)/.installed-doc $(VENV)/.installed-test
+pages: $(VENV)/.installed-doc
 	rm -rf doc/api/generated
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -d doc/_build/trees -b html doc doc/_build/html
+
+docs: pages $(VENV)/.installed-test
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -d doc/_build/trees -b doctest doc doc/_build/doctest
 	$(ONE_THREAD) $(BIN)/pytest -q --doctest-modules skdppca
 
+published: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/published.py
+
+# Stopped, it goes on where it was; `python benchmarks/measure.py` lists its parts and hours.
+measure: $(VENV)/.installed-test,benchmark,plot,cli,dask,federated
+	$(ONE_THREAD) $(BIN)/python benchmarks/measure.py --run $(if $(STALE),--stale)
+
 docs-look: docs
 	$(BIN)/python doc/look.py
+
+test-pages: browser pages $(VENV)/.installed-test,pages
+	$(BIN)/pytest -q doc/browser
+
+# The distribution's Chromium and its driver. Root installs them; anyone else is told what to type.
+browser:
+	@found() { command -v "$${CHROMIUM:-chromium}" && command -v "$${CHROMEDRIVER:-chromedriver}"; }; \
+	{ found || { test "$$(id -u)" = 0 && apt-get update && apt-get install --yes chromium chromium-driver; }; } > /dev/null && \
+	found > /dev/null || { \
+		echo 'test-pages needs a browser; type: sudo apt install chromium chromium-driver'; \
+		exit 1; }
 
 dist: $(VENV)/.installed-release
 	rm -rf build dist $(ALONE)
