@@ -2,7 +2,9 @@
 
 A script depends on itself and on all modules of ``benchmarks`` and ``skdppca`` that it imports,
 directly or through others. What is in `WITHOUT_NUMBERS` and `WITHOUT_NUMBERS_HERE` computes no
-figure, and is left out, as are comments, docstrings, and the messages of errors and warnings.
+figure, and is left out, as are comments, docstrings, and the messages of errors and warnings. What
+is in `OF_COHORTS` and `OF_COHORTS_HERE` runs only where releases grow: `COHORTS` alone depends on
+it.
 """
 
 from __future__ import annotations
@@ -15,28 +17,40 @@ from pathlib import Path
 
 BENCHMARKS = Path(__file__).parent
 PACKAGE = BENCHMARKS.parent / "skdppca"
-# Rooms and modules of the package, and the machinery of the benchmarks.
-WITHOUT_NUMBERS = tuple(
-    f"{room}/{name}"
-    for room, names in {
+
+
+def _named(rooms: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"{room}/{name}" for room, names in rooms.items() for name in names.split())
+
+
+# Rooms and modules of the package, and the machinery of the benchmarks. Whoever accounts for a
+# release has its price from `privacy/events`, `gdp`, `composition`, `pld`, which do compute.
+WITHOUT_NUMBERS = _named(
+    {
         "skdppca": "cli report plotting exceptions _version",
-        "skdppca/privacy": "callers chain checks export fit_report journal ledger log statement "
-        "storage",
+        "skdppca/privacy": "accountant callers chain charging checks cohorts config export "
+        "fit_report grown installing journal ledger log notebook parts statement storage versions",
         "benchmarks": "_common keys measure registry sources",
-    }.items()
-    for name in names.split()
+    }
 )
 # Functions that say what is offered, and what is wrong with files, in modules that do compute.
 WITHOUT_NUMBERS_HERE = {"_has_matrix", "wrong_labels"}
+
+COHORTS = "bench_cohorts"
+OF_COHORTS = _named(
+    {"skdppca/decomposition": "joining merged", "skdppca/decomposition/dp_gauss": "cohorts"}
+)
+OF_COHORTS_HERE = {"drift", "forgetting"}
 # What `import skdppca` stands for: its names are imported when they are asked for.
 ALL_METHODS = PACKAGE / "decomposition" / "__init__.py"
 
 
 def digest(script: Path) -> str:
     """Of all code that a script's numbers depend on."""
-    found = hashlib.sha256()
+    found, grows = hashlib.sha256(), script.stem == COHORTS
     for path in depends(script):
-        found.update(f"{path.relative_to(BENCHMARKS.parent)}\n{_tree(path)}\n".encode())
+        tree = _tree(path, grows)
+        found.update(f"{path.relative_to(BENCHMARKS.parent)}\n{tree}\n".encode())
     return found.hexdigest()[:12]
 
 
@@ -48,7 +62,7 @@ def depends(script: Path) -> tuple[Path, ...]:
         path = todo.pop()
         if path not in found:
             found.add(path)
-            todo += _imported(path)
+            todo += _imported(path, script.stem == COHORTS)
     return tuple(sorted(found))
 
 
@@ -58,12 +72,12 @@ def _parsed(path: Path) -> ast.Module:
 
 
 @cache
-def _imported(path: Path) -> tuple[Path, ...]:
+def _imported(path: Path, grows: bool) -> tuple[Path, ...]:
     """The files of the modules that a file imports."""
     found = []
     for name in _names(path):
         file = _file(name, path.parent)
-        if file is not None and not _left_out(file):
+        if file is not None and not _left_out(file, grows):
             found.append(file)
     return tuple(found)
 
@@ -104,23 +118,25 @@ def _file(name: str, folder: Path) -> Path | None:
     return None
 
 
-def _left_out(path: Path) -> bool:
+def _left_out(path: Path, grows: bool) -> bool:
     name = str(path.relative_to(BENCHMARKS.parent).with_suffix(""))
-    return any(name == one or name.startswith(f"{one}/") for one in WITHOUT_NUMBERS)
+    without = WITHOUT_NUMBERS if grows else WITHOUT_NUMBERS + OF_COHORTS
+    return any(name == one or name.startswith(f"{one}/") for one in without)
 
 
 @cache
-def _tree(path: Path) -> str:
-    return _dumped(_parsed(path))
+def _tree(path: Path, grows: bool) -> str:
+    without = WITHOUT_NUMBERS_HERE if grows else WITHOUT_NUMBERS_HERE | OF_COHORTS_HERE
+    return _dumped(_parsed(path), without)
 
 
-def _dumped(value: object) -> str:
+def _dumped(value: object, without: set[str]) -> str:
     """Like `ast.dump`, the same in all versions of Python."""
     if isinstance(value, list):
-        return f"[{' '.join(map(_dumped, value))}]"
+        return f"[{' '.join(_dumped(one, without) for one in value)}]"
     if not isinstance(value, ast.AST):
         return repr(value)
-    if isinstance(value, ast.FunctionDef) and value.name in WITHOUT_NUMBERS_HERE:
+    if isinstance(value, ast.FunctionDef) and value.name in without:
         return ""
     if isinstance(value, ast.Raise):
         return "raise"
@@ -129,5 +145,5 @@ def _dumped(value: object) -> str:
     if isinstance(value, ast.Expr) and isinstance(value.value, ast.Constant):
         return ""  # a docstring
     fields = ((name, one) for name, one in ast.iter_fields(value) if one not in (None, []))
-    told = " ".join(f"{name}={_dumped(one)}" for name, one in fields if name != "kind")
+    told = " ".join(f"{name}={_dumped(one, without)}" for name, one in fields if name != "kind")
     return f"{type(value).__name__}({told})"

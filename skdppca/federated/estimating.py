@@ -235,11 +235,12 @@ def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
         unit = np.ones(d) if scale is None else scale
         mean = np.zeros(d) if estimator.mean is None else np.asarray(estimator.mean)
         bound = 1.0 if estimator.norm_bound is None else estimator.norm_bound
-        for numbers in (unit, 1 / unit, mean / unit, bound, 1 / bound):
+        # a question may hold half of the square of norm_bound (`mechanisms/cross_corrections.py`)
+        for numbers in (unit, 1 / unit, mean / unit, bound**2, 2 / bound**2):
             if not np.max(np.abs(numbers)) <= LARGEST:
                 raise ValueError(
-                    "over sites, scale, mean / scale and norm_bound must lie between 2^-100 and "
-                    "2^100; choose other units"
+                    "over sites, scale and mean / scale must lie between 2^-100 and 2^100, and "
+                    "norm_bound between 2^-49 and 2^50; choose other units"
                 )
         records = SitesRecords.of(federation)
         return records if scale is None else records.through(Scaled(scale))

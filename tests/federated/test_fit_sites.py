@@ -352,6 +352,10 @@ class Unreached:
         (DPGauss(2, scale=[1e-31] * 6), "choose other units"),
         (DPGauss(2, scale=[1e-20] * 6, mean=[1e20] * 6), "choose other units"),
         (DPGauss(2, norm_bound=1e31), "choose other units"),
+        (KDPPCA(2, norm_bound=2e15), "choose other units"),
+        (KDPPCA(2, norm_bound=1e-17), "choose other units"),
+        (ResidualGauss(2, norm_bound=2e15), "choose other units"),
+        (ResidualGauss(2, norm_bound=1e-15), "choose other units"),
         (DPGauss(2, epsilon=1e-12, delta=1e-12), "ask for more noise than the grid"),
     ],
 )
