@@ -377,7 +377,7 @@ def _mixed_columns(g: np.ndarray) -> np.ndarray:
 
 
 def _mixed_covariance() -> np.ndarray:
-    r"""Of the columns, which are functions of standard normal variables of known correlations.
+    r"""Covariance of the columns: functions of standard normal variables of known correlations.
 
     Mehler: with Hermite coefficients :math:`c_{ik}` and correlations r the covariances are
     :math:`\sum_k c_{ik} c_{jk} r_{ij}^k`.

@@ -101,7 +101,7 @@ class TableRows:
 
     @property
     def names(self) -> list[str]:
-        """Of the features."""
+        """Names of the features."""
         return [name for name in self.dataset.schema.names if name != self.groups]
 
     def fit(

@@ -204,7 +204,7 @@ def _from_arrow(column: Any) -> np.ndarray:
 
 
 def _of_array(kind: Any) -> np.dtype | None:
-    """Of NumPy's dtypes; of others only the name is known."""
+    """The dtype, if it is NumPy's; of others only the name is known."""
     if isinstance(kind, np.dtype):
         return kind if kind.kind in "fiubO" else None
     return SINGLE if str(kind).rpartition(".")[2] == "float32" else DOUBLE

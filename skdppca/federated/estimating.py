@@ -36,7 +36,7 @@ __all__ = ["fit_sites"]
 
 E = TypeVar("E", bound=BasePrivatePCA)
 
-# Of the price that is paid, what is asked for: sites may compute the last digits otherwise.
+# The share of the price paid that is asked for: sites may compute the last digits otherwise.
 SLIGHTLY_LESS = 1 - 1e-9
 
 

@@ -385,7 +385,7 @@ def packed_request(
 
 
 def declared_bytes(body: bytes) -> int:
-    """Of the arrays beside a message, as it declares them itself."""
+    """Bytes of the arrays beside a message, as it declares them itself."""
     shapes = declared_shapes(body).values()
     return 8 * sum(math.prod(shape) for shape in shapes)
 

@@ -40,7 +40,7 @@ __all__ = [
 
 PROTOCOL = "skdppca-sum/1"
 
-# Of a message, in bytes: fifty sites with their keys take 20 kB, a million names of columns most.
+# Bytes of a message: fifty sites with their keys take 20 kB, a million names of columns most.
 MAX_BODY = 2**24
 
 # Lists and objects within each other: what is read in one place must be readable in all others.

@@ -173,7 +173,7 @@ class Runs:
         return Run.from_json(file.read_text()) if file.exists() else None
 
     def ids(self) -> list[str]:
-        """Of all runs there ever were."""
+        """Ids of all runs there ever were."""
         return sorted(file.stem for file in self._runs.glob("*.json"))
 
     def touched(self, run: str) -> float:

@@ -76,7 +76,7 @@ class BlockMean:
         return replace(self, data=self.data.split(mu))
 
     def parts(self, shares: Sequence[int]) -> list[BlockMean]:
-        """Of disjoint random parts of the records, each with all of the budget that is left."""
+        """Means of disjoint random parts of the records, each with the whole remaining budget."""
         return [replace(self, data=data) for data in self.data.parts(shares)]
 
     def without(self, directions: np.ndarray) -> BlockMean:

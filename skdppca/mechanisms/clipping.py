@@ -203,7 +203,7 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
 
 
 def median_distance(data: PrivateData, mu: float) -> tuple[float, ClippingFactor | None]:
-    """Of the records' (mean) rows from the centre; what is expected of it, if it is not seen.
+    """Median distance of the records' (mean) rows from the centre; the expected one, if unseen.
 
     Also the mean of the squared distances over its square, if they are seen.
     """
@@ -216,14 +216,14 @@ def median_distance(data: PrivateData, mu: float) -> tuple[float, ClippingFactor
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
-    """Of the norms of records, or of all their rows."""
+    """What is expected of the norms of records, or of all their rows."""
     if data.typical_norm is None:
         return ExpectedNorms()
     return ExpectedNorms(data.typical_norm, CLIPPING.far_above * data.typical_norm)
 
 
 def expected_products(data: PrivateData, last: float | None) -> ExpectedNorms:
-    """Of the norms of records' products with a few directions, also by the last such radius."""
+    """The same of the records' products with a few directions, also by the last such radius."""
     expected = ExpectedNorms()
     if data.typical_norm is not None:
         square = data.typical_norm**2

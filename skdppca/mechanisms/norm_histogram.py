@@ -90,7 +90,7 @@ class NormHistogram:
 
     @cached_property
     def _window(self) -> tuple[float, int, int]:
-        """Of all windows the one that holds the most for its noise: that ratio, first and stop."""
+        """The window that holds the most for its noise: that ratio, its first cell and its stop."""
         sums = np.concatenate([[0.0], np.cumsum(self.counts[self.start : self.stop])])
         best = (-math.inf, 0, 1)
         for length in LENGTHS:
@@ -108,7 +108,7 @@ class NormHistogram:
 
     @property
     def median(self) -> float:
-        """Of the norms in the best window."""
+        """Median of the norms in the best window."""
         _, first, stop = self._window
         inside = np.maximum(self.counts[first:stop], 0.0)
         if not inside.any():

@@ -286,6 +286,11 @@ class NoisyScatter:
         errors of their samples, as if rows were normal: of entries i and j of the matrix in their
         own directions ``v_i v_j (1 + (i = j)) / n``, v the variances.
 
+        Each matrix was divided by its own noisy n, whose error scales all variances alike. So what
+        of the diagonal is along v does not count: a change of scale alone is no drift. With
+        ``u = v / |v|``, its mean square ``sum_i u_i^2 error_ii`` is no part of the noise. The sd is
+        that of all entries, and so no smaller than that of those that count.
+
         Parameters
         ----------
         n_components : int, optional
@@ -298,12 +303,14 @@ class NoisyScatter:
         p = min(SCATTER.directions * k, len(values))
         V, variances = vectors[:p], spectrum.debiased[:p]
         difference = V @ (theirs.covariance - self.covariance) @ V.T
+        unit = variances / (np.linalg.norm(variances) or 1.0)
+        difference -= np.diag(unit * (np.diag(difference) @ unit))
         noise = self.covariance_sd**2 + theirs.covariance_sd**2
         error = np.outer(variances, variances) * (1 / self.effective + 1 / theirs.effective)
         error += noise / 2
         error[np.diag_indices(p)] *= 2
         sd = math.sqrt(4 * np.sum(error**2) - 2 * np.sum(np.diag(error) ** 2))
-        excess = float(np.sum(difference**2) - error.sum())
+        excess = float(np.sum(difference**2) - error.sum() + unit**2 @ np.diag(error))
         entries = p * (p + 1) / 2
         beyond = max(0.0, excess - SCATTER.sds * sd) / entries
         return Drift(excess / sd if sd else 0.0, beyond)

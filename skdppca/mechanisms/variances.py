@@ -32,7 +32,7 @@ class VarianceConstants:
 
     # The Rayleigh matrix. The total gets the rest; of groups, the number of rows gets half of that.
     rayleigh_share: float = 0.6
-    # Of each of these, what finds its radius: usual and largest share.
+    # The share of each of these that finds its radius: usual and largest.
     radius_share: float = 0.25
     most_radius_share: float = 0.5
 

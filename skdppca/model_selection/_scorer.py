@@ -66,7 +66,7 @@ class Scorer:
 
     @property
     def noise_sd(self) -> float:
-        """Of a score; public by now."""
+        """Sd of the noise in a score; public by now."""
         nothing = np.zeros((0, self.data.n_features))
         return self.data.noise_sd(self._captured(nothing), self.mu) / self.data.n
 

@@ -38,8 +38,8 @@ class SearchConstants:
     count: float = 0.05
     preliminary: float = 0.25
     scaled: float = 0.5
-    # Of that, the number of records. A centre takes what it takes of a fit (up to a third), and the
-    # radius gets all the rest.
+    # The share of that for the number of records. A centre takes what it takes of a fit (up to a
+    # third), and the radius gets all the rest.
     count_share: float = 0.1
     # The classifier's share of mu^2 of a fit, next to that of the private PCA.
     classifier_share: float = 0.5
@@ -72,17 +72,17 @@ class SearchPlan:
 
     @property
     def mu_preliminary(self) -> float:
-        """Of what is asked once."""
+        """The mu of what is asked once."""
         return self.mu * math.sqrt(self.preliminary_share)
 
     @property
     def mu_score(self) -> float:
-        """Of the score of one candidate."""
+        """The mu of the score of one candidate."""
         return self.mu * math.sqrt(self.score_share)
 
     @property
     def mu_fit(self) -> float:
-        """Of the fit of one candidate, rounded down."""
+        """The mu of the fit of one candidate, rounded down."""
         left = math.sqrt(Fraction(self.mu) ** 2 - Fraction(self.mu_score) ** 2)
         return math.nextafter(left, 0)
 
@@ -94,12 +94,12 @@ class SearchPlan:
 
     @property
     def mu_classifier(self) -> float:
-        """Of the classifier of a fit, where there is one."""
+        """The mu of the classifier of a fit, where there is one."""
         return self.mu_fit * math.sqrt(SEARCH.classifier_share)
 
     @property
     def mu_pca(self) -> float:
-        """Of the private PCA beside a classifier, rounded down."""
+        """The mu of the private PCA beside a classifier, rounded down."""
         left = math.sqrt(Fraction(self.mu_fit) ** 2 - Fraction(self.mu_classifier) ** 2)
         return math.nextafter(left, 0)
 

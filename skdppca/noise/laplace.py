@@ -64,7 +64,7 @@ class LaplaceQuery:
 
     @property
     def scale(self) -> float:
-        """Of the noise: at least ``widened_sensitivity / epsilon``."""
+        """Scale of the noise: at least ``widened_sensitivity / epsilon``."""
         return up(self.widened_sensitivity / self.epsilon)
 
     @property

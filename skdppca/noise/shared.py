@@ -216,7 +216,7 @@ class SharedQuery:
 
     @property
     def off_diagonal_sd(self) -> float:
-        """Of each site's noise off the diagonal, in grid units; rounded up."""
+        """Sd of each site's noise off the diagonal, in grid units; rounded up."""
         return up(self.site_sd * HALF_ROOT)
 
     @cached_property

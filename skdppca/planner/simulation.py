@@ -184,7 +184,7 @@ class Problem:
 
     @property
     def _most_records(self) -> int:
-        """Of which all others' noise and sampling error is known."""
+        """The number of records from which the noise and sampling error of all others follow."""
         if self.assumed.group_size is not None:
             return RECORDS
         return max(RECORDS, min(ROWS, ENTRIES // len(self.variances)))

@@ -45,7 +45,7 @@ SCHEMA = "skdppca-fit/1"
 # cohorts of bench_cohorts.py are above it.
 ALARM = 3.0
 
-# Of the event of one release: searches have a handful.
+# Events of one release: searches have a handful.
 MOST_EVENTS = 100
 
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."

@@ -43,8 +43,8 @@ __all__ = ["PrivacyLedger"]
 T = TypeVar("T")
 
 _APPLICATION = 0x736B6470  # "skdp"
-# Of a ledger without cohorts, and of one that may have them: charged for one, or made for people
-# who are in several.
+# Versions of a ledger without cohorts, and of one that may have them: charged for one, or made for
+# people who are in several.
 _VERSION = 2
 _WITH_COHORTS = 3
 _BUSY_SECONDS = 60

@@ -28,7 +28,7 @@ __all__ = [
     "why_not_private",
 ]
 
-# Of one merged release: a report holds those of all its parts.
+# Parts of one merged release: a report holds those of all its parts.
 MOST_PARTS = 100
 
 

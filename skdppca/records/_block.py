@@ -198,4 +198,4 @@ class RowBlock(Block, Protocol):
         """The same of rounded rows with directions on their grids, if that is quicker."""
 
     def squares(self, residual: Residual) -> np.ndarray:
-        """Of every row, its square and a bound on the squared terms that it came from."""
+        """The square of every row, and a bound on the squared terms that it came from."""

@@ -121,7 +121,7 @@ class DenseRows(ProductResiduals):
         out += scores.T @ (rows if kept.all() else rows[kept])
 
     def crossed(self, cross: Cross) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every row less the centre: its scores, the rest, and the product of their norms.
+        """Scores of every row less the centre, the rest, and the product of their norms.
 
         Where one of these norms is 0, that is below 2^-450, all of it is 0; so it is of a row of
         norm 0 that were to be scaled to norm 1. Of an infinite row the product is infinite, and the

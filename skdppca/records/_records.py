@@ -193,7 +193,7 @@ class Records(Source):
 
     @property
     def largest_norm(self) -> float:
-        """Of all rows, about 0; exact and private."""
+        """The largest norm of a row, about 0; exact and private."""
         return float(self.ungrouped().map(lambda block: block.distances(None)).max(initial=0.0))
 
     @property
@@ -539,7 +539,7 @@ class Records(Source):
 
     @property
     def _block_rows(self) -> int:
-        """Of equal blocks within a span."""
+        """Rows of each of the equal blocks within a span."""
         most = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
         blocks = -(-self.span_rows // most)
         return -(-self.span_rows // blocks)

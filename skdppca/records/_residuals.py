@@ -53,7 +53,7 @@ class ProductResiduals(ABC):
 
     @abstractmethod
     def squares(self, residual: Residual) -> np.ndarray:
-        """Of every row, ``||y||^2`` and a bound on the squared terms that it came from."""
+        """``||y||^2`` of every row, and a bound on the squared terms that it came from."""
 
     @abstractmethod
     def products(self, vectors: np.ndarray, residual: Residual) -> np.ndarray:
@@ -111,7 +111,7 @@ class ProductResiduals(ABC):
 
 
 def _sum(columns: Iterable[np.ndarray]) -> np.ndarray:
-    """Of numbers of every record, one column after the other: the same bits wherever it stands."""
+    """Sum numbers of every record, column by column: the same bits wherever a record stands."""
     total, *others = columns
     for column in others:
         total += column

@@ -180,7 +180,7 @@ class ClusterRecords(Pieces):
 
     @property
     def largest_norm(self) -> float:
-        """Of all rows, about 0; exact and private."""
+        """The largest norm of a row, about 0; exact and private."""
         return float(np.max(_computed(self._ask(_largest_norm, self.table))))
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class ClusterRecords(Pieces):
         return answers
 
     def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """Of every question the compensated sum, in the order of the pieces, of their answers."""
+        """Add up the answers of the pieces to every question, in their order, with compensation."""
         sums = self._ask(_answers, (self.table, tuple(questions)))
         while True:
             sums = [_task(_add, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]

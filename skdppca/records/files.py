@@ -328,11 +328,11 @@ class FileRecords(Pieces):
 
     @property
     def largest_norm(self) -> float:
-        """Of all rows, about 0; exact and private."""
+        """The largest norm of a row, about 0; exact and private."""
         return max(records.largest_norm for records in self._read())
 
     def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """Of every question the compensated sum, in the order of the pieces, of their answers."""
+        """Add up the answers of the pieces to every question, in their order, with compensation."""
 
         def answer(records: Records) -> list[np.ndarray]:
             with np.errstate(all="ignore"):  # in a thread of its own

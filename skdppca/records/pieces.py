@@ -120,7 +120,7 @@ class Pieces(Source):
 
     @abstractmethod
     def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """Of every question the compensated sum, in the order of the pieces, of their answers."""
+        """Add up the answers of the pieces to every question, in their order, with compensation."""
 
     @property
     def layout(self) -> Layout:

@@ -39,7 +39,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def largest_norm(self) -> float:
-        """Of all rows, about 0; exact and private."""
+        """The largest norm of a row, about 0; exact and private."""
 
     @abstractmethod
     def total(self, statistic: Any) -> np.ndarray:

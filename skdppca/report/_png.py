@@ -19,7 +19,7 @@ PNG, PARTS, KIND = b"\x89PNG\r\n\x1a\n", (b"IHDR", b"IDAT", b"IEND"), (8, 6, 0, 
 # Bytes of a pixel, and the filter of a row: what it differs by from the row above.
 PIXEL, ABOVE = 4, b"\2"
 
-# Of deflate (RFC 1951, 3.2.6): a last block of fixed codes, its end, and "4 bytes before".
+# Deflate (RFC 1951, 3.2.6): a last block of fixed codes, its end, and "4 bytes before".
 BLOCK, FINISH, BEFORE = "110", "0000000", "00011"
 SHORTEST, LONGEST = 3, 258
 

@@ -61,7 +61,7 @@ DEEPEST = 32
 # parts, so that nothing is drawn over and over.
 REFERS = {REFERENCE: "path", "clip-path": "clipPath"}
 
-# Of an image: no more than a screen has.
+# Pixels of an image: no more than a screen has.
 MOST_PIXELS = 2**21
 
 # Numbers are written with up to six digits after the point; the last one may be rounded otherwise.

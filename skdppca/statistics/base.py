@@ -99,7 +99,7 @@ class Statistic(Kind, ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of the total; public."""
+        """Shape of the total; public."""
 
     @abstractmethod
     def sensitivity(self, adjacency: str) -> float:

@@ -94,7 +94,7 @@ class Histogram(Statistic):
         return weigh(cells, math.prod(self.shape), groups).reshape(self.shape)
 
     def _cells(self, records: Records) -> np.ndarray:
-        """Of every row by its two scores alone; what is no number lies outside."""
+        """The cell of every row, by its two scores alone; what is no number lies outside."""
         scores = records.ungrouped().map(
             lambda block: block.scores(self.axes, around(self.centre)), width=2, imputed=self.centre
         )

@@ -48,7 +48,7 @@ class _AroundCentre(Measure):
 
 @dataclass(frozen=True, eq=False)
 class Distances(_AroundCentre):
-    """Of every record's (mean) row from a centre."""
+    """Distance of every record's (mean) row from a centre."""
 
     adds_rows = False  # a mean row is what it is computed as
 
@@ -96,7 +96,7 @@ class _OfResidual(Measure):
 
 @dataclass(frozen=True, eq=False)
 class Squares(_OfResidual):
-    """Of rows that are not explicit: what the norm of every residual needs of them."""
+    """What the norm of every residual needs of rows that are not explicit."""
 
     def width(self, layout: Layout) -> int:
         return 2

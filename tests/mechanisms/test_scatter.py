@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,6 +143,24 @@ def test_the_alarm_is_standard_normal_without_drift_and_rises_with_it():
     # so its error is counted and is not there
     assert -1.5 < np.mean(found) < 0.35
     assert of(ROWS, 30.0, 20.0).drift(of(turned, 30.0, 20.0), 2).z > 5
+
+
+def test_an_error_in_the_number_of_records_is_no_drift():
+    found = []
+    for seed in range(15):
+        rng, pca = np.random.default_rng(seed), DPGauss(2, epsilon=0.3, random_state=seed)
+        for cohort in "abcd":
+            pca.partial_fit(rng.normal(size=(500, 4)) * [3.0, 2.0, 1.0, 1.0], cohort=cohort)
+        found += [part["drift"] for part in pca.privacy_.details["cohorts"][1:]]
+    # One square of a normal number is beyond 3 sds in 2.2 % of cases. If 45 independent ones were
+    # that likely to be, 6 or more would be so for 1 in 2000 seeds. With n taken for exact, 17 are.
+    assert np.count_nonzero(np.array(found) > 3) < 6
+
+
+def test_a_change_of_scale_is_no_drift_and_one_of_shape_is():
+    before = of(ROWS, 30.0, 20.0)
+    assert before.drift(replace(before, n_rows=1.5 * before.n_rows), 2).z < 0
+    assert before.drift(of(ROWS * [1.0, 1.0, 2.0, 1.0, 1.0], 30.0, 20.0), 2).z > 5
 
 
 def test_nothing_is_forgotten_without_drift():

@@ -98,7 +98,7 @@ class DeflatedOracle(SubspaceMechanism):
 
 
 def _unit(direction: np.ndarray, found: np.ndarray, noise: NoiseSource) -> np.ndarray:
-    """Of unit length and orthogonal to what was found; a random one if nothing is left."""
+    """Make a direction one of unit length, orthogonal to those found; at random if none is left."""
     length = np.linalg.norm(direction)
     for _ in range(2):  # twice is enough
         direction = direction - (found @ direction) @ found

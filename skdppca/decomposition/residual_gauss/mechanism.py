@@ -325,7 +325,7 @@ class _Eigenspectrum:
 
     @property
     def noise_sd(self) -> float:
-        """Of the diagonal of S."""
+        """Sd of the noise in the diagonal of S."""
         return self.gram.noise_sd / self.start.n
 
     @cached_property

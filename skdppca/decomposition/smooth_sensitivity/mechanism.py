@@ -156,7 +156,7 @@ class SmoothMechanism:
         return SmoothQuery(self.law, epsilon, self.delta, public.n_features * k, k, sensitivity)
 
     def _shares(self, public: Public) -> tuple[float, float, float]:
-        """Of epsilon, for the count, the span and the variances; a little less than all of it."""
+        """Parts of epsilon for the count, the span and the variances; a little less in all."""
         all_of_it = self.epsilon * (1 - 2.0**-50)
         counted = 0.0 if public.n_records is not None else SPAN.count_share * all_of_it
         varied = self.variance_share * all_of_it

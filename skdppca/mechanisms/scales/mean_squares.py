@@ -42,7 +42,7 @@ def root_mean_squares(
     present: np.ndarray,
     mean: np.ndarray,
 ) -> np.ndarray:
-    """Of every feature's deviations from `mean`, in units of `unit`; 1 if noise would hide them.
+    """Mean squares of the deviations from `mean`, in units of `unit`; 1 if noise would hide them.
 
     Parameters
     ----------

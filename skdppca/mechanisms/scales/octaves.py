@@ -74,7 +74,7 @@ OCTAVES = OctaveConstants()
 
 @dataclass(frozen=True)
 class Reading:
-    """Of every feature, what its counts say; arrays of shape (d,).
+    """What the counts of every feature say; arrays of shape (d,).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def windows_of(n_cells: int, lengths: tuple[int, ...]) -> np.ndarray:
 
 
 def best_windows(cells: CellCounts, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of every feature the cells that stand out most, and by how many sds of their noise."""
+    """The cells of every feature that stand out most, and by how many sds of their noise."""
     z = cells.counts @ (windows / np.sqrt(windows.sum(axis=1, keepdims=True))).T
     best = np.argmax(z, axis=1)
     return windows[best], z[np.arange(len(z)), best] / cells.sd

@@ -45,7 +45,7 @@ SCALES = ScaleConstants()
 
 @dataclass(frozen=True)
 class Scales:
-    """Of every feature: where its values lie, and how far they spread.
+    """Where the values of every feature lie, and how far they spread.
 
     Parameters
     ----------

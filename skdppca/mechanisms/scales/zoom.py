@@ -73,7 +73,7 @@ ZOOM = ZoomConstants()
 
 @dataclass(frozen=True)
 class Intervals:
-    """Of the features `which`, where nearly all values lie, and how they are known to spread.
+    """Where nearly all values of the features `which` lie, and how they are known to spread.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _lost(held: np.ndarray, sd: np.ndarray) -> np.ndarray:
 
 
 def _chosen(first: Intervals, second: Intervals, where: np.ndarray) -> Intervals:
-    """Of every feature the second interval `where` it is true, else the first."""
+    """Take the second interval of every feature `where` it is true, else the first."""
 
     def choose(name: str) -> np.ndarray:
         a, b = getattr(first, name), getattr(second, name)
