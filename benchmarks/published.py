@@ -1,4 +1,4 @@
-"""Check the figures in sentences: documentation, README, CHANGELOG, SECURITY and docstrings.
+"""Check the figures in sentences: documentation, examples, README and docstrings.
 
     python benchmarks/published.py             # fail unless each has its key or its marker
     python benchmarks/published.py --lacking   # rows for doc/figures.csv of those that have none
@@ -36,7 +36,8 @@ import public_names
 
 ROOT = Path(__file__).parents[1]
 MARKED = ROOT / "doc" / "figures.csv"
-PLAIN = ("README.md", "SECURITY.md", "CHANGELOG.md")
+PLAIN = ("README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md")
+SCRIPTS = ("examples", "doc/tutorials")  # whose comments below ``# %%`` are pages
 GENERATED = (
     "_build",
     "api/generated",
@@ -174,18 +175,22 @@ class Found:
 def files() -> Iterator[Path]:
     """All files with sentences that users read."""
     yield from (ROOT / name for name in PLAIN)
-    for path in sorted((ROOT / "doc").rglob("*.rst")):
+    for path in sorted(path for end in ("rst", "inc") for path in (ROOT / "doc").rglob(f"*.{end}")):
         name = str(path.relative_to(ROOT / "doc"))
         if not name.startswith(GENERATED):
             yield path
+    for folder in SCRIPTS:
+        yield from sorted((ROOT / folder).glob("*.py"))
     yield from sorted((ROOT / "skdppca").rglob("*.py"))
 
 
 def sentences(path: Path) -> list[str]:
     """The paragraphs of a file, without code, formulas, roles and links."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    if path.suffix == ".py" and path.is_relative_to(ROOT / "skdppca"):
         return [part for doc in _docstrings(text) for part in _of_rst(doc)]
+    if path.suffix == ".py":
+        text = "\n\n".join(_cells(text))
     if path.suffix == ".md":
         text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
         text = re.sub(r"<!--.*?-->|!?\[|\]\([^)]*\)|https?://\S+", "", text, flags=re.S)
@@ -215,6 +220,13 @@ def _docstrings(text: str) -> Iterator[str]:
             for part in node.body if isinstance(node, ast.ClassDef) else ():
                 if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
                     yield ast.get_docstring(part) or ""
+
+
+def _cells(text: str) -> Iterator[str]:
+    """The text of a page that is a script: its docstring, and the comments below ``# %%``."""
+    yield ast.get_docstring(ast.parse(text)) or ""
+    for block in re.findall(r"^# %%.*\n((?:#.*\n)*)", text, flags=re.M):
+        yield re.sub(r"^# ?", "", block, flags=re.M)
 
 
 CODE = re.compile(
@@ -301,7 +313,7 @@ class Check:
         self.rows = marked()
         self.used: Counter[int] = Counter()
         for path in files():
-            if path.suffix == ".rst":
+            if not path.is_relative_to(ROOT / "skdppca"):
                 self._roles(path)
             for found in numbers(path):
                 self._one(found)

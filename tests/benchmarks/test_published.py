@@ -111,9 +111,33 @@ def test_what_no_table_holds_is_counted(check):
 
 def test_docstrings_of_public_names_alone_are_sentences(tmp_path, monkeypatch):
     monkeypatch.setattr(PUBLISHED, "_exported", lambda: {"Public"})
-    path = tmp_path / "module.py"
+    monkeypatch.setattr(PUBLISHED, "ROOT", tmp_path)
+    path = tmp_path / "skdppca" / "module.py"
+    path.parent.mkdir()
     path.write_text(
         'class Public:\n    """It loses .5."""\n\n    def fit(self):\n        """In 3 s."""\n\n'
         '    def _fit(self):\n        """In 4 s."""\n\n\nclass Other:\n    """.6"""\n'
     )
     assert PUBLISHED.sentences(path) == ["It loses .5.", "In 3 s."]
+
+
+def test_the_text_of_an_example_is_sentences_and_its_code_is_none(tmp_path):
+    path = tmp_path / "plot_it.py"
+    path.write_text(
+        '"""\nTitle\n=====\n\nIt loses .5.\n"""\n\n# %%\n# A heading\n# ---------\n#\n'
+        "# In 3 s.\n\nx = 7  # 8 of it\n# in 9 s\n\n"
+        "# %%\n# .. admonition:: Takeaway\n#\n#    In 4 s.\n"
+    )
+    assert PUBLISHED.sentences(path) == [
+        *("Title", "It loses .5.", "A heading", "In 3 s.", "Takeaway", "In 4 s."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", ["examples/plot_it.py", "doc/tutorials/1_it.py", "doc/_shared/it.inc"]
+)
+def test_examples_tutorials_and_shared_text_are_looked_at(check, tmp_path, page):
+    path = tmp_path / page
+    path.parent.mkdir(parents=True)
+    path.write_text("It loses .5.\n" if path.suffix == ".inc" else '"""It loses .5."""\n')
+    assert [one.file for one in check("").lacking] == [page]
