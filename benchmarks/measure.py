@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import os
 import shutil
 import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import _common
 import keys
@@ -61,12 +63,6 @@ def digest_of(table: str) -> str:
     return noted().get(table, {}).get("sources", "")
 
 
-def is_stale(key: str) -> bool:
-    """Whether a table that a key takes its figures from was measured with other code."""
-    parts = {table: registry.part_of(table) for table in keys.tables(key)}
-    return any(part is None or digest_of(table) != part.digest for table, part in parts.items())
-
-
 def stale() -> dict[str, str]:
     """Table -> why it must be measured again."""
     found = {}
@@ -100,20 +96,44 @@ def lacking(part: Part) -> str:
 
 def run(part: Part) -> bool:
     """Whether the part has ended well; it is started again as long as it keeps more each hour."""
-    before = -1
-    while _kept() > before:
-        before = _kept()
-        try:
-            done = subprocess.run([sys.executable, *part.command], timeout=HOUR, check=False)
-        except subprocess.TimeoutExpired:
-            continue
-        return done.returncode == 0
-    return False
+    before, load = -1, os.getloadavg()[0]
+    start = time.monotonic() - _spent(part)
+    try:
+        while _kept() > before:
+            before = _kept()
+            try:
+                done = subprocess.run([sys.executable, *part.command], timeout=HOUR, check=False)
+            except subprocess.TimeoutExpired:
+                continue
+            minutes = (time.monotonic() - start) / 60
+            if done.returncode == 0 and not math.isnan(minutes):
+                registry.note_minutes(part, minutes, load)
+            return done.returncode == 0
+        return False
+    finally:
+        path = _spent_file(part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{time.monotonic() - start}")
+
+
+def _spent(part: Part) -> float:
+    """Seconds of a part that was stopped and goes on; nan if nobody noted them."""
+    path = _spent_file(part)
+    if not any(other.suffix != path.suffix for other in path.parent.glob("*")):
+        return 0.0
+    return float(path.read_text()) if path.exists() else math.nan
+
+
+def _spent_file(part: Part) -> Path:
+    """Beside what the part keeps."""
+    name = "".join(letter if letter.isalnum() else "_" for letter in part.script)
+    return _common.RAW / part.digest / f"{name}.seconds"
 
 
 def _kept() -> int:
     """Bytes of what unfinished parts have measured."""
-    return sum(path.stat().st_size for path in _common.RAW.rglob("*") if path.is_file())
+    files = (path for path in _common.RAW.rglob("*") if path.suffix != ".seconds")
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def measure(parts: list[Part], *, again: bool) -> list[str]:
@@ -133,6 +153,7 @@ def measure(parts: list[Part], *, again: bool) -> list[str]:
             continue
         note(part)
         make_tables.main()
+        registry.write_readme("registry.py", registry.readme())
         shutil.rmtree(_common.RAW / part.digest, ignore_errors=True)
         DONE.parent.mkdir(parents=True, exist_ok=True)
         with DONE.open("a") as file:

@@ -1,18 +1,23 @@
 """All benchmarks: what each answers, its command, its tables, and what it needs.
 
 README's table, ``make measure`` and the canaries follow from `PARTS`. A part is one command. Those
-that take longer than an hour keep what they have measured, and go on there when run again.
+that take longer than an hour keep what they have measured, and go on there when run again. What
+each takes is in ``results/minutes.csv``, which ``measure.py`` writes.
 """
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+import _common
 import keys
 import sources
 
+README = Path(__file__).with_name("README.md")
 PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
 
 
@@ -27,8 +32,6 @@ class Part:
     answers : str
     tables : tuple of str
         Of benchmarks/results, or of doc/experiments.
-    minutes : int or None
-        On two idle cores; None as long as nobody has timed it.
     times : bool
         Whether the tables hold times or memory: these are not stored from a busy machine.
     needs : str
@@ -40,10 +43,15 @@ class Part:
     script: str
     answers: str
     tables: tuple[str, ...]
-    minutes: int | None = None
     times: bool = False
     needs: str = ""
     unguarded: str = ""
+
+    @property
+    def minutes(self) -> int | None:
+        """Of its last whole run; None as long as nobody has timed it."""
+        row = timed().get(self.script)
+        return int(row["minutes"]) if row else None
 
     @property
     def path(self) -> Path:
@@ -68,7 +76,6 @@ PARTS = (
         "bench_speed.py --peers no",
         "How long a whole fit of each method takes, told nothing, beside scikit-learn's solvers",
         ("speed",),
-        15,
         times=True,
     ),
     Part(
@@ -82,14 +89,12 @@ PARTS = (
         "bench_adaptive.py --only speed",
         "How long the methods with adaptive noise take beside DPGauss",
         ("adaptive_speed",),
-        1,
         times=True,
     ),
     Part(
         "bench_gdppca.py --only speed",
         "How long GDPPCA takes on all pairs, and on 20 pairs a record",
         ("gdppca_speed",),
-        1,
         times=True,
     ),
     Part(
@@ -148,13 +153,11 @@ PARTS = (
         "bench_covariances.py",
         "Loss beside SeparateCov, AdaptiveCov and CoinPress, which are told mean and radius",
         ("covariances",),
-        30,
     ),
     Part(
         "bench_dppca.py",
         "Components and variances beside the formulas of the R package dppca",
         ("dppca",),
-        1,
         unguarded="other tables guard the methods on harder data",
     ),
     Part("bench_methods.py --only accuracy", "Accuracy of all methods", ("methods_accuracy",)),
@@ -162,7 +165,6 @@ PARTS = (
         "bench_explained.py",
         "Loss of four methods by the share of the variance that the components explain",
         ("explained",),
-        2,
         unguarded="adaptive_accuracy and tails guard the methods on such data",
     ),
     Part("bench_tails.py", "The worst of 2000 fits of every method", ("tails",)),
@@ -170,31 +172,26 @@ PARTS = (
         "bench_adaptive.py --only accuracy",
         "Loss of the methods with adaptive noise on the models of Düngler & Sanyal",
         ("adaptive_accuracy",),
-        19,
     ),
     Part(
         "bench_adaptive.py --only deflation",
         "What reusing all records costs or gains in deflation",
         ("adaptive_deflation",),
-        7,
     ),
     Part(
         "bench_gdppca.py --only accuracy",
         "Error of GDPPCA on the model of Kim & Jung, beside what was aimed at",
         ("gdppca_accuracy",),
-        16,
     ),
     Part(
         "bench_outliers.py",
         "Captured variance on heavy tails, outliers and long rows, by every way to bound records",
         ("outliers",),
-        10,
     ),
     Part(
         "bench_missing.py",
         "Captured variance, mean and variances with 10 and 30 % of the entries missing",
         ("missing_digits", "missing_mixed"),
-        2,
     ),
     Part(
         "bench_scale.py",
@@ -210,21 +207,18 @@ PARTS = (
         "bench_cohorts.py",
         "Captured variance of releases that grow by cohorts, also where the population turns",
         ("cohorts", "cohorts_drift"),
-        10,
         unguarded="of a drift, one way of several; the alarm has tests of its own",
     ),
     Part(
         "bench_planner.py",
         "How far the planner's predictions are from fits at full size",
         ("planner", "planner_floors"),
-        12,
         unguarded="floors are predictions, which the tests of the planner judge",
     ),
     Part(
         "bench_planner.py --skewed",
         "How far fits to skewed rows fall from what is planned",
         ("planner_skewed",),
-        2,
     ),
     Part(
         "plans_for_pages.py",
@@ -243,7 +237,6 @@ PARTS = (
         "bench_constants.py",
         "What the loss becomes with every tuned number at half and at double",
         ("constants",),
-        15,
         unguarded="ratios to the package as it is",
     ),
     *(
@@ -264,13 +257,11 @@ PARTS = (
         "experiments_gdppca/figures.py",
         "Figures 2 to 5 of Kim & Jung",
         tuple(f"gdppca_figure_{i}_summary" for i in (2, 3, 4, 5)),
-        60,
     ),
     Part(
         "experiments_gdppca/nsggd.py",
         "NSGGD with more rows than Figures 2 to 4 of Kim & Jung have it for",
         ("gdppca_nsggd_summary",),
-        3,
         unguarded="not of the package",
     ),
     Part(
@@ -289,7 +280,6 @@ PARTS = (
         "experiments_power/coherence.py",
         "Table 2 and Figure 3 of Nicolas et al.: coherence, and the ratio of the bounds",
         ("power_coherence", "power_bounds_ratio_summary"),
-        4,
         needs=PEOPLES_DATA,
         unguarded="bounds alone, no method",
     ),
@@ -345,7 +335,6 @@ PARTS = (
         "bench_rates.py",
         "How errors fall with what theorems name, where no figure shows it",
         ("rates",),
-        2,
         unguarded="headlines.py takes slopes of it, and other tables guard the methods",
     ),
     Part(
@@ -368,7 +357,6 @@ PARTS = (
             f"headlines_{name}"
             for name in "d n sigma gap_release power kendall ratio epsilon".split()
         ),
-        1,
         needs="the tables of the figures",
         unguarded="computed from guarded tables",
     ),
@@ -387,10 +375,41 @@ def stored(table: str) -> bool:
         return False
 
 
+def timed() -> dict[str, dict[str, str]]:
+    """Script -> row of minutes.csv; the date and the load are missing where nobody noted them."""
+    path = _common.RESULTS / "minutes.csv"
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        return {row["part"]: row for row in csv.DictReader(file)}
+
+
+def note_minutes(part: Part, minutes: float, load: float) -> None:
+    """Store what a part has taken, and the load before it."""
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    found = {"minutes": str(max(1, round(minutes))), "date": today, "load": f"{load:.1f}"}
+    rows = timed() | {part.script: {"part": part.script, **found}}
+    with (_common.RESULTS / "minutes.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["part", *found], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[script] for script in sorted(rows))
+
+
 def unguarded() -> dict[str, str]:
     """Tables that may be without a canary, and why."""
     why = {part: "time or memory" if part.times else part.unguarded for part in PARTS}
     return {table: why[part] for part in PARTS for table in part.tables if why[part]}
+
+
+def write_readme(writer: str, table: str) -> None:
+    """Put the table of a module below the line in README that names it."""
+    text = README.read_text(encoding="utf-8")
+    line = f"<!-- {writer} writes this table -->\n\n"
+    before, found, after = text.partition(line)
+    if not found:
+        raise ValueError(f"{README} has no line {line.strip()!r}")
+    after = after[after.find("\n\n") :] if after.startswith("|") else f"\n\n{after}"
+    README.write_text(f"{before}{found}{table}{after}", encoding="utf-8")
 
 
 def readme() -> str:

@@ -1,7 +1,9 @@
 """What tables depend on, and how they are measured again."""
 
+import math
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,7 +82,8 @@ def test_a_fit_depends_on_no_page():
 def test_every_stored_table_has_its_part_once():
     tables = [table for part in REGISTRY.PARTS for table in part.tables]
     folders = (BENCHMARKS / "results", BENCHMARKS.parent / "doc" / "experiments")
-    stored = {path.stem for folder in folders for path in folder.glob("*.csv")} - {"experiments"}
+    stored = {path.stem for folder in folders for path in folder.glob("*.csv")}
+    stored -= {"experiments", "minutes"}
     assert len(tables) == len(set(tables))
     assert stored <= set(tables)
 
@@ -95,6 +98,10 @@ def test_every_part_is_a_script_with_known_options(part):
 
 def test_readme_has_the_table_of_the_registry():
     assert REGISTRY.readme() in (BENCHMARKS / "README.md").read_text()
+
+
+def test_minutes_are_of_parts():
+    assert REGISTRY.timed().keys() <= {part.script for part in REGISTRY.PARTS}
 
 
 @pytest.fixture
@@ -143,6 +150,7 @@ def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
     monkeypatch.setattr(MEASURE, "DONE", results / "raw" / "measured.txt")
     monkeypatch.setattr(MEASURE, "note", lambda part: None)
     monkeypatch.setattr(MEASURE.make_tables, "main", lambda: None)
+    monkeypatch.setattr(REGISTRY, "write_readme", lambda writer, table: None)
     asked, broken = [], {parts[1].script}
 
     def run(part):
@@ -156,6 +164,71 @@ def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
     assert MEASURE.measure(parts, again=True) == []
     assert asked[3:] == [parts[1].script]
     assert not MEASURE.DONE.exists()
+
+
+@pytest.fixture
+def clock(results, monkeypatch):
+    """Time that passes only where a test says so; each command takes what it is told."""
+    clock = SimpleNamespace(now=0.0, takes=[], keeps="")
+
+    def command(command, timeout, check):
+        took = clock.takes.pop(0)
+        clock.now += min(took, timeout)
+        if clock.keeps:
+            with (results / "raw" / clock.keeps).open("a") as file:
+                file.write("1")
+        if took == math.inf:
+            raise KeyboardInterrupt
+        if took > timeout:
+            raise subprocess.TimeoutExpired(command, timeout)
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(MEASURE.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(MEASURE.subprocess, "run", command)
+    return clock
+
+
+def test_what_a_part_takes_is_stored(clock):
+    tails, scale = map(REGISTRY.part_of, ("tails", "scale"))
+    clock.takes = [600.0, 10.0]
+    assert MEASURE.run(tails)
+    assert MEASURE.run(scale)
+    assert (tails.minutes, scale.minutes) == (10, 1)
+    assert "| 10 |" in REGISTRY.readme()
+
+
+def test_a_part_that_was_stopped_takes_the_time_of_both_runs(clock, results):
+    tails = REGISTRY.part_of("tails")
+    clock.keeps = f"{tails.digest}/kept.json"
+    (results / "raw" / tails.digest).mkdir(parents=True)
+    clock.takes = [5000.0, math.inf, 1200.0]
+    with pytest.raises(KeyboardInterrupt):
+        MEASURE.run(tails)
+    assert tails.minutes is None
+    assert MEASURE.run(tails)
+    assert tails.minutes == 60 + 60 + 20
+
+
+def test_a_part_whose_beginning_nobody_timed_keeps_its_minutes(clock, results):
+    tails = REGISTRY.part_of("tails")
+    (results / "raw" / tails.digest).mkdir(parents=True)
+    (results / "raw" / tails.digest / "kept.json").write_text("1")
+    clock.takes = [600.0]
+    assert MEASURE.run(tails)
+    assert tails.minutes is None
+
+
+def test_a_table_is_put_into_readme_in_place_of_the_one_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(REGISTRY, "README", tmp_path / "README.md")
+    for line in ("one.py", "two.py"):
+        with REGISTRY.README.open("a") as file:
+            file.write(f"Before.\n\n<!-- {line} writes this table -->\n\n| old |\n\nAfter.\n\n")
+    whole = REGISTRY.README.read_text()
+    REGISTRY.write_readme("two.py", "| new |")
+    first, second = whole.split("<!-- two.py")
+    assert REGISTRY.README.read_text() == f"{first}<!-- two.py{second.replace('old', 'new')}"
+    with pytest.raises(ValueError, match="no line"):
+        REGISTRY.write_readme("three.py", "| new |")
 
 
 def test_a_busy_machine_leaves_parts_with_times_out(monkeypatch):
