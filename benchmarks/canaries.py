@@ -4,9 +4,9 @@
     python benchmarks/canaries.py --only tails    # cells whose names hold this
 
 ``canaries.csv`` holds the cells; ``tests/benchmarks/test_no_regression.py`` compares them: with the
-best, which must still be reached, and with the table, if that is not stale, which must not have
-moved to either side. A figure is the median (or mean) of a loss over fits; so is what is measured
-now, on other seeds. `registry.unguarded` has the tables without a cell. The columns:
+best, which must still be reached, and with the table, stale or not, which must not have moved to
+either side. A figure is the median (or mean) of a loss over fits; so is what is measured now, on
+other seeds. `registry.unguarded` has the tables without a cell. The columns:
 
 - ``cell``: its name, and the key of what measures it here.
 - ``statistic``: median or mean.
@@ -20,13 +20,15 @@ now, on other seeds. `registry.unguarded` has the tables without a cell. The col
 - ``spread``: standard deviation of one fit's log-loss, or sd / mean for a mean. Of the published
   fits where the interval of their median tells it; else (p75 - p25) / 1.349 of fits of the package
   when the row was written.
-- ``published``: the key of the figure in its table; empty if no table has it.
+- ``published``: the key of the figure in its table; empty if no table has it. ``published_fits``:
+  how many fits that figure is of.
 
 **Error rate.** Of a method that is as good as it was, the log of the ratio of the two figures is
 about normal with mean 0 and standard deviation ``c spread sqrt(1 / fits + 1 / best_fits)``;
 c = sqrt(pi / 2) for medians, 1 for means. A ratio above ``exp(z sd)``, with z that of ``LEVEL``
 over the number of cells, is a regression: a false one is seen for at most LEVEL of all choices of
-seeds, all cells together. So is a false move, with half of that level to each side.
+seeds, all cells together. So is a false move, with ``published_fits``, and half of that level to
+each side. The published figure may be off by half of its last digit, as its table prints it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -59,6 +61,7 @@ import bench_untuned
 import bench_variances
 import keys
 import numpy as np
+import registry
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.datasets import load_digits
@@ -90,11 +93,17 @@ class Canary:
     fits: int
     spread: float
     published: str = ""
+    published_fits: int = 0
 
     @property
     def table(self) -> str:
         """Of results/, or of doc/experiments/ (without ``_summary``)."""
         return self.cell.split(":")[0]
+
+    @property
+    def tied(self) -> bool:
+        """Whether a stored table has the figure."""
+        return bool(self.published) and all(map(registry.stored, keys.tables(self.published)))
 
     @property
     def reach(self) -> float:
@@ -103,17 +112,32 @@ class Canary:
 
     def allowed(self, cells: int) -> float:
         """The factor over it that chance alone explains."""
-        published = 0.0 if self.aim is not None else 1 / self.best_fits
-        sd = self.spread * math.sqrt(1 / self.fits + published)
-        if self.statistic == "median":
-            sd *= math.sqrt(math.pi / 2)
-        return math.exp(norm.isf(LEVEL / cells) * sd)
+        return self._by_chance(0.0 if self.aim is not None else 1 / self.best_fits, LEVEL / cells)
 
     def moved(self, figure: float, cells: int) -> bool:
-        """Whether the published figure can no longer be told by chance from today's."""
-        published, factor = keys.value(self.published), replace(self, aim=None).allowed(2 * cells)
-        low, high = published - self.half_digit, published + self.half_digit
-        return not low / factor <= figure <= high * factor
+        """Whether chance does not explain how far today's figure is from the published one."""
+        published, half = keys.value(self.published), keys.half_digit(self.published)
+        factor = self._by_chance(1 / self.published_fits, LEVEL / (2 * cells))
+        return not (published - half) / factor <= figure <= (published + half) * factor
+
+    def faults(self, figure: float, cells: int) -> list[str]:
+        """What is wrong with today's figure."""
+        found, most = [], self.reach * self.allowed(cells)
+        if figure > most:
+            found.append(
+                f"WORSE: {figure:.3g}, but it was {self.best:.3g} in {self.commit} and may be "
+                f"{most:.3g} at most"
+            )
+        if self.tied and self.moved(figure, cells):
+            found.append(f"MOVED: {figure:.3g}, published {keys.value(self.published):.3g}")
+        return found
+
+    def _by_chance(self, other: float, level: float) -> float:
+        """The factor between today's figure and another, of 1 / other fits."""
+        sd = self.spread * math.sqrt(1 / self.fits + other)
+        if self.statistic == "median":
+            sd *= math.sqrt(math.pi / 2)
+        return math.exp(norm.isf(level) * sd)
 
     def figure(self, losses: np.ndarray) -> float:
         return float(np.median(losses) if self.statistic == "median" else np.mean(losses))
@@ -441,6 +465,7 @@ def canaries() -> list[Canary]:
                 int(row["fits"]),
                 float(row["spread"]),
                 row["published"],
+                int(row["published_fits"] or 0),
             )
             for row in csv.DictReader(file)
         ]

@@ -79,6 +79,14 @@ def value(expression: str) -> float:
     return _computed(" ".join(expression.split()).partition("->")[0].strip()).value
 
 
+def half_digit(expression: str) -> float:
+    """Half of the last digit that its table prints of a figure, or of the share in ``1 - KEY``."""
+    keys = " ".join(expression.split()).partition("->")[0].strip()
+    printed = _cited(keys.removeprefix("1 - ")).text
+    mantissa, _, exponent = NUMBER.findall(printed)[-1].partition("e")
+    return 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
 def _computed(keys: str) -> Figure:
     if "//" in keys:
         above, below = (_computed(key.strip()) for key in keys.split("//", 1))

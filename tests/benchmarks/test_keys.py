@@ -59,3 +59,17 @@ def test_a_key_is_printed_as_its_table_or_its_format_says(key, text):
 def test_a_key_without_its_figure_is_refused(key):
     with pytest.raises(KEYS.MissingFigure):
         KEYS.figure(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "half"),
+    [
+        ("one | data=digits; epsilon=1 | DPGauss", 0.0005),
+        ("1 - one | data=digits; epsilon=1 | DPGauss #2", 0.0005),
+        ("one | data=digits; epsilon=10 | DPGauss -> .1f", 5e-5),
+        ("least one | epsilon=1 | DPGauss", 0.005),
+        ("one | # | repeats", 0.5),
+    ],
+)
+def test_half_a_digit_is_that_of_the_figure_as_its_table_prints_it(key, half):
+    assert KEYS.half_digit(key) == pytest.approx(half)
