@@ -49,6 +49,7 @@ from types import ModuleType
 import bench_accuracy
 import bench_adaptive
 import bench_cohorts
+import bench_dppca
 import bench_gap
 import bench_gdppca
 import bench_methods
@@ -256,9 +257,19 @@ def spiked_at(
     return lambda n, sigma, seed: make_spiked(n, d, k, eigenvalues, sigma, random_state=seed)
 
 
-def covariances(seed: int) -> float:
-    X, covariance = bench_untuned.table("digits")
+def untuned(name: str, seed: int) -> float:
+    X, covariance = bench_untuned.table(name)
     return bench_untuned.fitted_loss("PrivatePCA", X, covariance, 5, epsilon=3.0, random_state=seed)
+
+
+def untuned_tail(name: str, seed: int) -> float:
+    return bench_untuned.tail(name, "PrivatePCA", range(seed, seed + 1))[0]
+
+
+def dppca(way: str, epsilon: float, seed: int) -> float:
+    X, asked = bench_dppca.gau(seed), {"epsilon": epsilon, "delta": bench_dppca.DELTA}
+    pca = bench_dppca.WAYS[way](bench_dppca.K, **asked, random_state=seed + bench_dppca.NOISE_SEED)
+    return 1 - captured_variance(pca.fit(X), covariance=np.cov(X.T))
 
 
 def variances(seed: int) -> float:
@@ -267,6 +278,16 @@ def variances(seed: int) -> float:
     exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_variances.K]
     pca = skdppca.DPGauss(bench_variances.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
     return float(np.abs(pca.explained_variance_ / exact - 1).max())
+
+
+def bars(seed: int) -> float:
+    """The length of the middle error bar over its variance."""
+    X = bench_variances.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
+    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_variances.K]
+    seed += bench_variances.NOISE_SEED
+    pca = skdppca.DPGauss(bench_variances.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
+    ends = bench_variances.variance_intervals(pca, bench_variances.LEVEL)
+    return float(np.median((ends[:, 1] - ends[:, 0]) / exact))
 
 
 def planner_skewed(seed: int) -> float:
@@ -419,8 +440,15 @@ MEASURES: dict[str, Measure] = {
     "gdppca_accuracy: Gaussian, d = 5, n = 500, add-remove": gdppca,
     "planner: 3000 x 15, ResidualGauss": planner,
     "planner_skewed: normal, 4000 x 20, epsilon .5": planner_skewed,
-    "covariances: digits, epsilon 3, PrivatePCA": covariances,
+    "covariances: digits, epsilon 3, PrivatePCA": partial(untuned, "digits"),
+    "untuned: breast cancer, scaled, epsilon 3, PrivatePCA": partial(
+        untuned, "breast cancer, scaled"
+    ),
+    "untuned: ten clusters, epsilon 3, PrivatePCA": partial(untuned, "ten clusters"),
+    "untuned_tails: power law 1000 x 30, PrivatePCA": partial(untuned_tail, "power law 1000 x 30"),
+    "dppca: epsilon 1, PrivatePCA, add-remove": partial(dppca, "PrivatePCA, add-remove", 1.0),
     "variances: power law, n = 3000, epsilon 1, DPGauss": variances,
+    "variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
     "figure_1a: groups 1000, DPGauss": adaptive("DPGauss", bench_adaptive.spiked, 1_000, 0.025),
     "figure_1c: groups 10000 x 25, ResidualGauss": adaptive(
         "ResidualGauss", spiked_at(25, (10, 5)), 10_000, 0.025

@@ -141,13 +141,11 @@ PARTS = (
         "bench_untuned.py",
         "Loss and regret of all methods on 28 tables that no constant was tuned on",
         ("untuned",),
-        unguarded="`bench_untuned.py --compare` compares versions, cell by cell",
     ),
     Part(
         "bench_untuned.py --tails",
         "The worst of 2000 fits of ten small tables of these",
         ("untuned_tails",),
-        unguarded="`bench_untuned.py --compare` compares versions, cell by cell",
     ),
     Part(
         "bench_covariances.py",
@@ -158,7 +156,6 @@ PARTS = (
         "bench_dppca.py",
         "Components and variances beside the formulas of the R package dppca",
         ("dppca",),
-        unguarded="other tables guard the methods on harder data",
     ),
     Part("bench_methods.py --only accuracy", "Accuracy of all methods", ("methods_accuracy",)),
     Part(
