@@ -15,6 +15,7 @@ from ..decomposition import PrivatePCA
 from ..decomposition.fitted import MATRIX
 from ..decomposition.joining import JoinsCohorts
 from ..privacy import PrivacyReport
+from ..privacy.grown import cohorts_of, is_grown
 from ..report import Context
 from ..report._directory import PREVIOUS
 from ..report._load import opened
@@ -124,12 +125,32 @@ class Earlier:
 
     def check_ledger(self, ledger: Charged | None) -> None:
         """Refuse another ledger than the one that the cohorts before were charged to."""
-        receipt = self.report.receipt
-        if receipt is not None and (ledger is None or ledger.id != receipt.accountant):
+        receipt, details = self.report.receipt, self.report.details
+        earlier = cohorts_of(details)[:-1] if is_grown(details) else ()
+        charged = {part["receipt"] and str(part["receipt"]["accountant"]) for part in earlier}
+        charged.add(None if receipt is None else receipt.accountant)
+        own = None if ledger is None else ledger.id
+        if charged == {own}:
+            return
+        apart = (
+            "fit this cohort by itself, with --out, and merge the two: skdppca merge "
+            f"{quote(str(self.path))} OTHER --disjoint --out DIR"
+        )
+        if len(charged) > 1:
             raise ValueError(
-                f"{self.path} was charged to the ledger {receipt.accountant[:SHOWN]}, which must "
-                "be charged for the next cohort as well; pass it: --ledger FILE"
+                f"the cohorts of {self.path} were not all charged to one ledger, so no ledger can "
+                f"confirm a release that grows from it; {apart}"
             )
+        (before,) = charged
+        if before is None:
+            raise ValueError(
+                f"{self.path} was charged to no ledger, so the ledger of this fit could not "
+                f"confirm the release of all cohorts; leave --ledger out, or {apart}"
+            )
+        raise ValueError(
+            f"{self.path} was charged to the ledger {before[:SHOWN]}, which must "
+            "be charged for the next cohort as well; pass it: --ledger FILE"
+        )
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse other columns than those of the cohorts before."""

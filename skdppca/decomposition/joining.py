@@ -46,8 +46,8 @@ FIXED = (
     "tails",
 )
 
-# Names of features that an error lists.
-MOST_NAMES = 5
+# Names of features that an error lists, and characters of an accountant's id.
+MOST_NAMES, SHOWN = 5, 8
 
 # What a fit leaves open to change among the parameters of a method.
 FREE = ("forget", "keep_matrix")
@@ -125,6 +125,8 @@ class Joining:
                 f"cohort={name!r} was joined already, and its people would pay twice; give each "
                 "cohort once, or choose the name of the next one"
             )
+        if not math.isinf(pca.epsilon):  # what is not private has no charge; `check` compares it
+            _check_one_account(accountant, parts)
         # what was declared of those before is not taken back
         most = max(most, report.details.get(MOST, 1))
         joining = cls(before, report, parts, most)
@@ -306,8 +308,9 @@ class JoinsCohorts(BasePrivatePCA):
         Raises
         ------
         ValueError, TypeError
-            Invalid parameters or data, a cohort that was joined already, or records that are
-            measured otherwise than those before. Nothing was charged.
+            Invalid parameters or data, a cohort that was joined already, one before that was
+            charged to another accountant or to none, or records that are measured otherwise than
+            those before. Nothing was charged.
         BudgetExceeded
             The accountant's budget does not cover this cohort; nothing was released.
         LedgerError
@@ -383,6 +386,25 @@ def _parts(report: PrivacyReport, fitted: Mapping[str, Any]) -> tuple[dict[str, 
     *others, last = jsonable(known)
     receipt = None if report.receipt is None else report.receipt.to_dict()
     return (*others, last | {"release_id": report.release_id, "receipt": receipt})
+
+
+def _check_one_account(accountant: Any, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse cohorts that were charged elsewhere: no account could vouch for the release of all."""
+    own = None if accountant is None else accountant.id
+    for part in parts:
+        theirs = None if part["receipt"] is None else part["receipt"]["accountant"]
+        if theirs == own:
+            continue
+        whose = f"cohort {part['cohorts'][0]!r}" if part["cohorts"] else "the cohort before"
+        charged = "to no accountant" if theirs is None else f"to the accountant {theirs[:SHOWN]}"
+        now = "accountant=None" if own is None else f"this accountant is {own[:SHOWN]}"
+        same = "leave the accountant out" if theirs is None else "pass that accountant"
+        raise ValueError(
+            f"{whose} was charged {charged}, and {now}: the cost of all cohorts must be in one "
+            f"account, or no ledger can confirm the release; {same}, or release this cohort by "
+            "itself and join the releases: skdppca.merge([pca, clone(pca).partial_fit(X, "
+            "cohort=...)], disjoint=True)"
+        )
 
 
 def _other_names(earlier: Sequence[str], names: Sequence[str]) -> str:

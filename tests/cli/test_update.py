@@ -2,14 +2,18 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from skdppca import DPGauss, PrivacyLedger
+from skdppca.cli._update import Earlier
+from skdppca.privacy.grown import new_part
 from skdppca.report import ReleaseReport, load, verify
 
 from .conftest import NAMES, charges, is_one_line_error
@@ -121,14 +125,17 @@ def test_what_the_release_states_stays(update, grown, tmp_path):
     assert load(tmp_path / "registry").n_components_ == 2
 
 
-def test_it_is_what_partial_fit_gives(update, grown, tables, tmp_path):
+def test_it_is_what_partial_fit_gives(update, grown, tables, ledger, tmp_path):
     again = load(tmp_path / "registry")
+    same = PrivacyLedger(shutil.copy(ledger, tmp_path / "same.ledger"))
     assert update(2).status == 0
     pca = load(tmp_path / "registry")
     assert pca.n_samples_seen_ > again.n_samples_seen_
     assert pca.matrix_scatter_.shape == (4, 4)
-    with pytest.warns(UserWarning, match="without an accountant"):
-        again.partial_fit(np.loadtxt(tables[1], delimiter=",", skiprows=1), cohort="2026-Q2")
+    rows = np.loadtxt(tables[1], delimiter=",", skiprows=1)
+    with pytest.raises(ValueError, match="was charged to the accountant"):
+        again.partial_fit(rows, cohort="2026-Q2")
+    again.set_params(accountant=same).partial_fit(rows, cohort="2026-Q2")
     assert [part["cohorts"] for part in again.privacy_.details["cohorts"]] == [
         ["2026-Q1"],
         ["2026-Q2"],
@@ -172,6 +179,30 @@ def test_the_ledger_must_be_that_of_the_cohorts_before(run, grown, options, tmp_
     for refused in (run(*options(2, "--ledger", other)), run(*without)):
         assert is_one_line_error(refused) and "was charged to the ledger" in refused.err
     assert charges(other) == 0
+
+
+def test_a_release_that_no_ledger_was_charged_for_gets_none(run, options, ledger, tmp_path):
+    def without(quarter):
+        return run(*(one for one in options(quarter) if one not in ("--ledger", ledger)))
+
+    assert without(1).status == without(2).status == 0
+    refused = run(*options(3))
+    assert is_one_line_error(refused) and "was charged to no ledger" in refused.err
+    assert "leave --ledger out" in refused.err and "--disjoint" in refused.err
+    assert charges(ledger) == 0
+    assert without(3).status == 0
+
+
+def test_cohorts_of_two_ledgers_are_not_joined(run, grown, options, ledger, tmp_path):
+    pca = load(tmp_path / "registry")
+    elsewhere = replace(pca.privacy_.receipt, accountant="0" * 32)
+    details = pca.privacy_.details
+    part = new_part(["2026-Q0"], 1.0, 1e-6, pca.privacy_.event, 9.0)
+    part |= {"release_id": "0" * 64, "receipt": elsewhere.to_dict()}
+    report = replace(pca.privacy_, details=details | {"cohorts": [part, *details["cohorts"]]})
+    earlier = Earlier(tmp_path / "registry", pca, report, NAMES, {})
+    with pytest.raises(ValueError, match="not all charged to one ledger"):
+        earlier.check_ledger(PrivacyLedger(ledger))
 
 
 def test_a_release_without_a_matrix_is_refused(update, rows, ledger, tmp_path):
