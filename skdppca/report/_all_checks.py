@@ -10,9 +10,9 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,10 @@ from ._signature import MOST_SIGNED, is_signature, wrong_signature
 from ._sizes import archived, most_bytes
 from ._subject import Subject, rebuilt
 
-__all__ = ["CHECKS", "ReleaseFiles", "is_ours", "odd_files", "pages"]
+__all__ = ["CHECKS", "ReleaseFiles", "is_ours", "odd_files", "pages", "states_lacks"]
+
+# The check of one release by its ledger.
+(LEDGER,) = (check for check in OF_ONE if check.level == 3)
 
 NO_ARCHIVE = "is missing, or is not an archive that holds arrays only"
 
@@ -397,18 +400,26 @@ def _wrong_checks(release: ReleaseFiles) -> Iterator[str]:
     differing = any(not one.passed and one.what in of_one for one in release.findings)
     if not is_ours(document) or differing:
         return  # other words, or what differs is said already
-    expected = [
-        asdict(check.finding())
-        for one in release.fits
-        for check in (SCHEMA, *OF_ONE)
-        if (
-            one.report.receipt is not None and document["ledger"] is not None
-            if check.level == 3
-            else check.given(one)
-        )
-    ]
-    if document["checks"] != expected:
+    stated, expected = document["checks"], list[dict[str, Any]]()
+    for one in release.fits:
+        made = [check for check in (SCHEMA, *OF_ONE) if check.level < 3 and check.given(one)]
+        expected += [asdict(check.finding()) for check in made]
+        if one.report.receipt is not None and document["ledger"] is not None:
+            # what a ledger lacked cannot be seen without it; it costs the page its guarantee
+            lacked = [*takewhile(_is_lack, stated[len(expected) :])]
+            expected += lacked or [asdict(LEDGER.finding())]
+    if stated != expected:
         yield "the checks that it lists are not the checks that skdppca makes of it"
+
+
+def states_lacks(document: Mapping[str, Any]) -> bool:
+    """Whether a report states that its ledger lacked something."""
+    return any(map(_is_lack, document["checks"]))
+
+
+def _is_lack(stated: Mapping[str, Any]) -> bool:
+    """Whether a check that a report states is that a ledger lacks something."""
+    return (stated["level"], stated["what"], stated["passed"]) == (LEDGER.level, LEDGER.what, False)
 
 
 def _unknown_pictures(release: ReleaseFiles) -> Iterator[str]:
@@ -504,6 +515,20 @@ def _wrong_totals(release: ReleaseFiles) -> Iterator[str]:
     yield from differences("ledger", stated, computed)
 
 
+def _wrong_lacks(release: ReleaseFiles) -> Iterator[str]:
+    """Whether the report states what its ledger lacked when the report was written."""
+    document, statement = release.document, release.statement
+    assert statement is not None
+    stated, at = [*filter(_is_lack, document["checks"])], document["ledger"]["rows"]
+    if not isinstance(at, int) or not 0 <= at <= len(statement.chain.rows):
+        return  # which its totals say
+    written = statement.chain.until(at)
+    charged = [replace(one, chain=written) for one in release.fits if one.report.receipt]
+    lacked = [asdict(LEDGER.finding(says)) for one in charged for says in LEDGER.differs(one)]
+    if stated != lacked:
+        yield "what it states that its ledger lacked is not what the ledger lacked then"
+
+
 def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
     """The last row of a ledger that records one of these releases or their parts."""
     try:
@@ -563,6 +588,15 @@ def _of_each(check: Check[Evidence]) -> Check[ReleaseFiles]:
     )
 
 
+def _has_lacks(release: ReleaseFiles) -> bool:
+    """Whether there is the ledger of a report that states what it lacked."""
+    if release.statement is None or not release.is_ours:
+        return False
+    ledger = release.document["ledger"] or {}
+    same = ledger.get("accountant") == release.statement.chain.terms.accountant
+    return same and states_lacks(release.document)
+
+
 IS_REPORT, HAS_FILES, HAS_ARRAYS, IS_CHARGED, HEAD, SIGNER = map(
     attrgetter,
     ("is_report", "has_files", "has_arrays", "is_charged", "head", "signer"),
@@ -584,6 +618,7 @@ CHECKS: tuple[Check[ReleaseFiles], ...] = (
     Check(2, "pictures", "", _wrong_pictures, lambda one: one.has_arrays and one.is_ours),
     Check(2, "files", "every file has its hash in the manifest", _wrong_files, attrgetter("whole")),
     *(_of_each(check) for check in OF_ONE if check.level == 3),
+    Check(3, "checks", "", _wrong_lacks, _has_lacks),
     Check(3, "totals", "the totals are those of the ledger", _wrong_totals, IS_CHARGED),
     Check(3, "pictures", "", _wrong_account, lambda one: one.is_charged and one.is_ours),
     Check(4, "head", "the ledger has the head that was kept elsewhere", _wrong_head, HEAD),

@@ -14,7 +14,7 @@ from .._version import __version__
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.checks import anew, run
 from ..privacy.parts import paid_by, parts_of
-from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files
+from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files, states_lacks
 from ._contents import PAGE, REGISTRY, SIGNATURE
 from ._directory import MANIFEST
 from ._sections import claim, words
@@ -224,6 +224,8 @@ def _vouched(release: ReleaseFiles) -> Iterator[str]:
     alone = _alone(release)
     if document["ledger"] is not None and release.statement is None:
         alone.append("the ledger's totals")
+        if states_lacks(document):
+            alone.append("what it states that the ledger lacked")
     yield f"Only {MANIFEST} would show a change of {', '.join(alone)}."
 
 

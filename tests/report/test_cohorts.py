@@ -1,6 +1,7 @@
 """What a page and `verify` say of cohorts."""
 
 import json
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -8,6 +9,10 @@ import pytest
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.privacy import PrivacyReport, verify_report
 from skdppca.report import ReleaseReport, verify
+from skdppca.report._contents import as_json
+from skdppca.report._directory import MANIFEST, SUMS, manifest, sums
+from skdppca.report._page import page as page_of
+from skdppca.report._registry import registry
 
 ROWS = np.random.default_rng(0).normal(size=(400, 4))
 
@@ -98,3 +103,52 @@ def test_verify_computes_the_table_of_cohorts_again(ledger, tmp_path, change):
 def test_a_report_without_cohorts_has_the_core_that_it_had(ledger):
     core = fitted(ledger, None).privacy_.core()
     assert "cohorts" not in core and "cohorts" not in core["receipt"]
+
+
+# What a ledger lacked when the report was written.
+
+
+@pytest.fixture
+def lacking(tmp_path, monkeypatch):
+    """The files of a release whose first cohort the ledger does not have, and the ledger."""
+    monkeypatch.setattr("skdppca.decomposition.joining._check_one_account", lambda *_: None)
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 1.0, 1e-6)
+    pca = DPGauss(2, epsilon=1.0).partial_fit(ROWS, cohort="2026-Q1")
+    pca.set_params(accountant=ledger).partial_fit(ROWS, cohort="2026-Q2")
+    ReleaseReport(pca, pictures=False).write(tmp_path / "out")
+    return tmp_path / "out", ledger
+
+
+def wrong(found):
+    return [(one.level, one.what, one.says) for one in found.findings if not one.passed]
+
+
+def test_files_that_say_what_their_ledger_lacked_agree_with_themselves(lacking):
+    out, ledger = lacking
+    found = verify(out)
+    assert wrong(found) == []
+    assert "what it states that the ledger lacked" in found.notes[2]
+    assert "CHECKS FAILED" in (out / "report.html").read_text()
+    lacks = "cohort 2026-Q1: no ledger was charged for it"
+    assert wrong(verify(out, ledger=ledger)) == [(3, "ledger", lacks)]
+
+
+@pytest.mark.parametrize("says", [["not much"], [], None], ids=["else", "nothing", "more"])
+def test_what_a_ledger_lacked_is_compared_with_it(lacking, says):
+    out, ledger = lacking
+    document = json.loads((out / "report.json").read_text())
+    checks = document["checks"]
+    (place,) = (place for place, one in enumerate(checks) if not one["passed"])
+    said = [checks[place]["says"], "more"] if says is None else says
+    checks[place : place + 1] = [checks[place] | {"says": one} for one in said] or [
+        checks[place] | {"passed": True, "says": "the ledger holds this release"}
+    ]
+    (out / "report.json").write_text(as_json(document))
+    (out / "report.html").write_text(page_of(document, {}))
+    (out / "registry.yaml").write_text(registry(document))
+    hashes = json.loads((out / MANIFEST).read_text())["files"]
+    files = {name: sha256((out / name).read_bytes()).hexdigest() for name in hashes}
+    (out / MANIFEST).write_text(manifest(files))
+    (out / SUMS).write_text(sums(files))
+    levels = {(level, what) for level, what, _ in wrong(verify(out, ledger=ledger))}
+    assert levels == {(3, "ledger"), *([(3, "checks")] if said else [])}
