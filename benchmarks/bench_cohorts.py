@@ -6,10 +6,11 @@ random, anew for every fit. Told nothing, k = 5, delta = 1e-6, add-remove; media
 many can; of a population that turns, of the variance in the last cohort. Beside `partial_fit`:
 
 - *one joint fit*: of all rows at the end, at the same cost for each person;
+- *at half of mu^2*: the same joint fit at half of mu^2, alone;
 - *the last cohort alone*: what a fit of the newest people shows.
 
 *Half in a joint fit*: every cohort pays half of mu^2 when it comes; the other half goes into one
-joint fit of all people at the end, whose matrix is averaged with theirs.
+joint fit of all people at the end. Under `partial_fit` its matrix is averaged with theirs.
 
 In the last table the first five directions turn by an angle every cohort, towards five others:
 20 cohorts of 1000 normal rows of 20 columns, epsilon 1. `drift` is the alarm of the report.
@@ -94,11 +95,14 @@ def matrix(found: DPGauss) -> NoisyScatter:
     return NoisyScatter.from_arrays({name: getattr(found, f"matrix_{name}_") for name in ARRAYS})
 
 
-def half_joint(parts: list[np.ndarray], epsilon: float, seed: int) -> np.ndarray:
-    """Half of mu^2 as they come, half in a joint fit; the components of both matrices together."""
-    half = epsilon_of(mu_of(epsilon, DELTA) / math.sqrt(2), DELTA)
-    first = matrix(grown(parts, half, seed))
-    both = first.merged(matrix(pca(half, seed + 1, whiten=True).fit(np.vstack(parts))))
+def half_of(epsilon: float) -> float:
+    """What has half of the mu^2 of an epsilon."""
+    return epsilon_of(mu_of(epsilon, DELTA) / math.sqrt(2), DELTA)
+
+
+def half_joint(parts: list[np.ndarray], joint: DPGauss, seed: int) -> np.ndarray:
+    """The components of both matrices: of cohorts at the cost of a joint fit, and of that fit."""
+    both = matrix(grown(parts, joint.epsilon, seed)).merged(matrix(joint))
     return np.linalg.eigh(both.covariance)[1][:, : -K - 1 : -1].T
 
 
@@ -115,10 +119,12 @@ def ways(name: str, seed: int) -> dict[str, float]:
     make, cohorts, epsilon, first, _ = (HALF if halved else CELLS)[name]
     X = make()
     parts = dealt(X, cohorts, first, seed)
-    found = half_joint(parts, epsilon, seed) if halved else grown(parts, epsilon, seed).components_
+    joint = pca(half_of(epsilon), seed + 1, whiten=True).fit(np.vstack(parts))
+    found = half_joint(parts, joint, seed) if halved else grown(parts, epsilon, seed).components_
     fits = {
         "partial_fit": found,
         "one joint fit": pca(epsilon, seed).fit(X).components_,
+        "at half of mu^2": joint.components_,
         "the last cohort alone": pca(epsilon, seed).fit(parts[-1]).components_,
     }
     return {way: captured_variance(components, X, K) for way, components in fits.items()}
