@@ -115,7 +115,9 @@ def _release(
         earlier.check_ledger(ledger)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
-        ledger.statement().chain.total.people(cohorts)  # refuses a name that reads like another
+        total = ledger.statement().chain.total
+        total.check_new(cohorts)
+        total.people(cohorts)  # refuses a name that reads like another
     method = METHODS[options.method]
     pca = method() if earlier is None else earlier.fitted
     told = parameters(options, signature(type(pca)))

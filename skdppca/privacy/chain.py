@@ -420,6 +420,7 @@ class Chain:
                 f"label='{printable(label)}' has half a letter (a surrogate) or a NUL, which no "
                 "file gives back; write the letter itself, or leave it out"
             )
+        self.total.check_new(cohorts)
         receipt = kind(
             row=len(self.rows) + 1,
             head="",

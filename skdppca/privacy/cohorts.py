@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cache, reduce
 from heapq import nlargest
 from typing import Any
 
@@ -18,6 +18,7 @@ from .versions import Versions
 __all__ = ["CohortTotals", "cohort_names"]
 
 MAX_LENGTH = 100
+MINUS = "\N{MINUS SIGN}"
 
 
 def cohort_names(given: Any, parameter: str = "cohort") -> tuple[str, ...]:
@@ -75,8 +76,25 @@ def _checked(name: Any, parameter: str) -> str:
 
 
 def _key(name: str) -> str:
-    """What names have in common that people read as one."""
+    """What names have in common that no ledger holds two of."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+@cache
+def _look(name: str) -> str:
+    """What names have in common that people read as one: also dashes, digits of other scripts.
+
+    Marks that are written over a letter are dropped, unless one character has both. A ledger may
+    hold two such names from before they were compared, so they are compared for a new charge only.
+    """
+    return "".join(map(_plain, _key(name)))
+
+
+def _plain(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if category == "Nd":
+        return str(unicodedata.digit(letter))
+    return "-" if category == "Pd" or letter == MINUS else "" if category == "Mn" else letter
 
 
 @dataclass(frozen=True)
@@ -148,6 +166,20 @@ class CohortTotals:
                 "(cohort=None), or release with Gaussian noise"
             )
         return CohortTotals(self.most, self.everyone, own, gaussian)
+
+    def check_new(self, cohorts: Sequence[str]) -> None:
+        """Refuse a name that was not charged before, and that people read as one that was.
+
+        Raises
+        ------
+        ValueError
+        """
+        new = [name for name in cohorts if self.own.get(_key(name), ("",))[0] != name]
+        looks = {_look(name): name for name in self.names} if new else {}
+        for name in new:
+            known = looks.setdefault(_look(name), name)
+            if known != name:
+                raise _reads_like(name, known)
 
     def of(self, name: str) -> Composition:
         """What somebody has paid who is in this cohort, and in no other one."""
@@ -226,10 +258,7 @@ class CohortTotals:
     def _own(self, name: str) -> Composition:
         known, own = self.own.get(_key(name), (name, Composition()))
         if known != name:
-            raise ValueError(
-                f"cohort={name!r} reads like {known!r}, which was charged before; write the name "
-                "of that cohort as it was written then, or choose one that nobody mistakes for it"
-            )
+            raise _reads_like(name, known)
         return own
 
     def _largest(self, costs: dict[str, int], keys: Iterable[str]) -> tuple[str, int]:
@@ -237,6 +266,13 @@ class CohortTotals:
         first = max(keys, key=costs.__getitem__)
         others = (cost for key, cost in costs.items() if key != first)
         return first, costs[first] + sum(nlargest(self.most - 1, others))
+
+
+def _reads_like(name: str, known: str) -> ValueError:
+    return ValueError(
+        f"cohort={name!r} reads like {known!r}, which was charged before; write the name of that "
+        "cohort as it was written then, or choose one that nobody mistakes for it"
+    )
 
 
 def _counts(events: Sequence[tuple[float, float]]) -> frozenset[tuple[tuple[float, float], int]]:

@@ -35,9 +35,12 @@ def test_a_fit_charges_the_cohorts_that_it_names(run, ledger, table, tmp_path):
     assert run("verify", tmp_path / "o", "--ledger", ledger).status == 0
 
 
-def test_a_name_that_reads_like_another_is_refused_before_the_data_are_read(run, ledger, tmp_path):
+@pytest.mark.parametrize("other", ["q1", "Q\u0661"], ids=["a small letter", "another digit"])
+def test_a_name_that_reads_like_another_is_refused_before_the_data_are_read(
+    run, ledger, tmp_path, other
+):
     run("ledger", "charge", ledger, "--label", "x", "--mu", 0.1, "--cohort", "Q1")
-    result = fit(run, ledger, tmp_path / "o", "--ledger", ledger, "--cohorts", "q1")
+    result = fit(run, ledger, tmp_path / "o", "--ledger", ledger, "--cohorts", other)
     assert result.status == 2 and "reads like 'Q1'" in result.err
     assert len(PrivacyLedger(ledger).receipts) == 1
 

@@ -337,6 +337,47 @@ def test_a_slip_of_the_pen_is_no_cohort_with_a_budget_of_its_own(make, other):
     assert accountant.cohorts == ("2026-Q1",)
 
 
+LOOKALIKES = {
+    "hyphen": "2026\u2010Q1",
+    "no-break hyphen": "2026\u2011Q1",
+    "en dash": "2026\u2013Q1",
+    "minus": "2026\u2212Q1",
+    "Arabic digits": "\u0662\u0660\u0662\u0666-Q1",
+    "a mark": "2026-Q\u03381",
+}
+
+
+@pytest.mark.parametrize("other", LOOKALIKES.values(), ids=LOOKALIKES)
+def test_a_name_that_looks_like_another_has_no_budget_of_its_own(make, other):
+    accountant = make()
+    with pytest.raises(ValueError, match="reads like"):
+        accountant.charge(GaussianEvent(0.1), **NOTION, cohort=["2026-Q1", other])
+    accountant.charge(GaussianEvent(WHOLE), **NOTION, cohort="2026-Q1")
+    with pytest.raises(ValueError, match="reads like '2026-Q1'"):
+        accountant.charge(GaussianEvent(WHOLE), **NOTION, cohort=other)
+    assert accountant.cohorts == ("2026-Q1",)
+
+
+def test_names_of_other_letters_are_names_of_their_own(make):
+    accountant = make()
+    for name in ("Zoe", "Zo\u00eb", "2026-Q1", "2026-Q2", "2026 Q1", "20-26"):
+        accountant.charge(GaussianEvent(WHOLE), **NOTION, cohort=name)
+    assert len(accountant.cohorts) == 6
+
+
+def test_a_ledger_that_has_lookalikes_already_is_read_and_charged(ledger, monkeypatch):
+    with monkeypatch.context() as patch:  # as ledgers were written before names were compared so
+        patch.setattr(CohortTotals, "check_new", lambda *_: None)
+        for name in ("2026-Q1", "2026\u2013Q1"):
+            ledger.charge(GaussianEvent(0.01), **NOTION, cohort=name)
+    again = PrivacyLedger(ledger.path)
+    assert again.cohorts == ("2026-Q1", "2026\u2013Q1")
+    again.charge(GaussianEvent(0.01), **NOTION, cohort="2026\u2013Q1")
+    assert len(again.statement().entries) == len(again.receipts)
+    with pytest.raises(ValueError, match="reads like"):
+        again.charge(GaussianEvent(0.01), **NOTION, cohort="2026\u2212Q1")
+
+
 @pytest.mark.parametrize("most", [0, -1, 1.5, True, "2", None])
 def test_how_many_cohorts_a_person_may_be_in_is_a_number(make, most):
     with pytest.raises(ValueError, match="max_cohorts_per_person="):
