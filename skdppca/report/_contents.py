@@ -12,7 +12,7 @@ import numpy as np
 
 from .._text import printable
 from ._archive import write_archive
-from ._directory import MANIFEST, Write
+from ._directory import MANIFEST, REPORT, Write
 from ._pictures import PICTURES
 from ._subject import Subject
 
@@ -30,7 +30,7 @@ __all__ = [
     "write_table",
 ]
 
-REPORT, PAGE, REGISTRY = "report.json", "report.html", "registry.yaml"
+PAGE, REGISTRY = "report.html", "registry.yaml"
 SIGNATURE = f"{MANIFEST}.sig"
 
 # Releases in one report, at most.

@@ -15,14 +15,19 @@ from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
+from ..privacy.storage import MAX_LENGTH
+from ._plain import read_plain
+
 __all__ = [
     "LOCK",
     "MANIFEST",
     "PREVIOUS",
+    "REPORT",
     "SUMS",
     "Directory",
     "Write",
     "claimed",
+    "instead_of",
     "manifest",
     "replacing",
     "sums",
@@ -32,6 +37,9 @@ __all__ = [
 Write = Callable[[BinaryIO], object]
 
 MANIFEST, MANIFEST_SCHEMA = "MANIFEST.json", "skdppca-manifest/1"
+
+# What a release says of itself.
+REPORT = "report.json"
 
 # The same hashes and that of the manifest, as `sha256sum -c` reads them.
 SUMS = "SHA256SUMS"
@@ -196,8 +204,14 @@ def claimed(
     Raises
     ------
     ValueError, OSError
-        If another run writes to the directory, if it is not empty, or not writable.
+        If another run writes to the directory, if it is not empty, or not writable; or if an update
+        was cut short, whose release would take the place of this one.
     """
+    if (_beside(out, NEXT) / MANIFEST).is_file():
+        raise ValueError(
+            f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
+            f"which was paid for; finish it with the next --update {out}, or move that folder away"
+        )
     if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"{out} is a file; choose another directory")
     refused: OSError | ValueError | None = None
@@ -288,17 +302,53 @@ def _settle(out: Path) -> None:
     """Put the next release, if it is whole, in the place of this one, which becomes the previous.
 
     Each step can be the last one of a run: the next run does the rest.
+
+    Raises
+    ------
+    ValueError
+        If the next one did not grow from this one, which then came between.
     """
     following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
     if not (following / MANIFEST).is_file():
         return
     if out.exists():
+        if _release(out)[0] != _release(following)[1]:
+            raise ValueError(
+                f"{following} holds the release of an update that did not grow from the release "
+                f"in {out}; both were paid for, so neither is replaced; move {following} away, "
+                "and verify both"
+            )
         if previous.exists():
             # the manifest first: what is left is visibly no release
             (previous / MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(previous)
         os.rename(out, previous)
     os.rename(following, out)
+
+
+def _release(folder: Path) -> tuple[str, str]:
+    """The id of the release in a folder, and that of the one it grew from; empty if there is none.
+
+    Of a folder without a report that skdppca wrote, both differ from all others.
+    """
+    try:
+        (fit,) = json.loads(read_plain(folder / REPORT, MAX_LENGTH))["fits"]
+        cohorts = fit["core"]["details"].get("cohorts", ())
+        return str(fit["release_id"]), str(cohorts[-2]["release_id"]) if len(cohorts) > 1 else ""
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return f"in {folder}", f"before {folder}"
+
+
+def instead_of(out: Path) -> str:
+    """Where the releases are of an update that was cut short between two renames.
+
+    Empty if the directory is there, or no such release is.
+    """
+    if os.path.lexists(out):
+        return ""
+    there = [_beside(out, end) for end in (NEXT, PREVIOUS)]
+    found = " and ".join(str(path) for path in there if (path / MANIFEST).is_file())
+    return found and f"an update of it was cut short, and its releases are in {found}"
 
 
 def _check_replaceable(out: Path, results: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from ..privacy.checks import anew, run
 from ..privacy.parts import paid_by, parts_of
 from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files, states_lacks
 from ._contents import PAGE, REGISTRY, SIGNATURE
-from ._directory import MANIFEST
+from ._directory import MANIFEST, instead_of
 from ._sections import claim, words
 
 __all__ = ["Verification", "check_directory", "verify"]
@@ -164,6 +164,7 @@ def verify(
     (True, (1, 2))
     """
     path = Path(directory)
+    _check_there(path)
     whole = path.is_dir()
     if head is not None and ledger is None:
         raise ValueError("head needs a ledger to compare with; pass ledger=...")
@@ -195,8 +196,19 @@ def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) 
 
 def check_directory(path: Path) -> None:
     """Refuse a report without its files."""
+    _check_there(path)
     if not path.is_dir():
         raise OSError(f"{path} is not a directory; give one that `skdppca fit --out` wrote")
+
+
+def _check_there(path: Path) -> None:
+    """Refuse a directory that is missing because an update was cut short."""
+    elsewhere = instead_of(path)
+    if elsewhere:
+        raise OSError(
+            f"{path} is not there: {elsewhere}; give one of these, or finish the update with the "
+            f"next --update {path}"
+        )
 
 
 # What a level does not say, or why it was left out.

@@ -1,22 +1,28 @@
 """A release directory is replaced as a whole: wherever a run is killed, one is left whole."""
 
+import json
 import os
 import shutil
 
 import pytest
 
-from skdppca.report import _directory
+from skdppca.report import _directory, load, verify
 from skdppca.report._contents import FILES
-from skdppca.report._directory import MANIFEST, SUMS, replacing
+from skdppca.report._directory import MANIFEST, REPORT, SUMS, claimed, replacing
 
-NAME = FILES[0]
+NAME = REPORT
 
 
 class Killed(BaseException):
     """The end of a process, after which nothing of it runs."""
 
 
-def write(directory, text):
+def write(directory, number, before=None):
+    """A release of this number, which grew from the one before it."""
+    earlier = [{"release_id": str(int(number) - 1) if before is None else before}]
+    cohorts = [*earlier * (number != "1"), {}]
+    fit = {"release_id": number, "core": {"details": {"cohorts": cohorts}}}
+    text = json.dumps({"fits": [fit]})
     directory.add(NAME, lambda file: file.write(text.encode()))
     directory.publish()
 
@@ -27,8 +33,10 @@ def update(out, text):
 
 
 def read(folder):
-    """What a whole release holds; None if there is none."""
-    return (folder / NAME).read_text() if (folder / MANIFEST).is_file() else None
+    """The number of a whole release; None if there is none."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    return json.loads((folder / NAME).read_text())["fits"][0]["release_id"]
 
 
 @pytest.fixture
@@ -99,6 +107,72 @@ def test_a_run_that_fails_leaves_the_release_as_it_was(out):
     assert read(out) == "1" and not previous(out).exists()
     with pytest.raises(ValueError, match="cut short, which may have been charged"):
         update(out, "2")
+
+
+@pytest.fixture
+def cut_short(out, monkeypatch):
+    """A function that updates, and is killed before this rename."""
+
+    def update_until(number, place):
+        renames = []
+
+        def rename(*paths):
+            renames.append(paths)
+            if len(renames) > place:
+                raise Killed
+            original(*paths)
+
+        original = os.rename
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", rename)
+            with pytest.raises(Killed):
+                update(out, number)
+
+    return update_until
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_no_other_release_is_written_where_an_update_was_cut_short(out, cut_short, place):
+    cut_short("2", place)
+    with pytest.raises(ValueError, match="cut short, which was paid for; finish it with the next"):
+        with claimed(out, FILES, True) as directory:
+            write(directory, "9")
+    update(out, "3")
+    assert (read(out), read(previous(out))) == ("3", "2")
+
+
+def test_a_release_that_came_between_is_not_replaced(out, cut_short):
+    update(out, "2")
+    cut_short("3", 0)
+    shutil.rmtree(out)  # by hand, past the lock
+    out.mkdir()
+    (out / MANIFEST).write_text("")
+    (out / NAME).write_text(json.dumps({"fits": [{"release_id": "9", "core": {"details": {}}}]}))
+    with pytest.raises(ValueError, match="did not grow from the release"):
+        update(out, "4")
+    assert (read(out), read(out.with_name("out.next"))) == ("9", "3")
+    shutil.move(out.with_name("out.next"), out.with_name("moved"))
+    with pytest.raises(ValueError, match="did not grow from the release"):
+        update(out, "4")  # of a release that another run replaced meanwhile
+    assert (read(out), read(out.with_name("out.next"))) == ("9", "4")
+
+
+@pytest.mark.parametrize("content", [None, "[]", '{"fits": []}'])
+def test_what_has_no_report_grew_from_nothing(out, cut_short, content):
+    cut_short("2", 0)
+    report = out / NAME
+    report.unlink() if content is None else report.write_text(content)
+    with pytest.raises(ValueError, match="did not grow from the release"):
+        update(out, "3")
+
+
+def test_a_missing_directory_is_told_where_its_releases_are(out, cut_short):
+    cut_short("2", 1)
+    for reader in (verify, load):
+        with pytest.raises(OSError, match=r"its releases are in .*out\.next and .*out\.previous"):
+            reader(out)
+    with pytest.raises(OSError, match="give a directory that"):
+        verify(out.with_name("other"))
 
 
 def test_two_runs_do_not_replace_it_at_once(out):
