@@ -1,7 +1,8 @@
 """One cheap cell of every table of accuracy, beside what is and what was ever published of it.
 
-    python benchmarks/canaries.py                 # every cell now, and its seconds: 7 minutes
+    python benchmarks/canaries.py                 # every cell now; fails if one does not hold
     python benchmarks/canaries.py --only tails    # cells whose names hold this
+    python benchmarks/canaries.py --seconds       # and store what each costs, here and in README
 
 ``canaries.csv`` holds the cells; ``tests/benchmarks/test_no_regression.py`` compares them: with the
 best, which must still be reached, and with the table, stale or not, which must not have moved to
@@ -22,6 +23,7 @@ other seeds. `registry.unguarded` has the tables without a cell. The columns:
   when the row was written.
 - ``published``: the key of the figure in its table; empty if no table has it. ``published_fits``:
   how many fits that figure is of.
+- ``seconds``: of the processor, when ``--seconds`` was last asked for.
 
 **Error rate.** Of a method that is as good as it was, the log of the ratio of the two figures is
 about normal with mean 0 and standard deviation ``c spread sqrt(1 / fits + 1 / best_fits)``;
@@ -36,6 +38,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +46,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from types import ModuleType
 
 import bench_accuracy
@@ -95,6 +98,7 @@ class Canary:
     spread: float
     published: str = ""
     published_fits: int = 0
+    seconds: float = 0.0
 
     @property
     def table(self) -> str:
@@ -479,30 +483,52 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def canaries() -> list[Canary]:
+def rows() -> list[dict[str, str]]:
+    """Those of canaries.csv."""
     with FILE.open(newline="") as file:
-        return [
-            Canary(
-                row["cell"],
-                row["statistic"],
-                float(row["best"]),
-                float(row["half_digit"]),
-                int(row["best_fits"]),
-                row["commit"],
-                float(row["aim"]) if row["aim"] else None,
-                int(row["fits"]),
-                float(row["spread"]),
-                row["published"],
-                int(row["published_fits"] or 0),
-            )
-            for row in csv.DictReader(file)
-        ]
+        return list(csv.DictReader(file))
 
 
-def verdict(canary: Canary, figure: float, cells: int) -> str:
-    if figure <= canary.reach:
-        return "reached"
-    return "by chance" if figure <= canary.reach * canary.allowed(cells) else "WORSE"
+def canaries() -> list[Canary]:
+    return [
+        Canary(
+            row["cell"],
+            row["statistic"],
+            float(row["best"]),
+            float(row["half_digit"]),
+            int(row["best_fits"]),
+            row["commit"],
+            float(row["aim"]) if row["aim"] else None,
+            int(row["fits"]),
+            float(row["spread"]),
+            row["published"],
+            int(row["published_fits"] or 0),
+            float(row["seconds"] or 0),
+        )
+        for row in rows()
+    ]
+
+
+def readme() -> str:
+    """The table in README, which a test compares with it."""
+    every = canaries()
+    lines = ["| cell | fits | seconds |", "|---|---|---|"]
+    lines += [f"| {canary.cell} | {canary.fits} | {canary.seconds:.1f} |" for canary in every]
+    total = sum(canary.seconds for canary in every)
+    return "\n".join([*lines, f"| all {len(every)} |  | {total:.0f} |"])
+
+
+def store_seconds(found: dict[str, float]) -> None:
+    """Write what cells cost into canaries.csv and README."""
+    told = rows()
+    for row in told:
+        if row["cell"] in found:
+            row["seconds"] = f"{max(0.1, found[row['cell']]):.1f}"
+    with FILE.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(told[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(told)
+    registry.write_readme("canaries.py", readme())
 
 
 def spread(canary: Canary, found: np.ndarray) -> float:
@@ -516,21 +542,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="cells whose names hold this")
     parser.add_argument("--fits", type=int, help="instead of the table's")
+    parser.add_argument("--seconds", action="store_true", help="store what each costs")
     options = parser.parse_args()
-    every = canaries()
+    every, seconds, wrong = canaries(), {}, 0
     for canary in every:
         if options.only not in canary.cell:
             continue
-        start = perf_counter()
+        start = process_time()
         found = losses(canary.cell, options.fits or canary.fits)
+        seconds[canary.cell] = process_time() - start
         figure = canary.figure(found)
+        faults = canary.faults(figure, len(every))
+        wrong += bool(faults)
+        known = f", published {keys.value(canary.published):.3g}" if canary.tied else ""
         print(
-            f"{verdict(canary, figure, len(every)):9}  {canary.cell}: {figure:.3g}, to reach "
+            f"{'; '.join(faults) or 'holds'}  {canary.cell}: {figure:.3g}, to reach "
             f"{canary.reach:.3g} x {canary.allowed(len(every)):.2f} (best {canary.best:g}, "
-            f"{canary.commit}); spread {spread(canary, found):.2f}; "
-            f"{perf_counter() - start:.0f} s",
+            f"{canary.commit}){known}; spread {spread(canary, found):.2f}; "
+            f"{seconds[canary.cell]:.1f} s",
             flush=True,
         )
+    if options.seconds:
+        store_seconds(seconds)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":
