@@ -145,7 +145,7 @@ def _release(
         "context": context,
         "pictures": options.pictures,
     }
-    matrix = len(names) if earlier is not None or len(names) <= LARGEST_KEPT else 0
+    matrix = _matrix_columns(names, grows=earlier is not None)
     _check_size(names, options.n_components, matrix)
     labels = [] if ledger is None else [receipt.label for receipt in ledger.receipts]
     sizes = rehearse(
@@ -256,6 +256,11 @@ def _check_pure(options: argparse.Namespace) -> None:
             "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
             "--norm-bound R and --no-center, or a small --delta such as 1e-6"
         )
+
+
+def _matrix_columns(names: list[str], *, grows: bool) -> int:
+    """How many columns the matrix in a release has; 0 if it is not kept."""
+    return len(names) if grows or len(names) <= LARGEST_KEPT else 0
 
 
 def _check_size(names: list[str], count: Any, matrix: int) -> None:

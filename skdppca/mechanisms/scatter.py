@@ -185,7 +185,7 @@ class NoisyScatter:
 
     @property
     def covariance_sd(self) -> float:
-        """Of the noise in its diagonal."""
+        """Sd of the noise in its diagonal."""
         return self.noise_sd / (self.unit * self.n_rows)
 
     def merged(self, other: NoisyScatter, forget: float = 1.0) -> NoisyScatter:
@@ -429,7 +429,7 @@ def _between(values: Any, least: float = 0.0) -> bool:
 def _mean_factor(
     mine: ClippingFactor | None, other: ClippingFactor | None, share: float
 ) -> ClippingFactor | None:
-    """Of both, whose errors may be one and the same; None if either is not known."""
+    """Mean of two factors, whose errors may be the same; None if either is not known."""
     if mine is None or other is None or mine == other:
         return mine if other is not None else None
     return ClippingFactor(

@@ -18,7 +18,7 @@ from skdppca import (
     ResidualGauss,
     SmoothSensitivityPCA,
 )
-from skdppca.cli._fit_command import _size
+from skdppca.cli._fit_command import _matrix_columns, _size
 from skdppca.maps import projection_map
 from skdppca.privacy import Released
 from skdppca.report import ReleaseReport, load, verify
@@ -224,8 +224,14 @@ def test_the_limits_of_a_check_know_the_matrix(tmp_path):
 def test_what_is_held_for_a_release_covers_its_matrix():
     names = [f"x{i}" for i in range(2000)]
     matrix = Released("matrix_scatter", (2000, 2000), "float64", "")
-    assert _size(names, 1) >= archived([matrix]) - 2**20 >= 2000**2 * 8 - 2**20
-    assert _size([*names, "more"], 1) < 2**24  # no matrix is kept beyond
+    held = _size(names, 1, _matrix_columns(names, grows=False))
+    assert held >= archived([matrix]) - 2**20 >= 2000**2 * 8 - 2**20
+
+
+def test_beyond_2000_columns_the_matrix_of_a_release_that_grows_alone_is_kept():
+    names = [f"x{i}" for i in range(2001)]
+    assert _matrix_columns(names, grows=False) == 0
+    assert _matrix_columns(names, grows=True) == 2001
 
 
 def test_a_matrix_that_no_release_holds_is_refused_with_what_to_do():
