@@ -13,10 +13,12 @@ pytest.importorskip("cryptography")
 
 from skdppca import (
     GDPPCA,
+    KDPPCA,
     DPGauss,
     DPPowerMethod,
     PrivacyAccountant,
     PrivatePCA,
+    ResidualGauss,
     SmoothSensitivityPCA,
     decomposition,
 )
