@@ -95,8 +95,8 @@ def rows(repeats: int) -> list[dict]:
                 found[name].append([captured_variance(pca, covariance=covariance), here])
         for name, fits in found.items():
             captured, *off = np.median(fits, axis=0)
-            row = {"method": name, "epsilon": f"{epsilon:g}"}
-            table.append(row | {"captured": f"{captured:.3f}", "variance": f"{min(off):.3f}"})
+            row = {"method": name, "epsilon": f"{epsilon:g}", "captured": f"{captured:.3f}"}
+            table.append(row | {"relative error of a variance": f"{min(off):.3f}"})
             print(*table[-1].values(), flush=True)
     return table
 
