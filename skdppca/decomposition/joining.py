@@ -46,8 +46,11 @@ FIXED = (
     "tails",
 )
 
-# Names of features that an error lists, and characters of an accountant's id.
-MOST_NAMES, SHOWN = 5, 8
+# Names of features that an error lists.
+MOST_NAMES = 5
+
+# Characters of an accountant's id that an error shows.
+SHOWN = 8
 
 # What a fit leaves open to change among the parameters of a method.
 FREE = ("forget", "keep_matrix")

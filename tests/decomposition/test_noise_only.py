@@ -20,11 +20,31 @@ def rows(n, d, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d)) / np.sqrt(np.arange(1, d + 1))
 
 
+def noise_seed(method):
+    """A seed with which a fit finds nothing; kernels of BLAS turn signs, so that none is fixed."""
+    for seed in range(10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pca = method(2, epsilon=0.01, random_state=seed).fit(rows(200, 20))
+        if max(pca.privacy_.details["alignments"]) <= 0:
+            return seed
+    raise AssertionError("ten fits of noise found something")
+
+
 @pytest.mark.parametrize("method", [DPGauss, ResidualGauss, KDPPCA, PrivatePCA])
-def test_a_fit_of_noise_alone_warns(method):
-    with pytest.warns(NoiseOnlyWarning, match="all 2 components are lost in the noise"):
-        pca = method(2, epsilon=0.01, random_state=0).fit(rows(200, 20))
-    assert max(pca.privacy_.details["alignments"]) <= 0
+def test_a_fit_warns_if_and_only_if_it_found_nothing(method):
+    lost = 0
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            pca = method(2, epsilon=0.01, random_state=seed).fit(rows(200, 20))
+        said = [str(one.message) for one in told if one.category is NoiseOnlyWarning]
+        nothing = max(pca.privacy_.details["alignments"]) <= 0
+        assert len(said) == nothing
+        assert all("all 2 components are lost in the noise" in one for one in said)
+        lost += nothing
+    # of 400 such fits, 8 % at most found something: six do so once in a million
+    assert lost
 
 
 def test_a_fit_that_found_something_does_not():
@@ -47,8 +67,9 @@ def test_as_many_records_as_it_says_would_do(method, d, n, epsilon):
 
 
 def test_the_warning_follows_from_what_was_released():
+    seed = noise_seed(DPGauss)
     with pytest.warns(NoiseOnlyWarning):
-        pca = DPGauss(2, epsilon=0.01, random_state=0).fit(rows(200, 20))
+        pca = DPGauss(2, epsilon=0.01, random_state=seed).fit(rows(200, 20))
     (subject,) = subjects_of(pca)
     assert records_needed(reread(subject).report, 20) == records_needed(pca.privacy_, 20)
 
@@ -61,7 +82,7 @@ def test_candidates_of_a_search_say_nothing():
 
 
 def test_a_warning_that_is_an_error_leaves_the_fit():
-    pca = DPGauss(2, epsilon=0.01, random_state=0)
+    pca = DPGauss(2, epsilon=0.01, random_state=noise_seed(DPGauss))
     with warnings.catch_warnings():
         warnings.simplefilter("error", NoiseOnlyWarning)
         with pytest.raises(NoiseOnlyWarning):
