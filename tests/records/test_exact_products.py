@@ -20,6 +20,8 @@ from skdppca.records._exact import (
 from skdppca.records._numbers import row_norms, rows_dots
 from skdppca.statistics import ResidualNorms, ResidualSum, Scores
 
+from ..kernels import skip_if_missing
+
 # What OPENBLAS_CORETYPE asks for.
 KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
 
@@ -103,7 +105,7 @@ def test_products_are_those_of_whole_numbers(threads):
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products_are_those_of_whole_numbers_on_every_kernel(kernel):
-    # some seconds a kernel; one that the machine lacks is replaced by OpenBLAS
+    skip_if_missing(kernel)  # some seconds a kernel
     code = (
         "from tests.records.test_exact_products import SHAPES, count_differences\n"
         "more = ((200, 100, 10), (64, 1000, 35), (97, 513, 64), (6, 20_000, 4))\n"

@@ -15,6 +15,7 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.statistics import Distances, Measure, Squares, View
 
+from ..kernels import skip_if_missing
 from .cases import FORMS, MEASURES, VIEWS, D, Form, Words, records_of, some_records
 
 OF_ONE = [
@@ -165,6 +166,7 @@ def test_a_records_numbers_do_not_follow_others_with_other_kernels(kernel):
             check=False,
         )
 
+    skip_if_missing(kernel)
     which = run("-c", WHICH).stdout
     if not any(repr(name) in which for name in KERNELS[kernel]):
         pytest.skip(f"this BLAS runs {which} where {kernel} is asked for")
