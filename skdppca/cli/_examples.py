@@ -35,6 +35,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "skdppca declare release/ --context context.yaml --out stated/",
         ),
     ),
+    "ledger": (
+        ("open an account", "skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6"),
+        ("list the charges, and what is left", "skdppca ledger show patients.ledger"),
+    ),
     "ledger create": (
         (
             "a budget for all rows of every patient",
@@ -65,6 +69,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "completion": (
         ("complete commands in this shell", 'eval "$(skdppca completion bash)"'),
         ("the same in zsh", 'eval "$(skdppca completion zsh)"'),
+    ),
+    "site": (
+        ("make the keys of a site", "skdppca site key our_site/"),
+        ("list plans that wait", "skdppca site show our_site/"),
     ),
     "site key": (("make the keys of a site", "skdppca site key our_site/"),),
     "site init": (

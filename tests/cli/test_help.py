@@ -18,14 +18,14 @@ from skdppca.planner import plan
 from .conftest import is_one_line_error
 
 
-def leaves(parser, path=()):
-    """The commands below a parser that have no command below them."""
+def commands(parser, path=()):
+    """The commands below a parser, those that others are below among them."""
     below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-    if not below:
+    if path:
         yield " ".join(path), parser
     for action in below:
         for name, one in action.choices.items():
-            yield from leaves(one, (*path, name))
+            yield from commands(one, (*path, name))
 
 
 # What needs the extra federated is left out without it.
@@ -35,7 +35,7 @@ CALLED = [name for name in COMMANDS if name != "site" or FEDERATED]
 ALL = {
     path: parser
     for called in CALLED
-    for path, parser in leaves(parser_of(called))
+    for path, parser in commands(parser_of(called))
     if path.partition(" ")[0] == called
 }
 
