@@ -53,6 +53,7 @@ class TableBlock:
     """Columns with heads; the columns of which `text` has the number are not of numbers."""
 
     kind: ClassVar[str] = "table"
+    caption: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     text: Sequence[int] = (0,)
@@ -151,7 +152,9 @@ def called_for(template: Any, facts: Mapping[str, Any]) -> list[tuple[str, list[
         "text": lambda text, tone="": add(Text(text, tone)),
         "facts": lambda caller, long=False: add(Facts(within(caller), long)),
         "fact": lambda label, text, tone="": enter(Fact(label, text, tone)),
-        "table": lambda heads, caller, words=(0,): add(TableBlock(heads, within(caller), words)),
+        "table": lambda caption, heads, caller, words=(0,): add(
+            TableBlock(caption, heads, within(caller), words)
+        ),
         "row": lambda *cells: enter(tuple(map(str, cells))),
         "bullets": lambda caller: add(Bullets(within(caller))),
         "point": enter,

@@ -10,7 +10,7 @@ from .._text import shown
 from . import _digits
 from ._blocks import Block, TableBlock, Text
 
-__all__ = ["FIRST", "LOST", "MOST_LINES", "found", "headline"]
+__all__ = ["FIRST", "LOST", "MOST_LINES", "beyond", "found", "headline"]
 
 # The first section of a report.
 FIRST = "Decision box"
@@ -105,7 +105,8 @@ def _table(components: Sequence[Mapping[str, Any]]) -> TableBlock:
     }
     told = {head: cells[:MOST_LINES] for head, cells in columns.items() if any(cells)}
     words = [i for i, head in enumerate(told) if head in ("alignment", "largest loadings")]
-    return TableBlock(list(told), list(zip(*told.values(), strict=True)), words)
+    rows = list(zip(*told.values(), strict=True))
+    return TableBlock("The components", list(told), rows, words)
 
 
 def _notes(fit: Mapping[str, Any]) -> Iterator[str]:
@@ -120,7 +121,12 @@ def _notes(fit: Mapping[str, Any]) -> Iterator[str]:
     ):
         yield NO_BRACKETS
     if results["n_components"] > len(told):
-        yield f"{results['n_components'] - len(told)} more are in components.csv."
+        yield beyond(results["n_components"] - len(told))
+
+
+def beyond(number: int) -> str:
+    """Where the components are that a table leaves out."""
+    return f"components.csv holds {number} more component{'s' if number > 1 else ''}."
 
 
 def _share(share: float | None) -> str:

@@ -75,7 +75,7 @@ def _block(block: Block) -> str:
             return f"**{_escaped(text)}**" if tone == "warning" else _escaped(text)
         case Facts(facts):
             return _facts(facts)
-        case TableBlock(heads, rows):
+        case TableBlock(_, heads, rows):
             lines = [heads, ["---"] * len(heads), *rows]
             return "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
         case Bullets(points):

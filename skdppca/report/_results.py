@@ -13,7 +13,7 @@ from ..privacy import PrivacyReport
 from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
-from ._blocks import Block, TableBlock
+from ._blocks import Block, TableBlock, Text
 from ._digits import down, up
 from ._document import reports_of
 from ._found import found
@@ -55,15 +55,20 @@ def results(
     """
     reports = reports_of(document)
     guarantee = _guarantee(document, reports)
-    table = [line for block in found(document) for line in _lines(block)]
+    budget = _budget(document, reports, ledger, shell)
+    table: list[str] = []
+    notes: list[str] = []
+    for block in found(document):
+        is_note = isinstance(block, Text) and block.tone == "note"
+        (notes if is_note else table).extend(_lines(block))
     for report, fit in zip(reports, document["fits"], strict=True):
-        table += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks()]
-        table += lost(report, fit["results"], shell)
+        notes += lost(report, fit["results"], shell)
+        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks()]
     # what does not hold as it stands is said first
-    holds = status_of(document) not in ("broken", "void", "failed")
-    between = [""] * bool(table)  # a map has no components
-    lines = [*table, *between, *guarantee] if holds else [*guarantee, *between, *table]
-    lines += _budget(document, reports, ledger, shell)
+    if status_of(document) in ("broken", "void", "failed"):
+        lines = [*guarantee, *[""] * bool(table), *table, *notes, *budget]
+    else:
+        lines = [*table, *guarantee, *budget, *[""] * bool(notes), *notes]
     for report in reports if details else ():
         lines += ["", _named(report, ledger)]
     return lines

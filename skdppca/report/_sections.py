@@ -20,7 +20,7 @@ from . import _digits
 from ._blocks import Box, Facts, Section, Text, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
-from ._found import MOST_LINES
+from ._found import MOST_LINES, beyond
 
 __all__ = ["box", "claim", "sections", "status_of", "templates", "words"]
 
@@ -177,6 +177,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "HAZARDS": HAZARDS,
         "LABELS": LABELS,
         "MOST_LINES": MOST_LINES,
+        "beyond": beyond,
         "status": status,
         "voided": _voided(document),
         "why_not": _why_not(facts["not_private"]),

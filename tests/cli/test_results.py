@@ -73,7 +73,9 @@ def test_the_page_and_the_snippet_have_the_table_that_the_shell_prints(clear, tm
     first = page[page.index("1. Decision box") : page.index('id="section-2"')]
     lines = clear.splitlines()
     (row,) = [line for line in lines if LINE.match(line + ", ")]
-    for cell in re.split(r" {2,}", row):
+    number, *cells = re.split(r" {2,}", row)
+    assert f">{number}</th>" in first
+    for cell in cells:
         assert f">{cell}</td>" in first
 
 
@@ -106,13 +108,13 @@ def test_a_declared_answer_that_voids_stands_in_place_of_the_guarantee(made_repo
     assert "NOT AS STATED" in said and "Guarantee:" not in said
 
 
-def test_a_shell_says_how_many_records_would_do_where_nothing_was_found(run, tmp_path):
+def test_a_shell_says_how_many_records_would_do_where_nothing_was_found():
     rows = np.random.default_rng(0).standard_normal((300, 20))
-    np.save(tmp_path / "t.npy", rows)
-    options = ("--epsilon", 0.01, "--delta", 1e-6, "-k", 2, "--no-pictures")
-    result = run("fit", tmp_path / "t.npy", *options, "--out", tmp_path / "out")
-    assert result.status == 0
-    assert re.search(r"about \d+ records, which would do if the first of 20 components", result.out)
+    fits = (DPGauss(2, epsilon=0.01, random_state=seed).fit(rows) for seed in range(10))
+    # a fit of noise finds something in 8 % of all cases, and which seeds do follows from the BLAS
+    pca = next(fit for fit in fits if max(fit.privacy_.details["alignments"]) <= 0)
+    said = "\n".join(results(ReleaseReport(pca, pictures=False).dict()))
+    assert re.search(r"about \d+ records, which would do if the first of 20 components", said)
 
 
 @pytest.mark.parametrize(("scale", "given"), [("private", False), (None, True)])

@@ -83,6 +83,16 @@ def test_every_id_is_there_once_and_everything_referred_to(page):
     assert set(read.references) <= set(read.ids)
 
 
+def test_every_table_has_a_caption_and_heads_that_say_of_what(page):
+    tags = Page(page).tags
+    kinds = [tag for tag, _ in tags if tag in ("table", "caption", "tr", "th", "td")]
+    tables = [i for i, kind in enumerate(kinds) if kind == "table"]
+    assert tables and all(kinds[i + 1] == "caption" for i in tables)
+    assert all(kinds[i + 1] == "th" for i, kind in enumerate(kinds) if kind == "tr")
+    scopes = [attributes.get("scope") for tag, attributes in tags if tag == "th"]
+    assert {*scopes} == {"col", "row"}
+
+
 def test_every_picture_says_its_finding(made, page):
     images = Page(page).images
     assert {one["alt"] for one in images} == {
