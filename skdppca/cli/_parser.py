@@ -18,7 +18,9 @@ __all__ = ["COMMANDS", "parser_of"]
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that prints an error as one line."""
+    """A parser that prints an error as one line, of the command that was called."""
+
+    called: argparse.ArgumentParser | None = None
 
     def __init__(self, **own: Any) -> None:
         super().__init__(**own, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -27,16 +29,8 @@ class _Parser(argparse.ArgumentParser):
         self.epilog = "\n".join(["examples:", *lines]) if examples else None
 
     def error(self, message: str) -> NoReturn:
-        raise SystemExit(f"{message}{self._meant(message)}; see {self.prog} --help")
-
-    def _meant(self, message: str) -> str:
-        """The words of this command that are like those which it does not know."""
-        wrong = re.findall(
-            r"(?:unrecognized arguments|invalid choice|ambiguous option): '?([^\s'=]+)", message
-        )
-        known = list(_words(self))
-        near = [one for word in wrong for one in get_close_matches(word, known, 1)]
-        return f"; did you mean {' or '.join(near)}?" if near else ""
+        of = self.called or self
+        raise SystemExit(f"{message}{_meant(of, message)}; see {of.prog} --help")
 
 
 class _Alone(argparse.Action):
@@ -62,6 +56,16 @@ class _InPlaceOfOut(argparse.Action):
             action.required = action.required and action.dest != "out"
 
 
+def _meant(parser: argparse.ArgumentParser, message: str) -> str:
+    """The words of a command that are like those which it does not know."""
+    wrong = re.findall(
+        r"(?:unrecognized arguments|invalid choice|ambiguous option): '?([^\s'=]+)", message
+    )
+    known = list(_words(parser))
+    near = [one for word in wrong for one in get_close_matches(word, known, 1)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def _words(parser: argparse.ArgumentParser) -> Iterator[str]:
     """All options and choices of a parser, and of the commands below it."""
     for action in parser._actions:
@@ -80,6 +84,7 @@ def parser_of(called: str) -> argparse.ArgumentParser:
     for name, (summary, add_options) in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == called:
+            parser.called = command
             add_options(command)
     return parser
 

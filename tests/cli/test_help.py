@@ -75,8 +75,14 @@ def test_a_slip_is_answered_by_what_was_meant(run, arguments, meant):
     assert is_one_line_error(result) and f"; did you mean {meant}?" in result.err
 
 
-def test_what_is_like_nothing_is_not_guessed(run):
-    assert "did you mean" not in run("xyzzy").err
+@pytest.mark.parametrize("arguments", [("xyzzy",), ("declare", "--template", "--json")])
+def test_what_is_like_nothing_is_not_guessed(run, arguments):
+    assert "did you mean" not in run(*arguments).err
+
+
+def test_an_unknown_option_refers_to_the_help_of_its_command(run):
+    said = run("fit", "t.csv", "--grops", "a", "--epsilon", 1, "--delta", 1e-6, "--out", "o").err
+    assert "did you mean --groups?; see skdppca fit --help" in said
 
 
 @pytest.mark.parametrize(
