@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 
@@ -38,9 +39,11 @@ def features_of(
     for option, asked in (given | {"--columns": columns or [], "--drop": drop}).items():
         for name in asked:
             if name not in names:
+                near = get_close_matches(name, names, 1)
+                meant = f"; did you mean {quote(near[0])}?" if near else ""
                 raise Unusable(
                     f"{option} {quote(name)}: {path.name} has no such column; it has "
-                    f"{listed(names)}"
+                    f"{listed(names)}{meant}"
                 )
     features = [
         name for name in (columns or names) if name != groups and (columns or name not in drop)

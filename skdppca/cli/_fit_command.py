@@ -63,7 +63,7 @@ def fit(options: argparse.Namespace) -> int:
     """
     if options.check:
         if options.json:
-            raise ValueError("--check prints its list as words; leave --json out")
+            raise ValueError("--check has no JSON output; leave out --json")
         return check_table(options)
     unit = _unit(options.groups, options.unit)
     if options.update is not None:

@@ -427,6 +427,7 @@ def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
     [
         (("--columns", "age,size"), "--columns size: table.csv has no such column"),
         (("--drop", "size"), "--drop size: table.csv has no such column"),
+        (("--drop", "agee"), "did you mean age?"),
         (("--drop", ",".join(NAMES)), "no column is left"),
         (("--columns", "age,age"), "a name twice"),
         (("--columns", "age,,pulse"), "has an empty name"),
