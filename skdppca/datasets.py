@@ -35,12 +35,16 @@ OUTLIER_SD = 0.05
 # The mixed table: how the normal variables behind its columns follow three factors; where two
 # flags and a region begin; and how much of every variable the rows of one record share.
 LOADINGS = np.zeros((8, 3))
-LOADINGS[:3, 0], LOADINGS[3:5, 1], LOADINGS[5:, 2] = 0.9, (0.95, 0.9), (0.97, 0.95, 0.95)
-FLAGGED, REGIONS = (0.03, 0.08), (0.55, 0.95)
+LOADINGS[:3, 0] = 0.9
+LOADINGS[3:5, 1] = 0.95, 0.9
+LOADINGS[5:, 2] = 0.97, 0.95, 0.95
+FLAGGED = (0.03, 0.08)
+REGIONS = (0.55, 0.95)
 SHARED = 0.5
 
 # Terms of the series and points of the grid by which its covariance is found.
-TERMS, POINTS = 100, 2**15
+TERMS = 100
+POINTS = 2**15
 
 
 class Draw(NamedTuple):

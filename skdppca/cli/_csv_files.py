@@ -34,8 +34,10 @@ __all__ = [
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
 
-# The least bytes that are read at a time, and the bytes of every cell for which a line fits in.
-BLOCK_BYTES, CELL_BYTES = 2**20, 2**8
+# The least bytes that are read at a time.
+BLOCK_BYTES = 2**20
+# The bytes of every cell for which a line fits in.
+CELL_BYTES = 2**8
 
 # What stands between cells, and how it is written on a command line.
 DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}

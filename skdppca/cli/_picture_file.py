@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_picture", "draw"]
 
-# In inches; and dots for each.
-SIZE, DOTS_PER_INCH = (7.2, 4.4), 150
+# In inches.
+SIZE = (7.2, 4.4)
+DOTS_PER_INCH = 150
 
 
 def draw(path: Path, picture: Callable[[Axes], object]) -> None:

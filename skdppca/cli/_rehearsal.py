@@ -21,7 +21,8 @@ MADE_UP = 20
 
 # Charges of the made-up account: as many as a report lists. More of them add only marks to a
 # picture, A_MARK bytes each, and a third more of these in the page.
-MOST_LISTED, A_MARK = 13, 2**8
+MOST_LISTED = 13
+A_MARK = 2**8
 
 # Characters of a library's error that are quoted.
 LONGEST = 200

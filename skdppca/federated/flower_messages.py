@@ -68,18 +68,23 @@ __all__ = [
 POLL = 0.2
 
 # Seconds within which a message's first record must have followed its head, and each further part
-# the one before it: longer, and its sender has died. And seconds that one response may take.
-MOST, MOST_RESPONSE = 10.0, 60.0
+# the one before it: longer, and its sender has died.
+MOST = 10.0
+# Seconds that one response may take.
+MOST_RESPONSE = 60.0
 
 # Bytes of one object, besides a study's names; of a part of arrays, which has a short head.
-ROOM, HEAD = 2**20, 2**12
+ROOM = 2**20
+HEAD = 2**12
 PART_BYTES = ROOM - HEAD
 
 # The list of nodes, which anybody can make longer, may have `MANY` times the bytes of an object.
-LIST, MANY = "nodes", 64
+LIST = "nodes"
+MANY = 64
 
 # Messages that are waited for at once, and that are taken at one look.
-MOST_WAITING, MOST_NEW = 64, 16
+MOST_WAITING = 64
+MOST_NEW = 16
 
 # The records of a message: what it says, and then its arrays, as one stream of bytes in parts.
 FIRST, PART = "first", "part-"

@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 
 __all__ = ["Identity", "is_public_key", "verified"]
 
-KEY_BYTES, SIGNATURE_BYTES = 32, 64
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
 
 
 class Identity:

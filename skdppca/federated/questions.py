@@ -65,7 +65,9 @@ VIEWS = ("Explicit", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"
 QUESTIONS = frozenset((*STATISTICS, *VIEWS, *MEASURES, "Part"))
 
 # Steps of a question; parts of the records, and faces of the die that they are drawn with.
-MAX_STEPS, MAX_PARTS, MAX_FACES = 20, 1000, 10_000
+MAX_STEPS = 20
+MAX_PARTS = 1000
+MAX_FACES = 10_000
 
 # How far a prediction may be from what its core makes it.
 SAME = 1e-9

@@ -61,8 +61,10 @@ __all__ = ["Site"]
 FOLDERS = ("runs", "outbox", "approved", "pending", "rejected")
 POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refused.log"
 
-# Bytes of a local log, of which the last and the one before are kept; plans that wait for approval.
-MAX_LOG, MAX_PENDING = 2**20, 100
+# Bytes of a local log, of which the last and the one before are kept.
+MAX_LOG = 2**20
+# Plans that wait for approval.
+MAX_PENDING = 100
 
 LABEL_BYTES = 32
 

@@ -64,8 +64,11 @@ NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 MATTERS = {"hello": "a plan", "answer": "a question", "close": "the end of a run"}
 ANSWERED = {"hello": "agreed to", "answer": "answered", "close": "noted"}
 
-# Seconds before another attempt to connect; and without a message, until looks become rare.
-PAUSE, LIVELY, IDLE_POLL = 2.0, 60.0, 2.0
+# Seconds before another attempt to connect.
+PAUSE = 2.0
+# Seconds without a message until looks become rare, and seconds between two of those.
+LIVELY = 60.0
+IDLE_POLL = 2.0
 
 
 def serve(

@@ -19,7 +19,8 @@ __all__ = ["LEAST_SD", "SharedQuery"]
 LEAST_SD = 4.0
 
 # Grid exponents for which all numbers below stay far from the ends of float64.
-LEAST_GRID_LOG2, MOST_GRID_LOG2 = -400, 400
+LEAST_GRID_LOG2 = -400
+MOST_GRID_LOG2 = 400
 
 # Standard deviations that no draw exceeds: the probability is below exp(-2000).
 FAR = 64

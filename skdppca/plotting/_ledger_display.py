@@ -57,7 +57,8 @@ MOST_DRAWN = 200
 MOST_COHORTS = 5
 
 # The most charges with names along the axis, and the most letters of a name: else none is legible.
-MOST_NAMED, LONGEST = 12, 24
+MOST_NAMED = 12
+LONGEST = 24
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -27,8 +27,10 @@ __all__ = ["LoadingsDisplay"]
 # In standard deviations: noise alone stays within with probability .95.
 BRACKET_SDS = 1.96
 
-# Components that are drawn unless others are asked for; more cells have no room for numbers.
-MOST_COMPONENTS, MOST_VALUES = 10, 320
+# Components that are drawn unless others are asked for.
+MOST_COMPONENTS = 10
+# More cells have no room for numbers.
+MOST_VALUES = 320
 
 # Names of features are cut to this.
 LONGEST = 28

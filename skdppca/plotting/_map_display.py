@@ -25,7 +25,8 @@ __all__ = ["ProjectionMapDisplay"]
 EMPTY = "#f2f2f2"
 
 # Outside of these ratios of height to width, the two components have different scales.
-FLATTEST, TALLEST = 0.4, 1.6
+FLATTEST = 0.4
+TALLEST = 1.6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -35,7 +35,8 @@ AXIS_NAMES = {"epsilon": "epsilon", "n_samples": "Number of records n"}
 MARKERS = "osD^vP<X"
 
 # The smallest missed variance that is drawn, and the ticks of the axis.
-SMALLEST, TICKS = 1e-5, (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
+SMALLEST = 1e-5
+TICKS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
 
 # Captured variances that have a line in the heat map.
 CONTOURS = (0.5, 0.9, 0.99)

@@ -26,7 +26,8 @@ from ._numbers import row_norms, rows_dots
 __all__ = ["exact_dots", "on_row_grids", "rounded_directions"]
 
 # Bits of the grids below the powers of 2 above the norms; together 52.
-ROW_BITS, DIRECTION_BITS = 28, 24
+ROW_BITS = 28
+DIRECTION_BITS = 24
 
 # Up to 64 directions products are quicker, and are read direction by direction, in this order.
 FEW_DIRECTIONS = 64

@@ -42,9 +42,10 @@ KEPT_ENTRIES = 2**25
 # The most entries of a matrix that is kept, to be asked again (64 MiB).
 KEPT_MATRIX_ENTRIES = 2**23
 
-# Most measures that are kept, to be asked again; the most numbers a record of a narrow measure. Of
-# wider measures only the last is kept.
-KEPT_MEASURES, NARROW = 3, 2
+# The most measures that are kept, to be asked again.
+KEPT_MEASURES = 3
+# The most numbers a record of a narrow measure; of wider ones only the last is kept.
+NARROW = 2
 
 
 class MeasureCache:

@@ -14,7 +14,8 @@ from ._numbers import row_norms
 __all__ = ["LARGEST_SQUARE", "LEAST_SQUARE", "Kernel", "ScaleFunction", "called"]
 
 # Squared lengths between these are precise; others are scaled before they are squared.
-LEAST_SQUARE, LARGEST_SQUARE = 2.0**-900, 2.0**900
+LEAST_SQUARE = 2.0**-900
+LARGEST_SQUARE = 2.0**900
 
 # A function that turns every length of an array into another one.
 ScaleFunction = Callable[[np.ndarray], Any]

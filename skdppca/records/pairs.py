@@ -47,13 +47,16 @@ CANCELLATION = 2.0**-13
 # The same for cyclic pairs, which may be of more records: what is summed is at most its inverse.
 NEAR = 2.0**-4
 
-# Rows of a block of complete pairs, and of a product of cyclic ones: a few squares of the first
-# stay in a core's cache.
-BLOCK, SLICE = 256, 256
+# Rows of a block of complete pairs, a few squares of which stay in a core's cache.
+BLOCK = 256
+# Rows of a product of cyclic pairs.
+SLICE = 256
 
-# Entries of the blocks that are formed at a time, and their least rows. Terms that are summed
-# without care.
-ENTRIES, MIN_ROWS, ONE_BY_ONE = 2**17, 1024, 2**13
+# Entries of the blocks that are formed at a time, and their least rows.
+ENTRIES = 2**17
+MIN_ROWS = 1024
+# Terms that are summed without care.
+ONE_BY_ONE = 2**13
 
 # Records whose products with their neighbours are one matrix product.
 BAND = 32

@@ -20,7 +20,8 @@ __all__ = ["OVERHEAD", "read_archive", "write_archive"]
 OVERHEAD = 1024
 
 # The header of an npy file ends at a multiple of ALIGNED bytes, and has room for DIGITS digits.
-ALIGNED, DIGITS = 64, 21
+ALIGNED = 64
+DIGITS = 21
 NPY = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
     rb"\{'descr': '([<|][biufU]\d{1,9})', 'fortran_order': (False|True), "
@@ -29,7 +30,8 @@ HEADER = re.compile(
 
 # Parts of a zip file. Date and time are the earliest, the rights those of a private file.
 LOCAL, ENTRY, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-DAY, RIGHTS = 0x21, 0o600 << 16
+DAY = 0x21
+RIGHTS = 0o600 << 16
 MOST = 0xFFFFFFFF
 
 

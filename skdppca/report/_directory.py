@@ -54,7 +54,8 @@ UNFINISHED = "unfinished-"
 NEXT, PREVIOUS, HELD = ".next", ".previous", ".lock"
 
 # Bytes beside the files: of a file that grows over the end of a block, and of all else.
-STRADDLING, MARGIN = 2**12, 2**17
+STRADDLING = 2**12
+MARGIN = 2**17
 
 # No space, no quota, or a limit on the size of files.
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}

@@ -20,7 +20,9 @@ __all__ = ["PICTURES", "Picture", "draw", "of_the_ledger"]
 PICTURES = ("privacy", "scree", "loadings", "components", "ledger")
 
 # On the page; the rest is in the table of components.
-MOST_COMPONENTS, MOST_FEATURES, MOST_IMAGES = 8, 20, 10
+MOST_COMPONENTS = 8
+MOST_FEATURES = 20
+MOST_IMAGES = 10
 
 
 @dataclass(frozen=True)

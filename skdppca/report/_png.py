@@ -14,14 +14,18 @@ from io import BytesIO
 __all__ = ["KIND", "PARTS", "PNG", "repacked"]
 
 # A PNG of ours: 8 bits a channel, red, green, blue and opacity.
-PNG, PARTS, KIND = b"\x89PNG\r\n\x1a\n", (b"IHDR", b"IDAT", b"IEND"), (8, 6, 0, 0, 0)
+PNG = b"\x89PNG\r\n\x1a\n"
+PARTS = (b"IHDR", b"IDAT", b"IEND")
+KIND = (8, 6, 0, 0, 0)
 
 # Bytes of a pixel, and the filter of a row: what it differs by from the row above.
-PIXEL, ABOVE = 4, b"\2"
+PIXEL = 4
+ABOVE = b"\2"
 
 # Deflate (RFC 1951, 3.2.6): a last block of fixed codes, its end, and "4 bytes before".
 BLOCK, FINISH, BEFORE = "110", "0000000", "00011"
-SHORTEST, LONGEST = 3, 258
+SHORTEST = 3
+LONGEST = 258
 
 
 def repacked(encoded: str) -> str:

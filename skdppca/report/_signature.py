@@ -17,7 +17,8 @@ __all__ = ["MOST_SIGNED", "is_signature", "wrong_signature"]
 NAMESPACE = "skdppca"
 
 # Bytes of a signature (with 16384 bits of RSA it has 5.8 kB), and of a file with a key, at most.
-MOST_SIGNED, MOST_KEY = 2**13, 2**16
+MOST_SIGNED = 2**13
+MOST_KEY = 2**16
 
 # Seconds; a signature takes milliseconds.
 PATIENCE = 30

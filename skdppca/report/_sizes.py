@@ -29,11 +29,15 @@ DIGITS = 25
 
 # Bytes of a picture, at most: its frame, what is drawn for each component or charge, and for each
 # feature (a pixel); and all of it.
-FRAME, A_MARK, A_PIXEL, MOST_DRAWN = 2**20, 2**10, 2**7, 2**26
+FRAME = 2**20
+A_MARK = 2**10
+A_PIXEL = 2**7
+MOST_DRAWN = 2**26
 
 # How often a page may have a picture, and the letters of a report: &#39; is one, and a title stands
 # there twice.
-SHOWN, LONGER = 2, 16
+SHOWN = 2
+LONGER = 16
 
 
 def archived(released: Sequence[Released], names: Sequence[str] | None = None) -> int:

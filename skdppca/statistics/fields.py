@@ -46,8 +46,10 @@ __all__ = [
 # to 2^40.5, so norms of products lie far within; and fourth powers of all far within float64.
 LARGEST = 2.0**100
 
-# Entries of one answer, and of one array of a question; cells of a histogram.
-MAX_ENTRIES, MAX_EDGES = 2**26, 10_000
+# Entries of one answer, and of one array of a question.
+MAX_ENTRIES = 2**26
+# Cells of a histogram.
+MAX_EDGES = 10_000
 
 # How far rows may be from orthonormal.
 ORTHONORMAL = 1e-9
