@@ -174,7 +174,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         What was released, at what cost.
     """
 
-    n_components: Any = parameter(
+    n_components: int | float | Literal["auto", "mle"] | None = parameter(
         Interval(Integral, 1, None, closed="left"),
         Interval(RealNotInt, 0, 1, closed="neither"),
         StrOptions({"auto", "mle"}),
@@ -193,7 +193,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     )
     center: bool = parameter("boolean", default=True)
     mean: Any = parameter("array-like", None, default=None)
-    scale: Any = parameter("array-like", StrOptions({"private"}), None, default=None)
+    scale: Any | Literal["private"] | None = parameter(
+        "array-like", StrOptions({"private"}), None, default=None
+    )
     whiten: bool = parameter("boolean", default=False)
     missing: Literal["error", "mean"] = parameter(StrOptions({"error", "mean"}), default="error")
     accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, None, default=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -92,8 +92,12 @@ class MergedPCA(NamedOnce, FittedPCA, BaseEstimator):
     skdppca.merge : What makes it.
     """
 
-    scale: Any = parameter(*BasePrivatePCA._parameter_constraints["scale"], default=None)
-    missing: str = parameter(*BasePrivatePCA._parameter_constraints["missing"], default="error")
+    scale: Any | Literal["private"] | None = parameter(
+        *BasePrivatePCA._parameter_constraints["scale"], default=None
+    )
+    missing: Literal["error", "mean"] = parameter(
+        *BasePrivatePCA._parameter_constraints["missing"], default="error"
+    )
     whiten: bool = parameter("boolean", default=False)
     n_jobs: int | None = parameter(*BasePrivatePCA._parameter_constraints["n_jobs"], default=None)
 

@@ -1,14 +1,14 @@
 """The methods there are: one table for the choice, the planner, the command line and the tests.
 
-The lists in the documentation follow from it, too. A new method has a row here, and its class among
-the names below.
+The lists in the documentation follow from it, too. A new method has a row here, and its class and
+its words among the names below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..statistics import KendallMatrix
 from ..statistics.lemmas import ball_sum, psd_sum
@@ -31,6 +31,7 @@ __all__ = [
     "Method",
     "ResidualGauss",
     "SmoothSensitivityPCA",
+    "Word",
 ]
 
 
@@ -153,3 +154,21 @@ METHODS = {
 
 # What a method may be called, here and in a shell: by its class, or by its word.
 NAMES = {name: name for name in METHODS} | {one.command: name for name, one in METHODS.items()}
+
+# The same for a type checker, which cannot read the table.
+Word = Literal[
+    "DPGauss",
+    "DPPowerMethod",
+    "GDPPCA",
+    "KDPOjas",
+    "KDPPCA",
+    "ResidualGauss",
+    "SmoothSensitivityPCA",
+    "gauss",
+    "gdppca",
+    "kdpojas",
+    "kdppca",
+    "power",
+    "residual-gauss",
+    "smooth",
+]

@@ -17,7 +17,7 @@ from ..private_data import Public
 from ..releasing import make_plain
 from .base import VARIANCES, BasePrivatePCA
 from .joining import JoinsCohorts
-from .methods import METHODS, NAMES
+from .methods import METHODS, NAMES, Word
 from .parameters import estimator, parameter
 
 __all__ = ["PrivatePCA", "choose"]
@@ -174,7 +174,7 @@ class PrivatePCA(JoinsCohorts):
     """
 
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
-    method: str = parameter(StrOptions({"auto", *NAMES}), default="auto")
+    method: Literal["auto"] | Word = parameter(StrOptions({"auto", *NAMES}), default="auto")
     method_params: Mapping[str, Any] | None = parameter(dict, None, default=None)
     tails: Literal["heavy", "light"] = parameter(StrOptions({"light", "heavy"}), default="light")
     gap: Literal["large", "unknown"] = parameter(

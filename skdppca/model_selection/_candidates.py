@@ -247,14 +247,14 @@ def _check_classifier(
 ) -> PrivacyEvent:
     """Refuse what a fit would refuse; what it costs."""
     count = pca.n_components
-    is_known = isinstance(count, int | np.integer)
-    step._check_parameters(int(count) if is_known else public.n_features)
-    if step.mean is not None and not is_known:
+    known = int(count) if isinstance(count, int | np.integer) else None
+    step._check_parameters(public.n_features if known is None else known)
+    if step.mean is not None and known is None:
         raise ValueError(
             f"the classifier has a mean, but n_components={count!r} leaves open how long it must "
             "be; set mean=None and center=False, because scores lie about 0"
         )
-    mean = None if step.mean is None else check_vector(step.mean, int(count), "mean")
+    mean = None if known is None or step.mean is None else check_vector(step.mean, known, "mean")
     check_reach(mean, None, step.norm_bound)
     return step._event()
 

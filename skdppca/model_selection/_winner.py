@@ -130,8 +130,8 @@ def rehearse(candidates: Candidates, before: list[tuple[str, Any]], n_features: 
     """Let the steps behind fail now, on stand-ins for the winner, and not after the charge."""
     for parameters in candidates.grid if candidates.after else []:
         count = candidates.candidate(parameters).pca.n_components
-        is_known = isinstance(count, int | np.integer)
-        for k in {count} if is_known else {1, n_features}:  # of what the winner has
+        counts = {int(count)} if isinstance(count, int | np.integer) else {1, n_features}
+        for k in counts:  # of what the winner has
             stand_in = candidates.candidate(parameters)
             stand_in.pca.__dict__.update(
                 components_=np.eye(k, n_features),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -134,7 +134,7 @@ class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
     classes: Any = parameter("array-like", range, tuple, None, default=None, kw_only=False)
     epsilon: float = _as_in_pca("epsilon")
     delta: float = _as_in_pca("delta")
-    adjacency: str = _as_in_pca("adjacency")
+    adjacency: Literal["add-remove", "replace-one"] = _as_in_pca("adjacency")
     unit: str = _as_in_pca("unit")
     norm_bound: float | None = _as_in_pca("norm_bound")
     center: bool = _as_in_pca("center")

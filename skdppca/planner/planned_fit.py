@@ -66,12 +66,12 @@ class PlannedFit:
     variances: tuple[float, ...]
     group_size: int | None
     shared: float
-    scale: str | None
+    scale: Literal["private"] | None
     missing: Literal["error", "mean"]
     tails: Literal["heavy", "light"]
     gap: Literal["large", "unknown"]
     is_sparse: bool
-    wanted: int | float | str | None
+    wanted: int | float | Literal["auto", "mle"] | None
     cohorts: int
 
     @property

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import skdppca
 from skdppca import PrivatePCA, decomposition
 from skdppca.cli import _fit_command, _parser, _plan_command
 from skdppca.decomposition import METHODS, BasePrivatePCA
+from skdppca.decomposition.methods import NAMES, Word
 
 from ..estimators import ESTIMATORS, takes
 
@@ -77,6 +79,10 @@ def test_every_method_can_be_chosen(name):
 def test_what_is_no_method_cannot_be_chosen():
     with pytest.raises(ValueError, match="'method' parameter"):
         PrivatePCA(2, method="PCA").fit(X)
+
+
+def test_a_type_checker_knows_exactly_the_names_of_methods():
+    assert sorted(get_args(Word)) == sorted(NAMES)
 
 
 def test_the_command_line_has_every_method_under_its_one_name():

@@ -8,17 +8,22 @@ import inspect
 import pickle
 import re
 import textwrap
-from typing import get_args, get_type_hints
+from dataclasses import is_dataclass
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from skdppca import DPGauss, SmoothSensitivityPCA
+from skdppca import DPGauss, MergedPCA, SmoothSensitivityPCA
 from skdppca._sklearn import StrOptions
 from skdppca.decomposition import BasePrivatePCA
-from skdppca.decomposition.parameters import estimator, parameter
+from skdppca.decomposition.parameters import estimator, parameter, words_of
+from skdppca.model_selection import PrivateSearchCV
+from skdppca.neighbors import PrivateNearestCentroid
+from skdppca.planner import plan
+from skdppca.planner.planned_fit import CONSTRAINTS
 
 from ..estimators import ESTIMATORS, on_all_estimators
 
@@ -281,10 +286,36 @@ def test_invalid_parameters_are_named_in_fit_and_not_before(factory):
         pca.fit(FRAME)
 
 
-@on_all_estimators
-def test_parameters_that_take_words_say_which(factory):
-    cls = type(factory(2))
-    hints = get_type_hints(cls)
-    for name, constraints in cls._parameter_constraints.items():
-        if len(constraints) == 1 and isinstance(constraints[0], StrOptions) and name != "method":
-            assert {*get_args(hints[name])} == constraints[0].options, name
+def words_of_type(hint):
+    """The words that a type names."""
+    if get_origin(hint) is Literal:
+        return {word for word in get_args(hint) if isinstance(word, str)}
+    return set().union(*map(words_of_type, get_args(hint)))
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [*(cls for _, cls in ESTIMATORS), MergedPCA, PrivateNearestCentroid, PrivateSearchCV],
+    ids=lambda cls: cls.__name__,
+)
+def test_types_name_exactly_the_words_that_parameters_take(cls):
+    hints = get_type_hints(cls if is_dataclass(cls) else cls.__init__)
+    for name in inspect.signature(cls).parameters:
+        assert words_of_type(hints[name]) == words_of(cls, name), name
+        assert str not in get_args(hints[name]), name
+
+
+def test_types_of_a_plan_name_exactly_the_words_that_it_takes():
+    hints = get_type_hints(plan)
+    for name in inspect.signature(plan).parameters.keys() - {"methods"}:  # an iterable of words
+        words = (
+            {
+                word
+                for one in CONSTRAINTS[name]
+                if isinstance(one, StrOptions)
+                for word in one.options
+            }
+            if name in CONSTRAINTS
+            else set()
+        )
+        assert words_of_type(hints[name]) == words, name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 from ..._sklearn import Interval, StrOptions
 from ...mechanisms.base import Mechanism
@@ -102,7 +102,9 @@ class DPGauss(JoinsCohorts):
         StrOptions({"auto", "spherical"}), default="auto"
     )
     keep_matrix: bool | None = parameter("boolean", None, default=None)
-    forget: Any = parameter(Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), default=1.0)
+    forget: float | Literal["auto"] = parameter(
+        Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), default=1.0
+    )
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)

@@ -87,7 +87,7 @@ class DPPowerMethod(SubspacePCA):
     """
 
     n_iter: int = parameter(Interval(Integral, 1, 100, closed="both"), default=3)
-    oversampling: int | str = parameter(
+    oversampling: int | Literal["auto"] = parameter(
         Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), default="auto"
     )
     budget_ratio: float = parameter(Interval(Real, 1, 16, closed="both"), default=2.0)

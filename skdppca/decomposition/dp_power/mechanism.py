@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class PowerConstants:
 POWER = PowerConstants()
 
 
-def width(k: int, n_features: int, oversampling: int | str) -> int:
+def width(k: int, n_features: int, oversampling: int | Literal["auto"]) -> int:
     """How many directions lead to k components; "auto" adds k of them, and no fewer than 10."""
     more = max(POWER.least_oversampling, k) if isinstance(oversampling, str) else oversampling
     return min(n_features, k + more)
@@ -70,7 +70,7 @@ class DPPowerMechanism(SubspaceMechanism):
     """
 
     n_iter: int
-    oversampling: int | str
+    oversampling: int | Literal["auto"]
     budget_ratio: float
     clip: str
     max_nonzero: int | None

@@ -122,7 +122,7 @@ class GDPPCA(BasePrivatePCA):
     True
     """
 
-    n_components: int | float | str | None = parameter(
+    n_components: int | float | Literal["auto"] | None = parameter(
         Interval(Integral, 1, None, closed="left"),
         Interval(RealNotInt, 0, 1, closed="neither"),
         StrOptions({"auto"}),
@@ -130,7 +130,7 @@ class GDPPCA(BasePrivatePCA):
         default=None,
         kw_only=False,
     )
-    kernel: str | ScaleFunction = parameter(
+    kernel: Literal["spherical", "winsorized"] | ScaleFunction = parameter(
         StrOptions({"spherical", "winsorized"}), callable, default="spherical"
     )
     kernel_bound: float | None = parameter(

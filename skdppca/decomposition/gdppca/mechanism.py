@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -81,8 +82,8 @@ class GDPPCAMechanism:
         Of the budget; 0 for none.
     """
 
-    n_components: int | float | str | None
-    kernel: str | ScaleFunction
+    n_components: int | float | Literal["auto"] | None
+    kernel: Literal["spherical", "winsorized"] | ScaleFunction
     kernel_bound: float | None
     pairs: str
     n_pairs: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class Directions(NamedTuple):
 def iterate(
     todo: list[PrivateMean],
     start: np.ndarray,
-    learning_rate: float | str,
+    learning_rate: float | Literal["auto"],
     predicts: bool,
     prediction: np.ndarray | None = None,
     narrowed: tuple[int, int] | None = None,

@@ -83,7 +83,7 @@ class KDPPCA(SubspacePCA):
         StrOptions({"block", "deflation"}), default="block"
     )
     sampling: Literal["reuse", "split"] = parameter(StrOptions({"reuse", "split"}), default="reuse")
-    learning_rate: float | str = parameter(
+    learning_rate: float | Literal["auto"] = parameter(
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )
     n_iter: int = parameter(Interval(Integral, 1, MAX_ITER, closed="both"), default=7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class PowerOracle:
     """
 
     n_iter: int = 7
-    learning_rate: float | str = "auto"
+    learning_rate: float | Literal["auto"] = "auto"
     sampling: str = "reuse"
     range_share: float = 0.2
     ratio: float = 1.4
@@ -120,7 +120,7 @@ class OjasOracle:
     """
 
     n_iter: int = 12
-    learning_rate: float | str = "auto"
+    learning_rate: float | Literal["auto"] = "auto"
     sampling: str = "reuse"
 
     def __call__(self, mean: BlockMean) -> tuple[np.ndarray, float]:

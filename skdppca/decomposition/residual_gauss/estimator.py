@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 from ..._sklearn import Interval, RealNotInt, StrOptions
 from ...mechanisms.base import Mechanism
@@ -90,7 +90,7 @@ class ResidualGauss(SubspacePCA):
     True
     """
 
-    n_components: Any = parameter(
+    n_components: int | float | Literal["auto", "mle"] | None = parameter(  # type: ignore[assignment]
         Interval(Integral, 1, None, closed="left"),
         Interval(RealNotInt, 0, 1, closed="neither"),
         StrOptions({"auto", "mle"}),
@@ -98,7 +98,7 @@ class ResidualGauss(SubspacePCA):
         default=None,
         kw_only=False,
     )
-    learning_rate: float | str = parameter(
+    learning_rate: float | Literal["auto"] = parameter(
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )
     n_iter: int = parameter(Interval(Integral, 1, MAX_ITER, closed="both"), default=4)
