@@ -8,7 +8,7 @@ dtypes and shapes, the report, warnings, the type and the text of an error, the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib.util import find_spec
 from itertools import pairwise
@@ -364,8 +364,8 @@ def test_one_entry_changes_nothing_of_a_refusal(name):
 
 @pytest.mark.parametrize("name", ["csr", "csc", "coo", "bsr"])
 def test_one_entry_changes_nothing_of_an_iterative_solver(name, monkeypatch):
-    monkeypatch.setattr(eigensolver, "DENSE_FEATURES", 1)
-    monkeypatch.setattr(eigensolver, "FEW", 1)
+    constants = replace(eigensolver.EIGENSOLVER, dense_features=1, few=1)
+    monkeypatch.setattr(eigensolver, "EIGENSOLVER", constants)
     sweep(fitting(SmoothSensitivityPCA), name)
 
 

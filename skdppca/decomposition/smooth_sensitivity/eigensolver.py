@@ -19,27 +19,37 @@ from .sparse_products import SparseProducts
 
 __all__ = ["Spectrum", "top_span"]
 
-# From here on a d x d matrix costs more than passes over the records, if few components are asked.
-DENSE_FEATURES = 2000
-FEW = 20
 
-# What the residuals of the span may be, and by how much an eigenvalue that follows may be missed,
-# where one record is 1. All residuals are also less than a miss of that size would leave, were the
-# Ritz vector SHORTNESS times shorter along the missed eigenvector than a random row.
-RESIDUAL = 2.0**-10
-MISS = 2.0**-6
-SHORTNESS = 128.0
+@dataclass(frozen=True)
+class EigensolverConstants:
+    """When passes over the records take the place of a d x d matrix, and how precise they are.
 
-# Residuals are measured once the recurrence has them below their bound by this factor.
-MARGIN = 2.0
+    One record is 1. What has no origin here is a guess, and hardly matters but to the time.
+    """
 
-# Before LAPACK takes over, if it can: the most products with a block, and the most products with a
-# row, over d.
-MOST_PRODUCTS = 200
-MOST_ROWS = 2
+    # LAPACK decomposes a d x d matrix up to this d, and where k is more than d / `few`: passes over
+    # the records would take longer.
+    dense_features: int = 2000
+    few: int = 20
+    # The most that the residuals of the span may be: a term of the stated error.
+    residual: float = 2.0**-10
+    # By how much the eigenvalue that follows may be missed: a term of the gap's stated error.
+    miss: float = 2.0**-6
+    # Residuals are also less than such a miss would leave, were the Ritz vector this many times
+    # shorter along the missed eigenvector than a random row. A random start is with a probability
+    # below 1e-14 (see `top_span`).
+    shortness: float = 128.0
+    # Residuals are measured once the recurrence has them below their bound by this factor.
+    margin: float = 2.0
+    # Before LAPACK takes over, if it can: the most products with a block, and the most products
+    # with a row, over d.
+    most_products: int = 200
+    most_rows: int = 2
+    # What a product with a unit vector may err by; else sparse rows are read as dense ones.
+    most_error: float = 0.02
 
-# What a product with a vector may err by, where one record is 1, if rows can be made dense.
-MOST_ERROR = 0.02
+
+EIGENSOLVER = EigensolverConstants()
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ def top_span(
     products whose error is proven. With ``R = H V - V M``, M the Rayleigh matrix of the first k,
     these are exact eigenvectors of ``H + E = H - R V^T - V R^T``, ``||E||_F <= sqrt(2) ||R||_F``,
     with eigenvalues t_1 .. t_k. The others are those of H with V projected out, and the largest of
-    them, s, is at least t_{k+1}, a Rayleigh quotient. Trusted: it is no more than r = `MISS` above.
+    them, s, is at least t_{k+1}, a Rayleigh quotient. Trusted: it is no more than r = `miss` above.
     Then, if ``t_k >= s``, V spans the top and the gap is between ``t_k - t_{k+1} - r`` and ``t_k -
     t_{k+1}``. If not, ``t_k - t_{k+1} < r``, and k eigenvalues are at least t_k, a k + 1st as well,
     and less than k above t_k + r: the gap of H + E is in [0, r] too, and the noise is the largest
@@ -139,15 +149,17 @@ def top_span(
         weights = np.full(records.private_n, 1 / unit)
     else:
         unit, weights = radius, clip_weights(norms, radius) / radius
-    if exact or d <= DENSE_FEATURES or k > d // FEW:
+    if exact or d <= EIGENSOLVER.dense_features or k > d // EIGENSOLVER.few:
         return _by_lapack(records, centre, weights, unit, k)
     quick, precise, error = _products(records, centre, weights**2, unit)
-    backward = math.sqrt(2) * (RESIDUAL + math.sqrt(k) * error) + error
-    errors = backward, MISS + backward
+    backward = math.sqrt(2) * (EIGENSOLVER.residual + math.sqrt(k) * error) + error
+    errors = backward, EIGENSOLVER.miss + backward
     most, width = math.inf, min(d, block_width(k + 1))
-    residual = min(RESIDUAL, MISS * math.sqrt(width / d) / SHORTNESS)
+    residual = min(
+        EIGENSOLVER.residual, EIGENSOLVER.miss * math.sqrt(width / d) / EIGENSOLVER.shortness
+    )
     if dense_fits(d):  # whoever answers, the errors are the same
-        most = min(MOST_PRODUCTS, MOST_ROWS * d // width)
+        most = min(EIGENSOLVER.most_products, EIGENSOLVER.most_rows * d // width)
         lapack = _lapack_error(records.layout, centre, unit)
         errors = max(errors[0], lapack), max(errors[1], 2 * lapack)
     start = random_rows(width, d, noise)
@@ -167,7 +179,7 @@ def _products(
     error = summation_error(1.0, records.span_rows, records.n_features)
     if records.is_sparse:
         products = SparseProducts(records, centre, squares, unit)
-        if products.error <= max(MOST_ERROR, error):
+        if products.error <= max(EIGENSOLVER.most_error, error):
             return products.quick, products.precise, products.error
         records = records.explicit()  # the centre is too far away for products
     apply = _by_folds(records, centre, squares)
@@ -246,7 +258,7 @@ def _by_lanczos(
     """
     for product in (quick, precise):
         for pairs in ritz_pairs(product, start, k + 1, noise):
-            if np.linalg.norm(pairs.residuals) <= residual / MARGIN:
+            if np.linalg.norm(pairs.residuals) <= residual / EIGENSOLVER.margin:
                 start = np.vstack([pairs.rows(), start[k + 1 :]])
                 values, rows, measured = _measured(start[: k + 1], precise)
                 if measured <= residual:  # not a number is not

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy import sparse
 from skdppca import SmoothSensitivityPCA
 from skdppca.decomposition.smooth_sensitivity import block_lanczos, eigensolver
 from skdppca.decomposition.smooth_sensitivity.block_lanczos import ritz_pairs
-from skdppca.decomposition.smooth_sensitivity.eigensolver import top_span
+from skdppca.decomposition.smooth_sensitivity.eigensolver import EIGENSOLVER, top_span
 from skdppca.decomposition.smooth_sensitivity.gap import span_sensitivity
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
@@ -46,9 +47,12 @@ ZERO = np.zeros(D)
 CENTRES = {"zero": ZERO, "near": np.full(D, 0.1), "far": np.full(D, 1e4)}
 
 
+def set_constants(monkeypatch, **numbers):
+    monkeypatch.setattr(eigensolver, "EIGENSOLVER", replace(eigensolver.EIGENSOLVER, **numbers))
+
+
 def solve(X, limit, container, size, centre, monkeypatch, radius=4.0, k=2, may_miss=False):
-    monkeypatch.setattr(eigensolver, "DENSE_FEATURES", limit)
-    monkeypatch.setattr(eigensolver, "FEW", 1)
+    set_constants(monkeypatch, dense_features=limit, few=1)
     groups = None if size is None else np.arange(len(X)) // size
     records = Records.of(container(X), groups, may_miss=may_miss)
     return top_span(records, centre, radius, k, NoiseSource(0)), records
@@ -186,7 +190,7 @@ def hard(n=500):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("fits", [True, False])
 def test_a_tiny_limit_is_no_failure(container, fits, monkeypatch):
-    monkeypatch.setattr(eigensolver, "MOST_PRODUCTS", 1)
+    set_constants(monkeypatch, most_products=1)
     monkeypatch.setattr(eigensolver, "dense_fits", lambda d: fits)
     called = []
     honest = eigensolver._by_lapack
@@ -202,7 +206,7 @@ def test_a_tiny_limit_is_no_failure(container, fits, monkeypatch):
 def test_errors_are_the_same_whoever_answers(container, monkeypatch):
     errors = set()
     for most, X in itertools.product([0, 400], [rows(), hard(), 0 * hard()]):
-        monkeypatch.setattr(eigensolver, "MOST_PRODUCTS", most)
+        set_constants(monkeypatch, most_products=most)
         found, _ = solve(X, 1, container, None, ZERO, monkeypatch)
         errors.add((found.error, found.gap_error))
     assert len(errors) == 1
@@ -248,7 +252,7 @@ def test_a_subspace_that_is_full_starts_again_and_grows(few, monkeypatch):
 @pytest.mark.parametrize("noise", ["gap-release", "student", "cauchy", "gaussian"])
 def test_sums_that_are_no_numbers_are_a_finite_release(limit, container, noise, monkeypatch):
     """No clipped record has such a sum; if one had, it should not tell."""
-    monkeypatch.setattr(eigensolver, "DENSE_FEATURES", limit)
+    set_constants(monkeypatch, dense_features=limit)
     honest = Records.fold
 
     def fold(self, *args, **kwargs):
@@ -271,14 +275,13 @@ def thin(d, more):
 @pytest.mark.parametrize("weakened", [False, True])
 def test_a_variance_that_hardly_stands_out_is_not_missed(weakened, monkeypatch):
     if weakened:  # residuals that are only as small as the error that is stated
-        monkeypatch.setattr(eigensolver, "RESIDUAL", eigensolver.MISS)
-        monkeypatch.setattr(eigensolver, "SHORTNESS", 1e-9)
+        set_constants(monkeypatch, residual=EIGENSOLVER.miss, shortness=1e-9)
     missed = []
     for more in (0.05, 0.1, 0.15, 0.5, 1.0):
         found = top_span(Records.of(thin(5000, more)), np.zeros(5000), 1.0, 1, NoiseSource(0))
         missed.append(more - found.gap)
     assert (max(missed) > 0.04) == weakened
-    assert weakened or max(np.abs(missed)) < eigensolver.MISS / 10
+    assert weakened or max(np.abs(missed)) < EIGENSOLVER.miss / 10
 
 
 @pytest.mark.parametrize("second", [0.7, pytest.param(0.0, marks=pytest.mark.slow)])

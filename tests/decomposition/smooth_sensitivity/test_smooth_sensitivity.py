@@ -184,7 +184,8 @@ def test_without_noise_it_is_pca(law, k):
 
 @pytest.mark.parametrize("limit", [1, 10**6])
 def test_sparse_rows_groups_and_threads_give_what_dense_rows_give(limit, monkeypatch):
-    monkeypatch.setattr(eigensolver, "DENSE_FEATURES", limit)
+    constants = replace(eigensolver.EIGENSOLVER, dense_features=limit)
+    monkeypatch.setattr(eigensolver, "EIGENSOLVER", constants)
     X = signs(2, 2000)
     told = {"epsilon": 4.0, "random_state": 0}
     dense = SmoothSensitivityPCA(2, **told).fit(X)
