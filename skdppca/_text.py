@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["comes_back", "listed", "names_a_label", "printable", "shown"]
+__all__ = ["comes_back", "listed", "meant", "names_a_label", "printable", "shown"]
 
 # Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
 # of genome banks. And those of row numbers that pandas and R wrote.
@@ -48,6 +49,21 @@ def listed(names: Iterable[object]) -> str:
     quoted = [repr(str(name)) for name in names]
     more = f" and {len(quoted) - MAX_LISTED} more" if len(quoted) > MAX_LISTED else ""
     return ", ".join(quoted[:MAX_LISTED]) + more
+
+
+def meant(words: Iterable[str], known: Iterable[str], quoted: Callable[[str], str] = repr) -> str:
+    """The end of an error: which known words are like the ones that are not known.
+
+    Examples
+    --------
+    >>> meant(["gaus"], ["gauss", "power"])
+    "; did you mean 'gauss'?"
+    >>> meant(["pca"], ["gauss", "power"])
+    ''
+    """
+    choices = list(known)
+    near = [quoted(one) for word in words for one in get_close_matches(word, choices, 1)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def names_a_label(name: str) -> bool:

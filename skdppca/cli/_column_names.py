@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 
-from .._text import listed, names_a_label
+from .._text import listed, meant, names_a_label
 from ._terminal import has_controls
 from ._unusable import Unusable
 
@@ -39,11 +38,9 @@ def features_of(
     for option, asked in (given | {"--columns": columns or [], "--drop": drop}).items():
         for name in asked:
             if name not in names:
-                near = get_close_matches(name, names, 1)
-                meant = f"; did you mean {quote(near[0])}?" if near else ""
                 raise Unusable(
                     f"{option} {quote(name)}: {path.name} has no such column; it has "
-                    f"{listed(names)}{meant}"
+                    f"{listed(names)}{meant([name], names, quote)}"
                 )
     features = [
         name for name in (columns or names) if name != groups and (columns or name not in drop)

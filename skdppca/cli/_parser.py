@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .._text import meant
 from .._version import __version__
 from . import _argument_readers as take
 from ._examples import EXAMPLES
@@ -61,9 +61,7 @@ def _meant(parser: argparse.ArgumentParser, message: str) -> str:
     wrong = re.findall(
         r"(?:unrecognized arguments|invalid choice|ambiguous option): '?([^\s'=]+)", message
     )
-    known = list(_words(parser))
-    near = [one for word in wrong for one in get_close_matches(word, known, 1)]
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    return meant(wrong, _words(parser), str)
 
 
 def _words(parser: argparse.ArgumentParser) -> Iterator[str]:

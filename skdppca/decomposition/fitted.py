@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, Interval
+from .._sklearn import Documented, Interval, Suggesting
 from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy.callers import level_of_user
@@ -50,7 +50,7 @@ BATCH_NUMBERS = 2**20
 _warned = False
 
 
-class FittedPCA(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of a PCA that needs `components_`, `mean_` and `explained_variance_` only."""
 
     # Attributes that a method does not release: name -> why, and how to get it.

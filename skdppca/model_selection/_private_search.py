@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._sklearn import Documented, Interval, fit_context
+from .._sklearn import Documented, Interval, Suggesting, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
@@ -65,7 +65,7 @@ class Best:
     details: dict[str, Any]
 
 
-class PrivateSearchCV(Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
     """The best of a random number of private candidates, and nothing of the others.
 
     It draws a secret number K; K times it draws a candidate from the grid, fits it privately on

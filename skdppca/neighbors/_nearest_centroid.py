@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, fit_context
+from .._sklearn import Documented, Suggesting, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.parameters import estimator, parameter
@@ -54,7 +54,7 @@ def _as_in_pca(name: str) -> Any:
 
 
 @estimator
-class PrivateNearestCentroid(Documented, ClassifierMixin, BaseEstimator):
+class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstimator):
     """Classify rows by the nearest of the private means of the classes.
 
     Use it behind a private PCA, as the last step of a Pipeline, or alone. The fit asks for the

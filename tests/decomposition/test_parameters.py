@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from skdppca import DPGauss, MergedPCA, SmoothSensitivityPCA
+from skdppca import GDPPCA, KDPPCA, DPGauss, MergedPCA, PrivatePCA, SmoothSensitivityPCA
 from skdppca._sklearn import StrOptions
 from skdppca.decomposition import BasePrivatePCA
 from skdppca.decomposition.parameters import estimator, parameter, words_of
@@ -268,6 +268,33 @@ def test_copies_have_the_same_parameters(factory):
     for twin in (clone(pca), copy.copy(pca), copy.deepcopy(pca), pickle.loads(pickle.dumps(pca))):
         assert type(twin) is factory
         np.testing.assert_equal(twin.get_params(), pca.get_params())
+
+
+@pytest.mark.parametrize(
+    ("refuse", "meant"),
+    [
+        (lambda: PrivatePCA(2, method="gaus").fit(FRAME), "'gauss'"),
+        (lambda: PrivatePCA("aut").fit(FRAME), "'auto'"),
+        (lambda: KDPPCA(2, strategy="deflate").fit(FRAME), "'deflation'"),
+        (lambda: GDPPCA(2, kernel="winsorised").fit(FRAME), "'winsorized'"),
+        (lambda: PrivatePCA(2, method="gauss", method_params={"clip": "aut"}).fit(FRAME), "'auto'"),
+        (
+            lambda: PrivateNearestCentroid([0], adjacency="replace").fit(FRAME, FRAME),
+            "'replace-one'",
+        ),
+        (lambda: plan(100, 9, 2, scale="privat"), "'private'"),
+    ],
+)
+def test_an_error_about_a_word_says_which_one_may_be_meant(refuse, meant):
+    with pytest.raises(ValueError, match=f"; did you mean {meant}\\?$") as raised:
+        refuse()
+    assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("method", ["svd", 3, None, ["gauss"]])
+def test_what_is_like_no_word_is_refused_as_scikit_learn_does(method):
+    with pytest.raises(ValueError, match=r"instead\.$"):
+        PrivatePCA(2, method=method).fit(FRAME)
 
 
 @on_all_estimators
