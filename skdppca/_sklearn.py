@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from itertools import takewhile
 from numbers import Integral
 from typing import Any, TypeVar
@@ -34,9 +35,6 @@ __all__ = [
     "fit_context",
     "validate_parameter_constraints",
 ]
-
-# Address of the documentation, without a slash at its end. Empty: it is not hosted, so no links.
-DOCUMENTATION = ""
 
 # What a parameter that is a number may be.
 NUMBERS = (int, float, np.integer, np.floating)
@@ -92,19 +90,31 @@ class Suggesting:
         )
 
 
+@cache
+def documentation() -> str:
+    """Return where the installed package says that its documentation is hosted; or nothing."""
+    try:
+        declared = metadata("skdppca").get_all("Project-URL") or []
+    except PackageNotFoundError:  # a source tree that is not installed
+        return ""
+    addresses = dict(entry.split(", ", 1) for entry in declared)
+    return addresses.get("Documentation", "").rstrip("/")
+
+
 class Documented:
-    """An estimator whose box in a notebook links to its page of our documentation."""
+    """An estimator whose box in a notebook links to its page, if the documentation is hosted."""
 
     _doc_link_module = "skdppca"
     _doc_link_template = "{address}"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        if not DOCUMENTATION:
+        site = documentation()
+        if not site:
             return {"address": ""}
         module, name = type(self).__module__, type(self).__name__
         public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
         home = "skdppca" if name in sys.modules["skdppca"].__all__ else ".".join(public)
-        return {"address": f"{DOCUMENTATION}/api/generated/{home}.{name}.html"}
+        return {"address": f"{site}/api/generated/{home}.{name}.html"}
 
 
 class NamedOnce:

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+from email.message import Message
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -61,9 +63,18 @@ def links(estimator):
     return re.findall(r'class="[^"]*doc-link[^"]*"[^>]*href="([^"#]*)"', estimator._repr_html_())
 
 
+def declare(monkeypatch, *urls):
+    """Let the installed package declare these addresses."""
+    declared = Message()
+    for url in urls:
+        declared["Project-URL"] = url
+    monkeypatch.setattr(_sklearn, "metadata", lambda _: declared)
+    monkeypatch.setattr(_sklearn, "documentation", _sklearn.documentation.__wrapped__)
+
+
 @pytest.fixture
 def hosted(monkeypatch):
-    monkeypatch.setattr(_sklearn, "DOCUMENTATION", ADDRESS)
+    declare(monkeypatch, "Source, https://code.example", f"Documentation, {ADDRESS}/")
 
 
 @on_all_estimators
@@ -140,9 +151,20 @@ def test_every_page_of_a_method_is_in_the_table_and_the_toctree():
 
 
 @on_all_estimators
-def test_without_an_address_there_is_no_link(monkeypatch, factory):
-    monkeypatch.setattr(_sklearn, "DOCUMENTATION", "")
+@pytest.mark.parametrize("urls", [(), ("Source, https://code.example",)])
+def test_without_an_address_there_is_no_link(monkeypatch, factory, urls):
+    declare(monkeypatch, *urls)
     assert links(factory()) == []
+    assert ">?<" not in factory()._repr_html_()
+
+
+def test_without_an_installed_package_there_is_no_link(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    declare(monkeypatch)
+    monkeypatch.setattr(_sklearn, "metadata", missing)
+    assert links(DPGauss()) == []
 
 
 def test_an_estimator_of_a_user_links_nowhere(hosted):
