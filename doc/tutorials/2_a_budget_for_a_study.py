@@ -12,8 +12,9 @@ the agreed budget does not cover.
 # -----------------
 #
 # Before anybody looks at the data, the study agrees on epsilon 2 in all. ``create`` writes the
-# ledger once. Keep the file where the data are. (This page uses a temporary folder.) These patients
-# have one row each. If a patient can have several, pass ``unit="patient"`` here and to every fit
+# ledger once. With ``exist_ok=True``, a second run of the line opens that ledger instead of stopping.
+# Keep the file where the data are. (This page uses a temporary folder.) These patients have one row
+# each. If a patient can have several, pass ``unit="patient"`` here and to every fit
 # (:doc:`/guide/units`).
 
 import tempfile
@@ -23,7 +24,7 @@ from skdppca import PrivacyLedger
 
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "clinic.ledger"
-ledger = PrivacyLedger.create(path, epsilon=2.0, delta=1e-6)
+ledger = PrivacyLedger.create(path, epsilon=2.0, delta=1e-6, exist_ok=True)
 ledger
 
 # %%

@@ -66,7 +66,7 @@ patients = pd.DataFrame(centre + spread * shape, columns=list(usual)).round(1)
 
 folder = tempfile.TemporaryDirectory()
 ledger = PrivacyLedger.create(
-    Path(folder.name) / "clinic.ledger", epsilon=2.0, delta=1e-6
+    Path(folder.name) / "clinic.ledger", epsilon=2.0, delta=1e-6, exist_ok=True
 )
 pca = PrivatePCA(
     n_components=3, epsilon=1.0, delta=1e-6, scale="private", accountant=ledger
