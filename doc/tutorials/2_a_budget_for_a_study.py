@@ -12,7 +12,7 @@ the agreed budget does not cover.
 # -----------------
 #
 # Before anybody looks at the data, the study agrees on epsilon 2 in all. ``create`` writes the
-# ledger once. With ``exist_ok=True``, a second run of the line opens that ledger instead of stopping.
+# ledger once. With ``exist_ok=True``, a second run of the line opens that ledger and goes on.
 # Keep the file where the data are. (This page uses a temporary folder.) These patients have one row
 # each. If a patient can have several, pass ``unit="patient"`` here and to every fit
 # (:doc:`/guide/units`).
