@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import takewhile
@@ -13,21 +13,23 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _assess_dimension as assess_dimension
 from sklearn.utils._param_validation import Interval as _Interval
-from sklearn.utils._param_validation import InvalidParameterError, RealNotInt, StrOptions
-from sklearn.utils._param_validation import validate_parameter_constraints as _validate
+from sklearn.utils._param_validation import (
+    InvalidParameterError,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
 
-from ._text import meant
-
 __all__ = [
     "Documented",
     "Interval",
+    "InvalidParameterError",
     "NamedOnce",
     "RealNotInt",
     "StrOptions",
-    "Suggesting",
     "assess_dimension",
     "available_if",
     "check_feature_names",
@@ -60,34 +62,6 @@ class Interval(_Interval):
         except OverflowError:  # an int
             return False
         return held in self and (held == val or 0 < abs(held) < math.inf)
-
-
-def validate_parameter_constraints(
-    constraints: Mapping[str, Any], given: Mapping[str, Any], caller: str
-) -> None:
-    """Refuse invalid parameters as scikit-learn does; the error says which word may be meant."""
-    for name, value in given.items():
-        try:
-            _validate(constraints, {name: value}, caller)
-        except InvalidParameterError as error:
-            refused = str(error)
-        else:
-            continue
-        options = [one.options for one in constraints[name] if isinstance(one, StrOptions)]
-        words = sorted(set().union(*options))
-        near = meant([value], words) if isinstance(value, str) else ""
-        raise InvalidParameterError(refused.removesuffix(".") + near if near else refused)
-
-
-class Suggesting:
-    """An estimator whose errors about parameters say which word may be meant."""
-
-    def _validate_params(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints,  # type: ignore[attr-defined]
-            self.get_params(deep=False),  # type: ignore[attr-defined]
-            type(self).__name__,
-        )
 
 
 @cache

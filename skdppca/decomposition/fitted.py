@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, Interval, Suggesting
+from .._sklearn import Documented, Interval
 from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy.callers import level_of_user
@@ -24,6 +24,7 @@ from ..privacy.charging import charged_elsewhere
 from ..records import Records
 from .dask_input import apply_lazily, is_dask
 from .dataset_input import check_no_dataset
+from .parameters import Suggesting
 from .validation import read_rows
 
 __all__ = ["MATRIX", "VARIANCES", "FittedPCA", "matrix_of", "read_only"]

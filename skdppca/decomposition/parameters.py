@@ -11,9 +11,25 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._sklearn import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from .._text import meant
 
-__all__ = ["allows", "described", "estimator", "legal", "parameter", "without", "words_of"]
+__all__ = [
+    "Suggesting",
+    "allows",
+    "check_parameters",
+    "described",
+    "estimator",
+    "legal",
+    "parameter",
+    "without",
+    "words_of",
+]
 
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound=BaseEstimator)
@@ -66,6 +82,32 @@ def words_of(cls: type, name: str) -> set[str]:
     """The words that a parameter of an estimator may be; none if it has no such parameter."""
     constraints = cls._parameter_constraints.get(name, ())  # type: ignore[attr-defined]
     return {word for one in constraints if isinstance(one, StrOptions) for word in one.options}
+
+
+def check_parameters(constraints: Mapping[str, Any], given: Mapping[str, Any], caller: str) -> None:
+    """Refuse invalid parameters as scikit-learn does; the error says which word may be meant."""
+    for name, value in given.items():
+        try:
+            validate_parameter_constraints(constraints, {name: value}, caller)
+        except InvalidParameterError as error:
+            refused = str(error)
+        else:
+            continue
+        options = [one.options for one in constraints[name] if isinstance(one, StrOptions)]
+        words = sorted(set().union(*options))
+        near = meant([value], words) if isinstance(value, str) else ""
+        raise InvalidParameterError(refused.removesuffix(".") + near if near else refused)
+
+
+class Suggesting:
+    """An estimator whose errors about parameters say which word may be meant."""
+
+    def _validate_params(self) -> None:
+        check_parameters(
+            self._parameter_constraints,  # type: ignore[attr-defined]
+            self.get_params(deep=False),  # type: ignore[attr-defined]
+            type(self).__name__,
+        )
 
 
 def described(documented: Callable[..., Any]) -> dict[str, str]:

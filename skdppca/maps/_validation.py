@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import validate_parameter_constraints
 from ..decomposition.base import BasePrivatePCA
+from ..decomposition.parameters import check_parameters
 from ..decomposition.validation import public_classes
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..releasing import check_chargeable, event_of
@@ -72,7 +72,7 @@ def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -
         "random_state": random_state,
     }
     constraints = {name: BasePrivatePCA._parameter_constraints[name] for name in given}
-    validate_parameter_constraints(constraints, given, "projection_map")
+    check_parameters(constraints, given, "projection_map")
     check_chargeable(epsilon, accountant, random_state)
 
 

@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._sklearn import Documented, Interval, Suggesting, fit_context
+from .._sklearn import Documented, Interval, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
+from ..decomposition.parameters import Suggesting
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource

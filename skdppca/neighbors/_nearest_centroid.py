@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, Suggesting, fit_context
+from .._sklearn import Documented, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
-from ..decomposition.parameters import estimator, parameter
+from ..decomposition.parameters import Suggesting, estimator, parameter
 from ..decomposition.validation import (
     check_domain,
     check_groups,

@@ -282,7 +282,6 @@ def test_copies_have_the_same_parameters(factory):
             lambda: PrivateNearestCentroid([0], adjacency="replace").fit(FRAME, FRAME),
             "'replace-one'",
         ),
-        (lambda: plan(100, 9, 2, scale="privat"), "'private'"),
     ],
 )
 def test_an_error_about_a_word_says_which_one_may_be_meant(refuse, meant):
