@@ -32,8 +32,8 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
 from skdppca.planner.cache import VARIABLE
-from skdppca.planner.simulation import FEATURES
-from skdppca.planner.synthetic_rows import ABSENT, DEGREES, UNITS
+from skdppca.planner.simulation import SIMULATION
+from skdppca.planner.synthetic_rows import SYNTHETIC
 
 FIRST_SEED = 40_000
 WITHIN = 0.25
@@ -155,16 +155,16 @@ def draw(
         variances = variances * d / variances.sum()
         correlation = stats.random_correlation.rvs(variances, random_state=rng)
         axes = np.linalg.eigh(correlation)[1].T[::-1][np.argsort(np.argsort(-variances))]
-        units = UNITS ** rng.random(d)
+        units = SYNTHETIC.units ** rng.random(d)
     judged = (rows * np.sqrt(variances)).reshape(-1, d) @ axes
     if expected.scale == "private":
         judged /= judged.std(axis=0)
     X = judged * units
     if expected.tails == "heavy":
-        stretched = np.sqrt(DEGREES / rng.chisquare(DEGREES, n))
+        stretched = np.sqrt(SYNTHETIC.degrees / rng.chisquare(SYNTHETIC.degrees, n))
         X = X * np.repeat(stretched, size)[:, None]
     if expected.missing == "mean":
-        X = np.where(rng.random(X.shape) < ABSENT, np.nan, X)
+        X = np.where(rng.random(X.shape) < SYNTHETIC.absent, np.nan, X)
     groups = None if expected.group_size is None else np.repeat(np.arange(n), size)
     return X, groups, judged, axes[k - 1]
 
@@ -222,7 +222,7 @@ def rows_of(number: int) -> tuple[list[dict[str, object]], list[dict[str, object
     accuracy, floors = [], []
     told: dict[str, object] = {"n": n, "d": d, "k": k, "epsilon": epsilon, "spectrum": spectrum}
     told["besides"] = ", ".join(f"{key}={value}" for key, value in known.items())
-    if d > FEATURES:
+    if d > SIMULATION.most_features:
         told["besides"] = "extrapolated"
     for name in [expected.recommended, *others_of(number, expected)]:
         row = expected[name]

@@ -14,11 +14,8 @@ from ..decomposition import METHODS
 from .cache import remembered
 from .planned_fit import PlannedFit
 from .simulation import (
-    CURVE,
-    FEATURES,
-    PRECISE,
-    ROUGH,
-    SKEWED,
+    EFFORTS,
+    SIMULATION,
     Effort,
     Prediction,
     Tick,
@@ -52,11 +49,20 @@ SIMULATED = (
     "cohorts",
 )
 
-# The part of a method's simulation that its losses take; the rest is the noise floor's.
-LOSS_PART = 0.5
 
-# A method gets no noise floor if it misses at least this multiple of what the recommended one does.
-BEHIND = 2.0
+@dataclass(frozen=True)
+class AnswerConstants:
+    """What is simulated of a method, and how far that is. Round numbers."""
+
+    # The share of a method's time that its losses take, as progress is told; the rest is the noise
+    # floor's.
+    loss_share: float = 0.5
+    # A method gets no noise floor if it misses at least this multiple of what the recommended one
+    # does.
+    behind: float = 2.0
+
+
+ANSWERS = AnswerConstants()
 
 
 @dataclass(frozen=True)
@@ -136,9 +142,11 @@ def expectations(
         for i, name in enumerate(ahead):
             tick = _ticking(progress, name, i, len(ahead))
             exactly = name == recommended or recommended not in names
-            effort = (PRECISE if exactly else ROUGH) if floors else CURVE
+            effort = (
+                (EFFORTS.recommended if exactly else EFFORTS.others) if floors else EFFORTS.curve
+            )
             found = _predicted(planned, name, effort, tick)
-            if floors and (exactly or found.losses[1] < BEHIND * (1 - rows[0].captured)):
+            if floors and (exactly or found.losses[1] < ANSWERS.behind * (1 - rows[0].captured)):
                 seen = _floor(planned, name, tick)
             else:
                 seen = None
@@ -174,7 +182,7 @@ def counted(planned: Q, name: str) -> Q:
 
 def _captured_skewed(planned: PlannedFit, name: str, row: Expectation, tick: Tick) -> float:
     worst = [
-        _predicted(planned, name, SKEWED, lambda _: tick(1.0), law).losses[2]
+        _predicted(planned, name, EFFORTS.skewed, lambda _: tick(1.0), law).losses[2]
         for law in LAWS
         if law != "normal"
     ]
@@ -186,7 +194,7 @@ def _predicted(
 ) -> Prediction:
     def simulate() -> dict[str, Any]:
         candidate, problem = planned.candidate(name), planned.problem(law)
-        return asdict(predict(candidate, problem, effort, lambda x: tick(x * LOSS_PART)))
+        return asdict(predict(candidate, problem, effort, lambda x: tick(x * ANSWERS.loss_share)))
 
     what = {"predict": asdict(effort), "law": law}
     return Prediction(**_simulated(planned, name, what, simulate))
@@ -195,7 +203,9 @@ def _predicted(
 def _floor(planned: PlannedFit, name: str, tick: Tick) -> float:
     def simulate() -> float:
         candidate, problem = planned.candidate(name), planned.problem()
-        return noise_floor(candidate, problem, lambda x: tick(LOSS_PART + x * (1 - LOSS_PART)))
+        return noise_floor(
+            candidate, problem, lambda x: tick(ANSWERS.loss_share + x * (1 - ANSWERS.loss_share))
+        )
 
     return float(_simulated(planned, name, {"noise floor": True}, simulate))
 
@@ -216,7 +226,7 @@ def _expectation(
         noise_sd=found.noise_sd,
         memory=METHODS[name].memory,
         releases=METHODS[name].releases,
-        extrapolated=planned.n_features > FEATURES,
+        extrapolated=planned.n_features > SIMULATION.most_features,
     )
 
 

@@ -14,9 +14,9 @@ from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
 from .planned_fit import PlannedFit, check, names_of
-from .simulation import FEATURES, TooLittle
+from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
-from .synthetic_rows import ABSENT, DEGREES, UNITS
+from .synthetic_rows import SYNTHETIC
 from .text_tables import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
@@ -35,8 +35,6 @@ HEADS = (
     "clip norm",
     "memory",
 )
-# With less of the variance to find beyond what chance finds, there is nothing to find.
-LEAST_TO_FIND = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class NothingConstants:
     enough: float = 0.5
     # How many numbers of records are tried, each about 3.2 times the one before.
     steps: int = 8
+    # If chance misses less than this, all is found: what is less is rounding.
+    least_missed: float = 1e-9
 
 
 NOTHING = NothingConstants()
@@ -189,7 +189,7 @@ class Plan(PlannedFit):
         """How much of the way from chance to all a method is expected to go."""
         k, d = self.n_components, self.n_features
         chance = k / d * math.fsum(self.variances) / math.fsum(self.variances[:k])
-        return 1.0 if chance > 1 - LEAST_TO_FIND else (row.captured - chance) / (1 - chance)
+        return 1.0 if chance > 1 - NOTHING.least_missed else (row.captured - chance) / (1 - chance)
 
     def choice(self) -> str:
         """Return in words which method `PrivatePCA` takes, and whether another one is ahead."""
@@ -262,21 +262,22 @@ class Plan(PlannedFit):
         if self.scale == "private":
             text.append(
                 "The spectrum is that of the standardised features, whose units differ by factors "
-                f"of up to {UNITS:g}."
+                f"of up to {SYNTHETIC.units:g}."
             )
         if self.missing == "mean":
-            text.append(f"{ABSENT:.0%} of the entries are absent at random.")
+            text.append(f"{SYNTHETIC.absent:.0%} of the entries are absent at random.")
         if self.tails == "heavy":
             text.append(
-                f"Records are stretched at random, as by Student's t of {DEGREES} degrees of "
-                "freedom; captured is the variance of the rows before that."
+                f"Records are stretched at random, as by Student's t of {SYNTHETIC.degrees} "
+                "degrees of freedom; captured is the variance of the rows before that."
             )
         if self.delta == 0:
             text.append("The mean is public, and so is a norm bound that 99% of the records keep.")
         text.append("Clusters, a far mean or other tails change the figures.")
         if any(row.extrapolated for row in self.rows):
             text.append(
-                f"Extrapolated from {FEATURES} features: losses within a factor of about 2."
+                f"Extrapolated from {SIMULATION.most_features} features: losses within a factor "
+                "of about 2."
             )
         return " ".join(text)
 

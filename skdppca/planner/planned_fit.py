@@ -17,7 +17,7 @@ from ..decomposition.private_pca import HEAVY
 from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
-from .simulation import FEATURES, MOST_COMPONENTS, Problem, SimulatedMethod
+from .simulation import SIMULATION, Problem, SimulatedMethod
 from .spectra import SPECTRA
 from .synthetic_rows import Assumed
 
@@ -165,10 +165,10 @@ def check(given: dict[str, Any]) -> None:
             "cohorts together; choose fewer cohorts"
         )
     d, k = given["n_features"], given["n_components"]
-    if d > FEATURES and not isinstance(k, Integral):
+    if d > SIMULATION.most_features and not isinstance(k, Integral):
         raise ValueError(
             f"n_components={k!r} with n_features={d} cannot be simulated; give a number of at most "
-            f"{MOST_COMPONENTS}"
+            f"{SIMULATION.most_components}"
         )
     if (
         isinstance(given["spectrum"], str)
@@ -181,10 +181,10 @@ def check(given: dict[str, Any]) -> None:
         )
     if isinstance(k, Integral) and k > d:
         raise ValueError(f"n_components={k} exceeds n_features={d}; choose at most {d}")
-    if d > FEATURES and k > MOST_COMPONENTS:
+    if d > SIMULATION.most_features and k > SIMULATION.most_components:
         raise ValueError(
             f"n_components={k} with n_features={d} cannot be simulated; plan for at most "
-            f"{MOST_COMPONENTS} components, or {FEATURES} features"
+            f"{SIMULATION.most_components} components, or {SIMULATION.most_features} features"
         )
 
 

@@ -23,13 +23,8 @@ from ..privacy.charging import needs_no_accountant
 from .synthetic_rows import PLAIN, Assumed, SyntheticRows
 
 __all__ = [
-    "CURVE",
-    "FEATURES",
-    "MOST_COMPONENTS",
-    "PRECISE",
-    "ROUGH",
-    "ROWS",
-    "SKEWED",
+    "EFFORTS",
+    "SIMULATION",
     "Effort",
     "Prediction",
     "Problem",
@@ -44,39 +39,8 @@ __all__ = [
 # The seed is public: the same question has the same answer.
 SEED = 20_260
 
-# The most rows that are simulated, and the most entries of them; the most groups. The bound on rows
-# is never below that on groups.
-ROWS, ENTRIES, RECORDS = 2000, 500_000, 250
-
-# The most features that are simulated: for losses; for noise floors, or 4 k if that is more.
-FEATURES, FLOOR_FEATURES = 400, 100
-
-# If there are more features, the first KEPT times k stay as they are and the others are lumped;
-# there may then be at most MOST_COMPONENTS components.
-KEPT, MOST_COMPONENTS = 2, 100
-
-# Fits that share their rows, and the most entries of all rows that are fitted.
-FITS_A_DRAW, MOST_ENTRIES = 4, 16_000_000
-
-# Standard error of the median over that of the mean, for normal values.
+# Standard error of the median over that of the mean, for normal values: sqrt(pi / 2), rounded.
 MEDIAN_ERROR = 1.25
-
-# The search for the noise floor raises a variance by factors of RAISE from the tail on, and then
-# halves the last interval FLOOR_HALVINGS times.
-FLOOR_FITS, RAISE, FLOOR_RAISES, FLOOR_HALVINGS = 4, 4, 14, 4
-
-# In few dimensions FLOOR_FITS fits may find a direction in noise by chance. So MORE_FITS must find
-# it as well, and then the number of fits that puts chance CHANCE standard deviations off.
-MORE_FITS, CHANCE = 12, 3.0
-
-# A direction is seen if this share of the way from chance to certainty is released.
-SEEN = 0.5
-
-# By how many fits the number of components is found that a spectrum shows.
-COUNT_FITS = 12
-
-# A pure guarantee needs a public norm bound: the one that this share of all records keeps.
-WITHIN_BOUND = 0.99
 
 # What is told after every simulated fit: about which share of them is done.
 Tick = Callable[[float], None]
@@ -95,10 +59,79 @@ class Effort:
     precise: float
 
 
-# For the method that is recommended, for the others, and for the points of a curve; for rows that
-# are skewed, of which the upper quartile is reported.
-PRECISE, ROUGH, CURVE = Effort(8, 160, 0.04), Effort(8, 24, 0.08), Effort(4, 8, 0.15)
-SKEWED = Effort(12, 24, 0.1)
+@dataclass(frozen=True)
+class EffortConstants:
+    """What is simulated how precisely. Round numbers, with which a plan takes seconds."""
+
+    # The method that is recommended, and the others beside it.
+    recommended: Effort = Effort(8, 160, 0.04)
+    others: Effort = Effort(8, 24, 0.08)
+    # Every method at a point of a curve.
+    curve: Effort = Effort(4, 8, 0.15)
+    # Skewed rows, of whose losses the upper quartile is reported.
+    skewed: Effort = Effort(12, 24, 0.1)
+
+
+@dataclass(frozen=True)
+class SimulationConstants:
+    """What stands for a fit that is too large to be simulated.
+
+    Round numbers: what is larger takes longer. `bench_planner.py` measures plans that are made with
+    them against fits at full size.
+    """
+
+    # The most rows, and the most entries of them.
+    most_rows: int = 2000
+    most_entries: int = 500_000
+    # The most records of several rows. Of single rows there may always be as many.
+    most_groups: int = 250
+    # The most features.
+    most_features: int = 400
+    # The same where a noise floor is looked for, or 4 k if that is more.
+    most_floor_features: int = 100
+    # If there are more features, the first ones, this multiple of k, stay as they are and the
+    # others are lumped.
+    kept: int = 2
+    # The most components if features are lumped.
+    most_components: int = 100
+    # Fits that share their rows.
+    fits_a_draw: int = 4
+    # The most entries of all rows that are fitted.
+    most_fitted_entries: int = 16_000_000
+    # Fits that find how many components a spectrum shows.
+    count_fits: int = 12
+    # A pure guarantee needs a public norm bound: the one that this share of all records keeps.
+    within_bound: float = 0.99
+
+
+@dataclass(frozen=True)
+class FloorConstants:
+    """The search for the noise floor. Round numbers.
+
+    A variance is raised until it is seen; then the last interval is halved, on a logarithmic scale.
+    """
+
+    # A direction is seen if this share of the way from chance to certainty is released: by
+    # definition of the floor.
+    seen: float = 0.5
+    # No smaller variance is tried; a share of the total.
+    least: float = 1e-6
+    # By which factor a variance is raised, and how often at most: to 268 times the total or more.
+    factor: int = 4
+    raises: int = 14
+    # With 4 halvings the floor is found to within 5 %.
+    halvings: int = 4
+    # Fits of which the mean says whether a variance is seen.
+    fits: int = 4
+    # In few dimensions those may find a direction in noise by chance. So as many as this must find
+    # it as well, and then the number of fits that puts chance `chance_sds` off.
+    more_fits: int = 12
+    chance_sds: float = 3.0
+
+
+EFFORTS = EffortConstants()
+SIMULATION = SimulationConstants()
+FLOOR = FloorConstants()
 
 
 @dataclass(frozen=True)
@@ -111,7 +144,7 @@ class SimulatedMethod:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is simulated: at most `FEATURES` features, of as few records as will do.
+    """What is simulated: at most `most_features`, of as few records as will do.
 
     Parameters
     ----------
@@ -168,7 +201,7 @@ class Problem:
         d = len(self.variances)
         if d <= features:
             return self
-        kept = KEPT * self.n_components
+        kept = SIMULATION.kept * self.n_components
         lumps = np.array_split(self.variances[kept:], features - kept)
         lumped = np.r_[self.variances[:kept], [lump.mean() for lump in lumps]]
         spread = (d - kept) / (features - kept)
@@ -186,8 +219,11 @@ class Problem:
     def _most_records(self) -> int:
         """The number of records from which the noise and sampling error of all others follow."""
         if self.assumed.group_size is not None:
-            return RECORDS
-        return max(RECORDS, min(ROWS, ENTRIES // len(self.variances)))
+            return SIMULATION.most_groups
+        return max(
+            SIMULATION.most_groups,
+            min(SIMULATION.most_rows, SIMULATION.most_entries // len(self.variances)),
+        )
 
     @property
     def n_records(self) -> int:
@@ -258,24 +294,24 @@ class Prediction:
 def predict(
     candidate: SimulatedMethod,
     problem: Problem,
-    effort: Effort = PRECISE,
+    effort: Effort = EFFORTS.recommended,
     tick: Tick = lambda _: None,
 ) -> Prediction:
     """Predict the loss of a method on all planned records."""
     method = candidate.method
-    problem = problem.lumped(method.exponent, FEATURES)
+    problem = problem.lumped(method.exponent, SIMULATION.most_features)
     losses: list[float] = []
     sampling: list[float] = []
     noise: list[tuple[str, float, float]] = []
     draw = 0
     entries = problem.n_rows * len(problem.variances)
-    most = min(effort.most, MOST_ENTRIES // entries)
+    most = min(effort.most, SIMULATION.most_fitted_entries // entries)
     while len(losses) < effort.least or (len(losses) < most and _error(losses) > effort.precise):
         drawn = problem.draw(np.random.default_rng([SEED, draw]))
-        fits = 1 if problem.is_whole else FITS_A_DRAW
+        fits = 1 if problem.is_whole else SIMULATION.fits_a_draw
         fitted = []
         for i in range(fits):
-            fitted.append(_fit(candidate, problem, drawn, draw * FITS_A_DRAW + i))
+            fitted.append(_fit(candidate, problem, drawn, draw * SIMULATION.fits_a_draw + i))
             tick((len(losses) + i + 1) / max(effort.least, most))
         losses += [missed_share(pca.components_, drawn.values, drawn.vectors) for pca in fitted]
         noise += [_noise(method, problem, pca) for pca in fitted if _shows_noise(method, pca)]
@@ -298,7 +334,7 @@ def predict(
 def expected_components(candidate: SimulatedMethod, problem: Problem, wanted: float | str) -> int:
     """How many components a method chooses from its spectrum: the median over fits."""
     found = []
-    for i in range(COUNT_FITS):
+    for i in range(SIMULATION.count_fits):
         drawn = problem.draw(np.random.default_rng([SEED, i]))
         found.append(_fit(candidate, problem, drawn, i, n_components=wanted).n_components_)
     return int(np.median(found))
@@ -317,18 +353,22 @@ def noise_floor(candidate: SimulatedMethod, problem: Problem, tick: Tick = lambd
     method = candidate.method
     # noise on the components themselves, by the gap between them, is no noise on sums
     is_of_sums = method.query is not None or method.spectral
-    features = max(FLOOR_FEATURES, 2 * KEPT * k) if is_of_sums else FEATURES
+    features = (
+        max(SIMULATION.most_floor_features, 2 * SIMULATION.kept * k)
+        if is_of_sums
+        else SIMULATION.most_features
+    )
     problem = problem.lumped(method.exponent, features)
     d = len(problem.variances)
-    enough = k / d + SEEN * (1 - k / d)
+    enough = k / d + FLOOR.seen * (1 - k / d)
     # the variance of the square of a direction's part in a random span
     by_chance = 2 * k * (d - k) / (d**2 * (d + 2))
-    sure = max(FLOOR_FITS, math.ceil(CHANCE**2 * by_chance / (enough - k / d) ** 2))
+    sure = max(FLOOR.fits, math.ceil(FLOOR.chance_sds**2 * by_chance / (enough - k / d) ** 2))
     others = np.delete(problem.variances, k - 1)
     larger = replace(problem, n_samples=math.inf)
     fits_done = 0
 
-    def is_seen(variance: float, fits: int = FLOOR_FITS) -> bool:
+    def is_seen(variance: float, fits: int = FLOOR.fits) -> bool:
         nonlocal fits_done
         variances = np.r_[variance, others]
         drawn = larger.assumed.draw(
@@ -339,24 +379,24 @@ def noise_floor(candidate: SimulatedMethod, problem: Problem, tick: Tick = lambd
             pca = _fit(candidate, larger, drawn, i)
             squares.append(np.sum((pca.components_ @ drawn.axes[0]) ** 2))
             fits_done += 1
-            tick(fits_done / (FLOOR_FITS * (FLOOR_HALVINGS + FLOOR_RAISES) + 2 * sure))
+            tick(fits_done / (FLOOR.fits * (FLOOR.halvings + FLOOR.raises) + 2 * sure))
         return bool(np.mean(squares) >= enough)
 
     def is_surely_seen(variance: float) -> bool:
-        return sure <= FLOOR_FITS or all(
-            is_seen(variance, fits) for fits in (min(MORE_FITS, sure), sure)
+        return sure <= FLOOR.fits or all(
+            is_seen(variance, fits) for fits in (min(FLOOR.more_fits, sure), sure)
         )
 
-    low = float(max(problem.variances[k], problem.variances.sum() * 1e-6))
-    for _ in range(FLOOR_RAISES):
-        raised = RAISE * low
-        if is_seen(raised) and (is_surely_seen(raised) or is_surely_seen(RAISE * raised)):
+    low = float(max(problem.variances[k], problem.variances.sum() * FLOOR.least))
+    for _ in range(FLOOR.raises):
+        raised = FLOOR.factor * low
+        if is_seen(raised) and (is_surely_seen(raised) or is_surely_seen(FLOOR.factor * raised)):
             break
         low = raised
     else:
         return math.inf
-    step = math.sqrt(RAISE)
-    for _ in range(FLOOR_HALVINGS):
+    step = math.sqrt(FLOOR.factor)
+    for _ in range(FLOOR.halvings):
         low *= 1 if is_seen(step * low) else step
         step = math.sqrt(step)
     return low * step / problem.unit
@@ -390,7 +430,7 @@ def _told(drawn: SyntheticRows) -> dict[str, Any]:
     squares = np.nansum(drawn.X**2, axis=1)
     if drawn.groups is not None:
         squares = np.bincount(drawn.groups, squares)
-    bound = math.sqrt(np.quantile(squares, WITHIN_BOUND))
+    bound = math.sqrt(np.quantile(squares, SIMULATION.within_bound))
     return {"center": False, "norm_bound": bound}
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 __all__ = ["DEFAULT", "SPECTRA", "check_spectrum"]
 
-# "spiked": the first and the last component's variance over that of all other directions.
-FIRST_SPIKE, LAST_SPIKE = 10.0, 5.0
+
+@dataclass(frozen=True)
+class SpikedConstants:
+    """Variances of "spiked" over that of all directions but the components. Round numbers."""
+
+    # The first component, and the last; those between are at equal steps.
+    first: float = 10.0
+    last: float = 5.0
+
+
+SPIKED = SpikedConstants()
 
 
 def _flat(d: int, k: int) -> np.ndarray:
@@ -21,8 +31,8 @@ def _power_law(d: int, k: int) -> np.ndarray:
 
 
 def _spiked(d: int, k: int) -> np.ndarray:
-    spikes = np.linspace(FIRST_SPIKE, LAST_SPIKE, k)
-    return np.r_[spikes, np.ones(d - k)] / FIRST_SPIKE
+    spikes = np.linspace(SPIKED.first, SPIKED.last, k)
+    return np.r_[spikes, np.ones(d - k)] / SPIKED.first
 
 
 # Name -> variances of d directions when k components are wanted; the first variance is 1.

@@ -12,11 +12,9 @@ from scipy import linalg, stats
 from ..linalg import decreasing_eigh
 
 __all__ = [
-    "ABSENT",
-    "DEGREES",
     "LAWS",
     "PLAIN",
-    "UNITS",
+    "SYNTHETIC",
     "Assumed",
     "SyntheticRows",
     "exact_rows",
@@ -25,19 +23,31 @@ __all__ = [
 # Relative distance by which tied variances are parted.
 PARTED = 1e-6
 
-# The most rows of one record that are simulated.
-GROUP_ROWS = 8
 
-# The share of entries that are absent; the degrees of freedom of heavy tails; and, where scales are
-# private, the largest unit of a feature over the smallest.
-ABSENT, DEGREES, UNITS = 0.1, 3, 1000.0
+@dataclass(frozen=True)
+class SyntheticConstants:
+    """What rows are like, where a plan does not say. What has no origin here is a round guess."""
 
-# The log's standard deviation of lognormal values, and the mean of counts. The former was measured
-# on tables of exponentials of four normal factors: with 1.0 the median loss was above the range.
-LOG_SD, MEAN_COUNT = 1.25, 0.2
-# And that of the factor that all lognormal values of a row have in common, as columns that are
-# skewed together do: without it, fits of five components lost up to 4 times what was planned.
-ROW_LOG_SD = 0.5
+    # The most rows of one record that are simulated; more take longer.
+    most_group_rows: int = 8
+    # The share of entries that are absent, where some are.
+    absent: float = 0.1
+    # Student's degrees of freedom of heavy tails.
+    degrees: int = 3
+    # The largest unit of a feature over the smallest, where scales are private.
+    units: float = 1000.0
+    # The log's sd of lognormal values. Measured on tables of exponentials of four normal factors:
+    # with 1.0 the median loss was above the planned range.
+    log_sd: float = 1.25
+    # The log's sd of a factor that all lognormal values of a row have in common, as columns that
+    # are skewed together do: without it, fits of five components lost up to 4 times what was
+    # planned.
+    row_log_sd: float = 0.5
+    # The mean of counts: most are 0.
+    mean_count: float = 0.2
+
+
+SYNTHETIC = SyntheticConstants()
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -45,14 +55,16 @@ def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    square = math.exp(LOG_SD**2)
-    values = np.exp(LOG_SD * rng.standard_normal(shape))
-    common = np.exp(ROW_LOG_SD * rng.standard_normal((shape[0], 1)) - ROW_LOG_SD**2)
+    sd, row_sd = SYNTHETIC.log_sd, SYNTHETIC.row_log_sd
+    square = math.exp(sd**2)
+    values = np.exp(sd * rng.standard_normal(shape))
+    common = np.exp(row_sd * rng.standard_normal((shape[0], 1)) - row_sd**2)
     return common * (values - math.sqrt(square)) / math.sqrt(square * (square - 1))
 
 
 def _counts(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    return (rng.poisson(MEAN_COUNT, shape) - MEAN_COUNT) / math.sqrt(MEAN_COUNT)
+    mean = SYNTHETIC.mean_count
+    return (rng.poisson(mean, shape) - mean) / math.sqrt(mean)
 
 
 # What the coordinates along the axes are drawn by: values of mean 0 and variance 1.
@@ -114,7 +126,7 @@ class Assumed:
     @property
     def rows_a_record(self) -> int:
         """How many rows of a record are simulated."""
-        return min(self.group_size or 1, GROUP_ROWS)
+        return min(self.group_size or 1, SYNTHETIC.most_group_rows)
 
     @property
     def in_common(self) -> float:
@@ -161,13 +173,13 @@ class Assumed:
             axes = _axes_of_standardised(variances, rng)
             rows = rows @ axes
             judged = rows / rows.std(axis=0)
-            rows = rows * UNITS ** rng.random(d)
+            rows = rows * SYNTHETIC.units ** rng.random(d)
         values, vectors = decreasing_eigh(judged.T @ judged / len(judged))
         if self.tails == "heavy":
-            weights = DEGREES / rng.chisquare(DEGREES, n_records)
+            weights = SYNTHETIC.degrees / rng.chisquare(SYNTHETIC.degrees, n_records)
             rows = rows * np.sqrt(np.repeat(weights, m))[:, None]
         if self.missing == "mean":
-            rows = np.where(rng.random(rows.shape) < ABSENT, np.nan, rows)
+            rows = np.where(rng.random(rows.shape) < SYNTHETIC.absent, np.nan, rows)
         groups = None if self.group_size is None else np.repeat(np.arange(n_records), m)
         return SyntheticRows(rows, groups, values, vectors, axes)
 

@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
 from skdppca.planner import Expectation, answers, plan, simulation
-from skdppca.planner.simulation import FEATURES, ROWS, Effort, Problem
+from skdppca.planner.simulation import EFFORTS, SIMULATION, Effort, Problem
 from skdppca.planner.synthetic_rows import exact_rows
 from skdppca.planner.text_tables import aligned, percent
 from skdppca.privacy import epsilon_of, mu_of
@@ -33,8 +34,8 @@ def problem(n=5000, variances=SPIKES, k=2, epsilon=1.0, delta=1e-6):
 @pytest.fixture(scope="module", autouse=True)
 def few_fits():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "PRECISE", Effort(12, 12, 0.0))
-        patch.setattr(simulation, "FLOOR_HALVINGS", 3)
+        patch.setattr(answers, "EFFORTS", replace(EFFORTS, recommended=Effort(12, 12, 0.0)))
+        patch.setattr(simulation, "FLOOR", replace(simulation.FLOOR, halvings=3))
         yield
 
 
@@ -243,7 +244,7 @@ def test_replace_one_costs_more(found):
     ("estimator", "n"), [(DPGauss, 800), (DPGauss, 8000), (ResidualGauss, 8000)]
 )
 def test_the_prediction_is_what_the_estimator_does(estimator, n, monkeypatch):
-    monkeypatch.setattr(answers, "PRECISE", simulation.PRECISE)
+    monkeypatch.setattr(answers, "EFFORTS", EFFORTS)
     # The median of 31 losses against the predicted one. A loss has a relative sd of about .3, the
     # median of 31 one of about .07, and the prediction of about .06: 25 % is more than 2.5 sds, so
     # it would be missed with probability .01; the seeds are fixed. Settings of no benchmark.
@@ -264,7 +265,7 @@ def test_the_prediction_is_what_the_estimator_does(estimator, n, monkeypatch):
 @pytest.mark.parametrize("known", [{}, {"scale": "private"}])
 def test_the_prediction_for_groups_is_what_the_estimator_does(known, monkeypatch):
     # As above; the groups are larger than the simulated ones.
-    monkeypatch.setattr(answers, "PRECISE", simulation.PRECISE)
+    monkeypatch.setattr(answers, "EFFORTS", EFFORTS)
     question = {"group_size": 12, "spectrum": "spiked", "methods": ["DPGauss"], **known}
     found = plan(1500, 12, 2, epsilon=0.8, **question)
     losses = []
@@ -288,9 +289,9 @@ def test_the_prediction_for_groups_is_what_the_estimator_does(known, monkeypatch
 def test_fewer_rows_meet_the_same_noise():
     small = problem(n=100_000)
     budget = small.budget(small.n_records)
-    assert small.n_records == ROWS and not small.is_whole
+    assert small.n_records == SIMULATION.most_rows and not small.is_whole
     mu = mu_of(budget["epsilon"], budget["delta"])
-    assert mu * ROWS == pytest.approx(mu_of(1.0, 1e-6) * 100_000)
+    assert mu * SIMULATION.most_rows == pytest.approx(mu_of(1.0, 1e-6) * 100_000)
 
 
 def test_as_few_rows_as_planned_have_the_planned_budget():
@@ -315,22 +316,24 @@ def test_exact_rows_have_exactly_their_variances():
 
 
 def test_a_tiny_budget_is_no_free_one():
-    tiny = problem(n=10, epsilon=1e-3).budget(ROWS)
+    tiny = problem(n=10, epsilon=1e-3).budget(SIMULATION.most_rows)
     assert tiny["epsilon"] > 0 and 0 < tiny["delta"] < 1e-6
 
 
 def test_lumped_features_keep_radius_and_noise():
-    variances = np.r_[5.0, np.ones(FEATURES * 2)]
-    lumped = problem(variances=variances, k=1).lumped(1.0, FEATURES)
-    assert len(lumped.variances) == FEATURES
+    variances = np.r_[5.0, np.ones(SIMULATION.most_features * 2)]
+    lumped = problem(variances=variances, k=1).lumped(1.0, SIMULATION.most_features)
+    assert len(lumped.variances) == SIMULATION.most_features
     assert lumped.variances.sum() == pytest.approx(variances.sum())  # exponent 1: the row norms
     tau = 1 / (lumped.n_mu * lumped.unit)  # over the squared radius, against the variances
     planned = 1 / (5000 * mu_of(1.0, 1e-6))
-    assert tau**2 * FEATURES == pytest.approx(planned**2 * len(variances), rel=0.01)
+    assert tau**2 * SIMULATION.most_features == pytest.approx(planned**2 * len(variances), rel=0.01)
 
 
 def test_beyond_what_is_simulated_a_plan_says_so():
-    wide = plan(1000, FEATURES + 50, 1, methods=["DPPowerMethod"], spectrum="spiked")
+    wide = plan(
+        1000, SIMULATION.most_features + 50, 1, methods=["DPPowerMethod"], spectrum="spiked"
+    )
     assert wide["DPPowerMethod"].extrapolated
     assert "factor of about 2" in str(wide)
 

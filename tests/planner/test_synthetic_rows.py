@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from skdppca.planner.synthetic_rows import ABSENT, UNITS, Assumed
+from skdppca.planner.synthetic_rows import SYNTHETIC, Assumed
 
 VARIANCES = np.r_[4.0, 2.0, np.full(6, 0.5)]
 
@@ -41,7 +41,7 @@ def test_records_differ_as_if_they_had_all_their_rows(size, shared):
 def test_features_of_private_scales_have_units_and_the_spectrum_is_that_without_them():
     found = drawn(exact=True, scale="private")
     spreads = found.X.std(axis=0)
-    assert 3 < spreads.max() / spreads.min() <= UNITS
+    assert 3 < spreads.max() / spreads.min() <= SYNTHETIC.units
     assert found.values == pytest.approx(VARIANCES * 8 / VARIANCES.sum(), rel=1e-3)
     assert np.abs(found.vectors[:2] @ found.axes[:2].T).round(3).tolist() == [[1, 0], [0, 1]]
 
@@ -55,7 +55,7 @@ def test_axes_follow_the_order_of_the_variances():
 def test_entries_are_absent_where_they_may_be():
     # 3200 entries: the share is off by less than 5 sds.
     share = np.isnan(drawn(missing="mean").X).mean()
-    assert share == pytest.approx(ABSENT, abs=5 * math.sqrt(ABSENT / 3200))
+    assert share == pytest.approx(SYNTHETIC.absent, abs=5 * math.sqrt(SYNTHETIC.absent / 3200))
     assert np.isfinite(drawn().X).all()
 
 
