@@ -8,7 +8,8 @@ seeds for all values. The loss is the share of the best possible variance that t
 the value as it is, and twice its standard error. "variances" has the same of how far the released
 variances are off, by their logarithms. A share of at least 1/2 is not doubled: its distance from 1
 is halved. A few hundred fits do not show the rare disasters that some thresholds prevent. A number
-that no fit here reads (0 fits) was not tried.
+that no fit here reads (0 fits) was not tried. The planner's numbers, which no fit reads, are not
+listed.
 
 A field that is stored with the same value is not measured again, so a run can be stopped;
 ``--only FIELD ...`` measures those whose names contain one of these.
@@ -246,7 +247,7 @@ class Reads:
 
 
 def all_constants() -> dict[str, Any]:
-    """The instances of every ``...Constants`` of the package, by their names."""
+    """The instances of every ``...Constants`` that a fit may read, by their names."""
     for module in pkgutil.walk_packages(skdppca.__path__, "skdppca."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
@@ -254,7 +255,9 @@ def all_constants() -> dict[str, Any]:
         name: value
         for module in modules()
         for name, value in vars(module).items()
-        if type(value).__name__.endswith("Constants") and name.isupper()
+        if type(value).__name__.endswith("Constants")
+        and name.isupper()
+        and not type(value).__module__.startswith("skdppca.planner.")
     }
 
 
@@ -282,6 +285,11 @@ def paths(constants: Any, name: str) -> list[str]:
         value, path = getattr(constants, field.name), f"{name}.{field.name}"
         found += paths(value, path) if is_dataclass(value) else [path]
     return found
+
+
+def numbers(constants: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Every number's path, and the dataclass that it starts from."""
+    return [(path, these) for name, these in constants.items() for path in paths(these, name)]
 
 
 def value_at(constants: Any, path: str) -> float:
@@ -374,7 +382,7 @@ def main() -> None:
         stored, before = load("constants")
         rows = {row["field"]: row for row in stored}
         facts["sources"] = before["sources"]  # of the rows that are not measured now
-    known = [(path, these) for name, these in constants.items() for path in paths(these, name)]
+    known = numbers(constants)
     for path, these in known:
         if options.only and not any(word in path for word in options.only):
             continue
