@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..records.quotes import well_quoted
 from ._column_names import check_names, is_name, numbered
-from ._unusable import Unusable, replacing_errors, unlike
+from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,7 +121,7 @@ class CsvFiles:
             raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
         kinds = dict.fromkeys(names, pa.float64()) if kinds is None else kinds
         if not any(kind is not None for kind in kinds.values()):
-            raise Unusable(
+            raise NotNumeric(
                 f"{files[0].name} has no numeric column; give numbers with a point before "
                 f"decimals, or {WITH_COMMAS}"
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from inspect import signature
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 
 from ..decomposition import METHODS as REGISTRY
@@ -37,6 +37,7 @@ from ._progress import progress
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
 from ._terminal import printable
+from ._unusable import NotNumeric
 from ._update import Earlier, check_options, one_cohort
 
 __all__ = ["METHODS", "fit", "where_written"]
@@ -124,16 +125,7 @@ def _release(
     told |= {"unit": unit, "accountant": ledger}
     pca.set_params(**told)
     step("reading")
-    rows = opened(
-        options.data,
-        options.groups,
-        CsvFormat(**parameters(options, signature(CsvFormat))),
-        options.missing == "mean",
-        options.columns,
-        options.drop,
-        alone=options.unit is not None,
-        may_be_empty=answers_no_rows(options),
-    )
+    rows = _opened(options)
     step("trying with made-up data")
     _check_method(options, rows)
     names, context = rows.names, context_of(options.context)
@@ -182,6 +174,26 @@ def _release(
     lines += not_stated(options.out, options.title, options.context)
     lines += _uncounted(pca.privacy_) if ledger is None else _cost(ledger, options)
     return "\n".join([*lines, *_head(pca.privacy_, options)])
+
+
+def _opened(options: argparse.Namespace) -> ArrayRows | TableRows:
+    """Open the rows; an error about what is no number says how to list all that is wrong."""
+    try:
+        return opened(
+            options.data,
+            options.groups,
+            CsvFormat(**parameters(options, signature(CsvFormat))),
+            options.missing == "mean",
+            options.columns,
+            options.drop,
+            alone=options.unit is not None,
+            may_be_empty=answers_no_rows(options),
+        )
+    except NotNumeric as error:
+        refused = str(error)
+    groups = [] if options.groups is None else ["--groups", options.groups]
+    check = join(["skdppca", "fit", *map(str, options.data), *groups, "--check"])
+    raise NotNumeric(f"{refused}; to list all that is wrong: {check}")
 
 
 def _check_accounted(options: argparse.Namespace) -> None:

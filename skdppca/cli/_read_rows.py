@@ -21,7 +21,7 @@ from ..privacy.installing import how_to_install
 from ._column_names import check_alone, check_labels, features_of, numbered
 from ._csv_files import USUAL, WITH_COMMAS, CsvFiles, CsvFormat
 from ._typed_files import KINDS, TypedFiles
-from ._unusable import Unusable, replacing_errors, unlike
+from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -288,7 +288,7 @@ def _table(
         check_alone(files[0], names, features)
     wrong = [name for name in features if not found.is_number(name)]
     if wrong:
-        raise Unusable(
+        raise NotNumeric(
             f"{files[0].name}: not numeric: {listed(wrong)}; leave such columns out with --drop, "
             "or encode them as numbers, by rules that do not look at the data. Where a value is "
             "missing, leave the cell empty: a point alone is text. A column that says to whom each "

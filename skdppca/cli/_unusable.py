@@ -7,13 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["Unusable", "replacing_errors", "unlike"]
+__all__ = ["NotNumeric", "Unusable", "replacing_errors", "unlike"]
 
 T = TypeVar("T")
 
 
 class Unusable(ValueError):
     """The file cannot be used. The message quotes nothing of it but names of columns."""
+
+
+class NotNumeric(Unusable):
+    """Columns hold what is no number; ``skdppca fit --check`` says what they hold."""
 
 
 def unlike(path: Path, what: str) -> str:

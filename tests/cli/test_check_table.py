@@ -1,6 +1,7 @@
 """``skdppca fit --check`` lists all that is wrong with a table, and tells nothing else of it."""
 
 import sys
+from shlex import quote, split
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,24 @@ def check(run, tmp_path):
         return run("fit", path, "--check", *more)
 
     return command
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [(["sex", "age"], "csv"), (["sex", "age"], "parquet"), (["sex", "visit"], "csv")],
+)
+def test_a_fit_that_refuses_text_says_how_to_list_all_that_is_wrong(
+    check, run, tmp_path, kind, columns
+):
+    check(BAD[["patient_id", *columns]], kind=kind)
+    path, out = tmp_path / f"t.{kind}", tmp_path / "out"
+    budget = ("--epsilon", "1", "--delta", "1e-6", "--out", out)
+    result = run("fit", path, "--groups", "patient_id", *budget)
+    assert is_one_line_error(result)
+    command = f"skdppca fit {quote(str(path))} --groups patient_id --check"
+    assert result.err.endswith(f"; to list all that is wrong: {command}\n")
+    listed = run(*split(command)[1:])
+    assert listed.status == 1 and "not numeric, text: " in listed.out
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
