@@ -12,7 +12,7 @@ import numpy as np
 from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import PrivacyFilter
 from .privacy.units import check_unit
-from .records import Records, Source, precision_of
+from .records import Records, Source, Step, precision_of
 from .statistics import (
     Count,
     MeanRows,
@@ -20,7 +20,6 @@ from .statistics import (
     Scores,
     Shifted,
     Statistic,
-    View,
 )
 
 __all__ = ["Answer", "PrivateData", "Public", "Source"]
@@ -248,7 +247,7 @@ class PrivateData:
         """The same records, looked at from another centre that is public or was released."""
         return replace(self, centre=centre, typical_norm=None)
 
-    def through(self, view: View) -> PrivateData:
+    def through(self, view: Step) -> PrivateData:
         """The same records through a view that leaves their features where they are."""
         sample = None if self.sample is None else self.sample.through(view)
         return replace(self, source=self.source.through(view), sample=sample)

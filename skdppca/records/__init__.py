@@ -5,7 +5,7 @@ from ._compensated import CompensatedSum
 from ._entries import KeepLargest, OnesByDegree
 from ._numbers import CANCELLATION
 from ._records import Records
-from .asked import Measure, View
+from .asked import KINDS, Kind, Measure, Step, View
 from .layout import Layout
 from .pieces import Part, Pieces, Question
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF, summation_error
@@ -13,6 +13,7 @@ from .source import Source, precision_of
 
 __all__ = [
     "CANCELLATION",
+    "KINDS",
     "MAX_ROWS",
     "UNIT_ROUNDOFF",
     "Block",
@@ -20,6 +21,7 @@ __all__ = [
     "CompensatedSum",
     "Cross",
     "KeepLargest",
+    "Kind",
     "Layout",
     "Measure",
     "OnesByDegree",
@@ -30,6 +32,7 @@ __all__ = [
     "Residual",
     "RowBlock",
     "Source",
+    "Step",
     "View",
     "precision_of",
     "summation_error",

@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 
-from ._numbers import row_norms, rows_dots
+from ._numbers import row_norms, row_squares, rows_dots, safe_root
 
 __all__ = ["exact_dots", "on_row_grids", "rounded_directions"]
 
@@ -56,7 +56,7 @@ def exact_dots(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 
 def _on_grids(rows: np.ndarray, bits: int) -> np.ndarray:
-    norms = row_norms(rows)
+    norms = safe_root(row_squares(rows))  # as `row_norms` has it
     far = np.isinf(norms)
     if far.any():
         rows[far], norms[far] = np.inf, 0.0

@@ -24,7 +24,7 @@ from ._members import Members
 from ._numbers import aligned_empty
 from ._rows import Change, Rows
 from ._sparse import SparseRows
-from .asked import Measure, View
+from .asked import Measure, Step
 from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
 from .source import Source
@@ -156,11 +156,12 @@ class Records(Source):
     @cached_property
     def layout(self) -> Layout:
         """Public; all that the rounding of a total may depend on."""
+        d = self.rows.n_features
         return Layout(
-            n_features=self.n_features,
+            n_features=d,
             is_sparse=self.is_sparse,
             is_explicit=self.is_explicit,
-            span_rows=self.span_rows,
+            span_rows=max(SPAN_ROWS, 2 * d),
             may_miss=self.rows.may_miss,
             is_grouped=self.members.sizes is not None,
             most=self.rows.most,
@@ -170,7 +171,7 @@ class Records(Source):
     @property
     def n_features(self) -> int:
         """The number of features of the rows as they are seen."""
-        return self.rows.n_features
+        return self.layout.n_features
 
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum of a statistic, for `PrivateData` only."""
@@ -183,7 +184,7 @@ class Records(Source):
             self.cache.matrix = statistic.key, statistic.total(self)
         return self.cache.matrix[1].copy(order="K")
 
-    def through(self, view: View) -> Records:
+    def through(self, view: Step) -> Records:
         """The records through a view; see `skdppca.statistics.View`."""
         return view.of(self)
 
@@ -247,7 +248,7 @@ class Records(Source):
         if total * self.n_features > KEPT_ENTRIES:
             return self._derived(rows=self.rows.shifted(centre, None, rounded))
         held, step = np.empty((total, self.n_features)), self._block_rows
-        copied = self._scratch(step)
+        copied = aligned_empty(step, self.n_features)
         with np.errstate(all="ignore"):  # a row that overflows gets weight 0
             for start in range(0, total, step):
                 where = slice(start, min(start + step, total))
@@ -361,18 +362,14 @@ class Records(Source):
             directions = rounded_directions(directions)
 
         def work(spans: list[slice]) -> None:
-            for where, block in table._blocks(spans, centre):
-                rows = cast(RowBlock, block)
-                scores = rows.rounded_scores if rounded else rows.scores
-                out[where] = scores(directions, centre)
+            with np.errstate(all="ignore"):
+                for where, block in table._blocks(spans, centre):
+                    rows = cast(RowBlock, block)
+                    scores = rows.rounded_scores if rounded else rows.scores
+                    out[where] = scores(directions, centre)
 
         table._share(work)
         return self._derived(rows=Rows(out))
-
-    @property
-    def span_rows(self) -> int:
-        """How many rows are summed without compensation; public."""
-        return max(SPAN_ROWS, 2 * self.n_features)
 
     def map(
         self,
@@ -389,8 +386,9 @@ class Records(Source):
         out = np.empty((self.private_n, width) if width else self.private_n)
 
         def work(spans: list[slice]) -> None:
-            for where, block in self._blocks(spans, imputed):
-                out[where] = f(block, *(numbers[where] for numbers in given))
+            with np.errstate(all="ignore"):  # a warning would tell of rows that overflow
+                for where, block in self._blocks(spans, imputed):
+                    out[where] = f(block, *(numbers[where] for numbers in given))
 
         self._share(work)
         return out
@@ -404,12 +402,8 @@ class Records(Source):
             needed, width = measure.needs(self.layout), measure.width(self.layout)
             given = () if needed is None else (self.measured(needed),)
             self.cache.make_room(width)
-            numbers = self.map(
-                lambda block, *known: measure.of(block, *known or (None,)),
-                *given,
-                width=width,
-                imputed=measure.imputed,
-            )
+            of = measure.of if given else partial(measure.of, given=None)
+            numbers = self.map(of, *given, width=width, imputed=measure.imputed)
         self.cache[measure] = numbers
         return numbers
 
@@ -459,11 +453,12 @@ class Records(Source):
 
         def work(spans: list[slice]) -> CompensatedSum:
             total, part = CompensatedSum(shape), np.empty(shape, order="F")
-            for span in spans:
-                part.fill(0.0)
-                for where, block in self._blocks([span], imputed):
-                    f(part, block, None if weights is None else weights[where])
-                total.add(part)
+            with np.errstate(all="ignore"):
+                for span in spans:
+                    part.fill(0.0)
+                    for where, block in self._blocks([span], imputed):
+                        f(part, block, None if weights is None else weights[where])
+                    total.add(part)
             return total
 
         first, *others = self._share(work)
@@ -473,36 +468,28 @@ class Records(Source):
         return first.result()
 
     def _share(self, work: Callable[[list[slice]], object]) -> list:
-        """Run `work` on shares of all spans, a thread each.
-
-        Rows that overflow get weight 0; a warning would tell of them.
-        """
-
-        def quietly(spans: list[slice]) -> object:
-            with np.errstate(all="ignore"):
-                return work(spans)
-
-        spans = self.members.spans(self.span_rows)
+        """Run `work` on shares of all spans, a thread each."""
+        spans = self.members.spans(self.layout.span_rows)
         jobs = effective_n_jobs(self.n_jobs)
         if jobs <= 1:
-            return [quietly(spans)]
+            return [work(spans)]
         # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
         with threadpool_limits(limits=1, user_api="blas"):
             jobs = max(1, min(jobs, len(spans)))
-            shares = (delayed(quietly)(spans[i::jobs]) for i in range(jobs))
+            shares = (delayed(work)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)
 
     def _blocks(
         self, spans: list[slice], imputed: np.ndarray | None = None
     ) -> Iterator[tuple[slice, Block]]:
-        rows = self._block_rows
+        rows, width = self._block_rows, self.layout.n_features + 1
         if self.members.sizes is not None:
             yield from self._group_blocks(spans, rows, imputed)
         elif self.is_sparse:
             for span in spans:
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
         else:
-            scratch, copied = self._scratch(rows), self._scratch(rows)
+            scratch, copied = aligned_empty(rows, width), aligned_empty(rows, width)
             kind = ExplicitRows if self.is_explicit else DenseRows
             for span in spans:
                 for start in range(span.start, span.stop, rows):
@@ -515,7 +502,8 @@ class Records(Source):
     ) -> Iterator[tuple[slice, Block]]:
         all_sizes = self.private_sizes
         stops = np.cumsum(all_sizes)
-        scratch, copied = self._scratch(rows), self._scratch(rows)
+        width = self.layout.n_features + 1
+        scratch, copied = aligned_empty(rows, width), aligned_empty(rows, width)
 
         def gather(start: int, stop: int) -> np.ndarray:
             return self.rows.read_dense(self.members.rows(slice(start, stop)), copied, imputed)
@@ -541,12 +529,10 @@ class Records(Source):
     @property
     def _block_rows(self) -> int:
         """Rows of each of the equal blocks within a span."""
-        most = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // self.n_features)
-        blocks = -(-self.span_rows // most)
-        return -(-self.span_rows // blocks)
-
-    def _scratch(self, rows: int) -> np.ndarray:
-        return aligned_empty(rows, self.n_features + 1)
+        layout = self.layout
+        most = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // layout.n_features)
+        blocks = -(-layout.span_rows // most)
+        return -(-layout.span_rows // blocks)
 
 
 def _width(numbers: np.ndarray) -> int:

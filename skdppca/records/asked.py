@@ -1,9 +1,11 @@
-"""What may be asked of records, as those who hold them know it."""
+"""What may be asked of records: frozen bundles of public numbers, which travel as names."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,23 +15,54 @@ from .layout import Layout
 if TYPE_CHECKING:
     from ._records import Records
 
-__all__ = ["Measure", "View"]
+__all__ = ["KINDS", "Kind", "Measure", "Step", "View"]
+
+# The closed set: every measure, statistic and view under its own name.
+KINDS: dict[str, type[Kind]] = {}
 
 
-class View(Protocol):
-    """A way to look at records: others come out, each a function of one that went in."""
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A frozen bundle of public or released numbers, known by the name of its class."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if cls.__name__.startswith("_") or ABC in cls.__bases__:
+            return
+        if cls.__name__ in KINDS and KINDS[cls.__name__].__module__ != cls.__module__:
+            raise TypeError(f"there is a {cls.__name__} in the closed set; choose another name")
+        KINDS[cls.__name__] = cls
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Hashable; equal exactly if the kind and the bits of all its numbers are."""
+        return type(self), *(_key(getattr(self, field.name)) for field in fields(self))
+
+
+class Step(Protocol):
+    """From records to others, each a function of one that went in: a view, or a random part."""
 
     def of(self, records: Records) -> Records:
         """The records as they are seen."""
 
 
-class Measure(ABC):
+class View(Kind, ABC):
+    """A step that travels: all it depends on is in its fields."""
+
+    @abstractmethod
+    def of(self, records: Records) -> Records:
+        """The records as they are seen."""
+
+
+class Measure(Kind, ABC):
     """A number (or a few) a record, private, and a bitwise function of that record alone."""
 
-    @property
+    # How many records' numbers change if one record comes or goes, or is exchanged.
+    moved: ClassVar[int] = 1
+
     @abstractmethod
-    def key(self) -> tuple[Any, ...]:
-        """Its name and the bits of its fields."""
+    def error(self, layout: Layout) -> float:
+        """Bound on the relative error of a number."""
 
     @property
     def imputed(self) -> np.ndarray | None:
@@ -51,3 +84,9 @@ class Measure(ABC):
     def of_all(self, records: Records) -> np.ndarray | None:
         """The numbers of all records, if they are not found block by block."""
         return None
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return value.key if isinstance(value, Kind) else value

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..noise import KEY_WORDS, NoiseSource
 from ._records import Records
-from .asked import View
+from .asked import Step
 from .layout import Layout
 from .source import Source
 
@@ -47,11 +47,11 @@ class Question:
 
     Parameters
     ----------
-    views : tuple of View
+    views : tuple of Step
     statistic : Statistic
     """
 
-    views: tuple[View, ...]
+    views: tuple[Step, ...]
     statistic: Any
 
     @property
@@ -102,7 +102,7 @@ class Pieces(Source):
     standin : Records
         Records like these, but none: pieces are made like it, and it has their layout. Its threads
         are those of records that are gathered.
-    views : tuple of View
+    views : tuple of Step
         What the records are seen through.
     shared : SharedPass
         One for the table, whatever it is seen through.
@@ -115,7 +115,7 @@ class Pieces(Source):
     """
 
     standin: Records
-    views: tuple[View, ...] = ()
+    views: tuple[Step, ...] = ()
     shared: SharedPass = field(default_factory=SharedPass)
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Pieces(Source):
                 waiting.append(Question(source.views, statistic))
         self.shared.expect(waiting)
 
-    def through(self, view: View) -> Self:
+    def through(self, view: Step) -> Self:
         """The records through a view; see `skdppca.statistics.View`."""
         return replace(self, views=(*self.views, view))
 
@@ -180,7 +180,7 @@ def piece_like(standin: Records, rows: Any, groups: np.ndarray | None, first: in
 
 def answers(records: Records, questions: Sequence[Question]) -> Iterator[np.ndarray]:
     """The exact totals over a piece's records; what views begin with alike is done once."""
-    seen: dict[tuple[View, ...], Records] = {(): records}
+    seen: dict[tuple[Step, ...], Records] = {(): records}
     for question in questions:
         views = question.views
         for i, view in enumerate(views):
@@ -189,7 +189,7 @@ def answers(records: Records, questions: Sequence[Question]) -> Iterator[np.ndar
         yield seen[views].total(question.statistic)
 
 
-def seen_through(records: Records, views: Sequence[View]) -> Records:
+def seen_through(records: Records, views: Sequence[Step]) -> Records:
     """The records after all views, in their order."""
     for view in views:
         records = view.of(records)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..noise import GaussianQuery, NoiseSource
-from .asked import View
+from .asked import Step
 from .layout import Layout
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Source(ABC):
         """The exact sum, which only `answer` and `PrivateData` may see."""
 
     @abstractmethod
-    def through(self, view: View) -> Self:
+    def through(self, view: Step) -> Self:
         """The same records through a view."""
 
     @abstractmethod

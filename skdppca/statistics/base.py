@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..records import Layout, Records, asked
+from ..records import KINDS, Kind, Layout, Measure, Records, View
 
 __all__ = [
     "KINDS",
@@ -22,9 +21,6 @@ __all__ = [
     "decode",
     "encode",
 ]
-
-# The closed set: every measure, statistic and view under its own name.
-KINDS: dict[str, type[Kind]] = {}
 
 
 class Rounding(NamedTuple):
@@ -40,43 +36,6 @@ class Rounding(NamedTuple):
 
     norms: float = 0.0
     total: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Kind:
-    """A frozen bundle of public or released numbers, known by the name of its class."""
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        if cls.__name__.startswith("_") or ABC in cls.__bases__:
-            return
-        if cls.__name__ in KINDS and KINDS[cls.__name__].__module__ != cls.__module__:
-            raise TypeError(f"there is a {cls.__name__} in the closed set; choose another name")
-        KINDS[cls.__name__] = cls
-
-    @cached_property
-    def key(self) -> tuple[Any, ...]:
-        """Hashable; equal exactly if the kind and the bits of all its numbers are."""
-        return type(self), *(_key(getattr(self, field.name)) for field in fields(self))
-
-
-class View(Kind, asked.View, ABC):
-    """A way to look at records: others come out, each a function of one that went in."""
-
-    @abstractmethod
-    def of(self, records: Records) -> Records:
-        """The records as they are seen."""
-
-
-class Measure(Kind, asked.Measure, ABC):
-    """A number (or a few) a record, private, and a bitwise function of that record alone."""
-
-    # How many records' numbers change if one record comes or goes, or is exchanged.
-    moved: ClassVar[int] = 1
-
-    @abstractmethod
-    def error(self, layout: Layout) -> float:
-        """Bound on the relative error of a number."""
 
 
 class Statistic(Kind, ABC):
@@ -184,9 +143,3 @@ def decode(value: Any) -> Any:
     if set(content) != known:
         raise ValueError(f"{name} has the fields {sorted(known)}; install the same skdppca here")
     return KINDS[name](**content)
-
-
-def _key(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes()
-    return value.key if isinstance(value, Kind) else value

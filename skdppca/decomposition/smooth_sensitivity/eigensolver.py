@@ -176,7 +176,7 @@ def _products(
     records: Records, centre: np.ndarray, squares: np.ndarray, unit: float
 ) -> tuple[Product, Product, float]:
     """Quick and precise products with H, and the error of the latter, a unit vector's."""
-    error = summation_error(1.0, records.span_rows, records.n_features)
+    error = summation_error(1.0, records.layout.span_rows, records.n_features)
     if records.is_sparse:
         products = SparseProducts(records, centre, squares, unit)
         if products.error <= max(EIGENSOLVER.most_error, error):

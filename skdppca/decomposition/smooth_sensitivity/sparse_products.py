@@ -59,7 +59,7 @@ class SparseProducts:
         then these partial sums; rows are summed by `SPAN_ROWS`, and then these sums, up to the
         span that a compensated sum takes over. See `summation_error`.
         """
-        d, span = self._records.n_features, self._records.span_rows
+        d, span = self._records.n_features, self._records.layout.span_rows
         far = 0.0 if self._centre is None else float(np.linalg.norm(self._centre)) / self._radius
         rows = SPAN_ROWS + math.ceil(span / SPAN_ROWS)
         inner = ROW_ENTRIES + math.ceil(d / ROW_ENTRIES)
