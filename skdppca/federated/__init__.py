@@ -13,7 +13,7 @@ except ImportError as error:
 from .estimating import fit_sites
 from .federation import Federation, SitesError
 from .identity import Identity
-from .messages import Plan
+from .messages import RunPlan
 from .policy import Policy
 from .questions import QUESTIONS
 from .refusals import Refusal, Refused
@@ -27,11 +27,11 @@ __all__ = [
     "Federation",
     "Identity",
     "LocalSites",
-    "Plan",
     "Policy",
     "Refusal",
     "Refused",
     "Reply",
+    "RunPlan",
     "Site",
     "SitesError",
     "Study",

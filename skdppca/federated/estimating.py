@@ -26,7 +26,7 @@ from ..releasing import announce, public_parameters
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity
-from .messages import Plan, is_run
+from .messages import RunPlan, is_run
 from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
@@ -131,7 +131,7 @@ def fit_sites(
     def opened(seen: BasePrivatePCA) -> Table:
         _check(seen, study, colluders)
         public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
-        plan = Plan(
+        plan = RunPlan(
             run=new_run() if run is None else run,
             study=study,
             honest=len(study.sites) - colluders,
@@ -252,7 +252,7 @@ def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
 class SitesRecords(Pieces):
     """The records of all sites, each site's in one piece; the sites add noise to their sums.
 
-    The noise is that of all sites, of which `Plan.honest` count; see `SharedQuery`.
+    The noise is that of all sites, of which `RunPlan.honest` count; see `SharedQuery`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from ..noise import SharedQuery
 from .identity import Identity, verified
 from .masks import opened
-from .messages import Close, Message, Plan, Request, array_digest, key_text
+from .messages import Close, Message, Request, RunPlan, array_digest, key_text
 from .questions import Asked, written_question
 from .refusals import Refusal, Refused, is_busy
 from .runs import Answered
@@ -83,7 +83,7 @@ class Federation:
 
     Parameters
     ----------
-    plan : Plan
+    plan : RunPlan
     transport : Transport
     analyst : Identity
     attempts : int
@@ -96,7 +96,7 @@ class Federation:
     """
 
     def __init__(
-        self, plan: Plan, transport: Transport, analyst: Identity, attempts: int = 2
+        self, plan: RunPlan, transport: Transport, analyst: Identity, attempts: int = 2
     ) -> None:
         self.plan = plan
         self._transport, self._analyst, self._attempts = transport, analyst, attempts

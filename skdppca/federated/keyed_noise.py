@@ -15,7 +15,7 @@ import numpy as np
 
 from ..noise import SAMPLER, SharedQuery
 from ..privacy.chain import canonical
-from .messages import PROTOCOL, Plan, Request
+from .messages import PROTOCOL, Request, RunPlan
 
 __all__ = ["SECRET_BYTES", "NoiseKey", "noise_key"]
 
@@ -41,7 +41,7 @@ class NoiseKey(NamedTuple):
 
 
 def noise_key(
-    secret: str, site: str, plan: Plan, request: Request, query: SharedQuery, steps: np.ndarray
+    secret: str, site: str, plan: RunPlan, request: Request, query: SharedQuery, steps: np.ndarray
 ) -> NoiseKey:
     """The key of a site's noise for one question, and the seal of the question's charge.
 
@@ -50,7 +50,7 @@ def noise_key(
     secret : str
         256 random bits of the run, hexadecimal, for this alone.
     site : str
-    plan : Plan
+    plan : RunPlan
     request : Request
         Of this plan; its digest covers every bit of it.
     query : SharedQuery

@@ -25,8 +25,8 @@ __all__ = [
     "PROTOCOL",
     "Close",
     "Message",
-    "Plan",
     "Request",
+    "RunPlan",
     "array_digest",
     "digest_of",
     "is_digest",
@@ -203,7 +203,7 @@ class VersionError(ValueError):
 
 
 @dataclass(frozen=True)
-class Plan(Message):
+class RunPlan(Message):
     """What an analyst will ask, at most: what the sites agree to before anything is asked.
 
     Parameters

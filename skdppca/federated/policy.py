@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from .identity import is_public_key
-from .messages import Plan
+from .messages import RunPlan
 from .questions import QUESTIONS
 from .refusals import Refusal
 from .study import MAX_SITES, Study, check, is_name, read_json, written
@@ -105,7 +105,7 @@ class Policy:
         """How many of the other sites may work together against this one."""
         return self.study.max_colluders if self.max_colluders is None else self.max_colluders
 
-    def objection(self, plan: Plan) -> Refusal | None:
+    def objection(self, plan: RunPlan) -> Refusal | None:
         """Why this site does not agree to a plan; looks at public facts alone."""
         mine, theirs = self.study, plan.study
         m = len(theirs.sites)

@@ -15,7 +15,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from ..privacy.storage import replaced, synced
-from .messages import Plan
+from .messages import RunPlan
 from .questions import Drawn
 from .refusals import Refusal, Refused
 from .transport import Reply
@@ -90,9 +90,9 @@ class Run:
     begun: str = ""
     over: bool = False
 
-    def agreed(self) -> Plan:
+    def agreed(self) -> RunPlan:
         """The plan."""
-        return Plan.from_body(self.plan.encode())
+        return RunPlan.from_body(self.plan.encode())
 
     def ended(self) -> Run:
         """The same when it is over: only that it was is kept."""

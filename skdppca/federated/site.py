@@ -38,8 +38,8 @@ from .keyed_noise import SECRET_BYTES, noise_key
 from .masks import Pad, RunKey, masked
 from .messages import (
     Close,
-    Plan,
     Request,
+    RunPlan,
     VersionError,
     array_digest,
     digest_of,
@@ -81,7 +81,7 @@ LEAST_DIGITS = 8
 # Whose lock a run is admitted with: else two could be promised the same budget.
 ADMISSION = "admission"
 
-M = TypeVar("M", Plan, Request, Close)
+M = TypeVar("M", RunPlan, Request, Close)
 
 
 class Site:
@@ -335,7 +335,7 @@ class Site:
 
     def _hello(self, body: bytes, signature: str) -> Reply:
         analyst = self._analyst(body, signature)
-        plan = _read(Plan, body)
+        plan = _read(RunPlan, body)
         objection = self.policy.objection(plan)
         if objection is not None:
             raise Refused(objection)
@@ -356,7 +356,7 @@ class Site:
             key_signature=self.identity.sign(key_text(plan.digest, self.name, public)),
         )
 
-    def _begun(self, plan: Plan, analyst: str) -> Run:
+    def _begun(self, plan: RunPlan, analyst: str) -> Run:
         """A run that the site agrees to, and that its ledger can afford from end to end."""
         statement = self.ledger.statement()
         if _charges(statement, f"{plan.run}/"):
@@ -378,7 +378,7 @@ class Site:
             marker=self._runs.mark(plan.run),
         )
 
-    def _check_affordable(self, plan: Plan) -> None:
+    def _check_affordable(self, plan: RunPlan) -> None:
         """Refuse what the ledger cannot pay beside all that open runs may still charge it.
 
         Their costs are Gaussian, so the squares of their mu add up (`skdppca.privacy`). The ledger
@@ -395,7 +395,7 @@ class Site:
         ):
             raise Refused(Refusal.BUDGET)
 
-    def _check_approved(self, plan: Plan) -> None:
+    def _check_approved(self, plan: RunPlan) -> None:
         name = f"{plan.digest}.json"
         if (self.folder / "approved" / name).exists():
             return
@@ -453,7 +453,7 @@ class Site:
             self._runs.send(run.id, request.round, reply)
         return reply
 
-    def _pads(self, run: Run, plan: Plan, request: Request, digest: str) -> list[Pad]:
+    def _pads(self, run: Run, plan: RunPlan, request: Request, digest: str) -> list[Pad]:
         """The masks of this site, from keys that their sites signed for this plan."""
         sites, mine = plan.study.sites, RunKey(run.secret)
         if set(request.keys) != set(sites):
@@ -470,7 +470,7 @@ class Site:
         return pads
 
     def _question(
-        self, plan: Plan, request: Request, arrays: Mapping[str, np.ndarray]
+        self, plan: RunPlan, request: Request, arrays: Mapping[str, np.ndarray]
     ) -> tuple[Asked, SharedQuery]:
         """The question, and the query that says what noise is drawn and what is charged."""
         if {name: _digest(array) for name, array in arrays.items()} != request.inputs:
@@ -545,7 +545,7 @@ class Site:
         return records
 
     def _due(
-        self, run: Run, plan: Plan, round: int, answered: Answered, statement: Statement
+        self, run: Run, plan: RunPlan, round: int, answered: Answered, statement: Statement
     ) -> Receipt | float:
         """The charge of a question, or the mu to be charged if there is none yet.
 
@@ -575,7 +575,13 @@ class Site:
         return mu
 
     def _charged(
-        self, run: Run, plan: Plan, round: int, answered: Answered, due: Receipt | float, seal: str
+        self,
+        run: Run,
+        plan: RunPlan,
+        round: int,
+        answered: Answered,
+        due: Receipt | float,
+        seal: str,
     ) -> Run:
         """The run with this question, charged: once, whenever the site was cut off."""
         label = _label(run, round, answered) + seal
@@ -591,7 +597,7 @@ class Site:
             self._runs.keep(run)
         return run
 
-    def _charge(self, mu: float, plan: Plan, label: str) -> Receipt:
+    def _charge(self, mu: float, plan: RunPlan, label: str) -> Receipt:
         try:
             return self.ledger.charge(
                 GaussianEvent(mu), adjacency="add-remove", unit=plan.study.unit, label=label

@@ -15,9 +15,9 @@ from skdppca.federated import (
     QUESTIONS,
     Identity,
     LocalSites,
-    Plan,
     Policy,
     Reply,
+    RunPlan,
     Site,
     Study,
     respond,
@@ -156,7 +156,7 @@ class Talk:
             "parameters": {},
             "statistics": tuple(sorted(QUESTIONS)),
         }
-        self.plan = Plan(**(given | more))
+        self.plan = RunPlan(**(given | more))
         self.keys = {}
 
     def send(self, name, action, message, arrays=None, signer=None):

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("cryptography")
 
-from skdppca.federated import QUESTIONS, Identity, Plan, Study
+from skdppca.federated import QUESTIONS, Identity, RunPlan, Study
 from skdppca.federated.identity import verified
 from skdppca.federated.masks import RunKey, keystream, masked, opened
 from skdppca.federated.messages import (
@@ -22,7 +22,7 @@ from skdppca.federated.messages import (
 
 KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}
 STUDY = Study("study", sites=KEYS, columns=("a", "b"))
-PLAN = Plan(
+PLAN = RunPlan(
     run="ab" * 16,
     study=STUDY,
     honest=2,
