@@ -50,10 +50,26 @@ def note(part: Part) -> None:
         if keys.table_path(table).parent != _common.RESULTS:
             rows[table] = {"table": table, "date": today, "sources": part.digest}
     if rows:
-        with EXPERIMENTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, ["table", "date", "sources"], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(sorted(rows.values(), key=lambda row: row["table"]))
+        _write(rows)
+
+
+def _write(rows: dict[str, dict[str, str]]) -> None:
+    with EXPERIMENTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["table", "date", "sources"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows.values(), key=lambda row: row["table"]))
+
+
+def carry(table: str, part: Part) -> None:
+    """Give a stored table today's digest: its code is another, and makes the same numbers."""
+    path = keys.table_path(table)
+    if path.parent == _common.RESULTS:
+        told = f"# sources: {digest_of(table)}\n"
+        path.write_text(path.read_text().replace(told, f"# sources: {part.digest}\n", 1))
+        return
+    rows = noted()
+    rows[table]["sources"] = part.digest
+    _write(rows)
 
 
 def digest_of(table: str) -> str:

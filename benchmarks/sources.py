@@ -2,9 +2,9 @@
 
 A script depends on itself and on all modules of ``benchmarks`` and ``skdppca`` that it imports,
 directly or through others. What is in `WITHOUT_NUMBERS` and `WITHOUT_NUMBERS_HERE` computes no
-figure, and is left out, as are comments, docstrings, and the messages of errors and warnings. What
-is in `OF_COHORTS` and `OF_COHORTS_HERE` runs only where releases grow: `COHORTS` alone depends on
-it.
+figure, and is left out, as are comments, docstrings, annotations, and the messages of errors and
+warnings. What is in `OF_COHORTS` and `OF_COHORTS_HERE` runs only where releases grow: `COHORTS`
+alone depends on it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ OF_COHORTS = _named(
     {"skdppca/decomposition": "joining merged", "skdppca/decomposition/dp_gauss": "cohorts"}
 )
 OF_COHORTS_HERE = {"drift", "forgetting"}
+# Fields of syntax trees that say what a name may hold, and how a string was written.
+WORDS = {"annotation", "kind", "returns"}
 # What `import skdppca` stands for: its names are imported when they are asked for.
 ALL_METHODS = PACKAGE / "decomposition" / "__init__.py"
 
@@ -145,5 +147,5 @@ def _dumped(value: object, without: set[str]) -> str:
     if isinstance(value, ast.Expr) and isinstance(value.value, ast.Constant):
         return ""  # a docstring
     fields = ((name, one) for name, one in ast.iter_fields(value) if one not in (None, []))
-    told = " ".join(f"{name}={_dumped(one, without)}" for name, one in fields if name != "kind")
+    told = " ".join(f"{name}={_dumped(one, without)}" for name, one in fields if name not in WORDS)
     return f"{type(value).__name__}({told})"

@@ -48,6 +48,7 @@ def digest(tmp_path, monkeypatch):
         ("What it does.", "What else it does."),
         ("x is {x}", "negative: {x}"),
         ("import helper", "import   helper"),
+        ("def loss(x)", "def loss(x: float) -> float"),
     ],
 )
 def test_words_make_no_table_stale(digest, old, new):

@@ -14,7 +14,9 @@ KINDS = [np.asarray, np.asfortranarray, sparse.csr_array]
 
 def rows_of(records):
     """The rows as blocks hold them."""
-    blocks = (block.rows for _, block in records._blocks(records.members.spans(records.layout.span_rows)))
+    blocks = (
+        block.rows for _, block in records._blocks(records.members.spans(records.layout.span_rows))
+    )
     return np.vstack([rows.toarray() if sparse.issparse(rows) else rows for rows in blocks])
 
 

@@ -1,0 +1,69 @@
+"""What shows that other code makes the same numbers, and which tables it leaves fresh."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from skdppca import DPGauss
+
+from ..benchmark_modules import load
+
+MEASURE, REGISTRY, SAME_BITS = map(load, ("measure", "registry", "same_bits"))
+ROWS = np.random.default_rng(0).standard_normal((300, 4))
+
+
+def fitted(rows=ROWS, **parameters):
+    return SAME_BITS.bits(DPGauss(2, delta=1e-6, random_state=0, **parameters).fit(rows))
+
+
+def test_a_fit_that_is_repeated_has_the_same_bits():
+    assert fitted() == fitted()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"epsilon": float(np.nextafter(1.0, 2.0))},
+        {"adjacency": "replace-one"},
+        {"rows": ROWS.astype(np.float32)},
+    ],
+)
+def test_the_last_bit_of_a_number_that_was_released_is_seen(other):
+    assert fitted(**other) != fitted()
+
+
+def test_every_method_and_kind_of_table_is_compared(tmp_path):
+    names = [name for name, _ in SAME_BITS.cases(tmp_path)]
+    assert len(set(names)) == len(names) > 800
+    for one in (
+        "PrivatePCA, groups in a file",
+        "DPGauss, two cohorts",
+        "KDPOjas, missing",
+        "search",
+    ):
+        assert any(name.startswith(one) for name in names), one
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_was_fresh_alone_is_carried(tmp_path, monkeypatch, kept):
+    """A table of accuracy, by the same script; one that was stale already stays so."""
+    part = SimpleNamespace(script="bench_x.py", digest="today", times=False, tables=("a", "b"))
+    digests = {"a": "then", "b": "long ago"}
+    monkeypatch.setattr(REGISTRY, "PARTS", (part,))
+    monkeypatch.setattr(REGISTRY, "stored", lambda table: True)
+    monkeypatch.setattr(MEASURE, "digest_of", digests.get)
+    monkeypatch.setattr(MEASURE, "carry", lambda table, part: digests.update({table: part.digest}))
+    monkeypatch.setattr(SAME_BITS, "digests_in", lambda tree: {"bench_x.py": ("today", "script")})
+    before = {"bench_x.py": ("then", "script" if kept else "another script")}
+    assert SAME_BITS.carry(before) == (["a"] if kept else [])
+    assert digests == {"a": "today" if kept else "then", "b": "long ago"}
+
+
+def test_a_digest_that_is_carried_leaves_the_table_as_it_is(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv"
+    path.write_text("# date: 2026-01-01\n# sources: then\na,b\n1,then\n")
+    monkeypatch.setattr(MEASURE._common, "RESULTS", tmp_path)
+    monkeypatch.setattr(MEASURE.keys, "table_path", lambda table: path)
+    MEASURE.carry("x", SimpleNamespace(digest="today"))
+    assert path.read_text() == "# date: 2026-01-01\n# sources: today\na,b\n1,then\n"
