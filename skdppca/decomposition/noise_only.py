@@ -11,6 +11,7 @@ from ..exceptions import NoiseOnlyWarning
 from ..privacy import PrivacyReport
 from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
+from ..records import MAX_ROWS
 
 __all__ = ["enough_records", "records_needed", "warn_of_noise"]
 
@@ -45,13 +46,13 @@ def warn_of_noise(pca: Any) -> None:
 
 
 def enough_records(report: PrivacyReport, n_features: int, n_samples: float) -> str:
-    """How many records would do, in words; "more records" if it is not known."""
+    """How many records would do, in words; "more records" if no such number is known."""
     n = records_needed(report, n_features)
-    if n is None or n <= n_samples:
+    if n is None or n <= n_samples or n > MAX_ROWS:
         return "more records"
     return (
-        f"about {float(f'{n:.1g}'):.0f} records, which would do if the first of {n_features} "
-        f"components held {_first_share(n_features):.0%} of the variance"
+        f"about {float(f'{n:.1g}'):.0f} records (enough if the first of {n_features} "
+        f"components holds {_first_share(n_features):.0%} of the variance)"
     )
 
 

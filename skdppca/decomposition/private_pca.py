@@ -87,26 +87,28 @@ def choose(
     fits = dense_fits(n_features)
     square = f"{n_features} x {n_features}"
     if pure:
-        return "SmoothSensitivityPCA", "delta=0: the one method with a pure guarantee"
+        return "SmoothSensitivityPCA", "no other method has a pure guarantee (delta=0)"
     if tails == "heavy" and fits:
         name = "GDPPCA" if grouped else "DPGauss"
-        return name, "tails='heavy': outliers weigh no more than other records"
+        return name, "it weighs outliers no more than other records (tails='heavy')"
     if sees_spectrum and fits:
-        return "DPGauss", "n_components is chosen from the spectrum, which this method releases"
+        return "DPGauss", "it releases the spectrum, from which it chooses n_components"
     if scales_privately and fits:
-        return "DPGauss", "scale='private': its matrix corrects the scales as well"
+        return "DPGauss", "its matrix also corrects the private scales (scale='private')"
     if may_miss and fits:
-        return "DPGauss", "missing='mean': its matrix undoes what filling does to moments"
+        return "DPGauss", "its matrix undoes what filling does to moments (missing='mean')"
     if grouped and fits:
-        return "ResidualGauss", "a record is a group of rows: its noise follows how far they differ"
+        why = "a record is a group of rows, and the noise follows how far they differ"
+        return "ResidualGauss", why
     if grouped:
         return "KDPPCA", f"a record is a group of rows, and a matrix of {square} is too large"
     if not fits or (is_sparse and n_features > MANY_SPARSE_FEATURES):
-        wide = f"{n_features} features" + (", sparse" if is_sparse else "")
+        wide = f"{n_features} {'sparse ' if is_sparse else ''}features"
         if gap == "large":
-            return "SmoothSensitivityPCA", f"{wide}, and gap='large': exact, then little noise"
-        return "DPPowerMethod", f"{wide}: no matrix of {square}"
-    return "ResidualGauss", f"ordinary rows, and a matrix of {square} fits"
+            why = f"it needs little noise after a large gap (gap='large'), for {wide} too"
+            return "SmoothSensitivityPCA", why
+        return "DPPowerMethod", f"it needs no matrix of {square} for {wide}"
+    return "ResidualGauss", f"the rows are ordinary, and a matrix of {square} fits"
 
 
 @estimator
@@ -170,7 +172,7 @@ class PrivatePCA(JoinsCohorts):
     >>> pca.privacy_.details["method"]
     'ResidualGauss'
     >>> print(pca.privacy_.details["why"])
-    ordinary rows, and a matrix of 64 x 64 fits
+    the rows are ordinary, and a matrix of 64 x 64 fits
     """
 
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
@@ -210,9 +212,9 @@ class PrivatePCA(JoinsCohorts):
     def _choice(self, public: Public) -> tuple[str, str]:
         """The method's name, and why."""
         if self.method != "auto":
-            return NAMES[self.method], f"method={self.method!r}"
+            return NAMES[self.method], f"method={self.method!r} was given"
         if self._joining:
-            return JOINED, "partial_fit: its matrix can be joined with those of other cohorts"
+            return JOINED, "partial_fit can join its matrix with those of other cohorts"
         count = self.n_components
         if count is None and not dense_fits(public.n_features):
             raise ValueError(
@@ -246,8 +248,8 @@ class PrivatePCA(JoinsCohorts):
         if unknown:
             theirs = ", ".join(sorted(set(known) - set(self.get_params()))) or "none"
             raise ValueError(
-                f"method_params sets {unknown[0]!r}, which {name} (chosen: {why}) does not have; "
-                f"its own are: {theirs}"
+                f"method_params sets {unknown[0]!r}, which {name} does not have (it was chosen "
+                f"because {why}); its own are: {theirs}"
             )
         shared = {key: getattr(self, key) for key in SHARED}
         ours = {"noise": "student"} if self.delta == 0 and "noise" in known else {}

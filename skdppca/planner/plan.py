@@ -193,7 +193,7 @@ class Plan(PlannedFit):
 
     def choice(self) -> str:
         """Return in words which method `PrivatePCA` takes, and whether another one is ahead."""
-        text = f"PrivatePCA takes {self.recommended} ({self.why})."
+        text = f"PrivatePCA takes {self.recommended}, because {self.why}."
         first, *others = self.rows
         ahead = [row for row in others if row.captured_low > first.captured]
         if first.recommended and ahead and not self.finds_nothing:

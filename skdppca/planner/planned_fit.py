@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._sklearn import Interval, StrOptions
 from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.methods import NAMES
+from ..decomposition.parameters import check_parameters
 from ..decomposition.private_pca import HEAVY
 from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
@@ -158,7 +159,7 @@ def check(given: dict[str, Any]) -> None:
     for name in (*COUNTS, "n_components"):
         if isinstance(given[name], bool):  # Python counts it among the whole numbers
             raise TypeError(f"{name}={given[name]} is not a whole number; give an int")
-    validate_parameter_constraints(CONSTRAINTS, given, "plan")
+    check_parameters(CONSTRAINTS, given, "plan")
     if given["cohorts"] > given["n_samples"]:
         raise ValueError(
             f"cohorts={given['cohorts']} exceeds n_samples={given['n_samples']}, the people of all "

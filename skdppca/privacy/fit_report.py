@@ -449,7 +449,7 @@ class PrivacyReport:
                 "is in which cohort is declared, and not verified"
             )
         if {"method", "why"} <= set(details):
-            remarks.append(f"by {details['method']}: {details['why']}")
+            remarks.append(f"method: {details['method']}, because {details['why']}")
         if "sites" in details:
             remarks += self._about_sites()
         if "merged" in details:

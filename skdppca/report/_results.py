@@ -116,7 +116,8 @@ def lost(
     scales = f"{scale} (if the columns have different units), " * unscaled
     return [
         f"{which} of {len(alignments)}: lost in the noise, so do not interpret {it}. To see more, "
-        f"fit again with {scales}a larger {epsilon} or {records}; that is charged separately.{plan}"
+        f"fit again with {scales}a larger {epsilon} or {records}. That fit is charged separately."
+        f"{plan}"
     ]
 
 

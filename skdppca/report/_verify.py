@@ -238,7 +238,7 @@ def _vouched(release: ReleaseFiles) -> Iterator[str]:
         alone.append("the ledger's totals")
         if states_lacks(document):
             alone.append("what it states that the ledger lacked")
-    yield f"Only {MANIFEST} would show a change of {', '.join(alone)}."
+    yield f"Only the hashes in {MANIFEST} confirm {', '.join(alone)}."
 
 
 def _alone(release: ReleaseFiles) -> list[str]:

@@ -114,7 +114,7 @@ def test_a_shell_says_how_many_records_would_do_where_nothing_was_found():
     # a fit of noise finds something in 8 % of all cases, and which seeds do follows from the BLAS
     pca = next(fit for fit in fits if max(fit.privacy_.details["alignments"]) <= 0)
     said = "\n".join(results(ReleaseReport(pca, pictures=False).dict()))
-    assert re.search(r"about \d+ records, which would do if the first of 20 components", said)
+    assert re.search(r"about \d+ records \(enough if the first of 20 components holds", said)
 
 
 @pytest.mark.parametrize(("scale", "given"), [("private", False), (None, True)])

@@ -109,7 +109,7 @@ def test_a_true_release_agrees_on_three_levels(run, out):
         "outside."
     )
     assert one == "Level 1 of 4: this report agrees with itself."
-    assert two.startswith("Level 2 of 4: this report and these files agree. Only MANIFEST.json")
+    assert two.startswith("Level 2 of 4: this report and these files agree. Only the hashes")
     assert ".svg" not in two and "components" not in two and "html" not in two
     assert three == (
         "Level 3 of 4: this report, these files and this ledger agree. "

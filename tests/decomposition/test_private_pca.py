@@ -66,7 +66,7 @@ def test_every_kind_of_data_has_its_method(n_features, facts, method):
 def test_the_report_says_which_method_and_why(parameters, data, method):
     report = PrivatePCA(**{"n_components": 2, **parameters}).fit(data).privacy_
     assert report.details["method"] == method
-    line = f"y {method}: {report.details['why']}"
+    line = f"ethod: {method}, because {report.details['why']}"
     assert line in str(report)
     assert line in html.unescape(report._repr_html_())
     assert json.loads(report.to_json())["core"]["details"]["method"] == method
@@ -120,7 +120,7 @@ def test_a_seed_gives_what_the_method_gives(name):
         ({"method_params": {"accountant": None}}, "'accountant', which is a parameter"),
         (
             {"method_params": {"clip": "auto"}},
-            r"'clip', which ResidualGauss \(chosen: .*own are: learning_rate",
+            r"'clip', which ResidualGauss does not have \(.*because .*own are: learning_rate",
         ),
         ({"method": "KDPOjas", "method_params": {"n_iter": -3}}, "n_iter"),
         ({"method": "KDPOjas", "n_components": "auto"}, "n_components"),
