@@ -27,7 +27,7 @@ from _common import arguments, kept, machine, save, show
 from scipy import stats
 
 from skdppca.decomposition import METHODS
-from skdppca.decomposition.private_pca import HEAVY
+from skdppca.decomposition.private_pca import for_heavy_tails
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
@@ -176,6 +176,8 @@ def measure(expected: Plan, name: str, variances: np.ndarray) -> tuple[list[floa
     k = expected.n_components
     entries = expected.n_samples * (expected.group_size or 1) * len(variances)
     most = min(MOST, ENTRIES // entries)
+    grouped = expected.group_size is not None
+    heavy = for_heavy_tails(name, grouped=grouped) if expected.tails == "heavy" else {}
     while len(losses) < LEAST or (len(losses) < most and error(losses) > PRECISE):
         seed = FIRST_SEED + len(losses)
         rng = np.random.default_rng([seed, expected.n_samples, expected.n_features])
@@ -189,7 +191,7 @@ def measure(expected: Plan, name: str, variances: np.ndarray) -> tuple[list[floa
             scale=expected.scale,
             missing=expected.missing,
             random_state=seed,
-            **(HEAVY.get(name, {}) if expected.tails == "heavy" else {}),
+            **heavy,
         )
         components = pca.fit(X, groups=groups).components_
         losses.append(1 - captured_variance(components, judged))

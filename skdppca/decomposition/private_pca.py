@@ -44,8 +44,12 @@ SHARED = (
 # The method whose matrices can be joined.
 JOINED = "DPGauss"
 
-# What a method is set to by ``tails="heavy"``, if it is chosen.
-HEAVY = {"DPGauss": {"clip": "spherical"}, "GDPPCA": {"centering": "private"}}
+
+def for_heavy_tails(name: str, *, grouped: bool) -> dict[str, Any]:
+    """What a method is set to by ``tails="heavy"``; single rows alone can be scaled to norm 1."""
+    if name == "DPGauss" and not grouped:
+        return {"clip": "spherical"}
+    return {"centering": "private"} if name == "GDPPCA" else {}
 
 
 def choose(
@@ -254,7 +258,7 @@ class PrivatePCA(JoinsCohorts):
         shared = {key: getattr(self, key) for key in SHARED}
         ours = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
         if self.method == "auto" and self.tails == "heavy":
-            ours |= HEAVY.get(name, {})
+            ours |= for_heavy_tails(name, grouped=public.grouped)
         chosen = METHODS[name].estimator(**shared, **{**ours, **given})
         chosen._validate_params()
         chosen.__dict__["_joining"] = self._joining

@@ -14,7 +14,7 @@ from .._sklearn import Interval, StrOptions
 from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.methods import NAMES
 from ..decomposition.parameters import check_parameters
-from ..decomposition.private_pca import HEAVY
+from ..decomposition.private_pca import for_heavy_tails
 from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
@@ -128,7 +128,7 @@ class PlannedFit:
             if self.group_size is not None:
                 settings["variance_share"] = 0
         elif self.tails == "heavy":
-            settings = HEAVY.get(name, {})
+            settings = for_heavy_tails(name, grouped=self.group_size is not None)
         if self.cohorts > 1:  # whitened scores need variances: there are no nested spheres then,
             settings = {**settings, "whiten": True}  # as there are none in `partial_fit`
         return SimulatedMethod(METHODS[name], settings)

@@ -91,6 +91,7 @@ def test_every_method_is_told_in_full(method):
     ("method", "known"),
     [
         ("DPGauss", {"tails": "heavy"}),
+        ("DPGauss", {"tails": "heavy", "group_size": 3}),
         ("GDPPCA", {"tails": "heavy"}),
         ("DPGauss", {"group_size": 2, "scale": "private", "missing": "mean"}),
         ("SmoothSensitivityPCA", {"delta": 0.0, "group_size": 2}),
@@ -415,6 +416,23 @@ def test_where_nothing_is_found_a_plan_says_so_and_how_many_records_would_do():
     assert "is expected to miss less" not in text
     more = plan(found.enough, 30, 2, epsilon=0.05, methods=["ResidualGauss"])
     assert not more.finds_nothing and more.rows[0].captured > 0.5
+
+
+def test_where_nothing_is_found_a_plan_recommends_and_measures_nothing():
+    found = plan(10, 40, 1, epsilon=0.01, methods=["DPGauss", "ResidualGauss"])
+    assert found.finds_nothing and found["DPGauss"].noise_floor == math.inf
+    for text in (str(found), repr(found), html.unescape(found._repr_html_())):
+        for word in ("(recommended)", "inf", "half of all fits", "missed", "skewed"):
+            assert word not in text, word
+    assert "no method finds anything" in repr(found)
+    lines = str(found).splitlines()
+    assert lines[3].split() == ["method", "captured", "memory"]
+
+
+def test_a_noise_floor_above_every_variance_is_told_in_words(found):
+    rows = tuple(replace(row, noise_floor=math.inf) for row in found.rows)
+    text = str(replace(found, rows=rows))
+    assert "above all" in text and " inf " not in text
 
 
 def test_where_something_is_found_no_number_of_records_is_told():
