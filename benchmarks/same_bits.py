@@ -29,8 +29,18 @@ import numpy as np
 from scipy import sparse
 
 HERE = Path(__file__).resolve()
-# What names one fit, or the code that made it, and no number of it.
-UNLIKE = {"release_id", "receipt", "software", "when", "time", "date", "random_state", "accountant"}
+# What names one fit, the code that made it, or its reasons, and no number of it.
+UNLIKE = {
+    "why",
+    "release_id",
+    "receipt",
+    "software",
+    "when",
+    "time",
+    "date",
+    "random_state",
+    "accountant",
+}
 # Keywords of every fit of the grid; of what an estimator refuses, the kind of error is compared.
 SETTINGS: tuple[dict[str, Any], ...] = (
     {},
