@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context
 from inspect import signature
 
+from .._digits import percent_captured
+from .._text import aligned
 from ..decomposition import METHODS
-from ..planner import Plan, plan
-from ..planner.text_tables import aligned, percent
+from ..planner import Expectation, Plan, plan
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
 from ._json import of_plans, text
@@ -119,11 +120,20 @@ def _table(plans: Sequence[Plan], over: str) -> str:
     rows = [
         (
             f"{plan.epsilon:.3g}" if over == "epsilon" else str(plan.n_samples),
-            percent(first.captured),
-            f"{percent(first.captured_low)} to {percent(first.captured_high)}",
+            *_captured(plan, first),
             first.method,
         )
         for plan in plans
         for first in plan.rows[:1]
     ]
     return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
+
+
+def _captured(plan: Plan, first: Expectation) -> tuple[str, str]:
+    """What its first method captures, and in half of all fits; a range of noise says nothing."""
+    if plan.finds_nothing:
+        return "nothing", "-"
+    return (
+        percent_captured(first.captured),
+        f"{percent_captured(first.captured_low)} to {percent_captured(first.captured_high)}",
+    )

@@ -10,6 +10,8 @@ from html import escape
 from numbers import Integral
 from typing import Any, Literal
 
+from .._digits import percent_captured
+from .._text import aligned
 from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
@@ -17,7 +19,6 @@ from .planned_fit import PlannedFit, check, names_of
 from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
-from .text_tables import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
 
@@ -35,6 +36,8 @@ HEADS = (
     "clip norm",
     "memory",
 )
+# What is left of them where no method finds anything: all else describes noise.
+HEADS_OF_NOISE = ("method", "captured", "memory")
 
 
 @dataclass(frozen=True)
@@ -159,13 +162,13 @@ class Plan(PlannedFit):
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
             f"epsilon={self.epsilon:g}{self._each()}, expect {first.percent} of the best possible "
-            f"variance from {first.method} (half of all fits: {percent(first.captured_low)} to "
-            f"{percent(first.captured_high)})."
+            f"variance from {first.method} (half of all fits: {percent_captured(first.captured_low)} to "
+            f"{percent_captured(first.captured_high)})."
         )
         if first.captured_skewed is not None:
             text += (
                 " That is for normal rows. Skewed rows (lognormal values, rare counts) may take it "
-                f"down to {percent(first.captured_skewed)}."
+                f"down to {percent_captured(first.captured_skewed)}."
             )
         if first.noise_floor == math.inf:
             text += " Under this noise the last component would not be seen, whatever its variance."
@@ -207,7 +210,7 @@ class Plan(PlannedFit):
         return text
 
     def __str__(self) -> str:
-        table = aligned([HEADS, *map(self._cells, self.rows)])
+        table = aligned(self._table())
         releases = [f"{row.method} releases {row.releases}." for row in self.rows]
         return "\n".join(
             [self.sentence(), self.choice(), "", *table, "", *releases, "", self._assumptions()]
@@ -216,6 +219,7 @@ class Plan(PlannedFit):
     def __repr__(self) -> str:
         first = self.rows[0] if self.rows else None
         expected = "" if first is None else f"; {first.method} captures {first.percent}"
+        expected = "; no method finds anything" if self.finds_nothing else expected
         return (
             f"<Plan: n_samples={self.n_samples}, n_features={self.n_features}, "
             f"n_components={self.n_components}, epsilon={self.epsilon:g}, delta={self.delta:g}"
@@ -224,10 +228,18 @@ class Plan(PlannedFit):
 
     def _repr_html_(self) -> str:
         said = f"{self.sentence()} {self.choice()}"
-        table = html_table(HEADS, map(self._cells, self.rows))
+        heads, *rows = self._table()
+        table = html_table(heads, rows)
         below = [*(f"{row.method} releases {row.releases}." for row in self.rows)]
         paragraphs = "".join(f"<p>{escape(text)}</p>" for text in (*below, self._assumptions()))
         return f"<div><p>{escape(said)}</p>{table}{paragraphs}</div>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """Heads and cells."""
+        if self.finds_nothing:
+            cells = [(row.method, f"{row.captured:.3f}", row.memory) for row in self.rows]
+            return [HEADS_OF_NOISE, *cells]
+        return [HEADS, *map(self._cells, self.rows)]
 
     def _cells(self, row: Expectation) -> tuple[str, ...]:
         floor, noise = row.noise_floor is not None, row.noise_sd is not None
@@ -236,7 +248,7 @@ class Plan(PlannedFit):
             f"{row.captured:.3f}",
             f"{1 - row.captured:.1e}",
             f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
-            f"{row.noise_floor:.3g}" if floor else "-",
+            "-" if row.noise_floor is None else _floor(row.noise_floor),
             f"{self.seen(row.method)} of {self.n_components}" if floor else "-",
             f"{row.noise_sd:.1e}" if noise else "-",
             f"{row.clip_norm:.3g}" + " (all)" * (row.clip == "scaled") if noise else "-",
@@ -247,9 +259,12 @@ class Plan(PlannedFit):
         spectrum = "your own" if self.spectrum == "given" else self.spectrum
         text = [
             f"Spectrum: {spectrum}, delta={self.delta:g}, {self.adjacency}. Assumed: Gaussian rows "
-            "about the origin, of the variances of the spectrum; no data were read. Only the "
-            "figure for skewed rows is for lognormal values and counts along the axes."
+            "about the origin, of the variances of the spectrum; no data were read."
         ]
+        if not self.finds_nothing:
+            text.append(
+                "Only the figure for skewed rows is for lognormal values and counts along the axes."
+            )
         if self.group_size is None:
             text.append("Every row is a record.")
         else:
@@ -430,6 +445,11 @@ def plan(
         asked = counted(asked, recommended)
     found = _filled(asked, names, True, progress)
     return replace(found, enough=_enough(found)) if found.finds_nothing else found
+
+
+def _floor(variance: float) -> str:
+    """A noise floor; an infinite one is above every variance."""
+    return f"{variance:.3g}" if math.isfinite(variance) else "above all"
 
 
 def _enough(found: Plan) -> int | None:

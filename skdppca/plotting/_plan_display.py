@@ -227,12 +227,13 @@ class PlanDisplay(Display):
 
         for i, method in enumerate(methods):
             rows, mine = [point[method] for point in self.plans], self.plan[method]
+            advised = mine.recommended and not self.plan.finds_nothing
             style = {
                 "color": COLOURS[i % len(COLOURS)],
                 "marker": MARKERS[i % len(MARKERS)],
                 "markersize": 5,
-                "linewidth": 2.6 if mine.recommended else 1.3,
-                "label": f"{method}: {mine.percent}" + "\n(recommended)" * mine.recommended,
+                "linewidth": 2.6 if advised else 1.3,
+                "label": f"{method}: {mine.percent}" + "\n(recommended)" * advised,
             }
             heights = [height(row.captured) for row in rows]
             (line,) = ax.plot(values, heights, **styled(style, line_kw, Line2D))

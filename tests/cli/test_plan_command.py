@@ -22,6 +22,13 @@ def test_the_table_answers_the_question(run):
     assert "DPGauss" in result.out and "no data were read" in result.out
 
 
+def test_a_table_along_an_axis_gives_no_range_where_nothing_is_found(run):
+    result = run(*("plan", "--n", 20, "--d", 40, "-k", 1, "--method", "gauss"), "--over", "n")
+    assert result.status == 0
+    first = next(line for line in result.out.splitlines() if line.startswith("2  "))
+    assert first.split() == ["2", "nothing", "-", "DPGauss"]
+
+
 def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
     asked = []
 
