@@ -10,8 +10,6 @@ from html import escape
 from numbers import Integral
 from typing import Any, Literal
 
-from .._digits import percent_captured
-from .._text import aligned
 from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
@@ -19,6 +17,7 @@ from .planned_fit import PlannedFit, check, names_of
 from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
+from .text_tables import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
 
@@ -162,13 +161,13 @@ class Plan(PlannedFit):
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
             f"epsilon={self.epsilon:g}{self._each()}, expect {first.percent} of the best possible "
-            f"variance from {first.method} (half of all fits: {percent_captured(first.captured_low)} to "
-            f"{percent_captured(first.captured_high)})."
+            f"variance from {first.method} (half of all fits: {percent(first.captured_low)} to "
+            f"{percent(first.captured_high)})."
         )
         if first.captured_skewed is not None:
             text += (
                 " That is for normal rows. Skewed rows (lognormal values, rare counts) may take it "
-                f"down to {percent_captured(first.captured_skewed)}."
+                f"down to {percent(first.captured_skewed)}."
             )
         if first.noise_floor == math.inf:
             text += " Under this noise the last component would not be seen, whatever its variance."
