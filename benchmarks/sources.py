@@ -27,7 +27,7 @@ def _named(rooms: dict[str, str]) -> tuple[str, ...]:
 # release has its price from `privacy/events`, `gdp`, `composition`, `pld`, which do compute.
 WITHOUT_NUMBERS = _named(
     {
-        "skdppca": "cli report plotting exceptions _version",
+        "skdppca": "cli report plotting exceptions _text _version",
         "skdppca/privacy": "accountant callers chain charging checks cohorts config export "
         "fit_report grown installing journal ledger log notebook parts statement storage versions",
         "benchmarks": "_common keys measure registry sources",

@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
+from .._text.digits import up
 from ..exceptions import BudgetExceeded, LedgerError, TableChangedError
 from ..privacy import (
     GaussianEvent,
@@ -22,7 +23,6 @@ from ..privacy import (
 )
 from ..privacy.accountant import rounded_down
 from ..privacy.cohorts import cohort_names
-from ..report._digits import up
 from ..report._directory import Directory
 from ._ended import Ended, status_of
 from ._terminal import SHOWN, printable

@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import join, quote
 from typing import Any
 
+from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
 from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
@@ -21,7 +22,6 @@ from ..privacy.config import VARIABLE, get_config
 from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._contents import FILES
-from ..report._digits import up
 from ..report._directory import Directory, claimed, replacing
 from ..report._results import advice, not_stated, results
 from ..report._sizes import archived

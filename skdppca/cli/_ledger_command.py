@@ -6,8 +6,9 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from .._text import aligned
+from .._text.digits import down, up
 from ..exceptions import BudgetExceeded
-from ..planner.text_tables import aligned
 from ..plotting import LedgerDisplay
 from ..privacy import (
     ApproximateEvent,
@@ -22,7 +23,6 @@ from ..privacy.chain import Chain
 from ..privacy.cohorts import cohort_names
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify as verify_release
-from ..report._digits import down, up
 from ..report._sections import words
 from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
 from ._ended import Ended, status_of

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context
 from inspect import signature
 
+from .._text import aligned
+from .._text.digits import percent_captured
 from ..decomposition import METHODS
 from ..planner import Expectation, Plan, plan
-from ..planner.text_tables import aligned, percent
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
 from ._json import of_plans, text
@@ -133,6 +134,6 @@ def _captured(plan: Plan, first: Expectation) -> tuple[str, str]:
     if plan.finds_nothing:
         return "nothing", "-"
     return (
-        percent(first.captured),
-        f"{percent(first.captured_low)} to {percent(first.captured_high)}",
+        percent_captured(first.captured),
+        f"{percent_captured(first.captured_low)} to {percent_captured(first.captured_high)}",
     )

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._text import MAX_LISTED
-from ..planner.text_tables import aligned
+from .._text import MAX_LISTED, aligned
 from ..privacy import PrivacyLedger, epsilon_of
 from ..privacy.floats import root_up
 from ..privacy.installing import how_to_install
@@ -25,7 +24,7 @@ from ._terminal import print_to, printable
 
 try:
     from ..federated.identity import Identity
-    from ..federated.messages import Plan
+    from ..federated.messages import RunPlan
     from ..federated.node_key import NODE_PUBLIC_KEY, create_node_key
     from ..federated.policy import Policy
     from ..federated.questions import QUESTIONS
@@ -291,7 +290,7 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join([*names[:MAX_LISTED], *more])
 
 
-def _plan(plan: Plan, digest: str) -> list[str]:
+def _plan(plan: RunPlan, digest: str) -> list[str]:
     """A plan in words. Its texts are an analyst's, so they are made safe to print."""
     sites, parameters = (
         plan.study.sites,
@@ -318,8 +317,8 @@ def _plan(plan: Plan, digest: str) -> list[str]:
     ]
 
 
-def _pending(site: Site, digest: str) -> Plan:
-    return Plan.from_body((site.folder / "pending" / f"{digest}.json").read_bytes())
+def _pending(site: Site, digest: str) -> RunPlan:
+    return RunPlan.from_body((site.folder / "pending" / f"{digest}.json").read_bytes())
 
 
 def _runs(site: Site) -> Sequence[Run]:

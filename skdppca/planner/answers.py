@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from .._text.digits import percent_captured
 from ..decomposition import METHODS
 from .cache import remembered
 from .planned_fit import PlannedFit
@@ -25,7 +26,6 @@ from .simulation import (
     predict,
 )
 from .synthetic_rows import LAWS
-from .text_tables import percent
 
 Q = TypeVar("Q", bound=PlannedFit)
 
@@ -122,7 +122,7 @@ class Expectation:
     @property
     def percent(self) -> str:
         """`captured` as a percentage, with enough digits to show what is missed."""
-        return percent(self.captured)
+        return percent_captured(self.captured)
 
 
 def expectations(

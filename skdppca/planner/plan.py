@@ -10,6 +10,8 @@ from html import escape
 from numbers import Integral
 from typing import Any, Literal
 
+from .._text import aligned
+from .._text.digits import percent_captured
 from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
@@ -17,7 +19,6 @@ from .planned_fit import PlannedFit, check, names_of
 from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
-from .text_tables import aligned, percent
 
 __all__ = ["Expectation", "Plan", "plan"]
 
@@ -158,16 +159,16 @@ class Plan(PlannedFit):
                 f"No method finds this with {self.n_samples} records at epsilon={self.epsilon:g} "
                 f"(d={self.n_features}, k={self.n_components}): what it releases is noise. {would}"
             )
+        low, high = map(percent_captured, (first.captured_low, first.captured_high))
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
             f"epsilon={self.epsilon:g}{self._each()}, expect {first.percent} of the best possible "
-            f"variance from {first.method} (half of all fits: {percent(first.captured_low)} to "
-            f"{percent(first.captured_high)})."
+            f"variance from {first.method} (half of all fits: {low} to {high})."
         )
         if first.captured_skewed is not None:
             text += (
                 " That is for normal rows. Skewed rows (lognormal values, rare counts) may take it "
-                f"down to {percent(first.captured_skewed)}."
+                f"down to {percent_captured(first.captured_skewed)}."
             )
         if first.noise_floor == math.inf:
             text += " Under this noise the last component would not be seen, whatever its variance."

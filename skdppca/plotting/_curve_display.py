@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
+from .._text.digits import percent_up
 from ..privacy import (
     ApproximateEvent,
     BaseAccountant,
@@ -32,7 +33,6 @@ from ._style import (
     as_written,
     check_choice,
     percent_axis,
-    percent_up,
     styled,
 )
 
@@ -371,11 +371,11 @@ class PrivacyCurveDisplay(FitDisplay):
         """What the picture shows, in words."""
         if not self._private:
             return "No bound: the release is not private, so an attack may detect every record."
+        five, one = (percent_up(self.detection_at(share)) for share in (0.05, 0.01))
         return (
-            f"With 5 % false alarms, no attack detects more than "
-            f"{percent_up(self.detection_at(0.05))} of the records that are present; with 1 %, "
-            f"{percent_up(self.detection_at(0.01))}. If a coin decided whether a record was used, "
-            f"its side can be told in at most {percent_up(self.coin())} of cases."
+            f"With 5 % false alarms, no attack detects more than {five} % of the records that are "
+            f"present; with 1 %, {one} %. If a coin decided whether a record was used, its side "
+            f"can be told in at most {percent_up(self.coin())} % of cases."
         )
 
     @property
@@ -386,7 +386,7 @@ class PrivacyCurveDisplay(FitDisplay):
         label = "this release" if name is None else as_written(name)
         if not self._private:
             return f"{label}: NOT PRIVATE"
-        bounds = [f"{100 * mark:g} %: {percent_up(self.detection_at(mark))}" for mark in marks]
+        bounds = [f"{100 * mark:g} %: {percent_up(self.detection_at(mark))} %" for mark in marks]
         return "\n".join([label, ",  ".join(bounds)] if bounds else [label])
 
     def _dress(self, scale: str) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted, noise_in_words
 from ._noise_of_fits import alignments
-from ._style import DIVERGING, NOISE, UNSTATED, WARNING, percent, styled
+from ._style import DIVERGING, NOISE, UNSTATED, WARNING, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,13 +191,13 @@ class ComponentsImageDisplay(FitDisplay):
         k = len(self.components)
         text = "1 component as an image" if k == 1 else f"{k} components as images"
         if self.explained_variance_ratio is not None:
-            text += f", with {percent(np.sum(self.explained_variance_ratio))} of the variance"
+            text += f", with {whole_percent(np.sum(self.explained_variance_ratio))} of the variance"
         return f"{text}; {noise_in_words(self.lost, k)}"
 
     def _name(self, i: int) -> str:
         if self.explained_variance_ratio is None:
             return f"{i + 1}"
-        return f"{i + 1}: {percent(self.explained_variance_ratio[i])}"
+        return f"{i + 1}: {whole_percent(self.explained_variance_ratio[i])}"
 
     def _colour(self, i: int) -> str:
         return NOISE if self.lost is not None and self.lost[i] else "black"

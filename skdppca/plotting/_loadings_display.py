@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
+from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted
 from ._noise_of_fits import entry_errors
 from ._pipeline_steps import names_before
-from ._style import BLUE, DIVERGING, NOISE, check_choice, ink_on, percent, short, styled
+from ._style import BLUE, DIVERGING, NOISE, check_choice, ink_on, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -301,7 +302,8 @@ class LoadingsDisplay(FitDisplay):
             return heads
         shares = self.explained_variance_ratio
         return [
-            f"{head}{between}{percent(share)}" for head, share in zip(heads, shares, strict=True)
+            f"{head}{between}{whole_percent(share)}"
+            for head, share in zip(heads, shares, strict=True)
         ]
 
     def _label(self, ax: Axes, text: str, bars: bool = False) -> None:

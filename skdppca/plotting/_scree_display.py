@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
+from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted, noise_in_words
 from ._noise_of_fits import (
     is_elliptical,
@@ -23,7 +24,6 @@ from ._style import (
     VERMILION,
     as_written,
     check_choice,
-    percent,
     percent_axis,
     styled,
 )
@@ -306,7 +306,8 @@ class ScreeDisplay(FitDisplay):
         k = len(self.variances)
         text = f"Variances of {k} component{'' if k == 1 else 's'}"
         if self.total:
-            text += f"; the first holds {percent(self.variances[0] / self.total)} of the variance"
+            share = whole_percent(self.variances[0] / self.total)
+            text += f"; the first holds {share} of the variance"
         if self.noise_floor:
             text += f"; noise floor {self.noise_floor:.3g}"
         return f"{text}; {noise_in_words(self.lost, k)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +28,7 @@ __all__ = [
     "contrast",
     "figure",
     "ink_on",
-    "percent",
     "percent_axis",
-    "percent_up",
     "short",
     "styled",
 ]
@@ -111,16 +108,6 @@ def _luminance(colour: Any) -> float:
 
     parts = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour))
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
-
-
-def percent(share: float) -> str:
-    """Return a share as whole per cent."""
-    return f"{100 * share:.0f} %"
-
-
-def percent_up(share: float) -> str:
-    """Return a share as per cent with one decimal, rounded up."""
-    return f"{min(math.ceil(share * 1000 - 1e-7) / 10, 100.0):.1f} %"
 
 
 def percent_axis(axis: Axis) -> None:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._text import shown
-from . import _digits
+from .._text import digits, shown
 from ._blocks import Block, TableBlock, Text
 
 __all__ = ["FIRST", "LOST", "MOST_LINES", "beyond", "found", "headline"]
@@ -70,10 +69,10 @@ def headline(fit: Mapping[str, Any]) -> str:
     ]
     records = "records" if unit == "row" else f"records, each one {unit}"
     if not results["n_records_is_noisy"]:
-        return f"{text}, from {_digits.count(float(n))} {records}."
+        return f"{text}, from {digits.count(float(n))} {records}."
     give = WITHIN * max(scales, default=0.0) * _of_cohorts(core["details"])
-    range_ = f" (95 %: give or take {_digits.up(give, 2)})" if scales else ""
-    return f"{text}, from about {_digits.count(float(n))} {records}{range_}."
+    range_ = f" (95 %: give or take {digits.up(give, 2)})" if scales else ""
+    return f"{text}, from about {digits.count(float(n))} {records}{range_}."
 
 
 def _is_noisy(fit: Mapping[str, Any]) -> bool:
@@ -130,7 +129,7 @@ def beyond(number: int) -> str:
 
 
 def _share(share: float | None) -> str:
-    return "" if share is None else f"{_digits.percent(float(share))} %"
+    return "" if share is None else f"{digits.percent(float(share))} %"
 
 
 def _range(one: Mapping[str, Any]) -> str:
@@ -139,7 +138,7 @@ def _range(one: Mapping[str, Any]) -> str:
         return ""
     total = float(one["variance"]) / float(one["share"])
     ends = [min(float(end) / total, 1.0) for end in one["range"]]  # no share is larger
-    return " to ".join(map(_digits.percent, ends)) + " %"
+    return " to ".join(map(digits.percent, ends)) + " %"
 
 
 def _alignment(alignment: float | None) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._text import shown
+from .._text.digits import up
 from ..privacy.installing import how_to_install
 from ..privacy.units import protected_together
-from ._digits import up
 from ._sections import status_of, words
 
 __all__ = ["registry", "writer"]

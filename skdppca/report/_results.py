@@ -8,13 +8,13 @@ from shlex import quote
 from typing import Any
 
 from .._text import printable
+from .._text.digits import down, up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
 from ._blocks import Block, TableBlock, Text
-from ._digits import down, up
 from ._document import reports_of
 from ._found import found
 from ._sections import claim, status_of

@@ -9,14 +9,13 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from .._text import shown
+from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
 from ..privacy.floats import float_up
 from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
-from . import _digits
 from ._blocks import Box, Facts, Section, Text, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
@@ -75,17 +74,17 @@ def _environment() -> Any:
         "as_call": _as_call,
         "cohorts": _in_words,
         "declared_public": _declared_public,
-        "down": _of_number(_digits.down),
+        "down": _of_number(digits.down),
         "exp": lambda value: math.exp(min(float(value), 700.0)),
-        "percent": _digits.percent,
-        "percent_down": _digits.percent_down,
-        "percent_up": _digits.percent_up,
+        "percent": digits.percent,
+        "percent_down": digits.percent_down,
+        "percent_up": digits.percent_up,
         "short": _short,
         "short_number": lambda value: "" if value is None else f"{float(value):.4g}",
-        "spaced": _of_number(_digits.count),
+        "spaced": _of_number(digits.count),
         "step": lambda step: f"{step['name']} ({step['kind']})",
         "together": protected_together,
-        "up": _of_number(_digits.up),
+        "up": _of_number(digits.up),
     }
     environment.tests |= {"denied": denied, "one": is_one}
     return environment
@@ -187,7 +186,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
-        "profile": {f"{at:g}": _digits.up(float(value)) for at, value in facts["profile"]},
+        "profile": {f"{at:g}": digits.up(float(value)) for at, value in facts["profile"]},
         "records": [
             float(fit["results"]["n_records"])
             for fit in fits
@@ -216,11 +215,11 @@ def _counted(fits: Sequence[Document]) -> dict[str, str]:
             about = "about " if results is not None and results["n_records_is_noisy"] else ""
             for part in fit["core"]["details"]["cohorts"]:
                 counted |= dict.fromkeys(
-                    part["cohorts"], about + _digits.count(float(part["n_samples"]))
+                    part["cohorts"], about + digits.count(float(part["n_samples"]))
                 )
         elif len(names) == 1 and results is not None and results["n_records"] is not None:
             about = "about " if results["n_records_is_noisy"] else ""
-            counted[names[0]] = about + _digits.count(float(results["n_records"]))
+            counted[names[0]] = about + digits.count(float(results["n_records"]))
     return counted
 
 

@@ -22,6 +22,7 @@ from skdppca import (
     SmoothSensitivityPCA,
     decomposition,
 )
+from skdppca._text.digits import up
 from skdppca.federated import (
     Federation,
     Identity,
@@ -41,7 +42,6 @@ from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
 from skdppca.privacy.checks import verify_report
 from skdppca.private_data import PrivateData, Public
 from skdppca.report import ReleaseReport, verify
-from skdppca.report._digits import up
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from ..estimators import SUMS

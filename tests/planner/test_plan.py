@@ -12,6 +12,8 @@ import pytest
 from scipy.stats import random_correlation
 
 from skdppca import DPGauss, ResidualGauss
+from skdppca._text import aligned
+from skdppca._text.digits import percent_captured
 from skdppca.decomposition import METHODS
 from skdppca.decomposition.dp_gauss import mechanism as dp_gauss_mechanism
 from skdppca.exceptions import SeededNoiseWarning
@@ -20,7 +22,6 @@ from skdppca.metrics import captured_variance, missed_share
 from skdppca.planner import Expectation, answers, plan, simulation
 from skdppca.planner.simulation import EFFORTS, SIMULATION, Effort, Problem
 from skdppca.planner.synthetic_rows import exact_rows
-from skdppca.planner.text_tables import aligned, percent
 from skdppca.privacy import epsilon_of, mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]
@@ -351,7 +352,7 @@ def test_the_text_states_the_question_the_assumptions_and_every_method(found):
     [(0.0, "0.0%"), (0.5, "50.0%"), (0.9873, "98.7%"), (0.99988, "99.988%"), (1.0, "100%")],
 )
 def test_a_share_shows_what_is_missed(captured, text):
-    assert percent(captured) == text
+    assert percent_captured(captured) == text
 
 
 def test_the_columns_of_a_table_are_aligned():

@@ -47,7 +47,7 @@ def test_marks_are_on_the_curve_and_written_rounded_up(ax):
     marked = [display.detection_at(0.01), display.detection_at(0.05)]
     assert display.marks_.get_xydata().tolist() == [[0.01, marked[0]], [0.05, marked[1]]]
     assert math.isclose(marked[1], 0.07954, abs_tol=1e-5)
-    assert labels(ax)[1] == "ε = 1, δ = 1e-06\n1 %: 1.9 %,  5 %: 8.0 %"
+    assert labels(ax)[1] == "ε = 1, δ = 1e-06\n1 %: 1.9 %,  5 %: 8 %"
     assert (display.coin(), display.coin(4)) == (coin(display.event), coin(display.event, 4))
 
 

@@ -21,6 +21,7 @@ from skdppca import (
     ResidualGauss,
     merge,
 )
+from skdppca._text.digits import up
 from skdppca.datasets import make_spiked
 from skdppca.exceptions import NotReleasedError, SeededNoiseWarning
 from skdppca.metrics import captured_variance, zeta_squared
@@ -37,7 +38,6 @@ from skdppca.privacy import (
 )
 from skdppca.privacy.parts import bound
 from skdppca.report import Context, ReleaseReport, load, verify
-from skdppca.report._digits import up
 
 from .conftest import NAMES, document_of
 from .test_forgeries import forge, named

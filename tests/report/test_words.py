@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from skdppca import PrivacyAccountant
+from skdppca._text.digits import count, down, percent_up, up
 from skdppca.report import Context, ReleaseReport
 from skdppca.report._blocks import Text, called_for
 from skdppca.report._context import HAZARDS, LABELS, denied
-from skdppca.report._digits import count, down, percent_up, up
 from skdppca.report._document import check_schema
 from skdppca.report._sections import templates, words
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["count", "down", "percent", "percent_down", "percent_up", "up"]
+__all__ = [
+    "count",
+    "down",
+    "percent",
+    "percent_captured",
+    "percent_down",
+    "percent_up",
+    "up",
+    "whole_percent",
+]
+
+# A smaller missing share is shown as 100%.
+LEAST_MISSED = 1e-6
 
 
 def up(value: float, digits: int = 3) -> str:
@@ -51,6 +63,25 @@ def percent_down(share: float) -> str:
 def percent(share: float) -> str:
     """A share in per cent, to the nearest."""
     return f"{100 * share:.1f}" if share < 0.0995 else f"{100 * share:.0f}"
+
+
+def whole_percent(share: float) -> str:
+    """A share as whole per cent, with a sign."""
+    return f"{100 * share:.0f} %"
+
+
+def percent_captured(share: float) -> str:
+    """A share with a sign, and enough digits to show how much of 1 is missing.
+
+    Examples
+    --------
+    >>> percent_captured(0.985), percent_captured(0.99985), percent_captured(1.0)
+    ('98.5%', '99.985%', '100%')
+    """
+    missed = 1.0 - share
+    if missed < LEAST_MISSED:
+        return "100%"
+    return f"{share:.{max(1, math.ceil(-math.log10(missed)) - 1)}%}"
 
 
 def count(value: float) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["comes_back", "listed", "meant", "names_a_label", "printable", "shown"]
+__all__ = ["aligned", "comes_back", "listed", "meant", "names_a_label", "printable", "shown"]
 
 # Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
 # of genome banks. And those of row numbers that pandas and R wrote.
@@ -23,6 +23,15 @@ UNSEEN = re.compile(
 
 # Most names that a message lists.
 MAX_LISTED = 8
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Format the rows of a table as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def comes_back(text: str) -> bool:
