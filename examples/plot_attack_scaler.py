@@ -25,7 +25,11 @@ from sklearn.preprocessing import StandardScaler
 
 from skdppca import DPGauss
 from skdppca.datasets import make_gaussian
-from skdppca.exceptions import NoiseOnlyWarning, UnaccountedFitsWarning
+from skdppca.exceptions import (
+    NoiseOnlyWarning,
+    UnaccountedFitsWarning,
+    UnaccountedStepWarning,
+)
 from skdppca.plotting import PrivacyCurveDisplay
 
 warnings.simplefilter(
@@ -34,6 +38,9 @@ warnings.simplefilter(
 warnings.simplefilter(
     "ignore", NoiseOnlyWarning
 )  # fits that find nothing are part of the picture
+warnings.simplefilter(
+    "ignore", UnaccountedStepWarning
+)  # this page is about that warning
 
 absent = make_gaussian(500, 5, [4.0, 2.0], 1.0, random_state=0).X
 present = np.vstack([absent, [1000.0, 0.0, 0.0, 0.0, 0.0]])

@@ -13,6 +13,7 @@ __all__ = [
     "TableChangedError",
     "UnaccountedFitsWarning",
     "UnaccountedScoreWarning",
+    "UnaccountedStepWarning",
     "UnknownEventError",
     "WeakPrivacyWarning",
 ]
@@ -52,6 +53,10 @@ class UnaccountedFitsWarning(UserWarning):
 
 class UnaccountedScoreWarning(UserWarning):
     """`score` read rows without noise: a choice made by it is private only if they are public."""
+
+
+class UnaccountedStepWarning(UserWarning):
+    """A step of a Pipeline learned from the records before a private one: its guarantee is void."""
 
 
 class WeakPrivacyWarning(UserWarning):

@@ -40,6 +40,7 @@ from ..releasing import (
 from .fitted import MATRIX, VARIANCES, FittedPCA
 from .noise_only import warn_of_noise
 from .parameters import estimator, parameter
+from .steps_before import warn_of_steps_before
 from .tables import Table, opened
 from .validation import (
     check_domain,
@@ -290,6 +291,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
     def _fit(self, open_table: Callable[[Self], Table], cohorts: Any = None) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
+        warn_of_steps_before(self)
         fit_promised(self, type(self)._released, open_table, cohorts)
         warn_of_noise(self)
         return self

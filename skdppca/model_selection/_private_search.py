@@ -18,6 +18,7 @@ from .._sklearn import Documented, Interval, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.parameters import Suggesting
+from ..decomposition.steps_before import warn_of_steps_before
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
@@ -235,6 +236,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         RuntimeError
             Every candidate failed; the search was charged.
         """
+        warn_of_steps_before(self)
         return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -15,6 +15,7 @@ from .._sklearn import Documented, fit_context
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.parameters import Suggesting, estimator, parameter
+from ..decomposition.steps_before import warn_of_steps_before
 from ..decomposition.validation import (
     check_domain,
     check_groups,
@@ -179,6 +180,7 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
         LedgerError
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
+        warn_of_steps_before(self)
         return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.compose import ColumnTransformer
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
-from sklearn.utils import get_tags
+from sklearn.pipeline import Pipeline
+
+from ..decomposition.steps_before import does_nothing, learns
 
 __all__ = ["UnreleasedStep", "learned_before", "names_before", "other_steps", "private_steps"]
 
@@ -54,9 +52,9 @@ def other_steps(releases: Any) -> list[UnreleasedStep]:
         private = [hasattr(step, "privacy_") for _, step in pipeline.steps]
         last = len(private) - 1 - private[::-1].index(True) if any(private) else -1
         for place, (name, step) in enumerate(pipeline.steps):
-            if not private[place] and not _does_nothing(step):
+            if not private[place] and not does_nothing(step):
                 where = "before" if place < last else "behind"
-                found.append(UnreleasedStep(name, type(step).__name__, where, _learns(step)))
+                found.append(UnreleasedStep(name, type(step).__name__, where, learns(step)))
     return found
 
 
@@ -85,27 +83,3 @@ def names_before(estimator: Any, private: Any) -> list[str] | None:
         return list(map(str, before.get_feature_names_out())) if before.steps else None
     except (AttributeError, ValueError):  # scikit-learn's NotFittedError is both
         return None
-
-
-def _does_nothing(step: Any) -> bool:
-    return step is None or isinstance(step, str)  # "passthrough" or "drop"
-
-
-def _learns(step: Any) -> bool:
-    """Whether what a step makes of a row may depend on other rows."""
-    if _does_nothing(step) or isinstance(step, FrozenEstimator):
-        return False
-    if isinstance(step, Pipeline):
-        return any(_learns(inner) for _, inner in step.steps)
-    if isinstance(step, FeatureUnion):
-        return any(_learns(inner) for _, inner in step.transformer_list)
-    if isinstance(step, ColumnTransformer):
-        return any(_learns(inner) for _, inner, _ in step.transformers) or _learns(step.remainder)
-    if isinstance(step, PolynomialFeatures):  # it learns how many columns there are
-        return False
-    if isinstance(step, OneHotEncoder | OrdinalEncoder) and not isinstance(step.categories, str):
-        return step.min_frequency is not None or step.max_categories is not None
-    try:
-        return bool(get_tags(step).requires_fit)
-    except AttributeError:  # it is no estimator of scikit-learn's kind, so nothing is known
-        return True
