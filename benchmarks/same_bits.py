@@ -32,6 +32,7 @@ HERE = Path(__file__).resolve()
 # What names one fit, the code that made it, or its reasons, and no number of it.
 UNLIKE = {
     "why",
+    "axes_release",
     "release_id",
     "receipt",
     "software",
