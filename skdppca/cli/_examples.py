@@ -11,13 +11,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("list what is wrong with a table", "skdppca fit patients.csv --check"),
         (
             "release components of a table that is sorted by patient",
-            "skdppca fit patients.csv --groups patient_id --scale private -k 5 --epsilon 1 "
-            "--delta 1e-6 --ledger patients.ledger --out release/",
+            "skdppca fit q1.csv --groups patient_id --scale private -k 5 --epsilon 1 --delta 1e-6 "
+            "--ledger patients.ledger --cohort 2026-Q1 --out release/",
         ),
         (
-            "join the patients of the next quarter to it",
-            "skdppca fit q2.csv --cohort 2026-Q2 --update release/ --epsilon 1 --delta 1e-6 "
-            "--ledger patients.ledger",
+            "join the patients of the next quarter to it, who alone are charged",
+            "skdppca fit q2.csv --groups patient_id --cohort 2026-Q2 --update release/ "
+            "--epsilon 1 --delta 1e-6 --ledger patients.ledger",
         ),
     ),
     "plan": (

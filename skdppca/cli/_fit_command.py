@@ -69,6 +69,8 @@ def fit(options: argparse.Namespace) -> int:
     unit = _unit(options.groups, options.unit)
     if options.update is not None:
         check_options(options)
+    elif options.everybody_pays:
+        raise ValueError("--everybody-pays goes with --update DIR; leave it out")
     if math.isinf(options.epsilon) and options.ledger is not None:
         raise ValueError(
             "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
@@ -114,6 +116,7 @@ def _release(
     if earlier is not None:
         earlier.take_over(options, unit)
         earlier.check_ledger(ledger)
+        earlier.check_named(options)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
         total = ledger.statement().chain.total

@@ -199,6 +199,12 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
         help="in place of --out: add the rows, which are those of one --cohort, to the release in "
         "DIR. The earlier release is kept in DIR.previous. If there is no DIR, start one",
     )
+    command.add_argument(
+        "--everybody-pays",
+        action="store_true",
+        help="with --update of a release that names no cohort: accept that the people who join it "
+        "pay for it, too",
+    )
     command.add_argument("--force", action="store_true", help="replace an earlier release in --out")
     _add_pictures(command)
     _add_details(command, "; with --check, the names of all columns")

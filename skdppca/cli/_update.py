@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +12,17 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from .._text.digits import up
 from ..decomposition import PrivatePCA
 from ..decomposition.fitted import MATRIX
 from ..decomposition.joining import JoinsCohorts
-from ..privacy import PrivacyReport
-from ..privacy.grown import cohorts_of, is_grown
+from ..privacy import GaussianEvent, PrivacyReport, mu_of
+from ..privacy.grown import MOST, cohorts_of, is_grown, new_part, total_of
 from ..report import Context
 from ..report._directory import PREVIOUS
 from ..report._load import opened
 from ._charged_ledger import Charged
-from ._terminal import SHOWN
+from ._terminal import SHOWN, printable
 
 __all__ = ["Earlier", "check_options", "one_cohort"]
 
@@ -151,6 +153,35 @@ class Earlier:
             f"{self.path} was charged to the ledger {before[:SHOWN]}, which must "
             "be charged for the next cohort as well; pass it: --ledger FILE"
         )
+
+    def check_named(self, options: argparse.Namespace) -> None:
+        """Refuse a cohort whose people pay for a release that names none, unless that is accepted.
+
+        What is not private has no cost.
+        """
+        parts = self._parts()
+        if options.everybody_pays or math.isinf(options.epsilon):
+            return
+        if all(part["cohorts"] for part in parts):
+            return
+        (name,), most = options.cohorts, self.report.details.get(MOST, 1)
+        delta = max(options.delta, *(float(part["delta"]) for part in parts))
+        event = GaussianEvent(mu_of(options.epsilon, options.delta))
+        both = up(total_of(parts, most, (event, (name,))).epsilon(delta), 4)
+        raise ValueError(
+            f"{self.path} joins people without the name of a cohort, so everybody pays for it, "
+            f"also the people of {printable(name)}: with this fit they would pay epsilon {both} at "
+            f"delta {up(delta)}, and not {up(options.epsilon, 4)} alone; nothing was charged. To "
+            "accept that cost, pass --everybody-pays. Another time, name the first cohort, too: "
+            "--cohort NAME"
+        )
+
+    def _parts(self) -> tuple[dict[str, Any], ...]:
+        """What each cohort before has paid."""
+        report = self.report
+        if is_grown(report.details):
+            return cohorts_of(report.details)
+        return (new_part(report.cohorts, report.epsilon, report.delta, report.event, 0.0),)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse other columns than those of the cohorts before."""

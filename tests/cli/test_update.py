@@ -266,3 +266,27 @@ def test_what_the_page_has_from_the_release_before_is_said(update, grown, tmp_pa
     done = update(3, "--title", "Three quarters", "--context", answers)
     assert "The new page has" not in done.out
     assert "The new page has the title and answers of that release." in update(4).out
+
+
+def test_a_release_without_a_cohort_is_not_joined_by_mistake(
+    run, options, tables, ledger, tmp_path
+):
+    first = ("--epsilon", 1, "--delta", 1e-6, "--ledger", ledger, "--no-pictures")
+    folder = tmp_path / "registry"
+    assert run("fit", tables[0], *first, "--method", "gauss", "--out", folder).status == 0
+    refused = run(*options(2))
+    assert is_one_line_error(refused) and "also the people of 2026-Q2" in refused.err
+    assert "they would pay epsilon 1.455 at delta 1e-06, and not 1 alone" in refused.err
+    assert charges(ledger) == 1
+    done = run(*options(2, "--everybody-pays"))
+    assert done.status == 0, done.err
+    assert load(folder).privacy_.epsilon == pytest.approx(1.4547, abs=1e-3)
+    refused = run(*options(3))  # the first of the release has no name still
+    assert is_one_line_error(refused) and "also the people of 2026-Q3" in refused.err
+
+
+def test_to_accept_a_cost_that_there_is_not_is_refused(run, tables, ledger, tmp_path):
+    cost = ("--epsilon", 1, "--delta", 1e-6, "--ledger", ledger, "--out", tmp_path / "out")
+    refused = run("fit", tables[0], *cost, "--everybody-pays")
+    assert is_one_line_error(refused) and "goes with --update DIR" in refused.err
+    assert charges(ledger) == 0
