@@ -12,6 +12,7 @@ so the comparison says nothing of other processors.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sources
 from scipy import sparse
 
 HERE = Path(__file__).resolve()
@@ -188,18 +190,28 @@ def found_in(tree: Path) -> dict[str, Any]:
 
 
 def digests_in(tree: Path) -> dict[str, tuple[str, str]]:
-    """Script of a part -> the digest of its code, and that of its script and helpers alone."""
+    """Script of a part -> the digest that its tree gives it, and today's of the script alone."""
     code = (
-        "import json, registry, sources, hashlib\n"
-        "own = lambda part: hashlib.sha256(repr([sources._tree(path, False) for path in "
-        "sources.depends(part.path) if sources.BENCHMARKS in path.parents]).encode()).hexdigest()\n"
-        "print(json.dumps({part.script: (part.digest, own(part)) for part in registry.PARTS}))"
+        "import json, registry, sources\n"
+        "of = lambda part: [path.name for path in sources.depends(part.path) "
+        "if sources.BENCHMARKS in path.parents]\n"
+        "print(json.dumps({part.script: (part.digest, of(part)) for part in registry.PARTS}))"
     )
     benchmarks = tree / "benchmarks"
     environment = os.environ | {"PYTHONPATH": f"{tree}:{benchmarks}"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    return {script: tuple(both) for script, both in json.loads(done.stdout).items()}
+    return {
+        script: (digest, _of_files(benchmarks, names))
+        for script, (digest, names) in json.loads(done.stdout).items()
+    }
+
+
+def _of_files(folder: Path, names: list[str]) -> str:
+    """A digest of a script and its helpers, which lie in the folder or one below."""
+    paths = sorted(path for path in folder.rglob("*.py") if path.name in names)
+    trees = [sources._dumped(ast.parse(path.read_bytes()), set()) for path in paths]
+    return hashlib.sha256(repr(trees).encode()).hexdigest()
 
 
 def carry(then: dict[str, tuple[str, str]]) -> list[str]:
