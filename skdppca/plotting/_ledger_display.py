@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from .._text.digits import up
 from ..privacy import BaseAccountant, Entry, Statement
 from ..privacy.statement import spread
 from ._display import Display
@@ -241,7 +242,7 @@ class LedgerDisplay(Display):
         of_whom = f" (of {several}, the one that was charged most)" if self.n_cohorts else ""
         on_all = " on all" if self.n_cohorts else ""
         return (
-            f"{n} charge{'' if n == 1 else 's'} spent epsilon {spent:.3g} of {self.epsilon:g} "
+            f"{n} charge{'' if n == 1 else 's'} spent epsilon {up(spent, 4)} of {self.epsilon:g} "
             f"at delta {self.delta:g}{of_whom}. One more{on_all} may cost {_down(self.remaining)}."
         )
 

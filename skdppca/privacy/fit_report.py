@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._text import listed, printable
+from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
 from .cohorts import cohort_names
 from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
@@ -366,10 +366,11 @@ class PrivacyReport:
         if not self.private:
             return "NOT PRIVATE: " + "; ".join(self.not_private) + "."
         change = "adding or removing" if self.adjacency == "add-remove" else "exchanging"
+        epsilon = up(self.epsilon, 4)
         return (
-            f"({self.epsilon:g}, {self.delta:g})-differentially private: {change} "
+            f"({epsilon}, {self.delta:g})-differentially private: {change} "
             f"{protected_together(self.unit)} changes the probability of any set of outcomes by at "
-            f"most a factor exp({self.epsilon:g}), plus {self.delta:g}."
+            f"most a factor exp({epsilon}), plus {self.delta:g}."
         )
 
     def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
@@ -401,7 +402,7 @@ class PrivacyReport:
         return to_dp_event(self.cost if self.private else NonPrivateEvent(), kept_back)
 
     def __repr__(self) -> str:
-        what = f"epsilon={self.epsilon:g}, delta={self.delta:g}" if self.private else "NOT PRIVATE"
+        what = f"epsilon={up(self.epsilon, 4)}, delta={self.delta:g}" if self.private else "NOT PRIVATE"
         paid = "no ledger" if self.receipt is None else f"charged as row {self.receipt.row}"
         return printable(
             f"<PrivacyReport of {self.method}: {what}, {self.adjacency}, unit {self.unit}, {paid}>"
@@ -491,7 +492,7 @@ class PrivacyReport:
         by = "noisy matrices" if details["merged"] == "matrices" else "projectors"
         told = {name: (one["epsilon"], one["delta"]) for name, one in details["guarantees"].items()}
         epsilon, delta = map(float, told["composed" if declared else "disjoint"])
-        other = f"epsilon {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
+        other = f"epsilon {up(epsilon, 4)} at delta {up(delta)}"
         return [
             f"merged from {len(details['parts'])} releases, by their {by}",
             "it is declared, and was not checked, that nobody has records in two of the releases; "
@@ -509,29 +510,37 @@ class PrivacyReport:
         return [
             "declared, and checked by nobody: nobody is in more cohorts of a part than the part's "
             "own report says; somebody in all cohorts of all parts is protected with epsilon "
-            f"{_rounded_up(most['epsilon'])} at delta {_rounded_up(most['delta'])}"
+            f"{up(most['epsilon'], 4)} at delta {up(most['delta'])}"
         ]
 
     def _about_cohorts(self) -> list[str]:
         """Who is in the release, and what each cohort paid."""
         parts, most = cohorts_of(self.details), self.details["most_cohorts"]
-        named = all(part["cohorts"] for part in parts)
-        whom = "one cohort" if most == 1 else f"{most} cohorts"
+        unnamed = not all(part["cohorts"] for part in parts)
+        whom = (
+            "skdppca cannot check whether somebody is in more than one cohort"
+            if most == 1
+            else f"it is declared, and was not checked, that nobody is in more than {most} cohorts"
+        ) + "; the guarantee is that of the person who was charged most"
         told = [
-            f"{' and '.join(part['cohorts']) or 'without a name'} (epsilon "
-            f"{float(part['epsilon']):g}, delta {float(part['delta']):g}, "
+            f"{' and '.join(part['cohorts']) or 'an unnamed one'} (epsilon "
+            f"{up(float(part['epsilon']), 4)}, delta {float(part['delta']):g}, "
             f"{float(part['n_samples']):.0f} records)"
             for part in parts
         ]
+        if len(parts) == 1:
+            joined = f"of 1 cohort: {told[0]}"
+        else:
+            joined = (
+                f"this release joins {len(parts)} groups of people: {', '.join(told[:-1])}, and "
+                f"{told[-1]}"
+            )
         remarks = [
-            f"of {len(parts)} cohort{'s' * (len(parts) > 1)}: {', '.join(told)}",
-            f"it is declared, and was not checked, that nobody is in more than {whom}; the "
-            "guarantee is that of the person who was charged most"
-            if named
-            else "anybody may be in a cohort without a name, so everybody pays for that",
+            joined,
+            self._of_unnamed(parts) if unnamed else whom,
         ]
-        if named and (beyond := self.in_more_cohorts()):
-            costs = [f"in {n}: {_rounded_up(x)}" for n, x in beyond.items()]
+        if beyond := self.in_more_cohorts():
+            costs = [f"in {n}: {up(x, 4)}" for n, x in beyond.items()]
             remarks.append(
                 f"epsilon at delta {self.delta:g} of somebody who is in more cohorts: "
                 + ", ".join(costs)
@@ -544,6 +553,15 @@ class PrivacyReport:
             if drift > ALARM
         ]
         return remarks
+
+    def _of_unnamed(self, parts: Sequence[Mapping[str, Any]]) -> str:
+        """Who pays for a cohort without a name."""
+        which = "a" if any(not part["cohorts"] for part in parts[1:]) else "the first"
+        if self.receipt is None:
+            falls = "its cost falls on everybody, also on those"
+        else:
+            falls = "the ledger charges its cost to everybody, also to those"
+        return f"{which} fit named no cohort. So {falls} who come later"
 
     def _about_sites(self) -> list[str]:
         """Whom the guarantee holds for, and against whom."""
@@ -558,7 +576,7 @@ class PrivacyReport:
         if most > 1:
             remarks.append(
                 f"who has records at {most} sites is protected with epsilon "
-                f"{_rounded_up(float(details['person_epsilon']))} at the same delta"
+                f"{up(float(details['person_epsilon']), 4)} at the same delta"
             )
         return remarks
 
@@ -638,11 +656,6 @@ def jsonable(value: Any) -> Any:
         return [jsonable(item) for item in value]
     name = getattr(value, "__name__", type(value).__name__)
     return getattr(value, "__qualname__", name)  # numpy 1.26 gives its functions a name only
-
-
-def _rounded_up(value: float) -> str:
-    """Three digits that are no less, as everywhere on a page: what is promised must hold."""
-    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"
 
 
 def _read(content: Any) -> PrivacyReport:

@@ -71,7 +71,7 @@ def _entry(document: Mapping[str, Any]) -> dict[str, Any]:
         [say.worst_case(facts["adjacency"], "...", facts["unit"])] if not facts["attack"] else []
     )
     if facts["mu"] is not None:
-        details.append(f"Gaussian differential privacy with mu = {up(float(facts['mu']))}.")
+        details.append(f"Gaussian differential privacy with mu = {up(float(facts['mu']), 4)}.")
     sites = core["details"].get("sites")
     unprotected = "The number and names of the columns, and all parameters."
     if facts["adjacency"] == "replace-one":

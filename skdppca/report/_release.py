@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._text import printable
+from .._text.digits import up
 from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
@@ -304,7 +305,9 @@ class ReleaseReport:
         private = all(report.private for report in reports)
         facts = self._document["guarantee"]
         what = (
-            f"epsilon={facts['epsilon']:g}, delta={facts['delta']:g}" if private else "NOT PRIVATE"
+            f"epsilon={up(facts['epsilon'], 4)}, delta={facts['delta']:g}"
+            if private
+            else "NOT PRIVATE"
         )
         return printable(f"<ReleaseReport of {', '.join(one.method for one in reports)}: {what}>")
 

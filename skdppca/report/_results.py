@@ -145,7 +145,7 @@ def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> lis
         return list(map(printable, claim(document)))
     if status == "broken":
         return [report.guarantee() for report in reports if not report.private]
-    unit, epsilon = facts["unit"], up(float(facts["epsilon"]))
+    unit, epsilon = facts["unit"], up(float(facts["epsilon"]), 4)
     whom = f"every {unit}" if is_one(unit) else protected_together(unit).replace("one ", "every ")
     conditions = ["nothing was fitted on these data before", *_declared(reports)]
     return [

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from .._text import digits, shown
@@ -36,6 +36,12 @@ HIDDEN = ("accountant", "n_jobs", "verbose")
 
 # Characters of one value of a parameter.
 LONGEST = 60
+
+# More than the error of a square root, relative.
+ROUNDING = Fraction(1, 2**50)
+
+# Digits of a cost: an epsilon that was asked for stands here as it was asked for.
+SHOWN = 4
 
 # In the box, a guarantee up to this epsilon is told in a plain word.
 STRONG = 1.0
@@ -74,7 +80,7 @@ def _environment() -> Any:
         "as_call": _as_call,
         "cohorts": _in_words,
         "declared_public": _declared_public,
-        "down": _of_number(digits.down),
+        "down": _of_number(partial(digits.down, digits=SHOWN)),
         "exp": lambda value: math.exp(min(float(value), 700.0)),
         "percent": digits.percent,
         "percent_down": digits.percent_down,
@@ -84,7 +90,7 @@ def _environment() -> Any:
         "spaced": _of_number(digits.count),
         "step": lambda step: f"{step['name']} ({step['kind']})",
         "together": protected_together,
-        "up": _of_number(digits.up),
+        "up": _of_number(partial(digits.up, digits=SHOWN)),
     }
     environment.tests |= {"denied": denied, "one": is_one}
     return environment
@@ -122,7 +128,9 @@ def _if_wrong(document: Document) -> list[str]:
     for report in reports_of(document):
         if is_grown(report.details):
             lines.append(
-                say.in_more_cohorts(report.details, report.in_more_cohorts(), report.delta)
+                say.in_more_cohorts(
+                    report.details, report.in_more_cohorts(), report.delta, report.receipt is not None
+                )
             )
         elif is_merged(report.details):
             lines.append(say.merged_parts(report))
@@ -183,10 +191,11 @@ def _facts(document: Document) -> dict[str, Any]:
         "charged": _charged(document),
         "whose": [one["name"] for one in ledger.get("cohorts", ()) if one["this_release"]],
         "counted": _counted(fits),
+        "in_all": _in_all(ledger),
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
-        "profile": {f"{at:g}": digits.up(float(value)) for at, value in facts["profile"]},
+        "profile": {f"{at:g}": digits.up(float(value), SHOWN) for at, value in facts["profile"]},
         "records": [
             float(fit["results"]["n_records"])
             for fit in fits
@@ -221,6 +230,21 @@ def _counted(fits: Sequence[Document]) -> dict[str, str]:
             about = "about " if results["n_records_is_noisy"] else ""
             counted[names[0]] = about + digits.count(float(results["n_records"]))
     return counted
+
+
+def _in_all(ledger: Document) -> dict[str, Any] | None:
+    """At most what somebody has paid who is in all cohorts of a ledger; None if no mu says it.
+
+    The mu of a cohort has the charges on everybody, which are counted here more than once.
+    """
+    cohorts = ledger.get("cohorts", ())
+    known = len(cohorts) == ledger.get("n_cohorts") and all(one["mu"] for one in cohorts)
+    if not known or len(cohorts) <= ledger["max_cohorts_per_person"]:
+        return None
+    squares = sum((Fraction(one["mu"]) ** 2 for one in cohorts), Fraction(0))
+    event = GaussianEvent(float_up(Fraction(math.sqrt(float_up(squares))) * (1 + ROUNDING)))
+    delta = float(ledger["delta"])
+    return {"number": len(cohorts), "epsilon": epsilon_of_event(event, delta), "delta": delta}
 
 
 def _charged(document: Document) -> set[str]:

@@ -311,7 +311,7 @@ def test_a_grown_release_verifies_from_its_files(tmp_path):
     found = verify(tmp_path / "out", ledger=tmp_path / "ledger")
     assert found.passed and "and this ledger agree, also on earlier cohorts." in str(found)
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "t is declared, and was not checked" in text
+    assert "kdppca cannot check whether somebody is in more than one cohort" in text
 
 
 def test_the_page_says_who_came_in_which_release(tmp_path):
@@ -337,10 +337,10 @@ def test_the_page_says_what_somebody_in_more_cohorts_pays(tmp_path):
     assert told == pytest.approx({n: epsilon_of(mu * math.sqrt(n), 1e-6) for n in (2, 3)}, rel=1e-6)
     ReleaseReport(pca).write(tmp_path / "out")
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    told = "is wrong: epsilon 1.46 at delta 1e-06 for somebody in 2 cohorts, epsilon"
+    told = "somebody is: epsilon 1.455 at delta 1e-06 for somebody in 2 cohorts, epsilon"
     assert text.count(told) == 2  # in the box, and below the guarantee
     assert told in str(verify(tmp_path / "out"))
-    assert "who is in more cohorts: in 2: 1.46, in 3: 1.82" in str(pca.privacy_)
+    assert "who is in more cohorts: in 2: 1.455, in 3: 1.814" in str(pca.privacy_)
 
 
 def test_everybody_pays_for_a_cohort_without_a_name_so_nobody_for_more():

@@ -1,13 +1,16 @@
 """What a page and `verify` say of cohorts."""
 
 import json
+import math
+import re
 from hashlib import sha256
 
 import numpy as np
 import pytest
 
 from skdppca import DPGauss, PrivacyLedger
-from skdppca.privacy import PrivacyReport, verify_report
+from skdppca._text.digits import up
+from skdppca.privacy import GaussianEvent, PrivacyReport, epsilon_of_event, verify_report
 from skdppca.report import ReleaseReport, verify
 from skdppca.report._contents import as_json
 from skdppca.report._directory import MANIFEST, SUMS, manifest, sums
@@ -47,7 +50,11 @@ def test_the_page_says_what_each_cohort_paid_and_that_it_is_declared(ledger, tmp
     assert account["shares"]["this_release"] < account["shares"]["all"]
     assert "of the budget of each person in cohort 2026-Q2" in page
     assert "The charge fell on people in it alone." in page
-    assert "nobody is in more than one cohort. No ledger can verify that" in page
+    assert "skdppca cannot check whether somebody is in more than one cohort." in page
+    assert "The curator declares that nobody is in" not in page  # nobody was asked
+    paid = [ledger.statement().mu_of(name) for name in ledger.cohorts]
+    in_both = float(re.search("in all 2, with epsilon ([0-9.]+) at delta 1e-06 or less", page)[1])
+    assert in_both >= epsilon_of_event(GaussianEvent(math.hypot(*paid)), 1e-6)
     assert f"about {pca.n_samples_:.0f}" in page
     assert "counts (on 2026-Q1)" in page
     assert verify(tmp_path / "out", ledger=ledger).passed
@@ -152,3 +159,32 @@ def test_what_a_ledger_lacked_is_compared_with_it(lacking, says):
     (out / SUMS).write_text(sums(files))
     levels = {(level, what) for level, what, _ in wrong(verify(out, ledger=ledger))}
     assert levels == {(3, "ledger"), *([(3, "checks")] if said else [])}
+
+
+def test_a_first_fit_without_a_cohort_is_said_to_cost_everybody(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "l", 9.0, 1e-6)
+    pca = DPGauss(2, epsilon=1.0, accountant=ledger).fit(ROWS)
+    for name in ("Q2", "Q3"):
+        pca.partial_fit(ROWS, cohort=name)
+    document, page = written(pca, tmp_path / "out")
+    said = (
+        "The first fit named no cohort. So the ledger charges its cost to everybody, also to those "
+        "who come later."
+    )
+    assert page.count(said) == 4  # in the box, and in sections 4, 6 and 8
+    assert said in str(verify(tmp_path / "out")) and said[1:-1] in str(pca.privacy_)
+    assert "pays for that alone" not in page and "A cohort without a name costs everybody" in page
+    assert "joins 3 groups of people: an unnamed one (" in str(pca.privacy_)
+    more = up(pca.privacy_.in_more_cohorts()[2], 4)
+    assert f"If somebody is: epsilon {more} at delta 1e-06 for somebody in 2 cohorts." in page
+    assert document["ledger"]["max_cohorts_per_person"] == 1
+
+
+def test_a_declaration_of_the_ledger_is_told_as_one(tmp_path):
+    limits = {"unit": "patient", "max_cohorts_per_person": 2}
+    ledger = PrivacyLedger.create(tmp_path / "l", 3.0, 1e-6, **limits)
+    pca = DPGauss(2, epsilon=1.0, accountant=ledger, unit="patient")
+    pca.fit(ROWS, groups=np.arange(len(ROWS)), cohorts="Q1")
+    _, page = written(pca, tmp_path / "out")
+    assert "It was declared that nobody is in more than 2 cohorts." in page
+    assert "skdppca cannot check whether somebody is." in page

@@ -509,7 +509,7 @@ def test_the_box_and_verify_say_whom_the_figures_hold_for(charged, disjoint, tmp
     pca = merge(charged[1][1:], disjoint=disjoint)
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
     two = pca.privacy_.details["guarantees"]
-    other = f"epsilon {up(two['composed' if disjoint else 'disjoint']['epsilon'])} at delta"
+    other = f"epsilon {up(two['composed' if disjoint else 'disjoint']['epsilon'], 4)} at delta"
     told = (
         f"declared, and not verified. If that is wrong: {other}"
         if disjoint
@@ -522,7 +522,7 @@ def test_the_box_and_verify_say_whom_the_figures_hold_for(charged, disjoint, tmp
 def test_section_6_states_what_each_part_cost_as_epsilon(files, charged):
     text = (files / "merged" / "report.html").read_text()
     for fit in charged[1]:
-        assert f"epsilon {up(fit.privacy_.epsilon)} at delta {up(fit.privacy_.delta)}, mu" in text
+        assert f"epsilon {up(fit.privacy_.epsilon, 4)} at delta {up(fit.privacy_.delta)}, mu" in text
     assert text.count("as section 6 says") == 1  # in the box
 
 
@@ -728,7 +728,7 @@ def test_who_is_in_all_cohorts_of_all_parts_is_told_what_that_costs(grown, disjo
     found = pca.privacy_.in_all_cohorts()
     assert found["epsilon"] == pytest.approx(epsilon_of_event(compose(events), 1e-6), rel=1e-9)
     assert found["epsilon"] > pca.privacy_.details["guarantees"]["composed"]["epsilon"]
-    told = f"epsilon {up(found['epsilon'])} at delta 1e-06"
+    told = f"epsilon {up(found['epsilon'], 4)} at delta 1e-06"
     assert told in str(pca.privacy_)
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
     for text in ((tmp_path / "out" / "report.html").read_text(), str(verify(tmp_path / "out"))):

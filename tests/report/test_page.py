@@ -434,7 +434,7 @@ def test_the_registry_draft_is_complete_but_for_what_a_person_must_say(made):
     assert deployment["basic"]["data_curators"] == ["Clinic"]
     assert deployment["basic"]["data_product_region"].startswith("TODO")
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert "mu = 0.237" in deployment["privacy_loss"]["privacy_parameters_details"]
+    assert "mu = 0.2368" in deployment["privacy_loss"]["privacy_parameters_details"]
     assert entry["url_slug"].startswith("TODO")
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdppca import DPGauss, PrivacyAccountant, maps
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, maps
 from skdppca.report import ReleaseReport
 
 RNG = np.random.default_rng(0)
@@ -59,3 +59,11 @@ def test_ranges_that_hold_what_clipping_took_say_so(norm_bound, clipped):
     said = printed(DPGauss(2, norm_bound=norm_bound).fit(X))
     assert ("what shortening long records may have taken" in said) is clipped
     assert "the sampling of people" in said
+
+
+def test_one_release_has_one_epsilon(frame, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "l", 3.0, 1e-6)
+    pca = DPGauss(2, epsilon=1.371, accountant=ledger).fit(frame)
+    report = ReleaseReport(pca)
+    for said in (str(report), report.markdown(), report.html(), str(pca.privacy_), repr(report)):
+        assert "1.371" in said and "1.38" not in said and "epsilon 1.37 " not in said

@@ -193,7 +193,7 @@ def test_a_pure_guarantee_is_told_by_odds():
     report = ReleaseReport(PrivatePCA(2, **PURE).fit(X), pictures=False)
     text = report.markdown()
     assert "epsilon 5, delta 0 (pure differential privacy)." in text
-    assert "multiplies anyone's odds that a certain row took part by at most 149" in text
+    assert "multiplies anyone's odds that a certain row took part by at most 148.5" in text
     assert check_schema(report.dict()) is None
 
 
