@@ -19,6 +19,7 @@ from ..decomposition.private_pca import choose
 from ..privacy import PrivacyReport, Released, epsilon_of_event
 from ..privacy.cohorts import cohort_names
 from ..privacy.config import VARIABLE, get_config
+from ..privacy.fit_report import no_scales
 from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._contents import FILES
@@ -171,7 +172,7 @@ def _release(
     if options.json:
         return text("fit", of_fit(options.out, written, report.no_pictures, document))
     lines = results(document, name, options.details)
-    lines += [] if earlier else _units(pca, names)
+    lines += [] if earlier or no_scales(pca.privacy_) else _units(pca, names)
     lines += [where_written(options.out, written, report.no_pictures), *advice(document)]
     lines += [] if earlier is None else earlier.said(options)
     lines += not_stated(options.out, options.title, options.context)

@@ -37,6 +37,7 @@ __all__ = [
     "dearest",
     "hash_of",
     "jsonable",
+    "no_scales",
 ]
 
 SCHEMA = "skdppca-fit/1"
@@ -51,6 +52,14 @@ MOST_EVENTS = 100
 NO_LEDGER = "No ledger was charged: nothing adds this fit up with others of the same data."
 
 MERGED = "Nothing was charged: it was computed from releases, each charged as its own report says."
+
+NO_SCALES = (
+    "The scales could not be found at this epsilon. Nothing was standardised, so the components "
+    "follow the columns with the largest numbers."
+)
+
+# Columns up to which the scales are compared with 1; a table of more would not fit a matrix.
+MOST_SCALES = 10**7
 
 SITES_LEDGERS = "Charged to the ledger of each site, question by question."
 
@@ -402,7 +411,11 @@ class PrivacyReport:
         return to_dp_event(self.cost if self.private else NonPrivateEvent(), kept_back)
 
     def __repr__(self) -> str:
-        what = f"epsilon={up(self.epsilon, 4)}, delta={self.delta:g}" if self.private else "NOT PRIVATE"
+        what = (
+            f"epsilon={up(self.epsilon, 4)}, delta={self.delta:g}"
+            if self.private
+            else "NOT PRIVATE"
+        )
         paid = "no ledger" if self.receipt is None else f"charged as row {self.receipt.row}"
         return printable(
             f"<PrivacyReport of {self.method}: {what}, {self.adjacency}, unit {self.unit}, {paid}>"
@@ -410,7 +423,7 @@ class PrivacyReport:
 
     def __str__(self) -> str:
         lines = [f"{self.method}: {self.guarantee()}"]
-        lines += [f"  {remark}" for remark in self.remarks()]
+        lines += [f"  {line}" for line in (*no_scales(self), *self.remarks())]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
             lines.append(f"  {name:<28}{share:>7.1%} of this fit's budget  ({asked})")
@@ -587,7 +600,7 @@ class PrivacyReport:
         )
         before, behind = (
             "".join(f"<p>{html.escape(printable(_sentence(line)))}</p>" for line in lines)
-            for lines in (self.remarks(), self._closing())
+            for lines in ([*no_scales(self), *self.remarks()], self._closing())
         )
         method, guarantee = (html.escape(printable(t)) for t in (self.method, self.guarantee()))
         return (
@@ -598,6 +611,20 @@ class PrivacyReport:
 
 def _sentence(line: str) -> str:
     return f"{line[0].upper()}{line[1:].removesuffix('.')}."
+
+
+def no_scales(report: PrivacyReport) -> list[str]:
+    """What follows if private scales were asked for and none was found; empty otherwise.
+
+    All of them are 1 then, which the hash of the released scales tells.
+    """
+    scales = [released for released in report.released if released.name == "scale"]
+    if report.parameters.get("scale") != "private" or math.isinf(report.epsilon) or not scales:
+        return []
+    shape = scales[0].shape
+    if len(shape) != 1 or not 0 < shape[0] <= MOST_SCALES:  # as a report that was made up may say
+        return []
+    return [NO_SCALES] if scales[0] == Released.of("scale", np.ones(shape)) else []
 
 
 def dearest(spendings: Sequence[Spending]) -> Fraction | float:

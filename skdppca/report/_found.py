@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._text import digits, shown
+from ..privacy.fit_report import no_scales
 from ._blocks import Block, TableBlock, Text
+from ._document import reports_of
 
 __all__ = ["FIRST", "LOST", "MOST_LINES", "beyond", "found", "headline"]
 
@@ -44,8 +46,11 @@ def found(document: Mapping[str, Any]) -> list[Block]:
     """
     fits = shown(document["fits"])
     blocks: list[Block] = []
-    for fit in (one for one in fits if one["results"] is not None):
+    for fit, report in zip(fits, reports_of(document), strict=True):
+        if fit["results"] is None:
+            continue
         method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
+        blocks += [Text(f"{method}{warning}", "warning") for warning in no_scales(report)]
         blocks += [Text(f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
         blocks += [Text(note, "note") for note in _notes(fit)]
     return blocks

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
+from ..privacy.fit_report import no_scales
 from ..privacy.floats import float_up
 from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
@@ -129,7 +130,10 @@ def _if_wrong(document: Document) -> list[str]:
         if is_grown(report.details):
             lines.append(
                 say.in_more_cohorts(
-                    report.details, report.in_more_cohorts(), report.delta, report.receipt is not None
+                    report.details,
+                    report.in_more_cohorts(),
+                    report.delta,
+                    report.receipt is not None,
                 )
             )
         elif is_merged(report.details):
@@ -208,6 +212,7 @@ def _facts(document: Document) -> dict[str, Any]:
             (fit["release"]["row"], fit["release"]["head"]) for fit in fits if fit["release"]
         ],
         "reports": reports,
+        "unscaled": dict.fromkeys(line for report in reports for line in no_scales(report)),
         "at_more_sites": [
             _at_more_sites(report) if "sites" in report.details else "" for report in reports
         ],

@@ -522,7 +522,9 @@ def test_the_box_and_verify_say_whom_the_figures_hold_for(charged, disjoint, tmp
 def test_section_6_states_what_each_part_cost_as_epsilon(files, charged):
     text = (files / "merged" / "report.html").read_text()
     for fit in charged[1]:
-        assert f"epsilon {up(fit.privacy_.epsilon, 4)} at delta {up(fit.privacy_.delta)}, mu" in text
+        assert (
+            f"epsilon {up(fit.privacy_.epsilon, 4)} at delta {up(fit.privacy_.delta)}, mu" in text
+        )
     assert text.count("as section 6 says") == 1  # in the box
 
 

@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, maps
-from skdppca.report import ReleaseReport
+from skdppca.report import ReleaseReport, verify
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4000, 1)) * [4, 3, 2, 1] + RNG.standard_normal((4000, 4))
@@ -67,3 +67,22 @@ def test_one_release_has_one_epsilon(frame, tmp_path):
     report = ReleaseReport(pca)
     for said in (str(report), report.markdown(), report.html(), str(pca.privacy_), repr(report)):
         assert "1.371" in said and "1.38" not in said and "epsilon 1.37 " not in said
+
+
+def test_scales_that_were_not_found_are_said_first(tmp_path):
+    units = RNG.standard_normal((150, 12)) * 10.0 ** np.arange(12)
+    pca = DPGauss(2, epsilon=0.1, scale="private").fit(units)
+    assert (pca.scale_ == 1).all()
+    report, wrong = ReleaseReport(pca, pictures=False), "The scales could not be found at this"
+    assert str(report).startswith(wrong)
+    assert wrong in str(pca.privacy_).splitlines()[1] and wrong in pca.privacy_._repr_html_()
+    box, _, rest = report.markdown().partition("largest loadings")
+    assert box.count(wrong) == 2 and wrong not in rest  # in the box, and above the table
+    report.write(tmp_path / "out")
+    assert verify(tmp_path / "out").passed
+
+
+def test_scales_that_were_found_are_not_said_to_lack():
+    for scale in (None, np.ones(4), "private"):
+        pca = DPGauss(2, epsilon=3.0, scale=scale).fit(X)
+        assert "could not be found" not in printed(pca) + str(pca.privacy_)
