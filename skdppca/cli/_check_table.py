@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._text import MAX_LISTED
+from ..report._context import check_words
 from ._column_names import check_alone, features_of, label_faults
+from ._context_file import context_of
 from ._csv_files import PLACEHOLDERS, WITH_COMMAS, CsvFiles, CsvFormat, are_truths, check_header
 from ._parameter_options import parameters
 from ._read_rows import answers_no_rows, check_installed, files_of, opened
@@ -55,6 +57,7 @@ REMEDIES = {kind: remedy for kind, (_, remedy) in PATTERNS.items()} | {
     "empty)",
     AS_TEXT: "store them as numbers",
 }
+CHARGED = " Nothing was charged."
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)"
 MISSING = "pass --missing mean, or fill in public constants"
 INFINITE = "drop such rows, or fill in public constants"
@@ -68,12 +71,24 @@ def check_table(options: argparse.Namespace) -> int:
         faults, n_features = _faults(files, options)
     except Unusable as error:
         faults, n_features = [str(error)], 0
+    stated = _wrong_words(options)
     if not faults:
-        print(f"{name}: no fault was found in its {n_features} features. Nothing was charged.")
-        return 0
-    print("\n".join([f"{name}: a fit would refuse it.", *(f"- {fault}" for fault in faults)]))
-    print("Nothing was charged.")
-    return 1
+        print(f"{name}: no fault was found in its {n_features} features.{CHARGED * (not stated)}")
+    else:
+        print("\n".join([f"{name}: a fit would refuse it.", *(f"- {fault}" for fault in faults)]))
+    print("".join(f"A fit would refuse this, too: {fault}.\n" for fault in stated), end="")
+    if faults or stated:
+        print(CHARGED.strip())
+    return 1 if faults or stated else 0
+
+
+def _wrong_words(options: argparse.Namespace) -> list[str]:
+    """What is wrong with the title and the file of answers."""
+    try:
+        check_words(options.title, context_of(options.context))
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        return [str(error)]
+    return []
 
 
 def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], int]:

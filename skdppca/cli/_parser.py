@@ -211,7 +211,7 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--check",
         action=_Alone,
-        help="only list what is wrong with the table, by column and kind; charges nothing, and "
+        help="only list what is wrong with the table, by column and kind, and with --context; charges nothing, and "
         "needs no --epsilon, --delta and --out",
     )
     _add_json(command)

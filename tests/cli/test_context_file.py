@@ -83,3 +83,20 @@ def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_pat
     (tmp_path / "answers.yaml").write_text(escaped)
     (tmp_path / "context").symlink_to(tmp_path / "answers.yaml")
     assert fit("--context", tmp_path / "context").status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("fited_before: 'no'\n", "'fited_before' is no part of a context"),
+        ("fitted_before: no\n", 'as in fitted_before: "no"'),
+        ("region: Anytown\n", ""),
+    ],
+)
+def test_a_check_reads_the_answers_too(text, says, run, table, tmp_path):
+    (tmp_path / "context.yaml").write_text(text)
+    result = run("fit", table, "--check", "--context", tmp_path / "context.yaml")
+    assert result.status == bool(says) and says in result.out
+    assert "no fault was found in its 4 features" in result.out
+    assert ("A fit would refuse this, too: --context" in result.out) is bool(says)
+    assert result.out.rstrip().endswith("Nothing was charged.")
