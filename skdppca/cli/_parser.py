@@ -211,8 +211,8 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--check",
         action=_Alone,
-        help="only list what is wrong with the table, by column and kind, and with --context; charges nothing, and "
-        "needs no --epsilon, --delta and --out",
+        help="only list what is wrong with the table, by column and kind, and with --context; "
+        "charges nothing, and needs no --epsilon, --delta and --out",
     )
     _add_json(command)
     command.set_defaults(run=fit)

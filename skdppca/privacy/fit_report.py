@@ -454,8 +454,14 @@ class PrivacyReport:
             return MERGED
         return SITES_LEDGERS if "sites" in self.details else NO_LEDGER
 
-    def remarks(self) -> list[str]:
-        """How the release was made, and what is missing from it."""
+    def remarks(self, *, technical: bool = True) -> list[str]:
+        """How the release was made, and what is missing from it.
+
+        Parameters
+        ----------
+        technical : bool, default=True
+            Whether to say how the method asked, which changes nothing for who reads the results.
+        """
         remarks, details = [], self.details
         if self.cohorts and not is_grown(details):
             remarks.append(
@@ -470,7 +476,7 @@ class PrivacyReport:
             remarks += self._about_parts()
         if is_grown(details):
             remarks += self._about_cohorts()
-        if "subspaces" in details:
+        if technical and "subspaces" in details:
             dimensions = ", ".join(map(str, details["subspaces"]))
             remarks.append(
                 f"in nested subspaces of {dimensions} dimensions: in each, every record is scaled "

@@ -21,16 +21,17 @@ MOST_LINES = 8
 
 LOST = "lost in the noise"
 
-RANGES = "A range holds the noise that was added for privacy, and not the sampling of people."
+RANGES = (
+    "The range shows how far the privacy noise may have moved this share. Other people would move "
+    "it further; the range leaves that out."
+)
 CLIPPED = (
-    "A range holds the noise that was added for privacy and, at its upper end, what shortening "
-    "long records may have taken. It does not hold the sampling of people."
+    "The range shows how far the privacy noise may have moved this share. The fit shortens extreme "
+    "records, so the true share may be larger. Other people would move it further; the range "
+    "leaves that out."
 )
 BRACKETS = "In brackets: loadings that the privacy noise alone can explain."
-NO_BRACKETS = (
-    "Loadings without brackets may be noise, too: this fit does not give the noise of single "
-    "loadings."
-)
+NO_BRACKETS = "This fit cannot say how precise each loading is. Read the large ones only."
 
 # Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12

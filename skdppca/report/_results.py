@@ -63,7 +63,7 @@ def results(
         (notes if is_note else table).extend(_lines(block))
     for report, fit in zip(reports, document["fits"], strict=True):
         notes += lost(report, fit["results"], shell)
-        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks()]
+        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks(technical=False)]
     # what does not hold as it stands is said first
     if status_of(document) in ("broken", "void", "failed"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *budget]

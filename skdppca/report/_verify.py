@@ -247,7 +247,8 @@ def _alone(release: ReleaseFiles) -> list[str]:
     alone = [name for name in drawn if name not in release.pictures.drawn_again]
     if not is_ours(release.document):
         alone += [PAGE, REGISTRY, "the checks that it states"]
-    alone += ["the title", "the steps of a Pipeline", "what was declared"]
+    steps = ["the steps of a Pipeline"] if release.document["steps"] else []
+    alone += ["the title", *steps, "what was declared"]
     if any(report.feature_names is None for report in release.reports):
         alone.append("the features' names")
     return alone

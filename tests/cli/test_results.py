@@ -123,7 +123,7 @@ def test_loadings_without_brackets_are_explained_where_their_noise_is_not_given(
     rows = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
     pca = DPGauss(1, epsilon=10.0, scale=scale, random_state=0).fit(rows)
     said = "\n".join(results(ReleaseReport(pca, pictures=False).dict()))
-    assert ("Loadings without brackets may be noise, too" in said) is not given
+    assert ("This fit cannot say how precise each loading is. Read the large" in said) is not given
 
 
 @pytest.mark.parametrize(("alignments", "said"), [((0.9, 0.0), "it"), ((0.0, 0.0), "them")])
@@ -131,3 +131,11 @@ def test_one_lost_component_is_it_and_several_are_them(alignments, said):
     report = SimpleNamespace(details={"alignments": alignments}, parameters={"scale": "private"})
     (line,) = lost(report)
     assert f"do not interpret {said}. " in line
+
+
+def test_nested_subspaces_are_told_with_details_only():
+    rows = np.random.default_rng(0).standard_normal((60, 6))
+    document = ReleaseReport(DPGauss(2, epsilon=0.05).fit(rows), pictures=False).dict()
+    assert "subspaces" in document["fits"][0]["core"]["details"]
+    assert "nested subspaces" not in "\n".join(results(document))
+    assert "in nested subspaces of" in "\n".join(results(document, details=True))

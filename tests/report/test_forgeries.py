@@ -809,7 +809,7 @@ def test_a_signature_that_nobody_checked_is_told(out, keys):
 def test_a_head_is_told_to_vouch_for_no_words_of_the_curator(copied, out):
     ledger = PrivacyLedger(copied / "ledger")
     note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes[4]
-    alone = "the title, the steps of a Pipeline, what was declared. A signature does."
+    alone = "the title, what was declared. A signature does."
     assert f"A head does not cover {alone}" in note
 
 

@@ -57,8 +57,8 @@ def test_a_map_begins_with_its_guarantee():
 @pytest.mark.parametrize(("norm_bound", "clipped"), [(None, True), (30.0, False)])
 def test_ranges_that_hold_what_clipping_took_say_so(norm_bound, clipped):
     said = printed(DPGauss(2, norm_bound=norm_bound).fit(X))
-    assert ("what shortening long records may have taken" in said) is clipped
-    assert "the sampling of people" in said
+    assert ("The fit shortens extreme records" in said) is clipped
+    assert "Other people would move it further" in said
 
 
 def test_one_release_has_one_epsilon(frame, tmp_path):

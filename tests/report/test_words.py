@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from skdppca import PrivacyAccountant
+from skdppca import DPGauss, PrivacyAccountant
 from skdppca._text.digits import count, down, percent_up, up
 from skdppca.report import Context, ReleaseReport
 from skdppca.report._blocks import Text, called_for
@@ -20,12 +20,14 @@ from ..estimators import on_all_estimators_slowly
 say = words()
 
 SENTENCES = {
-    say.protected("patient", "add-remove", True): "Every patient: whether all rows of one patient "
-    "are in the data or not hardly changes what is released.",
-    say.protected("row", "replace-one", True): "Every row: whether one row is this one or any "
-    "other hardly changes what is released.",
-    say.strength("1", "1e-06", "gaussian", "0.237"): "epsilon 1 at delta 1e-06; exactly: "
-    "mu = 0.237 (Gaussian differential privacy).",
+    say.protected("patient", "add-remove", True): "Every patient. If one patient's rows were "
+    "missing, the probability of any result would hardly change. The lines below say how much.",
+    say.protected("row", "replace-one", False): "Every row. If one row were replaced by any other, "
+    "the probability of any result could change. The lines below say how much.",
+    say.strength("1", "1e-06", "gaussian"): "epsilon 1 at delta 1e-06 (Gaussian differential "
+    "privacy).",
+    say.exactly("0.237"): "Exactly: mu = 0.237. That is the strength of Gaussian noise, and it "
+    "implies all of these deltas and epsilons.",
     say.worst_case("add-remove", "54.8"): "Suppose someone knows everybody else's data, and a coin "
     "decided whether yours were used. After seeing this release they can tell the coin's side in "
     "at most 54.8 % of cases. Without it: 50 %.",
@@ -206,3 +208,13 @@ def test_an_unknown_key_is_found_by_the_schema(made):
 @pytest.mark.parametrize(("answer", "said"), [("No. One.", '"No. One." A'), ("one", '"one". A')])
 def test_an_answer_that_ends_a_sentence_gets_no_second_point(answer, said):
     assert f"the curator declares: {said} person" in say.several(answer)
+
+
+def test_mu_and_shares_of_mu_stand_in_the_sections_only():
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    rows = np.random.default_rng(0).standard_normal((500, 4))
+    page = ReleaseReport(DPGauss(2, accountant=accountant).fit(rows), pictures=False).markdown()
+    box, _, sections = page.partition("## 2. ")
+    assert "mu" not in box.replace("much", "") and "Exactly: mu = 0.2368." in sections
+    assert "costs add up as squares of mu" in sections
+    assert "of the ledger's budget" in box
