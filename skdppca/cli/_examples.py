@@ -11,12 +11,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("list what is wrong with a table", "skdppca fit patients.csv --check"),
         (
             "release components of a table that is sorted by patient",
-            "skdppca fit q1.csv --groups patient_id --scale private -k 5 --epsilon 1 --delta 1e-6 "
-            "--ledger patients.ledger --cohort 2026-Q1 --out release/",
+            "skdppca fit q1.csv --groups patient_id --unit patient --scale private -k 5 --epsilon 1 "
+            "--delta 1e-6 --ledger patients.ledger --cohort 2026-Q1 --out release/",
         ),
         (
             "join the patients of the next quarter to it, who alone are charged",
-            "skdppca fit q2.csv --groups patient_id --cohort 2026-Q2 --update release/ "
+            "skdppca fit q2.csv --groups patient_id --unit patient --cohort 2026-Q2 --update release/ "
             "--epsilon 1 --delta 1e-6 --ledger patients.ledger",
         ),
     ),
@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "ledger create": (
         (
             "a budget for all rows of every patient",
-            "skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6 --unit patient_id",
+            "skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6 --unit patient",
         ),
     ),
     "ledger charge": (

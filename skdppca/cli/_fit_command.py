@@ -37,7 +37,7 @@ from ._parameter_options import parameters
 from ._progress import progress
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
-from ._terminal import printable
+from ._terminal import print_to, printable
 from ._unusable import NotNumeric
 from ._update import Earlier, check_options, one_cohort
 
@@ -154,6 +154,7 @@ def _release(
         **words,
     )
     directory.reserve([*sizes, _size(names, options.n_components, matrix)])
+    print_to("stderr", "" if earlier is None else earlier.kept(options))
     step("checking, charging and fitting")
     public = Public(len(names), options.adjacency, unit, rows.is_sparse)
     whole = bool(pca._beyond(public))
@@ -174,7 +175,7 @@ def _release(
     lines = results(document, name, options.details)
     lines += [] if earlier or no_scales(pca.privacy_) else _units(pca, names)
     lines += [where_written(options.out, written, report.no_pictures), *advice(document)]
-    lines += [] if earlier is None else earlier.said(options)
+    lines += [] if earlier is None else earlier.said()
     lines += not_stated(options.out, options.title, options.context)
     lines += _uncounted(pca.privacy_) if ledger is None else _cost(ledger, options)
     return "\n".join([*lines, *_head(pca.privacy_, options)])

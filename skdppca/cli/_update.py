@@ -195,19 +195,21 @@ class Earlier:
         """What the curator declares: as before, if nothing is given."""
         return Context.from_dict(self.document["context"]) if given is None else given
 
-    def said(self, options: argparse.Namespace) -> list[str]:
-        """Where the release before is now, and what the page has from it."""
+    def kept(self, options: argparse.Namespace) -> str:
+        """What the new page takes over, in a line to be read before the charge; or nothing."""
+        answers = [name for name, answer in self.document["context"].items() if answer]
+        kept = [
+            *[f"the title {options.title!r}"] * (options.title == self.document["title"]),
+            *[f"the answers {', '.join(answers)}"] * bool(answers and options.context is None),
+        ]
+        if not kept:
+            return ""
+        return (
+            f"Nothing is charged yet. The new page keeps {' and '.join(kept)} of the release before."
+            " To change them, interrupt now, and pass --title and --context.\n"
+        )
+
+    def said(self) -> list[str]:
+        """Where the release before is now."""
         previous = self.path.with_name(f"{self.path.name}{PREVIOUS}")
-        lines = [f"The release before, {self.report.release_id[:SHOWN]}, is in {previous}/"]
-        is_stated = any(self.document["context"].values())
-        kept = {
-            "title": options.title is not None and options.title == self.document["title"],
-            "answers": options.context is None and is_stated,
-        }
-        if any(kept.values()):
-            names = " and ".join(name for name, is_kept in kept.items() if is_kept)
-            lines.append(
-                f"The new page has the {names} of that release. To change the title: skdppca "
-                "declare. To change answers: --context with the next --update"
-            )
-        return lines
+        return [f"The release before, {self.report.release_id[:SHOWN]}, is in {previous}/"]

@@ -35,6 +35,7 @@ __all__ = [
     "Spending",
     "check_price",
     "dearest",
+    "drifts",
     "hash_of",
     "jsonable",
     "no_scales",
@@ -564,14 +565,7 @@ class PrivacyReport:
                 f"epsilon at delta {self.delta:g} of somebody who is in more cohorts: "
                 + ", ".join(costs)
             )
-        drifts = [(part, float(part["drift"])) for part in parts if part["drift"] is not None]
-        remarks += [
-            f"{' and '.join(part['cohorts']) or 'a cohort'} differs from the cohorts before by "
-            f"{drift:.1f} standard deviations of the noise: a sign that the population changed"
-            for part, drift in drifts
-            if drift > ALARM
-        ]
-        return remarks
+        return [*remarks, *drifts(self)]
 
     def _of_unnamed(self, parts: Sequence[Mapping[str, Any]]) -> str:
         """Who pays for a cohort without a name."""
@@ -617,6 +611,18 @@ class PrivacyReport:
 
 def _sentence(line: str) -> str:
     return f"{line[0].upper()}{line[1:].removesuffix('.')}."
+
+
+def drifts(report: PrivacyReport) -> list[str]:
+    """Which cohorts differ from those before, beyond what noise explains."""
+    parts = cohorts_of(report.details) if is_grown(report.details) else ()
+    found = [(part, float(part["drift"])) for part in parts if part["drift"] is not None]
+    return [
+        f"{' and '.join(part['cohorts']) or 'a cohort'} differs from the cohorts before by "
+        f"{drift:.1f} standard deviations of the noise: a sign that the population changed"
+        for part, drift in found
+        if drift > ALARM
+    ]
 
 
 def no_scales(report: PrivacyReport) -> list[str]:

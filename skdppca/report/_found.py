@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._text import digits, shown
-from ..privacy.fit_report import no_scales
+from ..privacy.fit_report import drifts, no_scales
 from ._blocks import Block, TableBlock, Text
 from ._document import reports_of
 
@@ -51,7 +51,8 @@ def found(document: Mapping[str, Any]) -> list[Block]:
         if fit["results"] is None:
             continue
         method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
-        blocks += [Text(f"{method}{warning}", "warning") for warning in no_scales(report)]
+        warnings = [*no_scales(report), *(f"{line}." for line in drifts(report))]
+        blocks += [Text(f"{method}{warning}", "warning") for warning in warnings]
         blocks += [Text(f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
         blocks += [Text(note, "note") for note in _notes(fit)]
     return blocks

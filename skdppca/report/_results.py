@@ -11,6 +11,7 @@ from .._text import printable
 from .._text.digits import down, up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
+from ..privacy.fit_report import drifts
 from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
@@ -63,7 +64,8 @@ def results(
         (notes if is_note else table).extend(_lines(block))
     for report, fit in zip(reports, document["fits"], strict=True):
         notes += lost(report, fit["results"], shell)
-        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in report.remarks(technical=False)]
+        remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
+        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     # what does not hold as it stands is said first
     if status_of(document) in ("broken", "void", "failed"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *budget]

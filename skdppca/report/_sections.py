@@ -11,7 +11,7 @@ from typing import Any
 
 from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
-from ..privacy.fit_report import no_scales
+from ..privacy.fit_report import drifts, no_scales
 from ..privacy.floats import float_up
 from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
@@ -196,6 +196,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "whose": [one["name"] for one in ledger.get("cohorts", ()) if one["this_release"]],
         "counted": _counted(fits),
         "in_all": _in_all(ledger),
+        "earlier_charges": _earlier(ledger),
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
@@ -212,6 +213,7 @@ def _facts(document: Document) -> dict[str, Any]:
             (fit["release"]["row"], fit["release"]["head"]) for fit in fits if fit["release"]
         ],
         "reports": reports,
+        "drifted": [line for report in reports for line in drifts(report)],
         "unscaled": dict.fromkeys(line for report in reports for line in no_scales(report)),
         "at_more_sites": [
             _at_more_sites(report) if "sites" in report.details else "" for report in reports
@@ -235,6 +237,14 @@ def _counted(fits: Sequence[Document]) -> dict[str, str]:
             about = "about " if results["n_records_is_noisy"] else ""
             counted[names[0]] = about + digits.count(float(results["n_records"]))
     return counted
+
+
+def _earlier(ledger: Document) -> int:
+    """How many charges a ledger lists that were made before those of these releases."""
+    charges = ledger.get("charges", [])
+    ours = [one["row"] for one in charges if one["this_release"]]
+    since = sum(one["row"] >= min(ours) for one in charges) if ours else 0
+    return ledger["n_charges"] - since if ours else 0
 
 
 def _in_all(ledger: Document) -> dict[str, Any] | None:

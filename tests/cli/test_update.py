@@ -166,6 +166,8 @@ def test_what_cannot_be_joined_is_refused_before_the_charge(
 ):
     before = {p.name: p.read_bytes() for p in (tmp_path / "registry").iterdir()}
     refused = update(2, *more)
+    if refused.err.startswith("Nothing is charged yet."):  # what is kept is said before the charge
+        refused.err = refused.err.partition("\n")[2]
     assert is_one_line_error(refused) and said in refused.err, refused.err
     assert charges(ledger) == 1
     assert {p.name: p.read_bytes() for p in (tmp_path / "registry").iterdir()} == before
@@ -262,10 +264,17 @@ def test_a_run_that_is_killed_leaves_a_whole_release(
 def test_what_the_page_has_from_the_release_before_is_said(update, grown, tmp_path):
     answers = tmp_path / "answers.yaml"
     answers.write_text("subjects: Patients of two quarters\n")
-    assert "The new page has the title of that release." in update(2).out
+    said = update(2).err
+    assert said.startswith("Nothing is charged yet. The new page keeps the title 'Registry' of the")
     done = update(3, "--title", "Three quarters", "--context", answers)
-    assert "The new page has" not in done.out
-    assert "The new page has the title and answers of that release." in update(4).out
+    assert done.err == "" and "keeps" not in done.out
+    assert "keeps the title 'Three quarters' and the answers subjects of" in update(4).err
+
+
+def test_what_the_page_keeps_is_said_before_the_charge(update, grown, ledger):
+    refused = update(2, "--epsilon", 9)
+    assert "Nothing is charged yet. The new page keeps" in refused.err and refused.status == 2
+    assert charges(ledger) == 1
 
 
 def test_a_release_without_a_cohort_is_not_joined_by_mistake(

@@ -11,7 +11,7 @@ import pytest
 from skdppca import DPGauss, PrivacyLedger
 from skdppca._text.digits import up
 from skdppca.privacy import GaussianEvent, PrivacyReport, epsilon_of_event, verify_report
-from skdppca.report import ReleaseReport, verify
+from skdppca.report import Context, ReleaseReport, verify
 from skdppca.report._contents import as_json
 from skdppca.report._directory import MANIFEST, SUMS, manifest, sums
 from skdppca.report._page import page as page_of
@@ -188,3 +188,22 @@ def test_a_declaration_of_the_ledger_is_told_as_one(tmp_path):
     _, page = written(pca, tmp_path / "out")
     assert "It was declared that nobody is in more than 2 cohorts." in page
     assert "skdppca cannot check whether somebody is." in page
+
+
+def test_a_drift_stands_in_the_box_and_first_in_the_shell():
+    rows = np.random.default_rng(1).normal(size=(3000, 4))
+    pca = DPGauss(2, epsilon=8.0)
+    for name, part in (("Q1", rows * [5, 2, 1, 1]), ("Q2", rows * [1, 1, 2, 5])):
+        pca.partial_fit(part, cohort=name)
+    report = ReleaseReport(pca, pictures=False)
+    said = "Q2 differs from the cohorts before by"
+    assert str(report).startswith(said) and str(report).count(said) == 1
+    assert f"Drift: {said}" in report.markdown()
+
+
+def test_charges_of_the_ledger_stand_beside_a_denial_of_other_releases(ledger):
+    pca = fitted(ledger, "2026-Q2")
+    page = ReleaseReport(pca, context=Context(other_releases="None."), pictures=False).markdown()
+    assert page.count("The ledger lists 2 earlier charges.") == 2  # in sections 6 and 10
+    alone = ReleaseReport(DPGauss(2, epsilon=1.0).fit(ROWS), pictures=False).markdown()
+    assert "earlier charge" not in alone
