@@ -84,19 +84,35 @@ class NoisySpectrum:
         """Theta, counted from the centre; 0 for what cannot be told from the bulk."""
         return np.where(self.values > self.edge, self._signal, 0.0)
 
-    @property
+    @cached_property
     def debiased(self) -> np.ndarray:
-        """The eigenvalues without what the noise added, at least `noise_sd`."""
+        """The eigenvalues without what the noise added; positive, from large to small.
+
+        Their sum is that of `values`, the trace, of which the noise has sd ``sqrt(d) noise_sd``: so
+        eigenvalues in the bulk, which noise spreads to both sides of their mean, count for no more
+        than that mean.
+        """
         if not self.noise_sd:
             return np.maximum(self.values, 0.0)
-        return np.maximum(self.centre + self._signal, self.noise_sd)
+        theta = np.maximum(self.centre + self._signal, self.noise_sd)
+        hidden = self.values <= self.edge
+        if hidden.all():
+            most = np.inf
+        elif hidden.any():
+            most = float(theta[~hidden].min())
+        else:
+            return theta
+        mean = (float(self.values.sum()) - float(theta[~hidden].sum())) / np.count_nonzero(hidden)
+        mean = max(mean, self.noise_sd / math.sqrt(len(self.values)))
+        theta[hidden] = np.minimum(theta[hidden] * (mean / theta[hidden].mean()), most)
+        return theta
 
     @property
     def pooled(self) -> np.ndarray:
         """`debiased`, with what cannot be told from the bulk at its mean."""
-        bulk = np.abs(self.values - self.centre) <= self.half_width
+        hidden = self.values <= self.edge
         debiased = self.debiased
-        return np.where(bulk, debiased[bulk].mean() if bulk.any() else 0.0, debiased)
+        return np.where(hidden, debiased[hidden].mean() if hidden.any() else 0.0, debiased)
 
     @property
     def alignments(self) -> np.ndarray:
