@@ -2,10 +2,12 @@
 
     python benchmarks/same_bits.py COMMIT           # compare; exit 1 where something differs
     python benchmarks/same_bits.py COMMIT --carry   # and keep the tables that were fresh there
+    python benchmarks/same_bits.py COMMIT --carry --but explained_variance_ noise_variance_
 
 Code that was put in better order computes what it did, but its digest is another. Where all seeded
 fits agree, a table of accuracy that was fresh at the commit is fresh still, and ``--carry`` notes
-today's digest for it: one whose script is the same, and that holds no times. Both commits run here,
+today's digest for it: one whose script is the same, and that holds no times. Names after ``--but``
+are not compared, and tables whose scripts read them are not kept. Both commits run here,
 so the comparison says nothing of other processors.
 """
 
@@ -20,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -155,6 +157,13 @@ def bits(value: Any, seen: tuple[int, ...] = ()) -> Any:
     return type(value).__name__
 
 
+def without(value: Any, names: Set[str]) -> Any:
+    """The same bits, less those of these names, at any depth."""
+    if isinstance(value, dict):
+        return {key: without(one, names) for key, one in value.items() if key not in names}
+    return [without(one, names) for one in value] if isinstance(value, list) else value
+
+
 def found() -> dict[str, Any]:
     """Case -> the bits of what comes out."""
     results = {}
@@ -207,6 +216,12 @@ def digests_in(tree: Path) -> dict[str, tuple[str, str]]:
     }
 
 
+def _scripts(script: Path) -> list[str]:
+    """The text of a script and of its helpers."""
+    ours = (path for path in sources.depends(script) if sources.BENCHMARKS in path.parents)
+    return [path.read_text(encoding="utf-8") for path in ours]
+
+
 def _of_files(folder: Path, names: list[str]) -> str:
     """A digest of a script and its helpers, which lie in the folder or one below."""
     paths = sorted(path for path in folder.rglob("*.py") if path.name in names)
@@ -214,7 +229,7 @@ def _of_files(folder: Path, names: list[str]) -> str:
     return hashlib.sha256(repr(trees).encode()).hexdigest()
 
 
-def carry(then: dict[str, tuple[str, str]]) -> list[str]:
+def carry(then: dict[str, tuple[str, str]], but: Set[str] = frozenset()) -> list[str]:
     """Note today's digest for tables of accuracy that were fresh then; which these are."""
     import measure
     import registry
@@ -223,6 +238,8 @@ def carry(then: dict[str, tuple[str, str]]) -> list[str]:
     for part in registry.PARTS:
         before = then.get(part.script)
         if part.times or before is None or before[1] != now[part.script][1]:
+            continue
+        if but and any(name in text for name in but for text in _scripts(part.path)):
             continue
         fresh = [t for t in part.tables if registry.stored(t) and measure.digest_of(t) == before[0]]
         for table in fresh if before[0] != part.digest else ():
@@ -237,6 +254,7 @@ def main() -> int:
     )
     parser.add_argument("commit", nargs="?", default="HEAD")
     parser.add_argument("--carry", action="store_true")
+    parser.add_argument("--but", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--print", action="store_true")
     given = parser.parse_args()
     if given.print:
@@ -245,13 +263,14 @@ def main() -> int:
     with checked_out(given.commit) as tree:
         before, now = found_in(tree), found_in(HERE.parent.parent)
         then = digests_in(tree)
-    differ = [name for name in now if now[name] != before.get(name)]
+    but = set(given.but)
+    differ = [name for name in now if without(now[name], but) != without(before.get(name), but)]
     refused = sum(isinstance(one, str) for one in now.values())
     print(f"{len(now)} cases, {refused} of them refused; {len(differ)} differ from {given.commit}")
     for name in differ:
         print(f"  {name}")
     if given.carry and not differ:
-        print("carried:", *carry(then))
+        print("carried:", *carry(then, but))
     return bool(differ)
 
 

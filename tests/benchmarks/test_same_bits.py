@@ -67,3 +67,26 @@ def test_a_digest_that_is_carried_leaves_the_table_as_it_is(tmp_path, monkeypatc
     monkeypatch.setattr(MEASURE.keys, "table_path", lambda table: path)
     MEASURE.carry("x", SimpleNamespace(digest="today"))
     assert path.read_text() == "# date: 2026-01-01\n# sources: today\na,b\n1,then\n"
+
+
+@pytest.mark.parametrize("but", [set(), {"components_"}, {"mean_"}])
+def test_what_may_differ_carries_no_table_that_reads_it(tmp_path, monkeypatch, but):
+    script = tmp_path / "bench_x.py"
+    script.write_text("print(pca.components_)")
+    part = SimpleNamespace(
+        script="bench_x.py", path=script, digest="today", times=False, tables=("a",)
+    )
+    carried = []
+    monkeypatch.setattr(SAME_BITS.sources, "BENCHMARKS", tmp_path)
+    monkeypatch.setattr(REGISTRY, "PARTS", (part,))
+    monkeypatch.setattr(REGISTRY, "stored", lambda table: True)
+    monkeypatch.setattr(MEASURE, "digest_of", lambda table: "then")
+    monkeypatch.setattr(MEASURE, "carry", lambda table, part: carried.append(table))
+    monkeypatch.setattr(SAME_BITS, "digests_in", lambda tree: {"bench_x.py": ("today", "script")})
+    SAME_BITS.carry({"bench_x.py": ("then", "script")}, but)
+    assert carried == ([] if "components_" in but else ["a"])
+
+
+def test_names_that_may_differ_are_left_out_at_any_depth():
+    told = {"a": 1, "b": [{"a": 2, "c": 3}]}
+    assert SAME_BITS.without(told, {"a"}) == {"b": [{"c": 3}]}
