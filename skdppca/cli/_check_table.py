@@ -13,7 +13,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._text import MAX_LISTED
+from .._text import MAX_LISTED, names_a_label
 from ..report._context import check_words
 from ._column_names import check_alone, features_of, label_faults
 from ._context_file import context_of
@@ -128,9 +128,11 @@ def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], 
         named = True
     places = list(found.types)
     features = [name for name in places if name not in (groups, *drop)]
+    labels: set[str] = set()  # listed once: not as columns to be made numeric as well
     if named and attempt(lambda: features_of(files[0], names, groups, columns, drop)):
         features = features_of(files[0], names, groups, columns, drop)
         faults += label_faults(features)
+        labels = set(filter(names_a_label, features))
         if groups is None and columns and not alone:
             attempt(lambda: check_alone(files[0], names, features))
     kinds = replacing_errors(
@@ -154,7 +156,9 @@ def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], 
         return ", ".join(quoted)
 
     for kind in dict.fromkeys(kind for name in features for kind in sorted(kinds[name])):
-        which = [name for name in features if kind in kinds[name]]
+        which = [name for name in features if kind in kinds[name] and name not in labels]
+        if not which:
+            continue
         if kind not in ("missing", "infinite"):
             remedy = REMEDIES.get(kind, "give numbers")
             faults.append(f"not numeric, {kind}: {called(which)}; {remedy}, or pass --drop")

@@ -11,13 +11,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("list what is wrong with a table", "skdppca fit patients.csv --check"),
         (
             "release components of a table that is sorted by patient",
-            "skdppca fit q1.csv --groups patient_id --unit patient --scale private -k 5 --epsilon 1 "
-            "--delta 1e-6 --ledger patients.ledger --cohort 2026-Q1 --out release/",
+            "skdppca fit q1.csv --groups patient_id --unit patient --scale private -k 5 "
+            "--epsilon 1 --delta 1e-6 --ledger patients.ledger --cohort 2026-Q1 --out release/",
         ),
         (
             "join the patients of the next quarter to it, who alone are charged",
-            "skdppca fit q2.csv --groups patient_id --unit patient --cohort 2026-Q2 --update release/ "
-            "--epsilon 1 --delta 1e-6 --ledger patients.ledger",
+            "skdppca fit q2.csv --groups patient_id --unit patient --cohort 2026-Q2 "
+            "--update release/ --epsilon 1 --delta 1e-6 --ledger patients.ledger",
         ),
     ),
     "plan": (

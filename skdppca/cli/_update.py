@@ -205,8 +205,8 @@ class Earlier:
         if not kept:
             return ""
         return (
-            f"Nothing is charged yet. The new page keeps {' and '.join(kept)} of the release before."
-            " To change them, interrupt now, and pass --title and --context.\n"
+            f"Nothing is charged yet. The new page keeps {' and '.join(kept)} of the release "
+            "before. To change them, interrupt now, and pass --title and --context.\n"
         )
 
     def said(self) -> list[str]:

@@ -211,3 +211,11 @@ def test_without_pyarrow_a_check_says_how_to_install_it(run, tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = run("fit", path, "--check")
     assert is_one_line_error(result) and "which is not installed; pip install" in result.err
+
+
+def test_a_column_of_labels_is_listed_once(run, tmp_path):
+    (tmp_path / "t.csv").write_text("patient_id,age,ward\nA,1.5,x\nB,2.5,y\n")
+    result = run("fit", tmp_path / "t.csv", "--check")
+    about = [line for line in result.out.splitlines() if "'patient_id'" in line]
+    assert result.status == 1 and len(about) == 1 and "pass --groups patient_id" in about[0]
+    assert "not numeric, text: 'ward'" in result.out
