@@ -8,6 +8,7 @@ __all__ = [
     "MovingFoldsWarning",
     "NoiseOnlyWarning",
     "NotReleasedError",
+    "OutsideMapWarning",
     "SealedAccountantError",
     "SeededNoiseWarning",
     "TableChangedError",
@@ -65,6 +66,10 @@ class WeakPrivacyWarning(UserWarning):
 
 class CentreNotSeenWarning(UserWarning):
     """No centre of the records was seen in the noise; the report says what was done instead."""
+
+
+class OutsideMapWarning(UserWarning):
+    """A projection map does not show many of the records, which lie beyond its axes."""
 
 
 class NoiseOnlyWarning(UserWarning):

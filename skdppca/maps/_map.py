@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
@@ -13,7 +15,9 @@ from scipy.special import ndtri
 
 from ..decomposition.base import BasePrivatePCA
 from ..decomposition.validation import check_groups, check_rows, class_numbers
+from ..exceptions import OutsideMapWarning, UnaccountedFitsWarning
 from ..privacy import BaseAccountant, PrivacyReport
+from ..privacy.callers import level_of_user
 from ..privacy.charging import check_accounted
 from ..privacy.cohorts import cohort_names
 from ..private_data import Answer, Public
@@ -31,6 +35,19 @@ from ._validation import (
 )
 
 __all__ = ["ProjectionMap", "projection_map"]
+
+
+@dataclass(frozen=True)
+class MapConstants:
+    """When a map is said to miss records. Round numbers: they decide a warning alone."""
+
+    # The share of the records outside from which on they are many.
+    many_outside: float = 0.1
+    # Sds of the noise beyond which their number is no noise.
+    noise_sds: float = 4.0
+
+
+MAP = MapConstants()
 
 
 @dataclass(frozen=True)
@@ -222,6 +239,7 @@ def projection_map(
     accountant = pca.accountant if accountant is None else accountant
     check_budget(epsilon, delta, accountant, random_state)
     check_accounted(accountant, epsilon, delta, random_state)
+    _warn_of_no_charge(pca.privacy_, accountant, epsilon)
     named = cohort_names(cohorts, "cohorts")
     pair = check_components(components, len(pca.components_))
     edges = map_edges(pca, pair, bins, extent)
@@ -301,6 +319,7 @@ def projection_map(
         lambda data: data.ask(histogram, name="histogram"),
         results,
     )
+    _warn_of_records_outside(found["counts"], found["outside"], found["noise_sd"])
     return ProjectionMap(
         counts=found["counts"],
         outside=found["outside"],
@@ -311,6 +330,30 @@ def projection_map(
         privacy_=found["privacy_"],
         accountant=accountant,
     )
+
+
+def _warn_of_no_charge(axes: PrivacyReport, accountant: Any, epsilon: float) -> None:
+    """Warn if the axes were charged, and their map is not: of a release that was loaded."""
+    if accountant is None and axes.receipt is not None and epsilon < math.inf:
+        warnings.warn(
+            "the axes were charged to a ledger and this map is charged to none, so nothing adds up "
+            "what both cost; write projection_map(..., accountant=PrivacyLedger(path))",
+            UnaccountedFitsWarning,
+            stacklevel=level_of_user(),
+        )
+
+
+def _warn_of_records_outside(counts: np.ndarray, outside: np.ndarray, noise_sd: float) -> None:
+    """Warn if many records lie beyond the axes; by released numbers alone."""
+    missed, shown = float(outside.sum()), max(0.0, float(counts.sum()))
+    noise = noise_sd * math.sqrt(outside.size)
+    if missed > MAP.many_outside * (missed + shown) and missed > MAP.noise_sds * noise:
+        warnings.warn(
+            f"about {100 * missed / (missed + shown):.0f} % of the records lie outside the map, so "
+            "it does not show them; give a larger extent that is public",
+            OutsideMapWarning,
+            stacklevel=level_of_user(),
+        )
 
 
 def _frozen(numbers: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.exceptions import SeededNoiseWarning
+from skdppca.exceptions import OutsideMapWarning, SeededNoiseWarning
 from skdppca.maps import projection_map
 
 from ..package.test_bad_input import BAD_GROUPS, BAD_X
@@ -92,6 +92,7 @@ def test_rows_that_overflow_lie_outside(size, container, epsilon):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter("ignore", OutsideMapWarning)
         found = projection_map(pca, container(rows), extent=EXTENT, **cost)
     assert np.isfinite(found.counts).all()
     if epsilon == math.inf:

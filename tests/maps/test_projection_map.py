@@ -1,6 +1,8 @@
 """What a projection map claims beside its privacy (tests/audit/test_projection_map.py)."""
 
+import copy
 import math
+import warnings
 from collections import UserList, deque
 
 import numpy as np
@@ -8,7 +10,12 @@ import pytest
 from scipy import sparse
 
 from skdppca import GDPPCA, DPGauss, DPPowerMethod, PrivacyAccountant
-from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
+from skdppca.exceptions import (
+    BudgetExceeded,
+    OutsideMapWarning,
+    SeededNoiseWarning,
+    UnaccountedFitsWarning,
+)
 from skdppca.maps import projection_map
 from skdppca.maps._map import LabelledSource
 from skdppca.noise import GaussianQuery, NoiseSource
@@ -253,3 +260,29 @@ def test_a_map_shows_itself_in_a_line_and_in_a_notebook_with_its_report():
     assert repr(found).startswith("<ProjectionMap: components 0 and 1, counted from 0; 7 x 5 cells")
     assert "\n" not in repr(found) and "NOT PRIVATE" in repr(found)
     assert found.privacy_._repr_html_() in found._repr_html_()
+
+
+def test_a_map_that_misses_many_records_says_how_many():
+    """Of 500, some 100 lie within .25 sds of the mean, in either direction; one fixed seed."""
+    with pytest.warns(OutsideMapWarning, match=r"about (9\d|100) % of the records lie outside the map"):
+        found = projection_map(PCA_2, X, extent=((-1.0, 1.0), (-0.5, 0.5)), random_state=0, **COST)
+    assert found.outside > 400
+
+
+def test_a_map_that_shows_the_records_does_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutsideMapWarning)
+        projection_map(PCA_2, X, random_state=0, **COST)
+        projection_map(PCA_2, X[:5], extent=((-0.1, 0.1), (-0.1, 0.1)), random_state=0, **COST)
+
+
+def test_a_map_of_charged_axes_is_charged_or_says_that_it_is_not():
+    accountant = PrivacyAccountant(5.0, 1e-5)
+    pca = DPGauss(2, accountant=accountant, **COST).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnaccountedFitsWarning)
+        projection_map(pca, X, **COST)
+    loaded = copy.copy(pca)
+    loaded.accountant = None
+    with pytest.warns(UnaccountedFitsWarning, match="accountant=PrivacyLedger"):
+        projection_map(loaded, X, **COST)
