@@ -96,15 +96,13 @@ class NoisySpectrum:
             return np.maximum(self.values, 0.0)
         theta = np.maximum(self.centre + self._signal, self.noise_sd)
         hidden = self.values <= self.edge
-        if hidden.all():
-            most = np.inf
-        elif hidden.any():
-            most = float(theta[~hidden].min())
-        else:
+        if not hidden.any():
             return theta
-        mean = (float(self.values.sum()) - float(theta[~hidden].sum())) / np.count_nonzero(hidden)
+        seen = theta[~hidden]
+        mean = (float(self.values.sum()) - float(seen.sum())) / np.count_nonzero(hidden)
         mean = max(mean, self.noise_sd / math.sqrt(len(self.values)))
-        theta[hidden] = np.minimum(theta[hidden] * (mean / theta[hidden].mean()), most)
+        scaled = theta[hidden] * (mean / theta[hidden].mean())
+        theta[hidden] = np.minimum(scaled, seen.min(initial=np.inf))
         return theta
 
     @property
