@@ -99,8 +99,8 @@ class NoisySpectrum:
         if not hidden.any():
             return theta
         seen = theta[~hidden]
-        mean = (float(self.values.sum()) - float(seen.sum())) / np.count_nonzero(hidden)
-        mean = max(mean, self.noise_sd / math.sqrt(len(self.values)))
+        rest = float(self.values.sum() - seen.sum()) / int(np.count_nonzero(hidden))
+        mean = max(rest, self.noise_sd / math.sqrt(len(self.values)))
         scaled = theta[hidden] * (mean / theta[hidden].mean())
         theta[hidden] = np.minimum(scaled, seen.min(initial=np.inf))
         return theta
