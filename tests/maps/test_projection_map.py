@@ -264,7 +264,9 @@ def test_a_map_shows_itself_in_a_line_and_in_a_notebook_with_its_report():
 
 def test_a_map_that_misses_many_records_says_how_many():
     """Of 500, some 100 lie within .25 sds of the mean, in either direction; one fixed seed."""
-    with pytest.warns(OutsideMapWarning, match=r"about (9\d|100) % of the records lie outside the map"):
+    with pytest.warns(
+        OutsideMapWarning, match=r"about (9\d|100) % of the records lie outside the map"
+    ):
         found = projection_map(PCA_2, X, extent=((-1.0, 1.0), (-0.5, 0.5)), random_state=0, **COST)
     assert found.outside > 400
 
