@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from skdppca.planner import text_tables
+from skdppca._text.digits import percent_captured
 from skdppca.planner.spectra import DEFAULT, check_spectrum
 from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
 
@@ -70,7 +70,7 @@ def spaced(number: int | str) -> str:
 
 def percent(share: float) -> str:
     """Write a share with the digits that the planner prints."""
-    return text_tables.percent(share).replace("%", "\u202f%")
+    return percent_captured(share).replace("%", "\u202f%")
 
 
 def stops(rows: list[dict[str, str]], name: str) -> list[str]:

@@ -296,7 +296,7 @@ def test_the_release_says_that_each_site_was_charged(made, tmp_path):
     assert '<section class="box sites"' in page and "Each site charged its own ledger" in page
     assert "No ledger was charged" not in page
     everywhere = epsilon_of(3 * pca.privacy_.cost.mu, pca.privacy_.delta)
-    assert f"somebody with records at all of them: epsilon {up(everywhere)}" in page
+    assert f"somebody with records at all of them: epsilon {up(everywhere, 4)}" in page
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out")
     assert found.passed and "no ledger was charged" not in str(found)
@@ -307,11 +307,11 @@ def test_people_at_several_sites_are_told_of(tmp_path):
     pca = fit_sites(few(), **made.call)
     person = epsilon_of(2 * mu_of(8.0, 1e-6), 1e-6)
     assert pca.privacy_.details["person_epsilon"] == person
-    assert f"protected with epsilon {up(person)}" in str(pca.privacy_)
+    assert f"protected with epsilon {up(person, 4)}" in str(pca.privacy_)
     box = ReleaseReport(pca, pictures=False).html().partition("</section>")[0]
     assert "They hold even if 1 of the other sites works with the server and the analyst" in box
     assert "That nobody has records at more than 2 is declared, and not verified" in box
-    assert f"somebody with records at 2 of them: epsilon {up(person)} at delta 1e-06" in box
+    assert f"somebody with records at 2 of them: epsilon {up(person, 4)} at delta 1e-06" in box
 
 
 def test_names_of_columns_are_kept(tmp_path):
