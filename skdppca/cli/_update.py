@@ -40,6 +40,9 @@ METHOD = "gauss"
 
 DEFAULTS = {name: signature(PrivatePCA).parameters[name].default for name in FIXED}
 
+# The most columns that a remedy lists to be typed.
+MOST_NAMES = 12
+
 
 def check_options(options: argparse.Namespace) -> None:
     """Refuse what does not go with --update, and make its directory the one of the results."""
@@ -186,10 +189,15 @@ class Earlier:
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse other columns than those of the cohorts before."""
         if tuple(names) != self.names:
-            raise ValueError(
-                f"the columns are not those of {self.path}, in its order; pass --columns "
-                f"{quote(','.join(self.names))}"
-            )
+            if len(self.names) > MOST_NAMES:
+                first = ", ".join(map(printable, self.names[:3]))
+                remedy = (
+                    f"give a table whose columns are named as those are, which begin with {first}: "
+                    "a .parquet or .csv file, if this one holds no names"
+                )
+            else:
+                remedy = f"pass --columns {quote(','.join(self.names))}"
+            raise ValueError(f"the columns are not those of {self.path}, in its order; {remedy}")
 
     def context(self, given: Context | None) -> Context:
         """What the curator declares: as before, if nothing is given."""

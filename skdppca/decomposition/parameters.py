@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
+from os import PathLike
 from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
@@ -96,6 +97,8 @@ def check_parameters(constraints: Mapping[str, Any], given: Mapping[str, Any], c
         options = [one.options for one in constraints[name] if isinstance(one, StrOptions)]
         words = sorted(set().union(*options))
         near = meant([value], words) if isinstance(value, str) else ""
+        if name == "accountant" and isinstance(value, str | PathLike):
+            near = f"; write accountant=PrivacyLedger({str(value)!r})"
         raise InvalidParameterError(refused.removesuffix(".") + near if near else refused)
 
 

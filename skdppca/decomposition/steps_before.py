@@ -40,7 +40,7 @@ def warn_of_steps_before(estimator: Any) -> None:
         f"records without privacy: {', '.join(learned)}. The stated epsilon is wrong, because "
         f"nothing was charged for {'that step' if one else 'those steps'}. Leave "
         f'{"it" if one else "them"} out: scale="private" replaces a scaler, and '
-        'missing="mean" an imputer',
+        'missing="mean" an imputer. An encoder learns nothing if you give it the categories',
         UnaccountedStepWarning,
         stacklevel=level_of_user(),
     )

@@ -299,3 +299,12 @@ def test_to_accept_a_cost_that_there_is_not_is_refused(run, tables, ledger, tmp_
     refused = run("fit", tables[0], *cost, "--everybody-pays")
     assert is_one_line_error(refused) and "goes with --update DIR" in refused.err
     assert charges(ledger) == 0
+
+
+def test_many_columns_are_not_listed(tmp_path):
+    """Of 30 the remedy names three, and what a table without names is to be."""
+    names = [f"rs{number}" for number in range(30)]
+    earlier = Earlier(tmp_path, None, None, tuple(names), {})
+    with pytest.raises(ValueError, match=r"begin with rs0, rs1, rs2: a \.parquet or \.csv") as told:
+        earlier.check_columns(["x0"])
+    assert len(str(told.value)) < 300

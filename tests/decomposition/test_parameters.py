@@ -9,6 +9,7 @@ import pickle
 import re
 import textwrap
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -289,6 +290,12 @@ def test_an_error_about_a_word_says_which_one_may_be_meant(refuse, meant):
     with pytest.raises(ValueError, match=f"; did you mean {meant}\\?$") as raised:
         refuse()
     assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("path", ["study.ledger", Path("study.ledger")], ids=str)
+def test_a_path_is_no_accountant_and_says_what_is(path):
+    with pytest.raises(ValueError, match=r"write accountant=PrivacyLedger\('study.ledger'\)$"):
+        PrivatePCA(2, accountant=path).fit(FRAME)
 
 
 @pytest.mark.parametrize("method", ["svd", 3, None, ["gauss"]])
