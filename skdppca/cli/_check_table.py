@@ -62,6 +62,12 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)"
 MISSING = "pass --missing mean, or fill in public constants"
 INFINITE = "drop such rows, or fill in public constants"
 
+# Said of every table, whatever is in it: which units it has is not looked at.
+UNITS = (
+    "Columns keep their units, so those with the largest numbers make the first components. If the "
+    "units differ, fit with --scale private."
+)
+
 
 def check_table(options: argparse.Namespace) -> int:
     """Print all that a fit would refuse of a table; return 1 if there is something, else 0."""
@@ -79,6 +85,8 @@ def check_table(options: argparse.Namespace) -> int:
     print("".join(f"A fit would refuse this, too: {fault}.\n" for fault in stated), end="")
     if faults or stated:
         print(CHARGED.strip())
+    elif options.scale is None and n_features > 1:
+        print(UNITS)
     return 1 if faults or stated else 0
 
 

@@ -32,6 +32,9 @@ __all__ = [
     "words_of",
 ]
 
+# What others call a word of ours.
+SYNONYMS = {"standard": "private", "standardize": "private", "standardise": "private"}
+
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound=BaseEstimator)
 
@@ -96,7 +99,8 @@ def check_parameters(constraints: Mapping[str, Any], given: Mapping[str, Any], c
             continue
         options = [one.options for one in constraints[name] if isinstance(one, StrOptions)]
         words = sorted(set().union(*options))
-        near = meant([value], words) if isinstance(value, str) else ""
+        word = SYNONYMS.get(str(value).lower(), value)
+        near = meant([word], words) if isinstance(value, str) else ""
         if name == "accountant" and isinstance(value, str | PathLike):
             near = f"; write accountant=PrivacyLedger({str(value)!r})"
         raise InvalidParameterError(refused.removesuffix(".") + near if near else refused)

@@ -101,6 +101,9 @@ def test_a_good_table_has_no_fault_and_needs_no_epsilon_and_no_out(check, rows, 
     result = check(pd.DataFrame(rows, columns=list("abcd")))
     assert result.status == 0
     assert "no fault was found in its 4 features. Nothing was charged." in result.out
+    assert "Columns keep their units" in result.out
+    table = pd.DataFrame(rows, columns=list("abcd"))
+    assert "Columns keep their units" not in check(table, "--scale", "private").out
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 

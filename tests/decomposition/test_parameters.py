@@ -280,6 +280,7 @@ def test_copies_have_the_same_parameters(factory):
         (lambda: GDPPCA(2, kernel="winsorised").fit(FRAME), "'winsorized'"),
         (lambda: PrivatePCA(2, method="gauss", method_params={"clip": "aut"}).fit(FRAME), "'auto'"),
         (lambda: plan(100, 9, 2, scale="privat"), "'private'"),
+        (lambda: PrivatePCA(2, scale="standard").fit(FRAME), "'private'"),
         (
             lambda: PrivateNearestCentroid([0], adjacency="replace").fit(FRAME, FRAME),
             "'replace-one'",
