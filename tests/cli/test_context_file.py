@@ -99,4 +99,4 @@ def test_a_check_reads_the_answers_too(text, says, run, table, tmp_path):
     assert result.status == bool(says) and says in result.out
     assert "no fault was found in its 4 features" in result.out
     assert ("A fit would refuse this, too: --context" in result.out) is bool(says)
-    assert result.out.rstrip().endswith("Nothing was charged.")
+    assert result.out.count("Nothing was charged.") == 1
