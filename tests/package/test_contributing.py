@@ -118,6 +118,7 @@ def a_row(copy):
         ("\n__all__ = [", f"from .{PAGE} import {NAME}\n"),
         ("]\n", f'    "{NAME}",\n'),
         ('    "KDPPCA": Method(', f"    {row},\n"),
+        ('    "SmoothSensitivityPCA",\n    "gauss"', f'    "{NAME}",\n    "{COMMAND}",\n'),
     )
 
 
