@@ -102,8 +102,8 @@ class LoadingsDisplay(FitDisplay):
 
     .. math:: \sum_{j \ne i} \left(\frac{\tau}{\theta_i - \theta_j}\right)^2 u_{jl}^2.
 
-    Noise may have widened a gap, so each counts for :math:`\tau` less. Near the edge of the noise the
-    first order is too small, so the sum is divided by the component's alignment.
+    Noise may have widened a gap, so each counts for :math:`\tau` less. Near the edge of the noise
+    the first order is too small, so the sum is divided by the component's alignment.
 
     Of the directions that were left out, `j > k`, only the span is known. Each of them counts with
     :math:`(1 - \sum_{m \le k} u_{ml}^2) / (d - k)` in place of :math:`u_{jl}^2`.
