@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import PrivacyFilter
 from .privacy.units import check_unit
 from .records import Records, Source, Step, precision_of
+from .records.machine import one_pool
 from .statistics import (
     Count,
     MeanRows,
@@ -132,6 +134,12 @@ class PrivateData:
     def remaining(self) -> float:
         """The mu that is not spent yet."""
         return self.budget.remaining
+
+    @contextmanager
+    def in_silence(self) -> Iterator[None]:
+        """All is computed in it: no warning tells of numbers, whatever the caller asked for."""
+        with np.errstate(all="ignore"), one_pool(self.n_features):
+            yield
 
     def fraction(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the square of the whole budget's."""

@@ -21,8 +21,8 @@ from ._entries import SquaredDeviations
 from ._exact import on_row_grids, rounded_directions
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
-from ._numbers import aligned_empty
 from ._rows import Change, Rows
+from ._scratch import Scratch
 from ._sparse import SparseRows
 from .asked import Measure, Step
 from .gathered import Gathered
@@ -102,6 +102,8 @@ class Records(Source):
         The numbers of the records in the cyclic order that was drawn.
     cache : MeasureCache
         Of these records.
+    scratch : Scratch
+        Of these records and of all that are derived from them.
     """
 
     rows: Rows
@@ -110,6 +112,7 @@ class Records(Source):
     is_explicit: bool = False
     cycle: np.ndarray | None = None
     cache: MeasureCache = field(default_factory=MeasureCache, repr=False)
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     @classmethod
     def of(
@@ -248,8 +251,9 @@ class Records(Source):
         if total * self.n_features > KEPT_ENTRIES:
             return self._derived(rows=self.rows.shifted(centre, None, rounded))
         held, step = np.empty((total, self.n_features)), self._block_rows
-        copied = aligned_empty(step, self.n_features)
-        with np.errstate(all="ignore"):  # a row that overflows gets weight 0
+        scratch = self.scratch.pair(step, self.n_features + 1)
+        # a row that overflows gets weight 0
+        with scratch as (copied, _), np.errstate(all="ignore"):
             for start in range(0, total, step):
                 where = slice(start, min(start + step, total))
                 np.subtract(
@@ -482,41 +486,50 @@ class Records(Source):
     def _blocks(
         self, spans: list[slice], imputed: np.ndarray | None = None
     ) -> Iterator[tuple[slice, Block]]:
-        rows, width = self._block_rows, self.layout.n_features + 1
-        if self.members.sizes is not None:
-            yield from self._group_blocks(spans, rows, imputed)
-        elif self.is_sparse:
+        if self.is_sparse and self.members.sizes is None:
             for span in spans:
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
-        else:
-            scratch, copied = aligned_empty(rows, width), aligned_empty(rows, width)
-            kind = ExplicitRows if self.is_explicit else DenseRows
-            for span in spans:
-                for start in range(span.start, span.stop, rows):
-                    where = slice(start, min(start + rows, span.stop))
-                    read = self.rows.read_dense(self.members.rows(where), copied, imputed)
-                    yield where, kind(read, scratch, self.rows.are_rounded)
+            return
+        blocks = self._row_blocks if self.members.sizes is None else self._group_blocks
+        with self.scratch.pair(self._block_rows, self.layout.n_features + 1) as (scratch, copied):
+            yield from blocks(spans, imputed, scratch, copied)
+
+    def _row_blocks(
+        self,
+        spans: list[slice],
+        imputed: np.ndarray | None,
+        scratch: np.ndarray,
+        copied: np.ndarray,
+    ) -> Iterator[tuple[slice, Block]]:
+        kind, step = ExplicitRows if self.is_explicit else DenseRows, len(scratch)
+        for span in spans:
+            for start in range(span.start, span.stop, step):
+                where = slice(start, min(start + step, span.stop))
+                read = self.rows.read_dense(self.members.rows(where), copied, imputed)
+                yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
-        self, spans: list[slice], rows: int, imputed: np.ndarray | None
+        self,
+        spans: list[slice],
+        imputed: np.ndarray | None,
+        scratch: np.ndarray,
+        copied: np.ndarray,
     ) -> Iterator[tuple[slice, Block]]:
-        all_sizes = self.private_sizes
+        all_sizes, step = self.private_sizes, len(scratch)
         stops = np.cumsum(all_sizes)
-        width = self.layout.n_features + 1
-        scratch, copied = aligned_empty(rows, width), aligned_empty(rows, width)
 
         def gather(start: int, stop: int) -> np.ndarray:
             return self.rows.read_dense(self.members.rows(slice(start, stop)), copied, imputed)
 
         def parts(start: int, stop: int) -> Iterator[DenseRows]:
-            for a in range(start, stop, rows):
-                yield DenseRows(gather(a, min(a + rows, stop)), scratch)
+            for a in range(start, stop, step):
+                yield DenseRows(gather(a, min(a + step, stop)), scratch)
 
         for span in spans:
             first = span.start
             while first < span.stop:
                 start = int(stops[first] - all_sizes[first])
-                last = int(np.searchsorted(stops[: span.stop], start + rows, "right"))
+                last = int(np.searchsorted(stops[: span.stop], start + step, "right"))
                 if last > first:
                     sizes = all_sizes[first:last]
                     block: Block = DenseGroups(gather(start, int(stops[last - 1])), sizes, scratch)

@@ -1,13 +1,21 @@
-"""What this machine has, whatever it holds at the moment."""
+"""What this machine has, and how a fit shares it."""
 
 from __future__ import annotations
 
 import math
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
-__all__ = ["memory_limit"]
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["memory_limit", "one_pool"]
+
+# From that number of columns on, SciPy's threads save more than they cost.
+WIDE = 1000
 
 # The memory of a container, on Linux.
 CGROUP = Path("/sys/fs/cgroup/memory.max")
@@ -25,3 +33,45 @@ def memory_limit() -> float:
     with suppress(ValueError, OSError):  # "max" is no number
         limits.append(int(CGROUP.read_text()))
     return min(limits)
+
+
+def one_pool(n_features: int) -> AbstractContextManager[None]:
+    """Keep SciPy's own BLAS at one thread for a while, if NumPy brought another one.
+
+    Wheels of both bring a BLAS with threads of its own, and those spin for some milliseconds after
+    every product. A fit that calls both in turn would have three busy threads on two cores. Nothing
+    is limited for wide data, or where both libraries call the same BLAS.
+    """
+    return SCIPYS_POOL.at_one() if n_features < WIDE else nullcontext()
+
+
+class _Pool:
+    """The threads of SciPy's BLAS; several fits at once may hold them at one."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders, self._before = Lock(), 0, [0]
+
+    @cached_property
+    def _libraries(self) -> list:
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        return [library for library in found if "scipy.libs" in library.filepath]
+
+    @contextmanager
+    def at_one(self) -> Iterator[None]:
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._before = [library.num_threads for library in self._libraries]
+                for library in self._libraries:
+                    library.set_num_threads(1)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if not self._holders:
+                    for library, threads in zip(self._libraries, self._before, strict=True):
+                        library.set_num_threads(threads)
+
+
+SCIPYS_POOL = _Pool()
