@@ -94,7 +94,7 @@ def stale() -> dict[str, str]:
 def idle() -> bool:
     """Wait for an idle machine; whether it has become one."""
     deadline = time.monotonic() + WAIT
-    while os.getloadavg()[0] > _common.BUSY:
+    while os.getloadavg()[0] > _common.BUSY / 2:  # the start of the part itself is a load
         if time.monotonic() > deadline:
             return False
         time.sleep(10)

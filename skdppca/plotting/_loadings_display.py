@@ -109,9 +109,9 @@ class LoadingsDisplay(FitDisplay):
     :math:`(1 - \sum_{m \le k} u_{ml}^2) / (d - k)` in place of :math:`u_{jl}^2`.
 
     We measured how many entries of PCA without privacy the bars hold, at epsilon 1, 3 and 10 (means
-    of 25 fits each). On the digits with 3 and 5 components they held 89 % to 95 %. Clipping turns
+    of 25 fits each). On the digits with 3 and 5 components they held 90 % to 95 %. Clipping turns
     components by more than the noise where it takes much: of the breast cancer data with public
-    scales the bars held 83 % at epsilon 1 and 45 % at epsilon 10.
+    scales the bars held 78 % at epsilon 1 and 45 % at epsilon 10.
 
     The noise of single entries is known for methods that release the whole spectrum of one matrix:
     `DPGauss`, `GDPPCA`, and `ResidualGauss` where more of the matrix pays most. It is not known for
