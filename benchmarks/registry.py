@@ -251,7 +251,7 @@ PARTS = (
         unguarded="data alone, no method",
     ),
     Part(
-        "experiments_gdppca/figures.py",
+        "experiments_gdppca/figures.py --nsggd 20",
         "Figures 2 to 5 of Kim & Jung",
         tuple(f"gdppca_figure_{i}_summary" for i in (2, 3, 4, 5)),
     ),

@@ -3,7 +3,7 @@
     python benchmarks/experiments_gdppca/figures.py                       # 100 repeats, an hour
     python benchmarks/experiments_gdppca/figures.py --minutes 6           # so far as it comes
     python benchmarks/experiments_gdppca/figures.py --figures 5 --repeats 20
-    python benchmarks/experiments_gdppca/figures.py --nsggd --repeats 20  # below; ten minutes
+    python benchmarks/experiments_gdppca/figures.py --nsggd 20            # below; ten minutes more
     python benchmarks/experiments_gdppca/figures.py --draw-only           # from the summaries
 
 Figures 2, 3 and 4: Gaussian, t_1 and contaminated Gaussian rows at epsilon 0.5, delta 1e-5, n from
@@ -14,8 +14,8 @@ The paper's vectors are along the axes, here the space is turned at random; no m
 Every result is appended to ``benchmarks/results/raw/DIGEST/gdppca_figure_<number>.csv`` as soon as
 it is known, and seeded by its place, so that a run can be stopped and goes on where it was. The
 picture and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is
-left out beyond n = 500, but for Figure 5: ``--nsggd`` runs all its cells and repeats at once, as
-printed and with the gradient's sign turned, and leaves the other lines as they are published.
+left out beyond n = 500, but for Figure 5: ``--nsggd REPEATS`` runs all its cells and repeats at
+once, as printed and with the gradient's sign turned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
@@ -36,7 +36,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from baselines import analyze_gauss_max, g_dppca, nsggd, nsggd_chains, sgpca
-from experiments_files import folders, keep_others, spread
+from experiments_files import folders, spread
 
 from skdppca import GDPPCA, DPGauss
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
@@ -192,15 +192,10 @@ def summary_of(number: int, folder: Path) -> Path:
     return folder / f"gdppca_figure_{number}_summary.csv"
 
 
-def summarise(number: int, raw: Path, folder: Path, only: Collection[str] = ()) -> None:
-    """Of all methods; or of some `only`, beside the others as they are published."""
+def summarise(number: int, raw: Path, folder: Path) -> None:
     rows = read(number, raw)
-    if only:
-        rows = rows[rows["method"].isin(only)]
     if not rows.empty:
         summary = spread(rows, COLUMNS[:5], COLUMNS[-1])
-        if only:
-            summary = keep_others(summary, summary_of(number, folder), COLUMNS[:4])
         summary.to_csv(summary_of(number, folder), index=False, float_format="%.6g")
 
 
@@ -253,16 +248,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="of processor time, at most")
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     parser.add_argument("--draw-only", action="store_true")
-    parser.add_argument("--nsggd", action="store_true", help="only NSGGD, only in figure 5")
+    parser.add_argument("--nsggd", type=int, default=0, help="repeats of NSGGD, in figure 5 alone")
     options = parser.parse_args()
     folder, raw = folders(options.folder)
-    if options.nsggd:
-        measure_nsggd(options.repeats, raw)
-        summarise(5, raw, folder, NSGGD)
-        draw_figure(5, folder)
-        return
     if not options.draw_only:
         measure(options.figures, options.repeats, options.minutes, raw)
+        measure_nsggd(options.nsggd, raw)
     for number in options.figures:
         if not options.draw_only:
             summarise(number, raw, folder)
