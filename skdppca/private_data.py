@@ -137,7 +137,10 @@ class PrivateData:
 
     @contextmanager
     def in_silence(self) -> Iterator[None]:
-        """All is computed in it: no warning tells of numbers, whatever the caller asked for."""
+        """No warning tells of numbers in it, whatever the caller asked for, and few threads spin.
+
+        All questions of a release are asked in it; see `one_pool` for the threads.
+        """
         with np.errstate(all="ignore"), one_pool(self.n_features):
             yield
 

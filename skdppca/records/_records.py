@@ -22,7 +22,7 @@ from ._exact import on_row_grids, rounded_directions
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
 from ._rows import Change, Rows
-from ._scratch import Scratch
+from ._scratch import Pair, Scratch
 from ._sparse import SparseRows
 from .asked import Measure, Step
 from .gathered import Gathered
@@ -491,16 +491,13 @@ class Records(Source):
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
             return
         blocks = self._row_blocks if self.members.sizes is None else self._group_blocks
-        with self.scratch.pair(self._block_rows, self.layout.n_features + 1) as (scratch, copied):
-            yield from blocks(spans, imputed, scratch, copied)
+        with self.scratch.pair(self._block_rows, self.layout.n_features + 1) as pair:
+            yield from blocks(spans, imputed, pair)
 
     def _row_blocks(
-        self,
-        spans: list[slice],
-        imputed: np.ndarray | None,
-        scratch: np.ndarray,
-        copied: np.ndarray,
+        self, spans: list[slice], imputed: np.ndarray | None, pair: Pair
     ) -> Iterator[tuple[slice, Block]]:
+        scratch, copied = pair
         kind, step = ExplicitRows if self.is_explicit else DenseRows, len(scratch)
         for span in spans:
             for start in range(span.start, span.stop, step):
@@ -509,12 +506,9 @@ class Records(Source):
                 yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
-        self,
-        spans: list[slice],
-        imputed: np.ndarray | None,
-        scratch: np.ndarray,
-        copied: np.ndarray,
+        self, spans: list[slice], imputed: np.ndarray | None, pair: Pair
     ) -> Iterator[tuple[slice, Block]]:
+        scratch, copied = pair
         all_sizes, step = self.private_sizes, len(scratch)
         stops = np.cumsum(all_sizes)
 

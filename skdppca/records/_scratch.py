@@ -10,7 +10,9 @@ import numpy as np
 
 from ._numbers import aligned_empty
 
-__all__ = ["Scratch"]
+__all__ = ["Pair", "Scratch"]
+
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 class Scratch:
@@ -21,13 +23,13 @@ class Scratch:
     """
 
     def __init__(self) -> None:
-        self._free: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._free: dict[tuple[int, int], list[Pair]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
 
     @contextmanager
-    def pair(self, rows: int, columns: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pair(self, rows: int, columns: int) -> Iterator[Pair]:
         """Two arrays of that shape, with anything in them; nobody else has them meanwhile."""
         free = self._free.setdefault((rows, columns), [])
         try:

@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -93,7 +94,10 @@ def test_every_stored_table_has_its_part_once():
 def test_every_part_is_a_script_with_known_options(part):
     _, *options = part.script.split()
     source = part.path.read_text()
-    assert all(f'"{option}"' in source for option in options if not option.isdigit())
+    names = [option for option in options if not option.isdigit()]
+    assert all(f'"{name}"' in source for name in names)
+    numbered = [name for name, number in pairwise(options) if number.isdigit()]
+    assert all(f'"{name}", type=int' in source for name in numbered)
     assert ("--save" in part.command) == ("arguments(__doc__)" in source)
 
 

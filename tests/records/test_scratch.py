@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pytest
 
 from skdppca import DPGauss
 from skdppca.records import Records
@@ -29,11 +30,8 @@ def test_no_two_users_have_the_same_arrays_at_once():
 
 def test_a_pair_comes_back_after_an_error():
     scratch = Scratch()
-    try:
-        with scratch.pair(3, 2) as first:
-            raise ValueError
-    except ValueError:
-        pass
+    with pytest.raises(ValueError), scratch.pair(3, 2) as first:
+        raise ValueError
     with scratch.pair(3, 2) as second:
         assert second[0] is first[0]
 
