@@ -228,7 +228,7 @@ def audited(method: Method, data: Data, neighbours: list[Data]) -> Run:
     return run
 
 
-@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(spread(VARIANTS), 9))
+@pytest.mark.parametrize(("name", "container", "adjacency"), quickly(spread(VARIANTS), 12))
 def test_fits_pass_the_replay(name: str, container: str, adjacency: str):
     variant = VARIANTS[name]
     for (data, neighbours), epsilon in zip(

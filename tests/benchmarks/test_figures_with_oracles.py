@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULE = """
@@ -26,6 +27,7 @@ def figure(where, *options):
     )
 
 
+@pytest.mark.slow
 def test_an_oracle_is_drawn_beside_the_published_methods(tmp_path):
     (tmp_path / "my_module.py").write_text(MODULE)
     published = ROOT / "doc/experiments/figure_1a_summary.csv"

@@ -97,6 +97,7 @@ def test_a_reader_waits_for_the_one_before_it(ledger, folder, monkeypatch):
     os.close(other)
 
 
+@pytest.mark.slow  # 20 seconds of two cores
 def test_readers_without_a_pause_leave_room_for_charges(ledger, monkeypatch):
     monkeypatch.setattr(ledger_module, "_BUSY_SECONDS", 20)
     work = ledger_module._work_on
