@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from ..noise import KEY_WORDS, NoiseSource
 from ._block import Block, RowBlock
@@ -27,6 +26,7 @@ from ._sparse import SparseRows
 from .asked import Measure, Step
 from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
+from .machine import one_thread
 from .source import Source
 
 __all__ = ["MeasureCache", "Records"]
@@ -478,7 +478,7 @@ class Records(Source):
         if jobs <= 1:
             return [work(spans)]
         # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             jobs = max(1, min(jobs, len(spans)))
             shares = (delayed(work)(spans[i::jobs]) for i in range(jobs))
             return Parallel(n_jobs=jobs, backend="threading")(shares)

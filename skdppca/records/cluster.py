@@ -20,10 +20,10 @@ import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import delayed
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from ._compensated import CompensatedSum
 from ._records import MeasureCache, Records
+from .machine import blas_libraries, one_thread
 from .pieces import Part, Pieces, Question, piece_like, seen_through
 
 __all__ = ["ClusterRecords", "Reader"]
@@ -347,29 +347,6 @@ class _Kept:
 KEPT = _Kept()
 
 
-class _OneThread:
-    """BLAS takes one thread while any task runs: how many it has changes last digits."""
-
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._limit = _blas().limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._limit.restore_original_limits()
-
-
-ONE_THREAD = _OneThread()
-
-
 def _caught(task: Callable[..., Any]) -> Callable[..., Any]:
     """A task that returns a failure instead of raising, and passes on the first one given."""
 
@@ -379,7 +356,7 @@ def _caught(task: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(value, _Failure):
                 return value
         try:
-            with ONE_THREAD, np.errstate(all="ignore"):
+            with one_thread(), np.errstate(all="ignore"):
                 return task(*given)
         except _Refused as error:
             return _Failure(RuntimeError, str(error))
@@ -523,21 +500,11 @@ def _placed(looks: Sequence[_Look]) -> tuple[int, list[_Place], list[list[int]]]
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@cache
 def environment() -> str:
     """A digest of all that the last digits of a record's numbers may depend on."""
-    libraries = {
-        (found["internal_api"], found["version"], found.get("architecture"))
-        for found in _blas().info()
-        if found["user_api"] == "blas"
-    }
     versions = [version(name) for name in ("skdppca", "numpy", "scipy")]
     features = np.show_config(mode="dicts").get("SIMD Extensions")
-    facts = (platform.machine(), versions, sorted(map(str, libraries)), features)
+    facts = (platform.machine(), versions, sorted(map(str, blas_libraries())), features)
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 

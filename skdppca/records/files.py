@@ -6,6 +6,7 @@ import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
 
 from ..exceptions import TableChangedError
 from ..noise import NoiseSource
@@ -22,6 +22,7 @@ from ._compensated import CompensatedSum
 from ._records import Records
 from .batches import batches, value_type
 from .gathered import Gathered, joined
+from .machine import one_thread
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
 
@@ -346,8 +347,8 @@ class FileRecords(Pieces):
                 total.add(part)
 
         alone = self.jobs > 1 or self.files.n_features < MANY_FEATURES
-        blas = 1 if alone else None
-        with threadpool_limits(blas, user_api="blas"), ThreadPoolExecutor(self.jobs) as threads:
+        blas = one_thread() if alone else nullcontext()
+        with blas, ThreadPoolExecutor(self.jobs) as threads:
             for records in self._read():
                 waiting.append(threads.submit(answer, records))
                 if len(waiting) > self.jobs:

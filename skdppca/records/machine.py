@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
+from types import SimpleNamespace
+from typing import Any
 
 import scipy.linalg.blas  # noqa: F401 (so that it is loaded when it is looked for)
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
-__all__ = ["memory_limit", "one_pool"]
+__all__ = ["blas_libraries", "memory_limit", "one_pool", "one_thread"]
 
 # From that number of columns on, SciPy's threads save more than they cost: DPGauss took .66 s with
 # them and .84 s without on 20 000 x 1000 rows, and as long on 20 000 x 300 and 20 000 x 500.
@@ -36,6 +38,62 @@ def memory_limit() -> float:
     return min(limits)
 
 
+class _Threads:
+    """The threads of one BLAS; while anybody holds it at one, it has one, and then what it had.
+
+    Fits and passes may overlap, in threads of the user's. Each that set the number and put back
+    what it found would give the others more threads in the middle of a pass, which changes last
+    bits, and the last one would leave one thread for good.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self._lock = Lock()
+        # with OpenMP every thread has a number of its own
+        by_thread = getattr(library, "threading_layer", None) == "openmp"
+        self._holders = local() if by_thread else SimpleNamespace()
+
+    @property
+    def _before(self) -> list[int]:
+        """What each of the holders found, the first one first."""
+        found: list[int] = vars(self._holders).setdefault("before", [])
+        return found
+
+    def __enter__(self) -> None:
+        with self._lock:
+            before = self.library.num_threads
+            if not self._before:
+                self._set(1)
+            self._before.append(before)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            before = self._before.pop()
+            if not self._before:
+                self._set(before)
+
+    def _set(self, threads: int) -> None:
+        # From threadpoolctl 3.8 on, only the Python thread that set the number first may set it
+        # again, until it lets others; all others' calls do nothing.
+        let_others = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+        let_others(force=True)
+        self.library.set_num_threads(threads)
+        let_others(force=True)
+
+
+@contextmanager
+def _held(pools: Sequence[_Threads]) -> Iterator[None]:
+    with ExitStack() as held:
+        for pool in pools:
+            held.enter_context(pool)
+        yield
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Keep every BLAS at one thread for a while."""
+    return _held(POOLS)
+
+
 def one_pool(n_features: int) -> AbstractContextManager[None]:
     """Keep SciPy's own BLAS at one thread for a while, if NumPy brought another one.
 
@@ -43,37 +101,18 @@ def one_pool(n_features: int) -> AbstractContextManager[None]:
     every product. A fit that calls both in turn would have three busy threads on two cores. Nothing
     is limited for wide data, or where both libraries call the same BLAS.
     """
-    return SCIPYS_POOL.at_one() if n_features < WIDE else nullcontext()
+    return _held(SCIPYS_POOLS if n_features < WIDE else ())
 
 
-class _Pool:
-    """The threads of SciPy's BLAS; several fits at once may hold them at one.
-
-    It is looked for on import, because a fit has paid before it holds them.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._holders, self._before = Lock(), 0, [0]
-        found = ThreadpoolController().select(user_api="blas").lib_controllers
-        own = [library for library in found if "scipy.libs" in library.filepath]
-        self._libraries = [library for library in own if library.num_threads]
-
-    @contextmanager
-    def at_one(self) -> Iterator[None]:
-        with self._lock:
-            self._holders += 1
-            if self._holders == 1:
-                self._before = [library.num_threads for library in self._libraries]
-                for library in self._libraries:
-                    library.set_num_threads(1)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._holders -= 1
-                if not self._holders:
-                    for library, threads in zip(self._libraries, self._before, strict=True):
-                        library.set_num_threads(threads)
+def blas_libraries() -> set[tuple[Any, ...]]:
+    """Name, version and kernels of every BLAS that is loaded."""
+    return {
+        (library.internal_api, library.version, library.info().get("architecture"))
+        for library in LIBRARIES
+    }
 
 
-SCIPYS_POOL = _Pool()
+# Looked for on import, which takes milliseconds: a pass is shorter, and a fit has paid before it.
+LIBRARIES = ThreadpoolController().select(user_api="blas").lib_controllers
+POOLS = [_Threads(library) for library in LIBRARIES if library.num_threads]
+SCIPYS_POOLS = [pool for pool in POOLS if "scipy.libs" in pool.library.filepath]

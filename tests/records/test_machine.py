@@ -1,31 +1,43 @@
-"""A fit keeps SciPy's threads at one, and gives them back."""
+"""Fits and passes keep threads of BLAS at one, and give them back."""
 
 from __future__ import annotations
+
+from functools import partial
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 from scipy import linalg  # noqa: F401  its BLAS is to be loaded
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
 from skdppca import DPGauss
-from skdppca.records.machine import SCIPYS_POOL, WIDE, one_pool
+from skdppca.records._records import Records
+from skdppca.records.machine import WIDE, one_pool, one_thread
 
-SCIPYS = [
-    library
-    for library in ThreadpoolController().select(user_api="blas").lib_controllers
-    if "scipy.libs" in library.filepath
-]
+ALL = ThreadpoolController().select(user_api="blas").lib_controllers
+SCIPYS = [library for library in ALL if "scipy.libs" in library.filepath]
 own_pool = pytest.mark.skipif(not SCIPYS, reason="SciPy has no BLAS of its own here")
+
+
+def let_others_set():
+    """From some version on, only the thread that set a number first may set it again."""
+    getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)(force=True)
 
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    with threadpool_limits(2, user_api="blas"):
-        yield
+    before = threads(ALL)
+    for library in ALL:
+        library.set_num_threads(2)
+    let_others_set()
+    yield
+    for library, number in zip(ALL, before, strict=True):
+        library.set_num_threads(number)
+    let_others_set()
 
 
-def threads() -> list[int]:
-    return [library.num_threads for library in SCIPYS]
+def threads(libraries=SCIPYS) -> list[int]:
+    return [library.num_threads for library in libraries]
 
 
 @own_pool
@@ -41,15 +53,51 @@ def test_wide_data_are_not_limited():
         assert threads() == [2] * len(SCIPYS)
 
 
-@own_pool
-def test_fits_that_overlap_give_the_threads_back_once():
-    first, second = SCIPYS_POOL.at_one(), SCIPYS_POOL.at_one()
+@pytest.mark.parametrize("hold", [one_thread, partial(one_pool, WIDE - 1)])
+def test_those_that_overlap_give_the_threads_back_once(hold):
+    libraries = ALL if hold is one_thread else SCIPYS
+    first, second = hold(), hold()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert threads() == [1] * len(SCIPYS)
+    assert threads(libraries) == [1] * len(libraries)
     second.__exit__(None, None, None)
-    assert threads() == [2] * len(SCIPYS)
+    assert threads(libraries) == [2] * len(libraries)
+
+
+@own_pool
+def test_a_pass_that_ends_after_the_fit_around_it_gives_all_threads_back():
+    fit, others_pass = one_pool(WIDE - 1), one_thread()
+    fit.__enter__()
+    others_pass.__enter__()
+    fit.__exit__(None, None, None)
+    assert threads(ALL) == [1] * len(ALL)
+    others_pass.__exit__(None, None, None)
+    assert threads(ALL) == [2] * len(ALL)
+
+
+def test_a_pass_keeps_one_thread_when_the_one_before_it_ends():
+    first, second = (Records.of(np.eye(4, 3), n_jobs=2) for _ in range(2))
+    begun, ending, seen = Event(), Event(), []
+
+    def wait(block):
+        begun.set()
+        assert ending.wait(10)
+        return block.distances(None)
+
+    def look(block):
+        ending.set()
+        other.join(10)
+        seen.extend(threads(ALL))
+        return block.distances(None)
+
+    other = Thread(target=first.map, args=(wait,))
+    other.start()
+    assert begun.wait(10)
+    second.map(look)
+    assert not other.is_alive()
+    assert seen == [1] * len(ALL)
+    assert threads(ALL) == [2] * len(ALL)
 
 
 @own_pool
@@ -65,3 +113,17 @@ def test_a_fit_runs_with_one_and_gives_the_threads_back_if_it_fails(monkeypatch)
         DPGauss(2, random_state=0).fit(np.eye(40, 3))
     assert seen == [1] * len(SCIPYS)
     assert threads() == [2] * len(SCIPYS)
+
+
+def test_a_fit_leaves_it_to_other_threads_to_limit_theirs():
+    DPGauss(2, random_state=0).fit(np.eye(40, 3))
+    seen = []
+
+    def limit():
+        with threadpool_limits(1, user_api="blas"):
+            seen.extend(threads(ALL))
+
+    other = Thread(target=limit)
+    other.start()
+    other.join()
+    assert seen == [1] * len(ALL)
