@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
@@ -477,11 +478,14 @@ class Records(Source):
         jobs = effective_n_jobs(self.n_jobs)
         if jobs <= 1:
             return [work(spans)]
+        jobs = max(1, min(jobs, len(spans)))
         # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
         with one_thread():
-            jobs = max(1, min(jobs, len(spans)))
-            shares = (delayed(work)(spans[i::jobs]) for i in range(jobs))
-            return Parallel(n_jobs=jobs, backend="threading")(shares)
+            if jobs == 1:
+                return [work(spans)]
+            # Threads of our own: joblib looks for results every 10 ms, and a pass may take less.
+            with ThreadPoolExecutor(jobs) as threads:
+                return list(threads.map(work, [spans[i::jobs] for i in range(jobs)]))
 
     def _blocks(
         self, spans: list[slice], imputed: np.ndarray | None = None
