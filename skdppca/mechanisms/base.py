@@ -52,10 +52,9 @@ ANYTHING: frozenset[type] = frozenset({Part, *KINDS.values()})
 class BudgetConstants:
     """Shares of mu^2 that mechanisms have in common: round numbers."""
 
-    # The number of records: half and double change no loss by more than 2 %.
-    count_share: float = 0.01
-    # A histogram of norms or sizes: usual share, and largest one where records are few.
-    look_share: float = 0.01
+    # The number of records; a histogram of norms or sizes, and its largest share where records are
+    # few. Half and double change no loss by more than 2 %.
+    question_share: float = 0.01
     most_look_share: float = 0.04
     # The usual share of one that only tells about how long records are, or how far away.
     rough_look_share: float = 0.002

@@ -220,7 +220,7 @@ def _centred(
             estimate, shortest = better, radius
             distances = _distances(estimate.data, mu).near(radius)
             spent += (mu / budget) ** 2
-            seen = distances.z > HISTOGRAM.near_seen
+            seen = distances.z > HISTOGRAM.next_seen
             if seen:
                 radius = distances.median
     # 3. means that are precise; each shortens the distance by what it moves the centre

@@ -26,7 +26,7 @@ LARGEST_COUNT_SD = 1000.0
 def count_sd(data: PrivateData) -> float:
     """Sd of the noise in the number of records."""
     told = data.public.n_records is not None
-    return 0.0 if told else 1 / data.fraction(BUDGET.count_share)
+    return 0.0 if told else 1 / data.fraction(BUDGET.question_share)
 
 
 def forms_all_pairs(data: PrivateData) -> bool:

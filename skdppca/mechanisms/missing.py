@@ -141,7 +141,7 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
     as rare in one feature as in the next, and an error would be one of all its moments. Features
     that are taken for empty have the share 0 and no part in that mean, and their values are hidden.
     """
-    d, data = data.n_features, data.ask_count(data.fraction(BUDGET.count_share))
+    d, data = data.n_features, data.ask_count(data.fraction(BUDGET.question_share))
     whole = np.zeros(d), np.ones(d), np.array([-np.inf, np.inf])
     counts, sd = ask_cells(data, np.arange(d), *whole, MISSING.present_share, "present values")
     noisy, error = counts[:, 0] / data.n, sd / data.n

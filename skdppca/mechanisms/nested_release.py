@@ -57,8 +57,8 @@ def release_nested(
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
     if variances:
-        most = BUDGET.most_look_share if typical_norm is None else BUDGET.look_share
-        mu_length = radius_share(data, BUDGET.look_share, most)
+        most = BUDGET.most_look_share if typical_norm is None else BUDGET.question_share
+        mu_length = radius_share(data, BUDGET.question_share, most)
     mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     costs = sphere_costs(data, wanted, mu, radius, start)
@@ -121,4 +121,4 @@ def _length(found: NestedSpheres, expected: float | None, mu: float) -> float | 
     if expected is None:
         return None
     near = seen.near(expected * math.sqrt(found.shorter))
-    return near.median if near.z > HISTOGRAM.near_seen else None
+    return near.median if near.z > HISTOGRAM.next_seen else None

@@ -177,7 +177,7 @@ class NoisyCovariance:
         """The number of rows, which of groups is private and asked for."""
         if not data.public.grouped:
             return data.n
-        mu_size = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
+        mu_size = radius_share(data, BUDGET.question_share, BUDGET.most_look_share)
         bound = group_bound(data, mu_size)
         return count_rows(data, bound, data.fraction(COVARIANCE.rows_share))
 
@@ -187,7 +187,7 @@ class NoisyCovariance:
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         median = None
         if clip.spherical:
-            mu = radius_share(data, BUDGET.look_share, BUDGET.most_look_share)
+            mu = radius_share(data, BUDGET.question_share, BUDGET.most_look_share)
             median, factor = median_distance(data, mu)
             clip = replace(clip, factor=factor)
         return self.augmented(clip, median, data, n_rows)
@@ -209,5 +209,5 @@ class NoisyCovariance:
         if not gram.constant or data.public.n_records is not None:
             return data.n
         rows, rows_sd = gram.count()
-        sd = 1 / data.effective(data.fraction(BUDGET.count_share))
+        sd = 1 / data.effective(data.fraction(BUDGET.question_share))
         return max(1.0, (data.n / sd**2 + rows / rows_sd**2) / (1 / sd**2 + 1 / rows_sd**2))

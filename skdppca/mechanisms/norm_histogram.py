@@ -38,14 +38,13 @@ class HistogramConstants:
     # Sds that the best window must hold: by the union bound over the 1105 windows, noise alone
     # passes in less than 0.4 % of histograms.
     seen: float = 4.5
-    # Sds of the next cell above, to belong to the window: a false one does little harm.
+    # Sds of the next cell above, to belong to the window: a false one does little harm. Sds of a
+    # window near an earlier norm, between these multiples of it: few can be false.
     next_seen: float = 2.5
-    # Sds of another window above: a false one would let the noise of all that follows grow.
-    apart_seen: float = 6.0
-    # From and to these multiples of an earlier norm few windows can be false, and fewer sds do.
     near_from: float = 1 / 16
     near_to: float = 4.0
-    near_seen: float = 2.5
+    # Sds of another window above: a false one would let the noise of all that follows grow.
+    apart_seen: float = 6.0
     # Sds that all records in one cell should at least be, if that is paid for, and at most: the
     # tail is precise then.
     certain: float = 16.0

@@ -124,7 +124,7 @@ class ClassMeans:
             Whether a private centre is found.
         """
         # 1. the number of records, a centre, and a norm that most of them do not exceed
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = data.ask_count(data.fraction(BUDGET.question_share))
         if center:
             data = rough_centre(data).data
         n_classes, d = labelled.n_classes, data.n_features

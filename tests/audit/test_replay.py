@@ -358,7 +358,7 @@ def test_a_part_of_exactly_a_third_of_the_records_is_convicted(monkeypatch):
 
 
 # Constants of ResidualGauss by which it goes one way, whatever is released; and what it asks then.
-CLEAR, UNCLEAR = (dict.fromkeys(("clear_rows", "clear_groups"), x) for x in (-1.0, 2.0))
+CLEAR, UNCLEAR = (dict.fromkeys(("clear_rows", "clear_others"), x) for x in (-1.0, 2.0))
 WAYS = {
     "corrections": (CLEAR | {"worse": math.inf}, {"cross products"}),
     "one matrix more": (CLEAR | {"worse": 0.0}, {"Gram matrix"}),
@@ -401,7 +401,7 @@ def test_every_way_of_residual_gauss(way: str, container: str, adjacency: str, m
 def test_corrections_of_directions_alone(
     container: str, epsilon: float, adjacency: str, monkeypatch
 ):
-    constants = CLEAR | {"clear_of_few": -1.0, "worse": math.inf}
+    constants = CLEAR | {"worse": math.inf}
     asked = asked_last(constants, container, adjacency, epsilon, monkeypatch)
     assert asked == {"cross products"}
 

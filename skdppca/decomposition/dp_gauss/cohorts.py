@@ -50,7 +50,7 @@ class NextCohort:
         """Release the matrix; the records are about the mean of those before."""
         reader, before = self.reader, self.before
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = data.ask_count(data.fraction(BUDGET.question_share))
         # 2. c: the mean of those before, improved by that of these
         if reader.center:
             mu = data.fraction(COHORT.centre_share)

@@ -42,7 +42,7 @@ class DPGaussMechanism(NoisyCovariance):
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = data.ask_count(data.fraction(BUDGET.question_share))
         nested = self.nested and shows_more(data, self.n_components)
         if self.center or nested or self.clip == "spherical" or searches(data):
             data = with_sample(data)  # else nobody asks for norms

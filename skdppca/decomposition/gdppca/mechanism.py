@@ -115,7 +115,7 @@ class GDPPCAMechanism:
             data = rough_centre(data).data
         data = replace(data.mean_rows(), present=None)
         # 1. n: how many records
-        data = data.ask_count(data.fraction(BUDGET.count_share))
+        data = data.ask_count(data.fraction(BUDGET.question_share))
         # 2. c: a location, for `mean_`, and for the signs if they are taken around it
         data, around_centre = self._located(data)
         # One random order for all that meets the next records: given it, each answer is proven.

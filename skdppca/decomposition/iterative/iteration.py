@@ -41,6 +41,9 @@ class IterationConstants:
     # gradients hardly change in length, and a step with a known radius reads the records only once.
     ojas_range_share: float = 0.08
     ojas_searches: int = 5
+    # The least share of a variance that is left once what filling absent entries added, or clipping
+    # the steps' means took, is allowed for; round.
+    least_left: float = 0.01
 
 
 ITERATION = IterationConstants()

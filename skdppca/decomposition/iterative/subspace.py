@@ -23,7 +23,7 @@ from ...private_data import PrivateData
 from ...statistics import Scaled
 from ..base import VARIANCES, BasePrivatePCA
 from ..parameters import estimator, parameter
-from .iteration import Directions
+from .iteration import ITERATION, Directions
 from .turned import alignments_of_moves, alignments_of_span
 
 __all__ = ["AROUND", "MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
@@ -40,8 +40,6 @@ class SubspaceConstants:
 
     # Sds of its noise that are subtracted from a variance for a lower bound on it.
     sure: float = 2.0
-    # With absent entries, what filling added is subtracted from a variance: the least share left.
-    least_left: float = 0.01
 
 
 SUBSPACE = SubspaceConstants()
@@ -77,7 +75,7 @@ class SubspaceMechanism(ABC):
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records
-        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.question_share)))
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data
@@ -128,7 +126,7 @@ def _over(bound: float | None, share: float) -> float | None:
 
 
 def _less(variances: np.ndarray, excess: float) -> np.ndarray:
-    return np.maximum(variances - excess, SUBSPACE.least_left * variances)
+    return np.maximum(variances - excess, ITERATION.least_left * variances)
 
 
 def release_along(

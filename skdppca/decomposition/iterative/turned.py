@@ -9,7 +9,7 @@ import numpy as np
 
 from ...linalg import decreasing_eigh
 from ...mechanisms.variances import Variances
-from .iteration import Directions
+from .iteration import ITERATION, Directions
 
 __all__ = ["alignments_of_moves", "alignments_of_span"]
 
@@ -18,8 +18,6 @@ __all__ = ["alignments_of_moves", "alignments_of_span"]
 class TurnedConstants:
     """How alignments are read off the steps."""
 
-    # The least share of the variances that clipping the steps' means is taken to have left; round.
-    least_left: float = 0.01
     # Halvings of the bracket of an eigenvalue: all digits of it.
     halvings: int = 60
 
@@ -77,7 +75,7 @@ def alignments_of_moves(
     than the variances are, and all directions are taken to lose the same share by it.
     """
     core = decreasing_eigh(found.core)[0]
-    left = np.clip(per_row * core.sum() / along.clipped.sum(), TURNED.least_left, 1.0) / per_row
+    left = np.clip(per_row * core.sum() / along.clipped.sum(), ITERATION.least_left, 1.0) / per_row
     steps = _Steps(found, float(left * along.clipped_rest))
     outside = steps.lost(steps.behind(left * along.clipped))
     inside = _reordered(along) + _turned(

@@ -44,12 +44,11 @@ class ResidualConstants:
     radii: float = 0.06
     # The cost of a step over that of the one before.
     ratio: float = 1.45
-    # From this alignment of the last component on, corrections of the span pay: of rows; of groups;
-    # and of rows of which one matrix would show little. With .5 there, nested spheres are left too
-    # early.
+    # From this alignment of the last component on, corrections of the span pay: of rows; and of
+    # groups, and of rows of which one matrix would show little. With .5 there, nested spheres are
+    # left too early.
     clear_rows: float = 0.5
-    clear_groups: float = 0.9
-    clear_of_few: float = 0.9
+    clear_others: float = 0.9
     # Noise of a correction over that of another matrix off its diagonal: from here on it is no
     # better; derived.
     worse: float = 1.0
@@ -108,7 +107,7 @@ class ResidualGaussMechanism:
         """Release directions and, if they are paid for, the variances along them."""
         k = self._n_components(data)
         # 1. n: how many records
-        data = with_sample(data.ask_count(data.fraction(BUDGET.count_share)))
+        data = with_sample(data.ask_count(data.fraction(BUDGET.question_share)))
         little = self.nested and shows_more(data, k)
         # 2. c: a rough centre; of rows that turn out to lie off it, pairs
         about = partial(self._about, k, little)
@@ -132,7 +131,7 @@ class ResidualGaussMechanism:
         # 5. S: that matrix, for a part of the budget
         mu = self._left(data) * math.sqrt(RESIDUAL.first_matrix)
         gram = release_gram(data, clipping.clip, clipping.constant, mu)
-        least = RESIDUAL.clear_groups if grouped else RESIDUAL.clear_rows
+        least = RESIDUAL.clear_others if grouped else RESIDUAL.clear_rows
         for step in range(self.n_iter):
             seen = _Eigenspectrum(data, gram, k, clipping.clip, clipping.median)
             is_clear = seen.alignment >= least
@@ -182,7 +181,7 @@ class ResidualGaussMechanism:
 
         def corrected(first: NoisyGram) -> Release | None:
             seen = _Eigenspectrum(data, first, k, Clip(1.0, spherical=True), known["radius"])
-            if seen.alignment < RESIDUAL.clear_of_few:
+            if seen.alignment < RESIDUAL.clear_others:
                 return None
             mu_radius, mu = self._costs(data, 0)
             return self._corrected(seen, seen.cross.radius(seen.W, mu_radius, mu), mu, 0)

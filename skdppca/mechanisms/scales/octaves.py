@@ -51,10 +51,9 @@ class OctaveConstants:
     # at most `octaves_above` them; cells, and runs of cells, elsewhere.
     next_seen: float = 2.5
     octaves_above: int = 2
-    others_seen: float = 6.0
-    # A feature is clear if its best cells stand out by the first, and if what was not read is less
-    # than a share of its values, or than `unread_sds` of a cell.
-    clear: float = 6.0
+    surely_seen: float = 6.0
+    # A feature is clear if its best cells stand out surely, and if what was not read is less than a
+    # share of its values, or than `unread_sds` of a cell.
     most_unread: float = 0.25
     unread_sds: float = 3.0
     # If only zeros of a feature were read: sds by which what is not 0 must stand out; logarithms of
@@ -108,7 +107,7 @@ def read_octaves(cells: CellCounts, located: bool) -> Reading:
     read = _grown(cells.counts / cells.sd[:, None], best)
     mass = (cells.counts * read).sum(axis=1) / cells.n
     unread = np.maximum(OCTAVES.most_unread, OCTAVES.unread_sds * cells.sd / cells.n)
-    clear = (z > OCTAVES.clear) & (mass > 1 - unread)
+    clear = (z > OCTAVES.surely_seen) & (mass > 1 - unread)
     # 2. how the values are shared out among them
     shares = shares_of(cells.counts, read)
     zeros = ~np.any(read & (VALUES != 0), axis=1)
@@ -195,12 +194,12 @@ def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
         # elsewhere
         for length in RUNS:
             cut = np.lib.stride_tricks.sliding_window_view
-            seen = cut(sides, length, axis=2).sum(axis=3) > OCTAVES.others_seen * np.sqrt(length)
+            seen = cut(sides, length, axis=2).sum(axis=3) > OCTAVES.surely_seen * np.sqrt(length)
             seen &= ~cut(read, length, axis=2).any(axis=3)
             for k in range(length):
                 read[:, :, k : N_OCTAVES - length + 1 + k] |= seen
     whole = _whole(read[:, 0], read[:, 1])
-    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > OCTAVES.others_seen)
+    whole[:, ZERO] = best[:, ZERO] | (z[:, ZERO] > OCTAVES.surely_seen)
     return whole
 
 

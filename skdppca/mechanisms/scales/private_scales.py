@@ -164,7 +164,7 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
 
     It has one of every record, unless entries may be absent.
     """
-    mu = data.fraction(BUDGET.count_share)
+    mu = data.fraction(BUDGET.question_share)
     sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
     n = np.full(data.n_features, data.ask_count(mu).n)
     if data.present is not None:

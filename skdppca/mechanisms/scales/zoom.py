@@ -50,6 +50,8 @@ class ZoomConstants:
     most_nowhere: float = 0.03
     nowhere_sds: float = 5.0
     # The same cells are asked about again, up to this number of looks, if more than these sds are.
+    # By as many, two cells must have ceased to hold what they had held, if two cells still hold
+    # nearly all values at the last level.
     unclear_sds: float = 2.5
     most_looks: int = 4
     # What a round shows counts if it stands out, and is at least this share of the values.
@@ -63,9 +65,6 @@ class ZoomConstants:
     # this number of sds.
     least_spread: int = 3
     differ_sds: float = 4.0
-    # Sds by which two cells must have ceased to hold what they had held, if two cells still hold
-    # nearly all values at the last level.
-    lost_sds: float = 2.5
 
 
 ZOOM = ZoomConstants()
@@ -237,7 +236,7 @@ def _lost(held: np.ndarray, sd: np.ndarray) -> np.ndarray:
     noise = np.sqrt(2 / before + np.divide(2, after, out=np.ones_like(after), where=looked))
     fell = total / before - np.divide(rest, after, out=np.zeros_like(after), where=looked)
     z = np.where(looked, fell / noise, 0.0)
-    return np.where(z.max(axis=0) > ZOOM.lost_sds, np.argmax(z, axis=0), -1)
+    return np.where(z.max(axis=0) > ZOOM.unclear_sds, np.argmax(z, axis=0), -1)
 
 
 def _chosen(first: Intervals, second: Intervals, where: np.ndarray) -> Intervals:
@@ -276,7 +275,7 @@ def _narrowed(
     held = held.max(axis=1) / n
     first = np.argmax(inside, axis=1)
     # what is seen outside, of what is left, and what that adds to the variance
-    outside = ~inside & (counts > OCTAVES.others_seen * sd[:, None])
+    outside = ~inside & (counts > OCTAVES.surely_seen * sd[:, None])
     others = np.where(outside, counts, 0.0) / n[:, None]
     left = np.maximum(1 - held - intervals.others, 0.0)
     seen = others.sum(axis=1)
@@ -315,7 +314,7 @@ def _read_cells(
     # 1. the cells that stand out
     best, z = best_windows(cells, WINDOWS)
     counts, sd = cells.counts, cells.sd[:, None]
-    read = best | (counts > OCTAVES.others_seen * sd)
+    read = best | (counts > OCTAVES.surely_seen * sd)
     before = -1
     while read.sum() > before:
         before = read.sum()

@@ -98,7 +98,7 @@ def test_spheres_are_left_where_the_first_one_is_clear():
 
 def test_where_the_first_sphere_is_not_clear_nothing_changes(monkeypatch):
     found = [of_digits(0.05)]
-    never = replace(mechanism.RESIDUAL, clear_of_few=math.inf)
+    never = replace(mechanism.RESIDUAL, clear_others=math.inf)
     monkeypatch.setattr(mechanism, "RESIDUAL", never)
     found.append(of_digits(0.05))
     np.testing.assert_array_equal(found[0].components_, found[1].components_)
