@@ -54,7 +54,14 @@ from .validation import (
 if TYPE_CHECKING:
     from .joining import Joining
 
-__all__ = ["LEAST_SHARE", "VARIANCES", "BasePrivatePCA", "attributes_of", "cast", "names_of"]
+__all__ = [
+    "LEAST_SHARE",
+    "VARIANCES",
+    "BasePrivatePCA",
+    "attributes_of",
+    "cast",
+    "feature_names_of",
+]
 
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24
@@ -361,7 +368,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 noise=self._noise(),
                 centre=self._public_centre(mean, scale, d),
                 norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-                feature_names=names_of(validated),
+                feature_names=feature_names_of(validated),
                 cohorts=named,
                 verbose=self.verbose,
             )
@@ -483,7 +490,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return super().__getattr__(name)
 
 
-def names_of(validated: Mapping[str, Any]) -> tuple[str, ...] | None:
+def feature_names_of(validated: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The names of the columns, if they have any."""
     names = validated.get("feature_names_in_")
     return None if names is None else tuple(map(str, names))

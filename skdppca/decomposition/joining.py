@@ -25,7 +25,7 @@ from ..privacy.grown import MOST, is_grown, new_part, total_of
 from ..privacy.pricing import is_affordable
 from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
-from .base import BasePrivatePCA, names_of
+from .base import BasePrivatePCA, feature_names_of
 from .fitted import MATRIX
 from .noise_only import warn_of_noise
 from .parameters import estimator
@@ -151,7 +151,7 @@ class Joining:
                 f"X has {n_features} features, but {type(estimator).__name__} is expecting {d} "
                 "features as input"
             )
-        self.check_names(names_of(vars(estimator)))
+        self.check_names(feature_names_of(vars(estimator)))
         given = public_parameters(estimator.get_params())
         for name in FIXED:
             if name in earlier and name in given and earlier[name] != given[name]:

@@ -12,7 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from ..decomposition.validation import number_groups
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
-from ._row_steps import count_rows
+from ._row_steps import number_of_rows
 
 __all__ = ["RecordKFold"]
 
@@ -89,7 +89,7 @@ class RecordKFold(BaseCrossValidator):
                 SeededNoiseWarning,
                 stacklevel=2,
             )
-        n_rows = count_rows(X)
+        n_rows = number_of_rows(X)
         noise = NoiseSource(self.random_state)
         if groups is None:
             labels = noise.labels(n_rows, self.n_splits)

@@ -41,7 +41,7 @@ from ._search_plan import (
     plan_search,
 )
 from ._search_runs import best_run, draw_runs, workers
-from ._winner import WinnerMixin, assemble, rehearse
+from ._winner import WinnerMixin, assemble, rehearse_winner
 
 __all__ = ["PrivateSearchCV"]
 
@@ -274,7 +274,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             n_records=records.private_n if step.adjacency == "replace-one" else None,
         )
         candidates.check(public, mus, budgets)
-        rehearse(candidates, before, public.n_features)
+        rehearse_winner(candidates, before, public.n_features)
         fit_all = workers(self.n_jobs)
         first = candidates.candidate(
             candidates.grid[0], [{**budgets[0], "random_state": self.random_state}]

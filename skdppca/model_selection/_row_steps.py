@@ -12,13 +12,13 @@ from sklearn.base import clone
 
 from ..decomposition.declared import declared
 
-__all__ = ["count_rows", "transform_rows"]
+__all__ = ["number_of_rows", "transform_rows"]
 
 # What the public rows hold: not sorted, one of them twice. As floats they lie between 0 and 1.
 LEVELS = (2, 1, 3, 2)
 
 
-def count_rows(X: Any) -> int:
+def number_of_rows(X: Any) -> int:
     """The number of rows of an array, a sparse matrix, a frame or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
@@ -82,7 +82,7 @@ def transform_rows(
                 f"{what} fails on X. Its error may quote data and is not shown; let it accept all "
                 "finite numbers, and try it on rows that you make up"
             )
-        if count_rows(rows) != checked.shape[0]:
+        if number_of_rows(rows) != checked.shape[0]:
             raise ValueError(
                 f"{what} changes the number of rows. One record could then be many rows, and no "
                 "cost covers that. Use a step that gives one row for each row"

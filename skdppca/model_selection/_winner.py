@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._candidates import Candidate, Candidates
 
-__all__ = ["WinnerMixin", "assemble", "rehearse"]
+__all__ = ["WinnerMixin", "assemble", "rehearse_winner"]
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -126,7 +126,7 @@ def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Cand
     return pipeline
 
 
-def rehearse(candidates: Candidates, before: list[tuple[str, Any]], n_features: int) -> None:
+def rehearse_winner(candidates: Candidates, before: list[tuple[str, Any]], n_features: int) -> None:
     """Let the steps behind fail now, on stand-ins for the winner, and not after the charge."""
     for parameters in candidates.grid if candidates.after else []:
         count = candidates.candidate(parameters).pca.n_components

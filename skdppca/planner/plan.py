@@ -15,7 +15,7 @@ from .._text.digits import percent_captured
 from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
-from .planned_fit import PlannedFit, check, names_of
+from .planned_fit import PlannedFit, check, methods_of
 from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
@@ -440,7 +440,7 @@ def plan(
     )
     recommended, why = asked.chosen()
     asked = replace(asked, recommended=recommended, why=why)
-    names = names_of(methods, asked)
+    names = methods_of(methods, asked)
     if asked.sees_spectrum:
         asked = counted(asked, recommended)
     found = _filled(asked, names, True, progress)

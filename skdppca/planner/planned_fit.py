@@ -22,7 +22,7 @@ from .simulation import SIMULATION, Problem, SimulatedMethod
 from .spectra import SPECTRA
 from .synthetic_rows import Assumed
 
-__all__ = ["PlannedFit", "check", "names_of"]
+__all__ = ["PlannedFit", "check", "methods_of"]
 
 # The method whose releases `partial_fit` merges.
 GROWING = "DPGauss"
@@ -189,7 +189,7 @@ def check(given: dict[str, Any]) -> None:
         )
 
 
-def names_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
+def methods_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
     """Return the names of the methods, each once; by default all that can be fitted."""
     possible = [name for name in METHODS if _can(name, planned)]
     if methods is None:

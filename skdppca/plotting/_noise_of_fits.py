@@ -16,7 +16,7 @@ __all__ = [
     "is_elliptical",
     "left_out",
     "lost_in_noise",
-    "noise_floor",
+    "noise_floor_of",
     "standard_errors",
     "variance_intervals",
 ]
@@ -128,7 +128,7 @@ def _clipped_errors(pca: Any) -> np.ndarray:
     return np.hypot(errors, relative * _clipped_variances(pca))
 
 
-def noise_floor(pca: Any) -> float | None:
+def noise_floor_of(pca: Any) -> float | None:
     """Return the noise floor of `ScreeDisplay`'s notes: None if unknown, 0 without noise."""
     details, shares = pca.privacy_.details, _shares(pca)
     if isinstance(pca.privacy_.event, NonPrivateEvent):

@@ -13,7 +13,7 @@ from ._noise_of_fits import (
     is_elliptical,
     left_out,
     lost_in_noise,
-    noise_floor,
+    noise_floor_of,
     variance_intervals,
 )
 from ._style import (
@@ -241,7 +241,7 @@ class ScreeDisplay(FitDisplay):
             left_out=left_out(pca, n_more),
             rest=float(pca.noise_variance_) if n_rest else None,
             n_rest=n_rest,
-            noise_floor=noise_floor(pca),
+            noise_floor=noise_floor_of(pca),
             total=float(variances[0] / share) if share else None,
             level=level,
             units=f"{model}squared units of the {scaled}features",

@@ -10,7 +10,7 @@ from .chain import Receipt
 from .cohorts import CohortTotals, cohort_names
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 
-__all__ = ["MOST", "cohorts_of", "cost_of", "is_grown", "names_of", "new_part", "total_of"]
+__all__ = ["MOST", "charged_names", "cohorts_of", "cost_of", "is_grown", "new_part", "total_of"]
 
 # What a report says of a cohort, and of each but the last one besides.
 PART = ("cohorts", "epsilon", "delta", "mu", "n_samples", "drift", "kept")
@@ -123,7 +123,7 @@ def cost_of(
     return GaussianEvent(bound.mu)
 
 
-def names_of(details: Mapping[str, Any], cohorts: Sequence[str]) -> list[tuple[str, ...]]:
+def charged_names(details: Mapping[str, Any], cohorts: Sequence[str]) -> list[tuple[str, ...]]:
     """Whose records were read, charge by charge; an empty entry for all people.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent, PureEvent
 from .fit_report import PrivacyReport, jsonable
 from .floats import float_up
-from .grown import cohorts_of, is_grown, names_of
+from .grown import charged_names, cohorts_of, is_grown
 from .pricing import compose, epsilon_of_event, is_affordable
 
 __all__ = [
@@ -50,7 +50,7 @@ class MergedPart:
     @property
     def cohorts(self) -> tuple[str, ...]:
         """Whose records it holds, by the names of all of its cohorts; empty for all people."""
-        named = names_of(self.report.details, self.report.cohorts)
+        named = charged_names(self.report.details, self.report.cohorts)
         return tuple(name for names in named for name in names)
 
     def to_dict(self) -> dict[str, Any]:

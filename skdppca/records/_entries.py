@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ._sparse import canonical
+from ._sparse import canonical_rows
 
 __all__ = ["KeepLargest", "OnesByDegree", "SquaredDeviations"]
 
@@ -26,7 +26,7 @@ class KeepLargest:
     imputes: ClassVar[bool] = False
 
     def of(self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None) -> sparse.csr_array:
-        rows = canonical(rows)
+        rows = canonical_rows(rows)
         lengths = np.diff(rows.indptr)
         if not np.any(lengths > self.most):
             return rows
@@ -59,7 +59,7 @@ class OnesByDegree:
         if not sparse.issparse(rows):
             ones = (rows != 0).astype(np.float64)
             return ones / np.sqrt(np.maximum(ones.sum(axis=1), self.floor))[:, None]
-        rows = canonical(rows)
+        rows = canonical_rows(rows)
         rows.eliminate_zeros()
         degrees = np.diff(rows.indptr)
         rows.data = np.repeat(1 / np.sqrt(np.maximum(degrees, self.floor)), degrees)
@@ -88,7 +88,7 @@ class SquaredDeviations:
     ) -> np.ndarray | sparse.csr_array:
         with np.errstate(all="ignore"):  # a row that overflows weighs nothing
             if sparse.issparse(rows):
-                rows = canonical(rows)
+                rows = canonical_rows(rows)
                 if not self.is_dense:
                     at = rows.indices
                     units = rows.data / self.scale[at] / self.unit[at]

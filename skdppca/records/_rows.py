@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ._exact import on_row_grids
-from ._sparse import canonical
+from ._sparse import canonical_rows
 
 __all__ = ["Change", "Rows"]
 
@@ -131,7 +131,7 @@ class Rows:
             if self.change is not None and self.change.imputes:
                 values = np.full(self.n_features, np.nan)
             if sparse.issparse(rows):
-                rows = canonical(rows)
+                rows = canonical_rows(rows)
                 absent = np.isnan(rows.data)
                 rows.data[absent] = values[rows.indices[absent]]
             else:
@@ -150,7 +150,7 @@ class Rows:
         """Rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
         rows = self.given(where, imputed)
         if sparse.issparse(rows):
-            rows = canonical(rows).toarray()
+            rows = canonical_rows(rows).toarray()
         if self.are_as_given and rows.dtype == np.float64 and rows.flags.c_contiguous:
             return np.asarray(rows)
         out = out.ravel()[: rows.size].reshape(rows.shape)
@@ -171,7 +171,7 @@ class Rows:
         self, where: slice | np.ndarray, imputed: np.ndarray | None = None
     ) -> sparse.csr_array:
         """Rows as a canonical CSR array, divided by the scale."""
-        rows = canonical(self.given(where, imputed))
+        rows = canonical_rows(self.given(where, imputed))
         if self.scale is not None:
             given, at = rows.data.copy(), rows.indices
             rows.data /= self.scale[at]

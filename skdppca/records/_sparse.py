@@ -13,7 +13,7 @@ from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
 from ._residuals import DENSE_ENTRIES, ProductResiduals
 
-__all__ = ["SparseRows", "canonical"]
+__all__ = ["SparseRows", "canonical_rows"]
 
 
 class SparseRows(ProductResiduals):
@@ -168,7 +168,7 @@ class SparseRows(ProductResiduals):
             out[d, d] += constant**2 * len(weights)
 
 
-def canonical(rows: Any) -> sparse.csr_array:
+def canonical_rows(rows: Any) -> sparse.csr_array:
     """A copy in float64 with sorted entries; what is stored in parts is one entry, their sum.
 
     Without the flag scipy would sort the rows only if one of them needs it, so that one row

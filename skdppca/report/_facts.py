@@ -25,7 +25,7 @@ from ..privacy import (
     mu_of,
 )
 from ..privacy.fit_report import jsonable
-from ..privacy.grown import names_of
+from ..privacy.grown import charged_names
 from ..privacy.parts import paid_by
 from ..privacy.units import INTERACTION
 from ._subject import Subject
@@ -234,7 +234,7 @@ def charged_here(statement: Statement, reports: Sequence[PrivacyReport]) -> list
 
 def _cohorts_of(reports: Sequence[PrivacyReport]) -> tuple[str, ...]:
     """Whose records these releases are of; none if one of them read all."""
-    named = [names for one in reports for names in names_of(one.details, one.cohorts)]
+    named = [names for one in reports for names in charged_names(one.details, one.cohorts)]
     return tuple(dict.fromkeys(name for names in named for name in names)) if all(named) else ()
 
 

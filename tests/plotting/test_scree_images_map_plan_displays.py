@@ -104,7 +104,7 @@ def test_components_in_the_noise_are_hollow():
 
 def test_the_floor_separates_the_components_that_the_noise_drowns():
     pca = fitted(n_components=64)
-    floor = _noise_of_fits.noise_floor(pca)
+    floor = _noise_of_fits.noise_floor_of(pca)
     above = np.asarray(pca.privacy_.details["alignments"]) > 0
     assert np.array_equal(pca.explained_variance_ > floor, above)
 
@@ -148,7 +148,9 @@ def test_the_floor_of_nested_subspaces_separates_what_the_noise_drowns():
     pca = DPGauss(20, epsilon=0.3, random_state=0).fit(DIGITS)
     above = pca.privacy_.details["alignments"] > 0
     assert 0 < above.sum() < 20
-    np.testing.assert_array_equal(pca.explained_variance_ > _noise_of_fits.noise_floor(pca), above)
+    np.testing.assert_array_equal(
+        pca.explained_variance_ > _noise_of_fits.noise_floor_of(pca), above
+    )
 
 
 def test_without_variances_there_is_no_scree_plot_and_images_have_no_shares():

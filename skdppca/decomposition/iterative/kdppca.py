@@ -13,7 +13,7 @@ from ..base import LEAST_SHARE
 from ..parameters import estimator, parameter
 from .deflation import DeflatedOracle
 from .oracles import BlockIteration, Oracle, PowerOracle, columns
-from .rehearsed import rehearse
+from .rehearsed import rehearse_oracle
 from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
 __all__ = ["KDPPCA"]
@@ -95,7 +95,7 @@ class KDPPCA(SubspacePCA):
     def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
         mechanism = super()._prepared(public, event)
         if self.oracle is not None:
-            rehearse(self.oracle, public.n_features)
+            rehearse_oracle(self.oracle, public.n_features)
         return mechanism
 
     def _mechanism(self, public: Public) -> SubspaceMechanism:

@@ -17,7 +17,7 @@ from ...private_data import PrivateData, Public
 from ...records import Records
 from .oracles import Oracle
 
-__all__ = ["rehearse"]
+__all__ = ["rehearse_oracle"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RehearsalConstants:
 REHEARSAL = RehearsalConstants()
 
 
-def rehearse(oracle: Oracle, n_features: int) -> None:
+def rehearse_oracle(oracle: Oracle, n_features: int) -> None:
     """Refuse an oracle that is a class, fails, or returns no direction and value.
 
     It sees no record of the fit, and a copy of the oracle is called, with noise of its own: the fit

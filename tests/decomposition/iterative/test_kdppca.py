@@ -182,7 +182,7 @@ def test_a_rehearsal_takes_nothing_from_the_draws_of_a_fit(monkeypatch):
     pca = KDPPCA(2, strategy="deflation", oracle=OjasOracle(), random_state=0)
     with pytest.warns(SeededNoiseWarning):
         found = pca.fit(X).components_
-    monkeypatch.setattr("skdppca.decomposition.iterative.kdppca.rehearse", lambda *_: None)
+    monkeypatch.setattr("skdppca.decomposition.iterative.kdppca.rehearse_oracle", lambda *_: None)
     with pytest.warns(SeededNoiseWarning):
         assert found.tobytes() == pca.fit(X).components_.tobytes()
 
