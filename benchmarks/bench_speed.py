@@ -17,7 +17,7 @@ from _common import arguments, machine, save
 from scipy.linalg.blas import dsyrk
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
-from timing import interleaved, paired_ratio
+from timing import PAUSE, interleaved, paired_ratio
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA
 
@@ -135,7 +135,7 @@ def main() -> None:
         for n, d in [tuple(size) for size in options.size or AIMS]:
             for threads in options.threads:
                 once = time_size(n, d, threads, 1)
-                round_s = sum(float(row["median s"]) for row in once)
+                round_s = sum(PAUSE + float(row["median s"]) for row in once)
                 repeats = min(max(round(options.seconds / round_s), 3), 99)
                 rows += time_size(n, d, threads, repeats)
                 for row in rows[-len(once) :]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
+
+# Seconds. Threads of OpenBLAS spin for .1 s after a product, and would take a core from what comes
+# next: small fits took up to 1.8 times as long right after another package's.
+PAUSE = 0.15
 
 
 def interleaved(
@@ -12,11 +16,12 @@ def interleaved(
 ) -> dict[str, list[tuple[float, float]]]:
     """(Wall, processor) seconds of every case, one of each a round, after one untimed round.
 
-    A slow spell of the machine then hits all cases alike.
+    A slow spell of the machine then hits all cases alike. Before each one nothing runs for `PAUSE`.
     """
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
     for repeat in range(repeats + 1):
         for name, function in cases.items():
+            sleep(PAUSE)
             wall, cpu = perf_counter(), process_time()
             function()
             if repeat:
