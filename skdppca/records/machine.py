@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, local
 from types import SimpleNamespace
@@ -54,22 +54,22 @@ class _Threads:
         self._holders = local() if by_thread else SimpleNamespace()
 
     @property
-    def _before(self) -> list[int]:
-        """What each of the holders found, the first one first."""
-        found: list[int] = vars(self._holders).setdefault("before", [])
+    def _before(self) -> dict[object, int]:
+        """The holders, and the number that the first one found."""
+        found: dict[object, int] = vars(self._holders).setdefault("before", {})
         return found
 
-    def __enter__(self) -> None:
+    def hold(self, holder: object) -> None:
         with self._lock:
-            before = self.library.num_threads
-            if not self._before:
-                self._set(1)
-            self._before.append(before)
+            others = self._before.values()
+            self._before[holder] = next(iter(others), self.library.num_threads)
+            self._set(1)
 
-    def __exit__(self, *error: object) -> None:
+    def let_go(self, holder: object) -> None:
+        """Nothing happens if it does not hold them: an interrupt may come before it does."""
         with self._lock:
-            before = self._before.pop()
-            if not self._before:
+            before = self._before.pop(holder, None)
+            if before is not None and not self._before:
                 self._set(before)
 
     def _set(self, threads: int) -> None:
@@ -83,10 +83,14 @@ class _Threads:
 
 @contextmanager
 def _held(pools: Sequence[_Threads]) -> Iterator[None]:
-    with ExitStack() as held:
+    holder = object()
+    try:
         for pool in pools:
-            held.enter_context(pool)
+            pool.hold(holder)
         yield
+    finally:
+        for pool in pools:
+            pool.let_go(holder)
 
 
 def one_thread() -> AbstractContextManager[None]:

@@ -20,6 +20,7 @@ from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.noise import NoiseSource
 from skdppca.privacy.accountant import alone
 from skdppca.records import Records
+from skdppca.records.machine import _Threads
 
 from ..estimators import has, on_all_estimators, on_all_estimators_slowly
 
@@ -53,6 +54,9 @@ def fitted(factory, **parameters):
     return pca.set_params(scale=None)
 
 
+SAFE = {f.__code__ for f in (alone, _Threads.hold, _Threads.let_go)}
+
+
 class Interrupt(KeyboardInterrupt):
     pass
 
@@ -78,7 +82,9 @@ def run_to(line, fit, monkeypatch):
         nonlocal passed
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if frame.f_code is alone.__code__:  # no signal can come between the steps of its `finally`
+        if (
+            frame.f_code in SAFE
+        ):  # no signal can come between the steps of a `finally`, or of a lock
             return None
         if charged and event == "line":
             passed += 1
