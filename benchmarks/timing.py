@@ -7,7 +7,7 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 
 # Seconds. Threads of OpenBLAS spin for .1 s after a product, and would take a core from what comes
-# next: small fits took up to 1.8 times as long right after another package's.
+# next: DPGauss(n_jobs=2) took 39 ms on 10 000 x 100 rows right after other fits, and 19 after this.
 PAUSE = 0.15
 
 

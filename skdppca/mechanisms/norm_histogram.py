@@ -38,8 +38,8 @@ class HistogramConstants:
     # Sds that the best window must hold: by the union bound over the 1105 windows, noise alone
     # passes in less than 0.4 % of histograms.
     seen: float = 4.5
-    # Sds of the next cell above, to belong to the window: a false one does little harm. Sds of a
-    # window near an earlier norm, between these multiples of it: few can be false.
+    # Sds of the next cell above, to belong to the window: a false one does little harm. As many are
+    # enough for a window between these two multiples of an earlier norm: few there can be false.
     next_seen: float = 2.5
     near_from: float = 1 / 16
     near_to: float = 4.0

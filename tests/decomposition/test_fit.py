@@ -82,9 +82,7 @@ def run_to(line, fit, monkeypatch):
         nonlocal passed
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if (
-            frame.f_code in SAFE
-        ):  # no signal can come between the steps of a `finally`, or of a lock
+        if frame.f_code in SAFE:  # no signal comes between the steps of a `finally` or a lock
             return None
         if charged and event == "line":
             passed += 1

@@ -53,7 +53,9 @@ def test_wide_data_are_not_limited():
         assert threads() == [2] * len(SCIPYS)
 
 
-@pytest.mark.parametrize("hold", [one_thread, partial(one_pool, WIDE - 1)])
+@pytest.mark.parametrize(
+    "hold", [one_thread, pytest.param(partial(one_pool, WIDE - 1), marks=own_pool)]
+)
 def test_those_that_overlap_give_the_threads_back_once(hold):
     libraries = ALL if hold is one_thread else SCIPYS
     first, second = hold(), hold()
