@@ -23,7 +23,7 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -250,7 +250,9 @@ def all_constants() -> dict[str, Any]:
     """The instances of every ``...Constants`` that a fit may read, by their names."""
     for module in pkgutil.walk_packages(skdppca.__path__, "skdppca."):
         if not module.name.endswith("__main__"):
-            import_module(module.name)
+            # What an extra that is not installed leaves out (sites, dask, the shell) has none.
+            with suppress(ImportError):
+                import_module(module.name)
     return {
         name: value
         for module in modules()
