@@ -1,4 +1,8 @@
-"""Blocks of dense rows, every row a record."""
+"""Blocks of dense rows, every row a record.
+
+Sums are formed by ``np.dot``: where the result has no more than 500 entries, ``@`` keeps Python's
+lock, and the threads of a pass wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ import numpy as np
 from ._block import ColumnFunction, Cross, Residual
 from ._cells import tally
 from ._exact import exact_dots, on_row_grids
-from ._numbers import add_upper_gram, row_dots, row_norms, row_squares, rows_dots
+from ._numbers import row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
+from ._syrk import add_upper_gram
 
 __all__ = ["DenseRows", "ExplicitRows"]
 
@@ -118,7 +123,7 @@ class DenseRows(ProductResiduals):
         self, out: np.ndarray, scores: np.ndarray, kept: np.ndarray, residual: Residual
     ) -> None:
         rows = self.rounded(residual)
-        out += scores.T @ (rows if kept.all() else rows[kept])
+        out += np.dot(scores.T, rows if kept.all() else rows[kept])
 
     def crossed(self, cross: Cross) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores of every row less the centre, the rest, and the product of their norms.
@@ -153,7 +158,7 @@ class DenseRows(ProductResiduals):
         kept = weights != 0  # inf * 0
         if not kept.all():
             scores, rest, weights = scores[kept], rest[kept], weights[kept]
-        out += (scores * weights[:, None]).T @ rest
+        out += np.dot((scores * weights[:, None]).T, rest)
 
     def weighted(
         self, weights: np.ndarray | None, centre: np.ndarray | None, constant: float
@@ -184,12 +189,12 @@ class DenseRows(ProductResiduals):
         if weights is None:
             out += rows.sum(axis=0)
         elif weights.all():
-            out += weights @ rows
+            out += np.dot(weights, rows)
         else:
             out += self.weighted(weights, centre, 0.0).sum(axis=0)
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
-        out += np.ones(len(self.rows)) @ f(self.rows, slice(None))
+        out += np.dot(np.ones(len(self.rows)), f(self.rows, slice(None)))
 
     def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
         cells = cell(self.rows[:, which], slice(None))
@@ -204,7 +209,7 @@ class DenseRows(ProductResiduals):
     ) -> None:
         # Without weights the rows themselves do, and need no copy.
         rows = self.centred(centre) if weights is None else self.weighted(weights, centre, 0.0)
-        out += (rows @ directions.T).T @ rows
+        out += np.dot(np.dot(rows, directions.T).T, rows)
 
     def add_gram(
         self,

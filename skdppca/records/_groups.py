@@ -9,8 +9,9 @@ import numpy as np
 from ._block import ColumnFunction, Cross, Residual
 from ._cells import exact_shares, tally_groups
 from ._dense import DenseRows
-from ._numbers import add_upper_gram, aligned_empty, row_dots, row_norms, row_squares, safe_root
+from ._numbers import aligned_empty, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals, add_matrices, matrix_norms
+from ._syrk import add_upper_gram
 
 __all__ = ["DenseGroups", "LargeGroup"]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 __all__ = [
     "CANCELLATION",
-    "add_upper_gram",
     "aligned_empty",
     "row_dots",
     "row_norms",
@@ -78,10 +76,3 @@ def aligned_empty(rows: int, columns: int) -> np.ndarray:
     memory = np.empty(8 * rows * columns + ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + 8 * rows * columns].view(np.float64).reshape(rows, columns)
-
-
-def add_upper_gram(out: np.ndarray, rows: np.ndarray) -> None:
-    """``out += rows.T @ rows`` in the upper triangle of a Fortran-ordered ``out``."""
-    result = dsyrk(1.0, rows.T, beta=1.0, c=out, overwrite_c=1)
-    if result is not out and not np.shares_memory(result, out):
-        raise AssertionError("out must be a Fortran-ordered float64 array")

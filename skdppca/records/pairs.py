@@ -17,12 +17,12 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from ._numbers import (
     EINSUM_COLUMNS,
-    add_upper_gram,
     aligned_empty,
     row_dots,
     row_norms,
     row_squares,
 )
+from ._syrk import add_upper_gram
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
