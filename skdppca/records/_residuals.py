@@ -73,14 +73,16 @@ class ProductResiduals(ABC):
         """By the expanded square, and from the residual itself wherever that cancels."""
         squares, terms = (self.squares(residual) if known is None else known).T
         scores = self.products(residual.directions, residual)
-        lengths = _sum(s * s for s in scores.T)
+        # the squares of a score of all records lie next to each other
+        squared = np.square(scores.T)
+        lengths = _sum(squared)
         if not residual.prediction.any():
             crossed = np.zeros(len(scores))
         elif residual.core is None:
             others = self.products(residual.prediction, residual)
-            crossed = _sum(s * c for s, c in zip(scores.T, others.T, strict=True))
+            crossed = _sum(scores.T * others.T)
         else:
-            crossed = _sum(core * (s * s) for s, core in zip(scores.T, residual.core, strict=True))
+            crossed = _sum(residual.core[:, None] * squared)
         # ||y||^2 ||s||^2 - 2 <C^T y, s> + ||C||^2
         constant = float(row_squares(residual.prediction).sum())
         found = squares * lengths - 2 * crossed + constant
@@ -112,7 +114,8 @@ class ProductResiduals(ABC):
 
 def _sum(columns: Iterable[np.ndarray]) -> np.ndarray:
     """Sum numbers of every record, column by column: the same bits wherever a record stands."""
-    total, *others = columns
+    first, *others = columns
+    total = first.copy()
     for column in others:
         total += column
     return total
