@@ -146,7 +146,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         None draws noise from the operating system. With a seed the release can be repeated, so it
         is **not private**: use one for tests only.
     n_jobs : int or None, default=None
-        Threads for the passes over the data.
+        Threads that share each pass over the data. None: as many as the BLAS has (see
+        ``threadpoolctl``) where X is an array that is long enough, and one over files. It changes
+        neither the guarantee nor the cost.
     verbose : int, default=0
         With 1, `fit` prints each question as it is asked, and when all is released its report: the
         guarantee, and each question with its share of the budget. It prints no times, which would

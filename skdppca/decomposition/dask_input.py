@@ -119,11 +119,14 @@ class _OfRows:
 
     @classmethod
     def by(cls, estimator: FittedPCA, method: str) -> _OfRows:
-        """The estimator goes without its accountant, which works in one process."""
+        """It goes without its accountant, which works in one process.
+
+        It has one thread: dask has threads of its own.
+        """
         light: Any = copy.copy(estimator)
         for name in HERE:
             light.__dict__.pop(name, None)
-        light.accountant = light.n_jobs = None
+        light.accountant, light.n_jobs = None, 1
         return cls(light, method)
 
     def __call__(self, rows: Any) -> np.ndarray:

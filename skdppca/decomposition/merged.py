@@ -57,7 +57,7 @@ class MergedPCA(NamedOnce, FittedPCA, BaseEstimator):
     whiten : bool, default=False
         Whether `transform` returns scores of unit variance.
     n_jobs : int or None, default=None
-        Threads for the passes over rows.
+        Threads that share each pass over rows, as in `DPGauss`.
 
     Attributes
     ----------

@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
@@ -27,7 +26,7 @@ from ._sparse import SparseRows
 from .asked import Measure, Step
 from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
-from .machine import one_thread
+from .machine import PassThreads, one_thread
 from .source import Source
 
 __all__ = ["MeasureCache", "Records"]
@@ -94,8 +93,9 @@ class Records(Source):
         How rows are read.
     members : Members
         Which of them are which record.
-    n_jobs : int or None
-        Threads that share the blocks.
+    threads : PassThreads
+        They share the blocks of a pass. A sum may have other last bits with another number of them,
+        within its rounding bound.
     is_explicit : bool
         Nothing is left to products: sparse rows are given as dense blocks, so that a centre is
         subtracted from every row exactly, and residuals are formed record by record.
@@ -109,7 +109,7 @@ class Records(Source):
 
     rows: Rows
     members: Members
-    n_jobs: int | None = None
+    threads: PassThreads
     is_explicit: bool = False
     cycle: np.ndarray | None = None
     cache: MeasureCache = field(default_factory=MeasureCache, repr=False)
@@ -136,7 +136,9 @@ class Records(Source):
             The group of every row, as integers from 0. Rows of a group keep their order.
         scale : ndarray of shape (n_features,), optional
             Public; every feature is divided by it.
-        n_jobs, explicit
+        n_jobs : int or None
+            See `PassThreads.of`.
+        explicit : bool
             See `Records`.
         may_miss : bool
             NaN is an absent entry. **The record is the filled row**: every absent entry is read as
@@ -146,10 +148,11 @@ class Records(Source):
         first : int
             The number of the first record in the table, of which `X` may be one piece.
         """
+        n_rows, n_features = X.shape
         return cls(
             rows=Rows(X, scale, may_miss),
-            members=Members.of(X.shape[0], groups, first),
-            n_jobs=n_jobs,
+            members=Members.of(n_rows, groups, first),
+            threads=PassThreads.of(n_jobs, n_rows, n_features, groups is not None),
             is_explicit=explicit or groups is not None,
         )
 
@@ -252,18 +255,18 @@ class Records(Source):
         if total * self.n_features > KEPT_ENTRIES:
             return self._derived(rows=self.rows.shifted(centre, None, rounded))
         held, step = np.empty((total, self.n_features)), self._block_rows
-        scratch = self.scratch.pair(step, self.n_features + 1)
-        # a row that overflows gets weight 0
-        with scratch as (copied, _), np.errstate(all="ignore"):
-            for start in range(0, total, step):
-                where = slice(start, min(start + step, total))
-                np.subtract(
-                    self.rows.read_dense(self.members.rows(where), copied, centre),
-                    centre,
-                    out=held[where],
-                )
-                if rounded:
-                    on_row_grids(held[where])
+
+        def work(spans: list[slice]) -> None:
+            scratch = self.scratch.pair(step, self.n_features + 1)
+            # a row that overflows gets weight 0
+            with scratch as (copied, _), np.errstate(all="ignore"):
+                for where in _steps(spans, step):
+                    read = self.rows.read_dense(self.members.rows(where), copied, centre)
+                    np.subtract(read, centre, out=held[where])
+                    if rounded:
+                        on_row_grids(held[where])
+
+        self._share(work, Members(total).spans(self.layout.span_rows))
         rows = self.rows.shifted(centre, held, rounded)
         return self._derived(rows=rows, members=self.members.in_order())
 
@@ -278,9 +281,9 @@ class Records(Source):
         read as stays what it is.
         """
         rows = self._all_rows(imputed)
-        every = Records.of(rows, n_jobs=self.n_jobs, first=self.members.first)
+        members = Members(len(rows), first=self.members.first, numbers=self.members.numbers)
+        every = Records(rows=Rows(rows), members=members, threads=self.threads)
         inside = np.isfinite(every.map(lambda block: block.distances(None)))
-        members = replace(every.members, numbers=self.members.numbers)
         if not inside.all():
             rows, numbers = rows[inside], members.all_numbers[inside]
             members = replace(members, n_rows=len(rows), numbers=numbers)
@@ -472,20 +475,24 @@ class Records(Source):
             first.add(other.correction)
         return first.result()
 
-    def _share(self, work: Callable[[list[slice]], object]) -> list:
-        """Run `work` on shares of all spans, a thread each."""
-        spans = self.members.spans(self.layout.span_rows)
-        jobs = effective_n_jobs(self.n_jobs)
-        if jobs <= 1:
+    def _share(
+        self, work: Callable[[list[slice]], object], spans: list[slice] | None = None
+    ) -> list:
+        """Run `work` on shares of the spans, by default of all records, a thread each."""
+        if spans is None:
+            spans = self.members.spans(self.layout.span_rows)
+        if self.threads.most == 1:
             return [work(spans)]
-        jobs = max(1, min(jobs, len(spans)))
-        # For a single span too: how many threads BLAS has changes the last bits of a group's norm.
+        threads = self.threads.in_pass(self.members.n_taken, self.n_features)
+        threads = max(1, min(threads, len(spans)))
         with one_thread():
-            if jobs == 1:
-                return [work(spans)]
+            mine, *others = (spans[i::threads] for i in range(threads))
+            if not others:
+                return [work(mine)]
             # Threads of our own: joblib looks for results every 10 ms, and a pass may take less.
-            with ThreadPoolExecutor(jobs) as threads:
-                return list(threads.map(work, [spans[i::jobs] for i in range(jobs)]))
+            with ThreadPoolExecutor(len(others)) as pool:
+                waiting = [pool.submit(work, share) for share in others]
+                return [work(mine), *(done.result() for done in waiting)]
 
     def _blocks(
         self, spans: list[slice], imputed: np.ndarray | None = None
@@ -503,11 +510,9 @@ class Records(Source):
     ) -> Iterator[tuple[slice, Block]]:
         scratch, copied = pair
         kind, step = ExplicitRows if self.is_explicit else DenseRows, len(scratch)
-        for span in spans:
-            for start in range(span.start, span.stop, step):
-                where = slice(start, min(start + step, span.stop))
-                read = self.rows.read_dense(self.members.rows(where), copied, imputed)
-                yield where, kind(read, scratch, self.rows.are_rounded)
+        for where in _steps(spans, step):
+            read = self.rows.read_dense(self.members.rows(where), copied, imputed)
+            yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
         self, spans: list[slice], imputed: np.ndarray | None, pair: Pair
@@ -544,6 +549,13 @@ class Records(Source):
         most = max(MIN_BLOCK_ROWS, BLOCK_ENTRIES // layout.n_features)
         blocks = -(-layout.span_rows // most)
         return -(-layout.span_rows // blocks)
+
+
+def _steps(spans: list[slice], step: int) -> Iterator[slice]:
+    """The rows of every span, at most `step` at a time."""
+    for span in spans:
+        for start in range(span.start, span.stop, step):
+            yield slice(start, min(start + step, span.stop))
 
 
 def _width(numbers: np.ndarray) -> int:

@@ -11,8 +11,9 @@ from scipy import linalg  # noqa: F401  its BLAS is to be loaded
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
 from skdppca import DPGauss
+from skdppca.records import machine
 from skdppca.records._records import Records
-from skdppca.records.machine import WIDE, one_pool, one_thread
+from skdppca.records.machine import ENTRIES_PER_THREAD, WIDE, PassThreads, one_pool, one_thread
 
 ALL = ThreadpoolController().select(user_api="blas").lib_controllers
 SCIPYS = [library for library in ALL if "scipy.libs" in library.filepath]
@@ -129,3 +130,49 @@ def test_a_fit_leaves_it_to_other_threads_to_limit_theirs():
     other.start()
     other.join()
     assert seen == [1] * len(ALL)
+
+
+# The fewest rows of 50 columns of which two threads get enough each.
+LONG = -(-2 * ENTRIES_PER_THREAD // 50)
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_rows", "is_grouped", "most"),
+    [
+        (None, LONG, False, 2),
+        (None, LONG - 1, False, 1),  # BLAS's own threads do more for a short pass
+        (None, 1, True, 2),  # however few, or bits of the others' norms would follow their number
+        (1, LONG, True, 1),
+        (3, 1, False, 3),
+        (-1, 1, False, machine.effective_n_jobs(-1)),
+    ],
+)
+def test_threads_of_a_pass_are_those_asked_for_or_those_of_blas(n_jobs, n_rows, is_grouped, most):
+    assert PassThreads.of(n_jobs, n_rows, 50, is_grouped).most == most
+
+
+def test_no_threads_beyond_those_that_the_user_leaves_to_blas():
+    with threadpool_limits(1, user_api="blas"):
+        assert PassThreads.of(None, LONG, 50, False).most == 1
+
+
+def test_a_fit_within_anothers_pass_has_as_many_threads_as_alone():
+    with one_thread():
+        assert PassThreads.of(None, LONG, 50, False).most == 2
+
+
+@pytest.mark.parametrize(
+    ("threads", "n_rows", "shared_by"),
+    [
+        (PassThreads(2, 1000), 39, 1),
+        (PassThreads(2, 1000), 40, 2),
+        (PassThreads(2, 1000), 4000, 2),
+        (PassThreads(2), 0, 2),
+    ],
+)
+def test_a_short_pass_of_a_default_number_is_not_shared(threads, n_rows, shared_by):
+    assert threads.in_pass(n_rows, 50) == shared_by
+
+
+def test_rows_of_one_column_count_by_what_is_done_per_record():
+    assert PassThreads(2, 32).in_pass(2, 1) == 2

@@ -75,7 +75,7 @@ class GDPPCA(BasePrivatePCA):
     center : bool, default=True
         Release a private location as `mean_`. False: it is `mean` or 0.
     n_jobs : int or None, default=None
-        Threads for the passes over the data; pairs use the threads of the BLAS.
+        Threads that share each pass over the data, as in `DPGauss`; pairs use those of the BLAS.
 
     Attributes
     ----------
