@@ -207,7 +207,7 @@ def nested_spheres(
     """
     # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
     (dimensions, mu_gram, mu_centre), (d, n) = costs, (data.n_features, data.n)
-    basis, scores = np.eye(d), data
+    basis, scores = None, data
     S, precision = np.zeros((d, d)), 0.0
     square, shorter, kept = (radius or 1.0) ** 2, 1.0, np.ones(dimensions[-1])
     for t, p in enumerate(dimensions):
@@ -223,8 +223,8 @@ def nested_spheres(
         # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there
         q = dimensions[t + 1]
         f = (q / p) ** SPHERES.loss
-        basis, S = np.ascontiguousarray(vectors[:q] @ basis), np.diag(values[:q])
-        scores = scores.projected(np.ascontiguousarray(vectors[:q]))
+        top, S = np.ascontiguousarray(vectors[:q]), np.diag(values[:q])
+        basis, scores = top if basis is None else top @ basis, scores.projected(top)
         kept = kept * _kept(spectrum, q)[: len(kept)]
         # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
         if mu_centre:
@@ -241,7 +241,7 @@ def nested_spheres(
     return NestedSpheres(
         data=data,
         scores=scores,
-        components=vectors @ basis,
+        components=vectors if basis is None else vectors @ basis,
         spectrum=spectrum,
         trace=max(n, float(np.trace(gram.matrix))) if data.public.grouped else n,
         kept=kept,

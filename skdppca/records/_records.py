@@ -266,7 +266,7 @@ class Records(Source):
                     if rounded:
                         on_row_grids(held[where])
 
-        self._share(work, Members(total).spans(self.layout.span_rows))
+        self._share(work, Members(total))
         rows = self.rows.shifted(centre, held, rounded)
         return self._derived(rows=rows, members=self.members.in_order())
 
@@ -475,16 +475,15 @@ class Records(Source):
             first.add(other.correction)
         return first.result()
 
-    def _share(
-        self, work: Callable[[list[slice]], object], spans: list[slice] | None = None
-    ) -> list:
-        """Run `work` on shares of the spans, by default of all records, a thread each."""
-        if spans is None:
-            spans = self.members.spans(self.layout.span_rows)
+    def _share(self, work: Callable[[list[slice]], object], members: Members | None = None) -> list:
+        """Run `work` on shares of all spans of the records, or of others, a thread each."""
+        members, span_rows = members or self.members, self.layout.span_rows
         if self.threads.most == 1:
-            return [work(spans)]
-        threads = self.threads.in_pass(self.members.n_taken, self.n_features)
-        threads = max(1, min(threads, len(spans)))
+            return [work(members.spans(span_rows))]
+        threads = self.threads.in_pass(members.n_taken, self.n_features)
+        # as many spans for every thread; shorter ones only round less
+        rounds = -(-members.n_taken // (threads * span_rows))
+        spans = members.spans(-(-members.n_taken // max(1, threads * rounds)))
         with one_thread():
             mine, *others = (spans[i::threads] for i in range(threads))
             if not others:

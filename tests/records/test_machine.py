@@ -99,7 +99,7 @@ def test_a_pass_keeps_one_thread_when_the_one_before_it_ends():
     assert begun.wait(10)
     second.map(look)
     assert not other.is_alive()
-    assert seen == [1] * len(ALL)
+    assert set(seen) == {1}
     assert threads(ALL) == [2] * len(ALL)
 
 

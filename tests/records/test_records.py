@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from skdppca.records import Records, _records
+from skdppca.records._exact import on_row_grids
+from skdppca.records.layout import SPAN_ROWS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(5000, 7)) * RNG.lognormal(size=(5000, 1))
@@ -124,6 +128,26 @@ def test_threads_do_not_change_the_sum(n_jobs):
     rows = RNG.normal(size=(30000, 5))
     found = gram(Records.of(rows, n_jobs=n_jobs), CENTRE[:5])
     np.testing.assert_allclose(found, gram(Records.of(rows), CENTRE[:5]), rtol=1e-13, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, SPAN_ROWS + 1, 3 * SPAN_ROWS - 5])
+def test_threads_get_as_many_rows_each(n_rows):
+    rows_of = Counter()
+
+    def count(block):
+        rows_of[threading.get_ident()] += len(block.rows)
+        return block.distances(None)
+
+    Records.of(np.ones((n_rows, 2)), n_jobs=2).map(count)
+    assert sum(rows_of.values()) == n_rows
+    assert max(rows_of.values()) <= n_rows / 2 + 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_rows_that_are_shifted_and_held_are_the_same_to_the_bit(n_jobs):
+    rows = RNG.normal(size=(3 * SPAN_ROWS - 5, 7))
+    held = Records.of(rows, n_jobs=n_jobs).shifted(CENTRE).rows.X
+    assert np.array_equal(held, on_row_grids(rows - CENTRE))
 
 
 def test_a_sum_keeps_its_digits_over_many_blocks(monkeypatch):
