@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import (
     InvalidParameterError,
     RealNotInt,
-    StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils._param_validation import StrOptions as _StrOptions
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
@@ -62,6 +62,13 @@ class Interval(_Interval):
         except OverflowError:  # an int
             return False
         return held in self and (held == val or 0 < abs(held) < math.inf)
+
+
+class StrOptions(_StrOptions):
+    """Words, which an error lists in one order; scikit-learn's changes from process to process."""
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
 @cache

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca._sklearn import Interval
+from skdppca._sklearn import Interval, StrOptions
 from skdppca.model_selection import PrivateSearchCV
 
 from ..estimators import (
@@ -333,3 +333,8 @@ def test_no_parameter_is_charged_and_then_fails_however_little_budget_there_is(f
             most = middle
         else:
             least = middle
+
+
+def test_an_error_lists_words_in_alphabetical_order():
+    words = sorted({*"qwertyuiop"})
+    assert str(StrOptions({*words})) == f"a str among {{{', '.join(map(repr, words))}}}"
