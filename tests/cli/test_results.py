@@ -135,7 +135,8 @@ def test_one_lost_component_is_it_and_several_are_them(alignments, said):
 
 def test_nested_subspaces_are_told_with_details_only():
     rows = np.random.default_rng(0).standard_normal((60, 6))
-    document = ReleaseReport(DPGauss(2, epsilon=0.05, random_state=0).fit(rows), pictures=False).dict()
+    pca = DPGauss(2, epsilon=0.05, random_state=0).fit(rows)
+    document = ReleaseReport(pca, pictures=False).dict()
     assert "subspaces" in document["fits"][0]["core"]["details"]
     assert "nested subspaces" not in "\n".join(results(document))
     assert "in nested subspaces of" in "\n".join(results(document, details=True))
