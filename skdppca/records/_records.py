@@ -478,19 +478,25 @@ class Records(Source):
     def _share(self, work: Callable[[list[slice]], object], members: Members | None = None) -> list:
         """Run `work` on shares of all spans of the records, or of others, a thread each."""
         members, span_rows = members or self.members, self.layout.span_rows
+
+        def alone(share: list[slice]) -> object:
+            with one_thread():  # with OpenMP every thread has a number of its own
+                return work(share)
+
         if self.threads.most == 1:
             return [work(members.spans(span_rows))]
-        threads = self.threads.in_pass(members.n_taken, self.n_features)
+        n_spans = max(1, -(-members.n_taken // span_rows))
+        threads = min(self.threads.in_pass(members.n_taken, self.n_features), n_spans)
         # as many spans for every thread; shorter ones only round less
-        rounds = -(-members.n_taken // (threads * span_rows))
-        spans = members.spans(-(-members.n_taken // max(1, threads * rounds)))
+        rounds = -(-n_spans // threads)
+        spans = members.spans(-(-members.n_taken // (threads * rounds)))
         with one_thread():
             mine, *others = (spans[i::threads] for i in range(threads))
             if not others:
                 return [work(mine)]
             # Threads of our own: joblib looks for results every 10 ms, and a pass may take less.
             with ThreadPoolExecutor(len(others)) as pool:
-                waiting = [pool.submit(work, share) for share in others]
+                waiting = [pool.submit(alone, share) for share in others]
                 return [work(mine), *(done.result() for done in waiting)]
 
     def _blocks(

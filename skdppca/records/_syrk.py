@@ -7,8 +7,9 @@ next to each other.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
-from ctypes import byref, c_char_p, c_double, c_int, c_void_p, py_object, pythonapi
+from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_void_p, py_object, pythonapi
 
 import numpy as np
 from scipy.linalg import cython_blas
@@ -16,6 +17,9 @@ from scipy.linalg import cython_blas
 __all__ = ["add_upper_gram"]
 
 ONE = c_double(1.0)
+
+# A SciPy that was built with 64-bit integers reads all of it, and others the half that comes first.
+Integer = c_int64 if sys.byteorder == "little" else c_int
 
 
 def add_upper_gram(out: np.ndarray, rows: np.ndarray) -> None:
@@ -36,7 +40,7 @@ def add_upper_gram(out: np.ndarray, rows: np.ndarray) -> None:
     if rows.dtype != np.float64 or within != 8 or between < 8 * d or between % 8:
         rows = np.ascontiguousarray(rows, dtype=np.float64)
         between = 8 * d
-    size, count, leading = c_int(d), c_int(n), c_int(between // 8)
+    size, count, leading = Integer(d), Integer(n), Integer(between // 8)
     # rows are the columns of a Fortran-ordered d x n matrix A, and A A^T is added
     _dsyrk(
         b"U",

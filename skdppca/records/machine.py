@@ -28,6 +28,8 @@ WIDE = 1000
 # take their time too.
 ENTRIES_PER_THREAD = 2**21
 LEAST_PER_ROW = 32
+# Each thread holds a few sums of d x d, which are then added one by one: it gets 4 d rows at least.
+ROWS_PER_FEATURE = 4
 
 # The memory of a container, on Linux.
 CGROUP = Path("/sys/fs/cgroup/memory.max")
@@ -84,11 +86,15 @@ class _Threads:
             self._set(1)
 
     def let_go(self, holder: object) -> None:
-        """Nothing happens if it does not hold them: an interrupt may come before it does."""
+        """Nothing happens if it does not hold them: an interrupt may come before it does.
+
+        An interrupt may end it anywhere; called again, it does the rest.
+        """
         with self._lock:
-            before = self._before.pop(holder, None)
-            if before is not None and not self._before:
-                self._set(before)
+            if holder in self._before:
+                if len(self._before) == 1:
+                    self._set(self._before[holder])
+                del self._before[holder]
 
     def _set(self, threads: int) -> None:
         # From threadpoolctl 3.8 on, only the Python thread that set the number first may set it
@@ -107,8 +113,15 @@ def _held(pools: Sequence[_Threads]) -> Iterator[None]:
             pool.hold(holder)
         yield
     finally:
+        interrupt: BaseException | None = None
         for pool in pools:
-            pool.let_go(holder)
+            try:
+                pool.let_go(holder)
+            except BaseException as error:
+                interrupt = error
+                pool.let_go(holder)
+        if interrupt is not None:
+            raise interrupt
 
 
 @dataclass(frozen=True)
@@ -142,10 +155,11 @@ class PassThreads:
         return default if is_grouped or default.in_pass(n_rows, n_features) > 1 else cls(threads)
 
     def in_pass(self, n_rows: int, n_features: int) -> int:
-        """How many share a pass over rows."""
+        """The most that share a pass over rows."""
         if not self.entries:
             return self.most
-        return max(1, min(self.most, n_rows * max(n_features, LEAST_PER_ROW) // self.entries))
+        enough = n_rows * max(n_features, LEAST_PER_ROW) // self.entries
+        return max(1, min(self.most, enough, n_rows // (ROWS_PER_FEATURE * n_features)))
 
 
 def one_thread() -> AbstractContextManager[None]:

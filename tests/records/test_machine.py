@@ -164,15 +164,38 @@ def test_a_fit_within_anothers_pass_has_as_many_threads_as_alone():
 @pytest.mark.parametrize(
     ("threads", "n_rows", "shared_by"),
     [
-        (PassThreads(2, 1000), 39, 1),
-        (PassThreads(2, 1000), 40, 2),
+        (PassThreads(2, 1000), 62, 1),
+        (PassThreads(2, 1000), 63, 2),
         (PassThreads(2, 1000), 4000, 2),
         (PassThreads(2), 0, 2),
     ],
 )
 def test_a_short_pass_of_a_default_number_is_not_shared(threads, n_rows, shared_by):
-    assert threads.in_pass(n_rows, 50) == shared_by
+    assert threads.in_pass(n_rows, 5) == shared_by
+
+
+def test_wide_rows_are_shared_if_there_are_more_of_them_than_columns():
+    threads = PassThreads(8, 1000)
+    assert threads.in_pass(4 * 3 * 500, 500) == 3
+    assert threads.in_pass(499, 500) == 1
+
+
+def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
+    interrupted = []
+
+    def set_once_interrupted(self, threads):
+        if threads > 1 and not interrupted:
+            interrupted.append(threads)
+            raise KeyboardInterrupt
+        return before(self, threads)
+
+    before = machine._Threads._set
+    monkeypatch.setattr(machine._Threads, "_set", set_once_interrupted)
+    with pytest.raises(KeyboardInterrupt), one_thread():
+        pass
+    assert interrupted
+    assert threads(ALL) == [2] * len(ALL)
 
 
 def test_rows_of_one_column_count_by_what_is_done_per_record():
-    assert PassThreads(2, 32).in_pass(2, 1) == 2
+    assert PassThreads(2, 128).in_pass(8, 1) == 2
