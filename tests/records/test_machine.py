@@ -17,6 +17,7 @@ from skdppca.records.machine import ENTRIES_PER_THREAD, WIDE, PassThreads, one_p
 
 ALL = ThreadpoolController().select(user_api="blas").lib_controllers
 SCIPYS = [library for library in ALL if "scipy.libs" in library.filepath]
+can_limit = pytest.mark.skipif(not ALL, reason="no BLAS here that threadpoolctl can limit")
 own_pool = pytest.mark.skipif(not SCIPYS, reason="SciPy has no BLAS of its own here")
 
 
@@ -99,7 +100,7 @@ def test_a_pass_keeps_one_thread_when_the_one_before_it_ends():
     assert begun.wait(10)
     second.map(look)
     assert not other.is_alive()
-    assert set(seen) == {1}
+    assert seen == [1] * len(ALL)
     assert threads(ALL) == [2] * len(ALL)
 
 
@@ -136,6 +137,7 @@ def test_a_fit_leaves_it_to_other_threads_to_limit_theirs():
 LONG = -(-2 * ENTRIES_PER_THREAD // 50)
 
 
+@can_limit
 @pytest.mark.parametrize(
     ("n_jobs", "n_rows", "is_grouped", "most"),
     [
@@ -156,6 +158,7 @@ def test_no_threads_beyond_those_that_the_user_leaves_to_blas():
         assert PassThreads.of(None, LONG, 50, False).most == 1
 
 
+@can_limit
 def test_a_fit_within_anothers_pass_has_as_many_threads_as_alone():
     with one_thread():
         assert PassThreads.of(None, LONG, 50, False).most == 2
@@ -180,6 +183,7 @@ def test_wide_rows_are_shared_if_there_are_more_of_them_than_columns():
     assert threads.in_pass(499, 500) == 1
 
 
+@can_limit
 def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
     interrupted = []
 
