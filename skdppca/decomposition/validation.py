@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.callers import level_of_user
 from ..records import MAX_ROWS, Source
+from ..records.machine import PassThreads
 from .dataset_input import check_no_dataset
 from .declared import as_declared, declared
 from .missing_input import is_missing
@@ -143,6 +145,7 @@ def read_rows(
     check_feature_names(estimator, X, reset=reset)
     with np.errstate(over="ignore", invalid="ignore"):
         X = as_declared(X, facts)
+        known = reset and _is_seen_to_be_finite(X, getattr(estimator, "n_jobs", None))
         rows = check_array(
             as_compressed(X) if sparse.issparse(X) else X,
             estimator=estimator,
@@ -151,7 +154,7 @@ def read_rows(
             dtype=dtype,
             copy=False,
             ensure_min_samples=least,
-            ensure_all_finite="allow-nan" if may_miss else True,
+            ensure_all_finite=not known and ("allow-nan" if may_miss else True),
         )
         check_n_features(estimator, rows, reset=reset)
         if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
@@ -162,6 +165,27 @@ def read_rows(
     if not (np.isfinite(entries) | (may_miss & np.isnan(entries))).all():
         raise ValueError("Input X contains infinity")
     return rows
+
+
+def _is_seen_to_be_finite(X: Any, n_jobs: int | None) -> bool:
+    """Whether X is a long array of floats whose sums, by the threads of a pass, are finite.
+
+    scikit-learn looks at all other arrays, by one thread, and says what is wrong with them.
+    """
+    is_plain = type(X) in (np.ndarray, np.memmap) and X.dtype in (np.float32, np.float64)
+    if not is_plain or X.ndim != 2 or X.size == 0:
+        return False
+    n_rows, n_features = X.shape
+    threads = PassThreads.of(n_jobs, n_rows, n_features, False).in_pass(n_rows, n_features)
+    if threads == 1:
+        return False
+
+    def is_finite(part: np.ndarray) -> bool:
+        with np.errstate(all="ignore"):  # every thread has a state of its own
+            return bool(np.isfinite(part.sum()))
+
+    with ThreadPoolExecutor(threads) as pool:
+        return all(pool.map(is_finite, np.array_split(X, threads)))
 
 
 def check_names(names: Iterable[object]) -> None:

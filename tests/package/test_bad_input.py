@@ -182,6 +182,34 @@ def test_bad_groups_are_a_clear_error_for_nothing(
     assert_tells_nothing(refused(estimator, rows(), message, make()))
 
 
+# The threads of a pass look through long arrays; with n_jobs=2 through all that are floats.
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, N_ROWS - 1])
+def test_threads_refuse_what_scikit_learn_refuses(dtype, entry, row):
+    X = rows().astype(dtype)
+    X[row, 1] = entry
+    accountant = PrivacyAccountant(10.0, 1e-5)
+    errors = [str(refused(DPGauss(accountant=accountant, n_jobs=n), X, "")) for n in (1, 2)]
+    assert errors[0] == errors[1] and "contains" in errors[0]
+
+
+def test_threads_take_finite_rows_whose_sum_is_infinite():
+    X = np.full((N_ROWS, 2), np.finfo(np.float32).max, dtype=np.float32)
+    public = {"mean": np.zeros(2), "norm_bound": 1.0}
+    assert_fits_in_silence(DPGauss(1, random_state=0, n_jobs=2, **public), X)
+
+
+@pytest.mark.parametrize("entry", [np.inf, -np.inf])
+def test_threads_let_declared_gaps_pass_and_no_infinity(entry):
+    X = rows()
+    X[0, 0] = np.nan
+    options = {"missing": "mean", "random_state": 0, "n_jobs": 2}
+    assert_fits_in_silence(DPGauss(1, **options), X)
+    X[-1, 0] = entry
+    refused(DPGauss(1, **options), X, "contains infinity")
+
+
 ERRORS = [
     *(RuntimeError, KeyError, AttributeError, ValueError, TypeError, OverflowError),
     *(UserWarning, UnicodeDecodeError),
