@@ -170,3 +170,14 @@ def test_without_noise_nothing_is_rounded():
     scores = [Scores(directions, np.zeros(6), how).of(Records.of(rows)) for how in (False, True)]
     unrounded, rounded = (np.abs(one.rows.X - rows @ directions.T).max() for one in scores)
     assert unrounded < 1e-13 < 1e-9 < rounded
+
+
+@pytest.mark.parametrize("rows", [1, 300, 512])
+def test_scores_on_many_directions_do_not_depend_on_the_length_of_blocks(monkeypatch, rows):
+    rng = np.random.default_rng(0)
+    records, directions = Records.of(rng.normal(size=(700, 80))), rng.normal(size=(70, 80))
+    monkeypatch.setattr("skdppca.records._records.BLOCK_ENTRIES", 2**10)  # 128 rows
+    expected = records.scores(directions, None, rounded=True).rows.X
+    monkeypatch.setattr("skdppca.records._records.LONG_BLOCK_ROWS", rows)
+    found = records.scores(directions, None, rounded=True).rows.X
+    assert found.tobytes() == expected.tobytes()
