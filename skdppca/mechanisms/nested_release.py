@@ -97,7 +97,7 @@ def release_nested(
     elif variances:
         details["no_variances"] = UNSEEN
     return Release(
-        components=found.components[:k],
+        components=found.components(k),
         centre=found.data.centre,
         n_samples=data.n,
         explained_variance=variance[:k] if known else None,

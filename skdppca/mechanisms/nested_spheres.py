@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..linalg import decreasing_eigh
+from ..linalg import Eigenvectors
 from ..private_data import PrivateData
 from ..statistics import ClippedSum
 from ..statistics.lemmas import ball_sum, psd_sum
@@ -68,8 +68,10 @@ class NestedSpheres:
         The records about the centre that was found.
     scores : PrivateData
         The same in the last subspace.
-    components : ndarray of shape (p, d)
-        Orthonormal rows: the eigenvectors in the last subspace.
+    basis : ndarray of shape (p, d) or None
+        Orthonormal rows that span the last subspace; None for all features.
+    eigenvectors : Eigenvectors
+        Of the sum of ``u u^T`` there.
     spectrum : NoisySpectrum
         The eigenvalues of the sum of ``u u^T`` in the last subspace, as they are seen.
     trace : float
@@ -84,12 +86,20 @@ class NestedSpheres:
 
     data: PrivateData
     scores: PrivateData
-    components: np.ndarray
+    basis: np.ndarray | None
+    eigenvectors: Eigenvectors
     spectrum: NoisySpectrum
     trace: float
     kept: np.ndarray
     shorter: float
     dimensions: tuple[int, ...]
+
+    def components(self, k: int) -> np.ndarray:
+        """The top k eigenvectors, as rows in the features."""
+        if self.basis is None:
+            return self.eigenvectors.top(k)
+        # a product of fewer rows has other last bits: a seeded fit keeps what it had
+        return (self.eigenvectors.found(k) @ self.basis)[:k]
 
 
 def shows_more(data: PrivateData, n_components: Any) -> bool:
@@ -216,14 +226,15 @@ def nested_spheres(
         new = gram.noise_sd**-2
         S = (precision * S + new * gram.matrix) / (precision + new)
         precision += new
-        values, vectors = decreasing_eigh(S)
-        spectrum = NoisySpectrum(values, precision**-0.5)
-        if t == len(dimensions) - 1:
+        is_last = t == len(dimensions) - 1
+        found = Eigenvectors(S) if is_last else Eigenvectors(S, dimensions[t + 1])
+        spectrum = NoisySpectrum(found.values, precision**-0.5)
+        if is_last:
             break
         # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there
         q = dimensions[t + 1]
         f = (q / p) ** SPHERES.loss
-        top, S = np.ascontiguousarray(vectors[:q]), np.diag(values[:q])
+        top, S = np.ascontiguousarray(found.top(q)), np.diag(found.values[:q])
         basis, scores = top if basis is None else top @ basis, scores.projected(top)
         kept = kept * _kept(spectrum, q)[: len(kept)]
         # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
@@ -241,7 +252,8 @@ def nested_spheres(
     return NestedSpheres(
         data=data,
         scores=scores,
-        components=vectors if basis is None else vectors @ basis,
+        basis=basis,
+        eigenvectors=found,
         spectrum=spectrum,
         trace=max(n, float(np.trace(gram.matrix))) if data.public.grouped else n,
         kept=kept,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..linalg import decreasing_eigh
+from ..linalg import Eigenvectors
 from ..private_data import PrivateData
 from .base import BUDGET, Release
 from .clipping import (
@@ -139,9 +139,9 @@ class NoisyCovariance:
                 scatter, noise_sd = scatter / factor.value, noise_sd / factor.value
                 scale = scale * math.sqrt(factor.value)
             centre = centre / scale
-        values, vectors = decreasing_eigh(scatter)
+        found = Eigenvectors(scatter)
         # 2. eigenvalues without the noise's share, and as many components as they support
-        spectrum = NoisySpectrum(values, noise_sd)
+        spectrum = NoisySpectrum(found.values, noise_sd)
         per_row, details = max(n - 1, 1.0), {}
         if not spherical:
             clipped = spectrum.debiased / per_row
@@ -151,10 +151,10 @@ class NoisyCovariance:
             variances = scaled_variances(spectrum, matrix.median) / present
             variances = variances * (1.0 if factor is None else factor.value)
         k = count_components(self.n_components, spectrum, variances, n)
-        rank = len(values) if noise_sd else min(len(values), int(n))
+        rank = len(variances) if noise_sd else min(len(variances), int(n))
         rest = variances[k:rank]
         return Release(
-            components=vectors[:k],
+            components=found.top(k),
             centre=centre,
             n_samples=matrix.n_records,
             explained_variance=variances[:k],

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..linalg import decreasing_eigh
+from ..linalg import Eigenvectors
 from .centre import shrink_to_signal
 from .clipping import Clip
 from .clipping_factor import ClippingFactor
@@ -297,11 +297,11 @@ class NoisyScatter:
             By default those that stand above the noise.
         """
         both, theirs = self.merged(other), other.in_units(self.units)
-        values, vectors = decreasing_eigh(both.covariance)
-        spectrum = NoisySpectrum(values, both.covariance_sd)
-        k = n_components or max(1, int(np.count_nonzero(values > spectrum.edge)))
-        p = min(SCATTER.directions * k, len(values))
-        V, variances = vectors[:p], spectrum.debiased[:p]
+        found = Eigenvectors(both.covariance)
+        spectrum = NoisySpectrum(found.values, both.covariance_sd)
+        k = n_components or max(1, int(np.count_nonzero(spectrum.values > spectrum.edge)))
+        p = min(SCATTER.directions * k, len(spectrum.values))
+        V, variances = found.top(p), spectrum.debiased[:p]
         difference = V @ (theirs.covariance - self.covariance) @ V.T
         unit = variances / (np.linalg.norm(variances) or 1.0)
         difference -= np.diag(unit * (np.diag(difference) @ unit))

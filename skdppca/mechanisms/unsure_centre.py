@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..linalg import decreasing_eigh
+from ..linalg import Eigenvectors
 from ..private_data import PrivateData
 from ..records.kernels import Kernel
 from ..statistics import ClippedSum, KendallMatrix
@@ -119,9 +119,9 @@ def _of_pairs(data: PrivateData, n_components: int) -> Release:
     rows = data.mean_rows().shuffled()
     complete = forms_all_pairs(rows)
     matrix, noise_sd = kendall_matrix(rows, Kernel(), None if complete else UNSURE.n_pairs)
-    values, vectors = decreasing_eigh(matrix)
+    found = Eigenvectors(matrix)
     return Release(
-        components=vectors[:n_components],
+        components=found.top(n_components),
         centre=data.centre,
         n_samples=data.n,
         details={
@@ -129,7 +129,7 @@ def _of_pairs(data: PrivateData, n_components: int) -> Release:
             "norm_bound": None,
             "pairs": "complete" if complete else "incomplete",
             "noise_sd": 2 * noise_sd,
-            "alignments": NoisySpectrum(values, noise_sd).alignments[:n_components],
+            "alignments": NoisySpectrum(found.values, noise_sd).alignments[:n_components],
             "no_centre": OF_PAIRS,
             "no_variances": NO_LENGTHS,
         },

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from skdppca.linalg import decreasing_eigh, qr_svd, top_eigh
+from skdppca.linalg import FEW, LARGE, Eigenvectors, decreasing_eigh, qr_svd, top_eigh
 
 from ..spectra_and_distances import clusters
 
@@ -27,14 +27,16 @@ def test_clustered_singular_values_are_found(seed, columns):
     np.testing.assert_allclose(right @ right.T, np.eye(len(values)), atol=1e-13)
 
 
-def test_eigenvalues_that_lapack_does_not_find_are_found_by_another_way(monkeypatch):
+@pytest.mark.parametrize("large", [LARGE, 0])
+def test_eigenvalues_that_lapack_does_not_find_are_found_by_another_way(monkeypatch, large):
+    monkeypatch.setattr("skdppca.linalg.LARGE", large)
     matrix = clustered(0)
     matrix = matrix + matrix.T
     expected = decreasing_eigh(matrix)[0]
     honest = linalg.eigh
 
     def fails(a, driver="evr", **options):
-        if driver == "evr":
+        if driver != "ev":
             raise linalg.LinAlgError("did not converge")
         return honest(a, driver=driver, **options)
 
@@ -80,3 +82,33 @@ def test_where_a_few_are_not_found_at_all_all_are_sought(monkeypatch):
 
     monkeypatch.setattr(linalg, "eigh", none)
     np.testing.assert_array_equal(top_eigh(np.diag([1.0, 3.0, 2.0]), 2)[0], [3, 2])
+
+
+@pytest.mark.parametrize("wanted", [1, 90])
+@pytest.mark.parametrize("k", [1, 2, 12, 90])
+def test_eigenvectors_of_large_matrices_are_those_of_small_ones(monkeypatch, wanted, k):
+    matrix = np.random.default_rng(0).normal(size=(100, 100))
+    matrix += matrix.T
+    small = Eigenvectors(matrix, wanted)
+    values, vectors = small.values, small.top(k)
+    monkeypatch.setattr("skdppca.linalg.LARGE", 0)
+    large = Eigenvectors(matrix, wanted)
+    np.testing.assert_allclose(large.values, values, atol=1e-12)
+    found = large.top(k)
+    np.testing.assert_allclose(found @ matrix, values[:k, None] * found, atol=1e-11)
+    np.testing.assert_allclose(np.abs(np.sum(found * vectors, axis=1)), 1)
+    np.testing.assert_array_equal(large.found(k)[:k], found)
+    assert len(large.found(k)) == (k if k <= FEW * 100 else 100)
+
+
+def test_eigenvalues_alone_that_lapack_does_not_find_are_found_with_their_vectors(monkeypatch):
+    monkeypatch.setattr("skdppca.linalg.LARGE", 0)
+    honest = linalg.eigh
+
+    def fails(a, eigvals_only=False, **options):
+        if eigvals_only:
+            raise linalg.LinAlgError("did not converge")
+        return honest(a, **options)
+
+    monkeypatch.setattr(linalg, "eigh", fails)
+    np.testing.assert_allclose(Eigenvectors(np.diag(np.arange(9.0))).values, np.arange(9.0)[::-1])

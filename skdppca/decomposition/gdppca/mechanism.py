@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...linalg import decreasing_eigh
+from ...linalg import Eigenvectors
 from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import location_error, robust_location, rough_centre
 from ...mechanisms.clipping import Clip
@@ -131,14 +131,15 @@ class GDPPCAMechanism:
             matrix, noise_sd = kendall_matrix(paid, kernel, n_pairs)
         if present is not None:
             matrix, noise_sd = undone(matrix, present), noise_sd * noise_inflation(present)
-        values, vectors = decreasing_eigh(matrix)
-        spectrum = NoisySpectrum(values, noise_sd)
+        found = Eigenvectors(matrix)
+        spectrum = NoisySpectrum(found.values, noise_sd)
         # 5. the variances behind its eigenvalues, and their scale along the first component
         largest = None
         if self.variance_share:
             name = "median along the first component"
-            length = _median_difference(data, data.remaining, name, vectors[0])
-            largest = length**2 / MEDIAN_CHI2 / left_along(vectors[0], matrix, present)
+            first = found.top(1)[0]
+            length = _median_difference(data, data.remaining, name, first)
+            largest = length**2 / MEDIAN_CHI2 / left_along(first, matrix, present)
         shares = kendall_shares(spectrum, kernel, largest)
         k = count_components(self.n_components, spectrum, shares, data.n)
         variances = total = rest = None
@@ -149,7 +150,7 @@ class GDPPCAMechanism:
         weight = data.n if around_centre else data.n / 2  # what the signs' eigenvalues sum to
         pairs = "complete" if self._forms_all_pairs(data) else "incomplete"
         return Release(
-            components=vectors[:k],
+            components=found.top(k),
             centre=data.centre,
             n_samples=data.n,
             explained_variance=None if variances is None else variances[:k],

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg import decreasing_eigh, top_eigh
+from ...linalg import Eigenvectors, top_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
@@ -328,19 +328,18 @@ class _Eigenspectrum:
         return self.gram.noise_sd / self.start.n
 
     @cached_property
-    def _eigen(self) -> tuple[NoisySpectrum, np.ndarray]:
-        values, vectors = decreasing_eigh(self.S)
-        return NoisySpectrum(values, self.noise_sd), vectors
+    def _eigenvectors(self) -> Eigenvectors:
+        return Eigenvectors(self.S, self.k)
 
-    @property
+    @cached_property
     def spectrum(self) -> NoisySpectrum:
         """The eigenvalues of S."""
-        return self._eigen[0]
+        return NoisySpectrum(self._eigenvectors.values, self.noise_sd)
 
-    @property
+    @cached_property
     def W(self) -> np.ndarray:
         """The top eigenvectors, as rows."""
-        return self._eigen[1][: self.k]
+        return self._eigenvectors.top(self.k)
 
     @property
     def alignment(self) -> float:
