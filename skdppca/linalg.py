@@ -89,10 +89,10 @@ class Eigenvectors:
 
     def top(self, k: int) -> np.ndarray:
         """The eigenvectors of the k largest eigenvalues, as rows."""
-        return self.found(k)[:k]
+        return self.at_least(k)[:k]
 
-    def found(self, k: int) -> np.ndarray:
-        """As many or more: all of a small matrix."""
+    def at_least(self, k: int) -> np.ndarray:
+        """The eigenvectors of the k largest eigenvalues, or of more: of all of a small matrix."""
         return top_eigh(self._matrix, k)[1] if self._are_few(k) else self._all[1]
 
 

@@ -99,7 +99,7 @@ class NestedSpheres:
         if self.basis is None:
             return self.eigenvectors.top(k)
         # a product of fewer rows has other last bits: a seeded fit keeps what it had
-        return (self.eigenvectors.found(k) @ self.basis)[:k]
+        return (self.eigenvectors.at_least(k) @ self.basis)[:k]
 
 
 def shows_more(data: PrivateData, n_components: Any) -> bool:

@@ -97,8 +97,8 @@ def test_eigenvectors_of_large_matrices_are_those_of_small_ones(monkeypatch, wan
     found = large.top(k)
     np.testing.assert_allclose(found @ matrix, values[:k, None] * found, atol=1e-11)
     np.testing.assert_allclose(np.abs(np.sum(found * vectors, axis=1)), 1)
-    np.testing.assert_array_equal(large.found(k)[:k], found)
-    assert len(large.found(k)) == (k if k <= FEW * 100 else 100)
+    np.testing.assert_array_equal(large.at_least(k)[:k], found)
+    assert len(large.at_least(k)) == (k if k <= FEW * 100 else 100)
 
 
 def test_eigenvalues_alone_that_lapack_does_not_find_are_found_with_their_vectors(monkeypatch):
