@@ -17,6 +17,7 @@ __all__ = [
     "qr_svd",
     "symmetric_from_upper",
     "top_eigh",
+    "upper_triangle",
 ]
 
 # A d x d matrix of 1 GiB, and three times as much that LAPACK works with.
@@ -35,10 +36,18 @@ def dense_fits(n_features: int) -> bool:
     return n_features <= MOST_DENSE_FEATURES
 
 
+def upper_triangle(size: int) -> np.ndarray:
+    """Where the upper triangle of a ``size x size`` matrix is, its diagonal included.
+
+    Indexed by it, a matrix is read row by row, as by ``np.triu_indices`` but quicker.
+    """
+    return ~np.tri(size, k=-1, dtype=bool)
+
+
 def symmetric_from_upper(values: np.ndarray, size: int) -> np.ndarray:
     """Fill a symmetric ``size x size`` matrix from its upper triangle, read row by row."""
     matrix = np.empty((size, size))
-    upper = np.triu_indices(size)
+    upper = upper_triangle(size)
     matrix[upper] = values
     matrix.T[upper] = values
     return matrix

@@ -112,9 +112,10 @@ def in_chunks(
     sds = np.broadcast_to(sds, size)
     noise = np.empty(sds.shape, dtype=np.int64)
     flat = noise.reshape(-1)
+    of_flat = sds.reshape(-1) if sds.flags.c_contiguous else sds.flat  # which never copies all
     for start in range(0, noise.size, CHUNK):
         chunk = slice(start, start + CHUNK)
-        flat[chunk] = draw(words, sds.flat[chunk])
+        flat[chunk] = draw(words, of_flat[chunk])
     return noise
 
 

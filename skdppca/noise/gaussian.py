@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..linalg import symmetric_from_upper
+from ..linalg import symmetric_from_upper, upper_triangle
 from .source import NoiseSource
 
 __all__ = ["HALF_ROOT", "GaussianQuery", "grid_steps", "up", "widened"]
@@ -35,8 +35,10 @@ def grid_steps(total: np.ndarray, grid: float) -> np.ndarray:
     A sum is finite and far below `MOST_STEPS`; were it not, the cast would wrap around.
     """
     with np.errstate(over="ignore"):
-        steps = np.nan_to_num(np.rint(total / grid))
-    return np.clip(steps, -MOST_STEPS, MOST_STEPS).astype(np.int64)
+        steps = np.asarray(total / grid)
+    np.clip(np.rint(steps, out=steps), -MOST_STEPS, MOST_STEPS, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps.astype(np.int64)
 
 
 def widened(
@@ -122,12 +124,13 @@ class GaussianQuery:
         total = np.asarray(total, dtype=np.float64)
         if not self.symmetric:
             return total if math.isinf(self.mu) else self._noisy(total, self.noise_sd, noise)
-        row, column = np.triu_indices(self.size)
-        total = total[row, column]
+        upper = upper_triangle(self.size)
+        values: np.ndarray = total[upper]
         if not math.isinf(self.mu):
             off_diagonal = up(self.noise_sd * HALF_ROOT)
-            total = self._noisy(total, np.where(row == column, self.noise_sd, off_diagonal), noise)
-        return symmetric_from_upper(total, self.size)
+            diagonal = np.eye(self.size, dtype=bool)[upper]
+            values = self._noisy(values, np.where(diagonal, self.noise_sd, off_diagonal), noise)
+        return symmetric_from_upper(values, self.size)
 
     def _noisy(self, total: np.ndarray, sd: float | np.ndarray, noise: NoiseSource) -> np.ndarray:
         steps = grid_steps(total, self.grid)

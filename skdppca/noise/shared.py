@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..linalg import symmetric_from_upper
+from ..linalg import symmetric_from_upper, upper_triangle
 from .discrete import MAX_SD
 from .gaussian import HALF_ROOT, MOST_STEPS, grid_steps, up, widened
 from .source import NoiseSource
@@ -262,15 +262,15 @@ class SharedQuery:
         A symmetric `total` is read from its upper triangle only.
         """
         total = np.asarray(total, dtype=np.float64)
-        total = total[np.triu_indices(self.size)] if self.symmetric else total.ravel()
+        total = total[upper_triangle(self.size)] if self.symmetric else total.ravel()
         return grid_steps(total, self.grid)
 
     def share(self, total: np.ndarray, noise: NoiseSource) -> np.ndarray:
         """One site's part: its rounded total plus its noise, as integers to be summed."""
         sd: np.ndarray | float = self.site_sd
         if self.symmetric:
-            row, column = np.triu_indices(self.size)
-            sd = np.where(row == column, self.site_sd, self.off_diagonal_sd)
+            diagonal = np.eye(self.size, dtype=bool)[upper_triangle(self.size)]
+            sd = np.where(diagonal, self.site_sd, self.off_diagonal_sd)
         return self.rounded(total) + noise.discrete_gaussian(sd, (self.drawn,))
 
     def value(self, opened: np.ndarray) -> np.ndarray:

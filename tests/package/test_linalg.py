@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from skdppca.linalg import FEW, LARGE, Eigenvectors, decreasing_eigh, qr_svd, top_eigh
+from skdppca.linalg import (
+    FEW,
+    LARGE,
+    Eigenvectors,
+    decreasing_eigh,
+    qr_svd,
+    symmetric_from_upper,
+    top_eigh,
+    upper_triangle,
+)
 
 from ..spectra_and_distances import clusters
 
@@ -112,3 +121,12 @@ def test_eigenvalues_alone_that_lapack_does_not_find_are_found_with_their_vector
 
     monkeypatch.setattr(linalg, "eigh", fails)
     np.testing.assert_allclose(Eigenvectors(np.diag(np.arange(9.0))).values, np.arange(9.0)[::-1])
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+def test_upper_triangles_are_read_row_by_row(size):
+    matrix = np.arange(size**2, dtype=float).reshape(size, size)
+    values = matrix[upper_triangle(size)]
+    np.testing.assert_array_equal(values, matrix[np.triu_indices(size)])
+    symmetric = symmetric_from_upper(values, size)
+    np.testing.assert_array_equal(symmetric, np.triu(matrix) + np.triu(matrix, 1).T)
