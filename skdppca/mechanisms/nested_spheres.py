@@ -224,8 +224,10 @@ def nested_spheres(
         # 2. G: the noisy sum of u u^T; S: its mean with what was known of it, by precision
         gram = release_gram(scores, Clip(1.0, spherical=True), mu=mu_gram) if t else first
         new = gram.noise_sd**-2
-        S = (precision * S + new * gram.matrix) / (precision + new)
+        S *= precision
+        S += new * gram.matrix
         precision += new
+        S /= precision
         is_last = t == len(dimensions) - 1
         found = Eigenvectors(S) if is_last else Eigenvectors(S, dimensions[t + 1])
         spectrum = NoisySpectrum(found.values, precision**-0.5)
@@ -245,9 +247,10 @@ def nested_spheres(
             signal = max(float(mean @ mean) / q - variance, 0.0)
             e = mean * (signal / (signal + variance))
             scores, data = scores.centred_at(e), data.centred_at(data.centre + e @ basis)
-            S = S - n * np.outer(e, e) / square
+            S -= n * np.outer(e, e) / square
         # 5. S: what is known of the next sum, over scores that are shorter by f
-        S, precision = S / f, precision * f**2
+        S /= f
+        precision *= f**2
         square, shorter = f * square, f * shorter
     return NestedSpheres(
         data=data,
