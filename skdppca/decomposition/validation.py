@@ -170,7 +170,8 @@ def read_rows(
 def _is_seen_to_be_finite(X: Any, n_jobs: int | None) -> bool:
     """Whether X is a long array of floats whose sums, by the threads of a pass, are finite.
 
-    scikit-learn looks at all other arrays, by one thread, and says what is wrong with them.
+    scikit-learn looks at all other arrays, by one thread, and says what is wrong with them. It
+    looks after a cast, which may overflow: so this holds only where X keeps its dtype, as in `fit`.
     """
     is_plain = type(X) in (np.ndarray, np.memmap) and X.dtype in (np.float32, np.float64)
     if not is_plain or X.ndim != 2 or X.size == 0:

@@ -24,7 +24,7 @@ class CompensatedSum:
         self._is_empty = True
 
     def add(self, part: np.ndarray) -> None:
-        """Add one term, in Fortran's order; it is overwritten."""
+        """Add one term, which may be overwritten; one that is not in Fortran's order is copied."""
         arrays = (self.total, self.correction, part)
         total, correction, part = (array.reshape(-1, order="F") for array in arrays)
         if self._is_empty:
