@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ._exact import rounded_directions
+from ._numbers import row_squares
 
 __all__ = ["Block", "ColumnFunction", "Cross", "Residual", "RowBlock"]
 
@@ -64,6 +65,16 @@ class Residual:
             prediction = self.core[:, None] * directions
         object.__setattr__(self, "directions", directions)
         object.__setattr__(self, "prediction", prediction)
+
+    @cached_property
+    def predicts(self) -> bool:
+        """Whether C is anything but 0."""
+        return bool(self.prediction.any())
+
+    @cached_property
+    def square(self) -> float:
+        """``||C||^2``."""
+        return float(row_squares(self.prediction).sum())
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,21 @@ class DenseRows(ProductResiduals):
         self._crossed: tuple[Cross, np.ndarray, np.ndarray, np.ndarray] | None = None
         self._centre: np.ndarray | None = None
 
+    def tiles(self, step: int) -> Iterator[tuple[slice, DenseRows]]:
+        """Blocks of `step` of these rows, which share what was found of all of them."""
+        for start in range(0, len(self.rows), step):
+            where = slice(start, start + step)
+            tile = DenseRows(self.rows[where], self.scratch[where], self.are_rounded)
+            tile._centre = self._centre
+            if self._projected is not None:
+                tile._projected = self._projected[0], self._projected[1][where]
+            if self._rounded is not None:
+                tile._rounded = self._rounded[0], self._rounded[1][where]
+            if self._crossed is not None:
+                cross, scores, rest, norms = self._crossed
+                tile._crossed = cross, scores[where], rest[where], norms[where]
+            yield where, tile
+
     def centred(self, centre: np.ndarray | None) -> np.ndarray:
         """The rows less the centre, in the scratch array; the rows themselves without one."""
         self._projected = self._rounded = self._crossed = None

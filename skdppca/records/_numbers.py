@@ -62,6 +62,9 @@ def rows_dots(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 def safe_root(squares: np.ndarray) -> np.ndarray:
     """Square roots; infinity for what overflows or is not a number, 0 for what underflows."""
+    least, most = squares.min(initial=np.inf), squares.max(initial=0.0)
+    if least >= NEAREST**2 and most < FARTHEST**2:  # and all are numbers
+        return np.sqrt(squares)
     roots = np.sqrt(squares, out=np.full_like(squares, np.inf), where=squares < FARTHEST**2)
     roots[squares < NEAREST**2] = 0.0
     return roots

@@ -76,7 +76,7 @@ class ProductResiduals(ABC):
         # the squares of a score of all records lie next to each other
         squared = np.square(scores.T)
         lengths = _sum(squared)
-        if not residual.prediction.any():
+        if not residual.predicts:
             crossed = np.zeros(len(scores))
         elif residual.core is None:
             others = self.products(residual.prediction, residual)
@@ -84,10 +84,9 @@ class ProductResiduals(ABC):
         else:
             crossed = _sum(residual.core[:, None] * squared)
         # ||y||^2 ||s||^2 - 2 <C^T y, s> + ||C||^2
-        constant = float(row_squares(residual.prediction).sum())
-        found = squares * lengths - 2 * crossed + constant
+        found = squares * lengths - 2 * crossed + residual.square
         norms = safe_root(found)
-        lost = ~(found >= CANCELLATION * (terms * lengths + constant))
+        lost = ~(found >= CANCELLATION * (terms * lengths + residual.square))
         lost |= (lengths < NEAREST**2) & (squares > 1)  # a long row whose scores underflow
         if lost.any():
             near = np.flatnonzero(lost)
@@ -98,9 +97,7 @@ class ProductResiduals(ABC):
                 for s, c in zip(scores[some].T, residual.prediction, strict=True):
                     squares += row_squares(rows * s[:, None] - c)
                 norms[some] = safe_root(squares)
-        if np.isinf(
-            norms
-        ).any():  # their weight is 0, and so are their scores: none is not a number
+        if np.isinf(norms.max(initial=0.0)):  # weight 0, and scores 0: none is not a number
             scores = np.where(np.isinf(norms)[:, None], 0.0, scores)
         return np.vstack([norms, scores.T]).T
 
@@ -108,7 +105,7 @@ class ProductResiduals(ABC):
         weights, scores = weighted[:, 0], weighted[:, 1:]
         kept = weights != 0  # inf * 0
         self.add_scored(out, scores if kept.all() else scores[kept], kept, residual)
-        if residual.prediction.any():
+        if residual.predicts:
             out -= weights.sum() * residual.prediction
 
 

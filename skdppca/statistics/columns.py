@@ -138,6 +138,7 @@ class MeanSquares(Statistic):
     def total(self, records: Records) -> np.ndarray:
         return records.squared_deviations(self.centre, self.unit).accumulate(
             self.measure,
-            lambda out, block, norms: block.add_moment(out, clip_weights(norms, self.bound), None),
+            lambda norms: clip_weights(norms, self.bound),
+            lambda out, block, w: block.add_moment(out, w, None),
             self.shape,
         )

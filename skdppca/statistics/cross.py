@@ -95,7 +95,9 @@ class CrossSum(Statistic):
         return Rounding(self.measure.error(layout), error)
 
     def total(self, records: Records) -> np.ndarray:
-        def add(out: np.ndarray, block: Block, norms: np.ndarray) -> None:
-            block.add_cross(out, clip_weights(norms, self.radius), self.measure.cross)
-
-        return records.accumulate(self.measure, add, self.shape)
+        return records.accumulate(
+            self.measure,
+            lambda norms: clip_weights(norms, self.radius),
+            lambda out, block, w: block.add_cross(out, w, self.measure.cross),
+            self.shape,
+        )

@@ -109,9 +109,8 @@ class ClippedGram(Statistic):
         reach = math.sqrt(self.bound) if self.grouped else self.radius
         return records.accumulate(
             self.measure,
-            lambda out, block, norms: block.add_gram(
-                out, clipping(norms, reach, self.spherical), c, t
-            ),
+            lambda norms: clipping(norms, reach, self.spherical),
+            lambda out, block, w: block.add_gram(out, w, c, t),
             self.shape,
             explicit=scaled_terms(records.layout, self.centre, self.radius, self.spherical)[0],
         )

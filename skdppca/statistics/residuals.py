@@ -68,16 +68,20 @@ class ResidualSum(Statistic):
         if math.isinf(self.radius):
             return self._unclipped(records)
 
-        def add(out: np.ndarray, block: Block, found: np.ndarray) -> None:
+        def weigh(found: np.ndarray) -> np.ndarray:
             weights = clip_weights(found[:, :1], self.radius)
-            weighted = np.hstack([weights, found[:, 1:] * weights])
+            weighted = found * weights
+            weighted[:, :1] = weights
+            return weighted
+
+        def add(out: np.ndarray, block: Block, weighted: np.ndarray) -> None:
             block.add_residuals(out, weighted, self.measure.residual)
 
         # Scores of dense rows have other last digits than those of sparse ones: what was measured
         # on other blocks is measured again.
         explicit = self._terms(records.layout)[0]
         summed = records.explicit() if explicit and not records.is_explicit else records
-        return summed.accumulate(self.measure, add, self.shape)
+        return summed.accumulate(self.measure, weigh, add, self.shape)
 
     def _unclipped(self, records: Records) -> np.ndarray:
         """The sum for which there is no noise; nothing is rounded to a grid."""

@@ -78,7 +78,8 @@ class ClippedSum(Statistic):
             )
         return records.accumulate(
             Distances(self.centre),
-            lambda out, block, norms: block.add_moment(out, clip_weights(norms, self.radius), c),
+            lambda norms: clip_weights(norms, self.radius),
+            lambda out, block, w: block.add_moment(out, w, c),
             self.shape,
             explicit=sparse_terms(records.layout, self.centre, self.radius)[0],
         )

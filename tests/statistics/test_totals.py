@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdppca.noise import NoiseSource
-from skdppca.records import MAX_ROWS, _records
+from skdppca.records import MAX_ROWS, Records, _records
 from skdppca.statistics import MeanSquares, Shifted
 
 from .cases import AS_THEY_ARE, CASES, FORMS, Case, D, Form, every_form, records_of, some_records
@@ -54,6 +54,42 @@ def test_totals_do_not_follow_the_threads(case: Case, form: Form):
         case.total_of(case.prepare(records_of(records, form, n_jobs), 0)) for n_jobs in (None, 2)
     )
     assert distance(one, two) <= allowed(case, form, len(records))
+
+
+def total_by_blocks(case: Case, records: Records, monkeypatch, at_once: int) -> bytes:
+    monkeypatch.setattr(_records, "BLOCKS_AT_ONCE", at_once)
+    return case.total_of(case.prepare(records, 0)).tobytes()
+
+
+@pytest.mark.parametrize(("case", "form"), [p for p in ALL if not p.values[1].is_sparse])
+def test_totals_keep_their_bits_however_many_blocks_are_read_at_once(monkeypatch, case, form):
+    one, *others = (
+        total_by_blocks(case, records_of(some_records(form), form, 2), monkeypatch, at_once)
+        for at_once in (1, 2, 3)
+    )
+    assert others == [one] * 2
+
+
+# Squares are of rows that were changed, and these are never shifted.
+UNCHANGED = [
+    p.values[0]
+    for p in SUMS
+    if p.values[0].prepare is AS_THEY_ARE
+    and p.values[1] == Form()
+    and not isinstance(p.values[0].statistic, MeanSquares)
+]
+
+
+@pytest.mark.parametrize("case", UNCHANGED)
+def test_totals_of_held_rows_keep_their_bits_too(monkeypatch, case):
+    records = some_records(Form())
+    one, *others = (
+        total_by_blocks(
+            case, Shifted(np.full(D, 0.25)).of(records_of(records, Form(), 2)), monkeypatch, at_once
+        )
+        for at_once in (1, 2, 3)
+    )
+    assert others == [one] * 2
 
 
 def as_dense(form: Form) -> Form:
