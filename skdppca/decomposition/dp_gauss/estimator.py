@@ -28,9 +28,9 @@ LARGEST_KEPT = 2000
 class DPGauss(JoinsCohorts):
     """Private PCA by one noisy covariance matrix ("Analyze Gauss").
 
-    The strongest method on ordinary data as long as the d x d matrix fits. It is told nothing of
-    the data: the mean, the clipping norm and the number of records are found privately, inside
-    the stated budget.
+    A good first choice as long as the d x d matrix fits: it releases all of the spectrum for one
+    price. It is told nothing of the data: the mean, the clipping norm and the number of records are
+    found privately, inside the stated budget.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class DPPowerMethod(SubspacePCA):
 
     See Also
     --------
-    DPGauss : More accurate where a d x d matrix fits.
+    DPGauss : Releases a d x d matrix, where that fits; ahead where variances fall by a power law.
     KDPPCA : For records that agree with each other up to a small deviation.
 
     Notes

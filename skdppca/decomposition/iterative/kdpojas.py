@@ -39,7 +39,7 @@ class KDPOjas(SubspacePCA):
     See Also
     --------
     KDPPCA : The same with predicted gradients; better when records agree.
-    DPGauss : Better on ordinary rows, unless noise in many other directions dominates them.
+    DPGauss : Mostly better, unless noise in many other directions dominates the components.
 
     Notes
     -----

@@ -25,8 +25,8 @@ class KDPPCA(SubspacePCA):
 
     k-DP-PCA of Düngler & Sanyal, and for one component DP-PCA of Liu et al., made private and
     sharper. For records that agree with each other up to a small deviation: groups of rows with a
-    common signal. It never forms a d x d matrix. On ordinary rows it beats `DPGauss` only where
-    noise in many other directions dominates them; where the components do, `DPGauss` is better.
+    common signal. It never forms a d x d matrix. On other rows it is ahead of `DPGauss` where noise
+    in many other directions dominates the components, and mostly behind where the components do.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class KDPPCA(SubspacePCA):
 
     See Also
     --------
-    ResidualGauss : Starts from a noisy covariance matrix; better where that fits.
+    ResidualGauss : Starts from a noisy covariance matrix, where that fits.
     KDPOjas : The same without prediction.
 
     Notes
