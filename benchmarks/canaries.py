@@ -53,12 +53,14 @@ import bench_accuracy
 import bench_adaptive
 import bench_cohorts
 import bench_dppca
+import bench_explained
 import bench_gap
 import bench_gdppca
 import bench_methods
 import bench_missing
 import bench_outliers
 import bench_planner
+import bench_rates
 import bench_scale
 import bench_tails
 import bench_untuned
@@ -67,14 +69,16 @@ import keys
 import numpy as np
 import registry
 from scipy import sparse
+from scipy.sparse.linalg import svds
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 import skdppca
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian, make_spiked
-from skdppca.metrics import captured_variance, sin_theta
+from skdppca.metrics import captured_variance, sin_theta, zeta_squared
 from skdppca.planner import plan
+from skdppca.plotting._noise_of_fits import entry_errors
 
 FILE = Path(__file__).with_suffix(".csv")
 FIRST_SEED = 930_000  # not that of any table
@@ -321,12 +325,78 @@ def gap(seed: int) -> float:
     return sin_theta(bench_gap.METHODS["gap-release"](1, seed).fit(X), exact)
 
 
+def gap_slope(seed: int) -> float:
+    X = bench_gap.rows(100_000, 1, d=25)
+    exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
+    return sin_theta(bench_gap.METHODS["gap-release"](1, seed).fit(X), exact)
+
+
+def explained(seed: int) -> float:
+    draw = bench_explained.gaussian(2_000, 50, 1.0)(random_state=seed)
+    pca = skdppca.ResidualGauss(2, random_state=seed, **bench_explained.BUDGET)
+    return zeta_squared(pca.fit(draw.X), draw.covariance)
+
+
+def rates(seed: int) -> float:
+    X = bench_gap.rows(10_000, 1, bench_rates.D, bench_rates.GAP)
+    exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
+    public = {"delta": 1e-6, "norm_bound": 1.0, "center": False, "variance_share": 0.0}
+    pca = skdppca.DPPowerMethod(1, epsilon=bench_rates.EPSILON, random_state=seed, **public)
+    return sin_theta(pca.fit(X), exact)
+
+
+def drift(seed: int) -> float:
+    return 1 - bench_cohorts.drifting(0.05, "auto", seed)[0]
+
+
+def far_rows(seed: int) -> float:
+    import bench_theory  # it needs mpmath
+
+    X = bench_theory.far_rows("200 x 10, 3 spreads", seed)
+    pca = skdppca.PrivatePCA(2, epsilon=1.0, random_state=seed + bench_theory.NOISE_SEED)
+    return zeta_squared(pca.set_params(delta=bench_theory.DELTA).fit(X), np.cov(X.T))
+
+
+def ojas(seed: int) -> float:
+    draw = make_gaussian(20_000, 30, [10, 5], 1.0, random_state=seed)
+    told = {"strategy": "block", "sampling": "reuse", "center": False}
+    pca = skdppca.KDPOjas(2, random_state=seed + bench_dppca.NOISE_SEED, **told)
+    return zeta_squared(pca.fit(draw.X), draw.covariance)
+
+
+def default(seed: int) -> float:
+    X = load_digits().data
+    return 1 - captured_variance(skdppca.DPGauss(5, epsilon=1.0, random_state=seed).fit(X), X)
+
+
+def loadings(seed: int) -> float:
+    """The share of entries of the exact components that lie beyond the bars."""
+    X = load_digits().data
+    exact = np.linalg.eigh(np.cov(X.T))[1].T[::-1][:3]
+    pca = skdppca.DPGauss(3, epsilon=1.0, random_state=seed).fit(X)
+    signs = np.sign(np.sum(pca.components_ * exact, axis=1, keepdims=True))
+    return float(np.mean(np.abs(signs * pca.components_ - exact) > 1.96 * entry_errors(pca)))
+
+
 def dense_rows(seed: int) -> float:
     n, d, k = 20_000, 1_000, 5
     variances = np.arange(1, d + 1.0) ** -2.0
     X = np.random.default_rng(seed).normal(size=(n, d)) * np.sqrt(variances)
     V = skdppca.DPPowerMethod(k, epsilon=1.0, random_state=seed).fit(X).components_
     return float(1 - np.sum(V**2 @ variances) / variances[:k].sum())
+
+
+@cache
+def topics() -> tuple[sparse.csr_array, float]:
+    """The sparse rows of power_sparse_rows, and what five components capture at best."""
+    X = load_beside("experiments_power", "_matrices").topics(100_000, 10_000, 50)
+    return X, float(np.sum(svds(X, k=5, random_state=0)[1] ** 2))
+
+
+def sparse_rows(seed: int) -> float:
+    X, best = topics()
+    pca = skdppca.DPPowerMethod(5, epsilon=2.0, center=False, random_state=seed).fit(X)
+    return float(1 - np.sum((X @ pca.components_.T) ** 2) / best)
 
 
 @cache
@@ -386,6 +456,9 @@ MEASURES: dict[str, Measure] = {
     ),
     "figure_1b: groups 1000, sigma .001, KDPPCA": adaptive(
         "KDPPCA", bench_adaptive.spiked, 1_000, 0.001
+    ),
+    "figure_1b: groups 3000, sigma .001, KDPPCA": adaptive(
+        "KDPPCA", bench_adaptive.spiked, 3_000, 0.001
     ),
     "adaptive_accuracy: sign rows 1000, sigma .025, ResidualGauss": adaptive(
         "ResidualGauss", bench_adaptive.signs, 1_000, 0.025
@@ -477,7 +550,16 @@ MEASURES: dict[str, Measure] = {
     ),
     "power_relative_error: power law, epsilon 2, DPPowerMethod": relative_error,
     "power_dense_rows: decay 2, DPPowerMethod": dense_rows,
+    "power_sparse_rows: DPPowerMethod": sparse_rows,
     "gap: k = 1, n = 1000, gap release": gap,
+    "gap_slopes: d = 25, gap release": gap_slope,
+    "explained: Gaussian rows 2000 x 50, ResidualGauss": explained,
+    "rates: n = 10000, DPPowerMethod": rates,
+    "cohorts_drift: turned by .05, auto": drift,
+    "theory_centre: 200 x 10, with pairs": far_rows,
+    "guide_ojas: Gaussian rows, block, reuse": ojas,
+    "guide_search: one fit, epsilon 1": default,
+    "guide_loadings: digits, epsilon 1": loadings,
     "sites: digits, DPGauss, 3 sites": sites,
     "sites_local: digits, DPPowerMethod, one place": sites_local,
 }
