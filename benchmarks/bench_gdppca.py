@@ -1,12 +1,12 @@
 """Error and time of GDPPCA: the settings of Kim & Jung's section 4, beside what was aimed at.
 
-Run ``python benchmarks/bench_gdppca.py`` (with ``OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1``: the
-times are of one thread). Errors are means of the sine of the largest angle over fresh draws, with
-their standard errors; eigenvalues 10, 5, 1, ..., 1, two components, epsilon = 0.5, delta = 1e-5.
-The first three columns and the last are of components only: nothing is spent on location and
-variances. "No privacy" is the same matrix without noise; "population" is the law's own matrix with
-the noise of the add-remove column, so without sampling error. The others spend what they do by
-default, on rows around (100, ..., 100).
+Run ``python benchmarks/bench_gdppca.py``. The times are of fits with as many threads as the BLAS
+has. Errors are means of the sine of the largest angle over fresh draws, with their standard errors;
+eigenvalues 10, 5, 1, ..., 1, two components, epsilon = 0.5, delta = 1e-5. The first three columns
+and the last are of components only: nothing is spent on location and variances. "No privacy" is the
+same matrix without noise; "population" is the law's own matrix with the noise of the add-remove
+column, so without sampling error. The others spend what they do by default, on rows around
+(100, ..., 100).
 """
 
 from __future__ import annotations

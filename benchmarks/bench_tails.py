@@ -1,4 +1,4 @@
-"""How bad the rare fit is: every method, fitted thousands of times to the same kinds of data.
+"""How bad the rare fit is: each method, fitted thousands of times to the same kinds of data.
 
 Run ``python benchmarks/bench_tails.py``; half an hour on one core. The captured share of the best
 possible variance: median, first percentile and worst of all fits. A fit is a failure if it is below
