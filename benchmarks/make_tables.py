@@ -50,7 +50,7 @@ PAGES = {
     "scale": {"scale": "Captured variance of the standardised features, raw breast cancer, k = 2"},
     "gdppca": {
         "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
-        "gdppca_speed": "Seconds of a whole fit on one thread",
+        "gdppca_speed": "Seconds of a whole fit, and processor time of all its threads",
     },
     "kdpojas_alignments": {"guide_alignments": "Alignments of KDPOjas, and what fits reached"},
     "kdpojas_variants": {
@@ -72,6 +72,7 @@ PAGES = {
         "sites_local": "Median loss at one epsilon; in brackets, the noise over that of one place",
     },
     "sites_messages": {
+        "sites_speed": "Seconds of a fit, all sites in one process, new keys and ledgers included",
         "sites_fits": "What one site gets and sends in one fit",
         "sites_questions": "One fit, question by question: at each site, each time",
         "sites_iteration": "An iteration of the power method beside Table 1 of Nicolas et al.",

@@ -126,6 +126,13 @@ PARTS = (
         needs="extra `dask`, 6 GB of disk",
     ),
     Part(
+        "bench_sites_speed.py",
+        "How long fits over sites take beside one place, with all sites in one process",
+        ("sites_speed",),
+        times=True,
+        needs="extra `federated`",
+    ),
+    Part(
         "bench_accuracy.py --peers no",
         "Captured variance on public data, with and without help",
         ("accuracy",),
@@ -162,9 +169,8 @@ PARTS = (
         "bench_explained.py",
         "Loss of four methods by the share of the variance that the components explain",
         ("explained",),
-        unguarded="adaptive_accuracy and tails guard the methods on such data",
     ),
-    Part("bench_tails.py", "The worst of 2000 fits of every method", ("tails",)),
+    Part("bench_tails.py", "The worst of 2000 fits of each method", ("tails",)),
     Part(
         "bench_adaptive.py --only accuracy",
         "Loss of the methods with adaptive noise on the models of Düngler & Sanyal",
@@ -204,7 +210,6 @@ PARTS = (
         "bench_cohorts.py",
         "Captured variance of releases that grow by cohorts, also where the population turns",
         ("cohorts", "cohorts_drift"),
-        unguarded="of a drift, one way of several; the alarm has tests of its own",
     ),
     Part(
         "bench_planner.py",
@@ -320,32 +325,30 @@ PARTS = (
         "bench_gap.py crossing",
         "From which gap on its noise is less than that of DPGauss",
         ("gap_crossing",),
-        unguarded="ratios and slopes of what gap holds",
+        unguarded="ratios of what gap holds",
     ),
     Part(
         "bench_gap.py slopes",
         "Its error against n, d and the gap, beside the theorem",
         ("gap_slopes",),
-        unguarded="ratios and slopes of what gap holds",
     ),
     Part(
         "bench_rates.py",
         "How errors fall with what theorems name, where no figure shows it",
         ("rates",),
-        unguarded="headlines.py takes slopes of it, and other tables guard the methods",
     ),
     Part(
         "bench_theory.py",
         "Rows far from the origin, error bars after clipping, outliers too few to be seen, ndtri",
         ("theory_centre", "theory_variances", "theory_outliers", "theory_quantiles"),
-        unguarded="other tables guard the methods, and tests the search for a centre and ndtri",
+        unguarded="variances guards the bars, and tests guard the failure with outliers and ndtri",
     ),
     Part(
         "bench_guide.py",
         "Searches, passes, alignments and error bars that guides and method pages tell of",
         tuple(f"guide_{name}" for name in "search passes alignments ojas loadings".split()),
         needs="extras `files,dask,selection`",
-        unguarded="other tables guard the methods; searches and bars have tests of their own",
+        unguarded="tests guard the number of passes; other tables guard the alignments",
     ),
     Part(
         "headlines.py",

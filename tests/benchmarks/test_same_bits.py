@@ -9,7 +9,9 @@ from skdppca import DPGauss
 
 from ..benchmark_modules import load
 
-MEASURE, REGISTRY, SAME_BITS = map(load, ("measure", "registry", "same_bits"))
+MEASURE, PUBLISHED, REGISTRY, SAME_BITS = map(
+    load, ("measure", "published", "registry", "same_bits")
+)
 ROWS = np.random.default_rng(0).standard_normal((300, 4))
 
 
@@ -65,8 +67,31 @@ def test_a_digest_that_is_carried_leaves_the_table_as_it_is(tmp_path, monkeypatc
     path.write_text("# date: 2026-01-01\n# sources: then\na,b\n1,then\n")
     monkeypatch.setattr(MEASURE._common, "RESULTS", tmp_path)
     monkeypatch.setattr(MEASURE.keys, "table_path", lambda table: path)
-    MEASURE.carry("x", SimpleNamespace(digest="today"))
-    assert path.read_text() == "# date: 2026-01-01\n# sources: today\na,b\n1,then\n"
+    for digest in ("later", "today"):
+        MEASURE.carry("x", SimpleNamespace(digest=digest, times=False))
+    told = "# sources: today\n# measured with: then\n"
+    assert path.read_text() == f"# date: 2026-01-01\n{told}a,b\n1,then\n"
+    assert (MEASURE.digest_of("x"), MEASURE.made_by("x")) == ("today", "then")
+
+
+def test_a_digest_of_an_experiment_is_carried_beside_that_which_made_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(MEASURE, "EXPERIMENTS", tmp_path / "experiments.csv")
+    part = SimpleNamespace(digest="then", times=False, tables=("figure_1a_summary",))
+    MEASURE.note(part)
+    assert MEASURE.made_by("figure_1a_summary") == "then"
+    MEASURE.carry("figure_1a_summary", SimpleNamespace(digest="today", times=False))
+    digests = MEASURE.digest_of("figure_1a_summary"), MEASURE.made_by("figure_1a_summary")
+    assert digests == ("today", "then")
+
+
+def test_times_are_never_carried():
+    with pytest.raises(ValueError, match="measure it again"):
+        MEASURE.carry("speed", SimpleNamespace(digest="today", times=True))
+
+
+def test_times_of_other_code_are_a_fault():
+    carried = ["methods_accuracy", "speed"]
+    assert PUBLISHED.times_of_other_code(carried) == ["speed holds times of other code"]
 
 
 @pytest.mark.parametrize("but", [set(), {"components_"}, {"mean_"}])
