@@ -18,7 +18,8 @@ PAGES = {
         "covariances": "Loss beside published covariances, which are told mean and radius; k = 5",
     },
     "dppca": {
-        "dppca": "Beside the R package dppca: 1000 x 20 rows, k = 2, delta = 1e-6, medians",
+        "dppca": "Beside the formulas of dppca: 1000 x 20 rows, k = 2, delta = 1e-6, medians",
+        "dppca_package": "Beside the R package itself: 1000 x 20 rows of its own data, medians",
     },
     "untuned": {
         "untuned": "Loss, 1 - captured variance, on tables that no constant was tuned on",
@@ -28,6 +29,7 @@ PAGES = {
         "speed": "Seconds of a whole fit, n_components = 5, told nothing",
         "speed_peers": "One fit of other packages, n_components = 2, epsilon = 1",
     },
+    "speed_parts": {"speed_parts": "Seconds of a fit by its parts, n_components = 5, two threads"},
     "adaptive": {
         "adaptive_accuracy": "Median zeta^2, d = 200, epsilon = 1, delta = 0.01",
         "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",

@@ -27,7 +27,7 @@ import _common
 import keys
 import make_tables
 import registry
-from registry import PARTS, PEOPLES_DATA, Part
+from registry import PACKAGE_OF_R, PARTS, PEOPLES_DATA, Part
 
 EXPERIMENTS = _common.RESULTS / "experiments.csv"  # digests of what is stored in doc/experiments
 DONE = _common.RAW / "measured.txt"  # parts that this run of all has measured
@@ -127,6 +127,8 @@ def lacking(part: Part) -> str:
     """Why a part cannot be measured here."""
     if PEOPLES_DATA in part.needs and not os.environ.get("SKDPPCA_DATA"):
         return "SKDPPCA_DATA names no folder"
+    if PACKAGE_OF_R in part.needs and shutil.which("Rscript") is None:
+        return "there is no Rscript"
     if part.times and not idle():
         return f"the load stays above {_common.BUSY}, and it measures times"
     return ""

@@ -19,6 +19,7 @@ import sources
 
 README = Path(__file__).with_name("README.md")
 PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
+PACKAGE_OF_R = "R with its package dppca"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,12 @@ PARTS = (
         "bench_speed.py --peers no",
         "How long a whole fit of each method takes, told nothing, beside scikit-learn's solvers",
         ("speed",),
+        times=True,
+    ),
+    Part(
+        "bench_speed_parts.py",
+        "Where the time of a fit goes, question by question, beside a read and the product",
+        ("speed_parts",),
         times=True,
     ),
     Part(
@@ -163,6 +170,13 @@ PARTS = (
         "bench_dppca.py",
         "Components and variances beside the formulas of the R package dppca",
         ("dppca",),
+    ),
+    Part(
+        "bench_dppca_package.py",
+        "Directions, variances and score histograms beside the R package dppca itself",
+        ("dppca_package",),
+        times=True,
+        needs=PACKAGE_OF_R,
     ),
     Part("bench_methods.py --only accuracy", "Accuracy of all methods", ("methods_accuracy",)),
     Part(
@@ -420,4 +434,7 @@ def readme() -> str:
         idle = ["an idle machine"] if part.times else []
         needs = ", ".join([*idle, *filter(None, [part.needs])])
         lines.append(f"| `{part.script}` | {part.answers} | {minutes} | {needs} |")
+    timed = [part.minutes for part in PARTS if part.minutes is not None]
+    untimed = len(PARTS) - len(timed)
+    lines.append(f"| all | {len(PARTS)} parts, {untimed} of them not timed | {sum(timed)} |  |")
     return "\n".join(lines)
