@@ -244,6 +244,12 @@ def test_a_busy_machine_leaves_parts_with_times_out(monkeypatch):
     assert not why["tails"]
 
 
+def test_without_r_its_package_is_left_out(monkeypatch):
+    monkeypatch.setattr(MEASURE.shutil, "which", lambda name: None)
+    part = REGISTRY.part_of("dppca_package")
+    assert MEASURE.lacking(part) == "there is no Rscript"
+
+
 def test_the_lists_are_printed():
     for option in ([], ["--stale"]):
         command = [sys.executable, str(BENCHMARKS / "measure.py"), *option]
