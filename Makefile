@@ -44,7 +44,7 @@ help:
 	@echo 'make test-pages the built pages in Chromium: light, dark, by keyboard, on a phone'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
 	@echo 'make figures   the figures in sentences: each has its key, and which tables are stale'
-	@echo 'make published  the same, and one cell of every table measured again: about 3 minutes'
+	@echo 'make published  the same, and one cell of every table measured again: about 5 minutes'
 	@echo 'make measure   the published tables again, for hours on an idle machine; STALE=1: what has changed'
 	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
 	@echo 'make clean     remove the environment and what was built'
