@@ -156,7 +156,7 @@ def row(
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=20)
     repeats = parser.parse_args().repeats
     if not found():
         raise SystemExit("Rscript does not find the package dppca; install it in R first")
