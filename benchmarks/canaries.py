@@ -63,6 +63,7 @@ import bench_planner
 import bench_rates
 import bench_scale
 import bench_tails
+import bench_theory
 import bench_untuned
 import bench_variances
 import keys
@@ -350,8 +351,6 @@ def drift(seed: int) -> float:
 
 
 def far_rows(seed: int) -> float:
-    import bench_theory  # it needs mpmath
-
     X = bench_theory.far_rows("200 x 10, 3 spreads", seed)
     pca = skdppca.PrivatePCA(2, epsilon=1.0, random_state=seed + bench_theory.NOISE_SEED)
     return zeta_squared(pca.set_params(delta=bench_theory.DELTA).fit(X), np.cov(X.T))
