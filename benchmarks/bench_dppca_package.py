@@ -1,8 +1,9 @@
 """PrivatePCA beside the R package ``dppca`` itself, on the package's own data ``gau``.
 
-Run ``python benchmarks/bench_dppca_package.py`` where Rscript finds the package; ``dppca.R`` calls
-it. Each repeat takes 1000 of the 5000 rows, with k = 2, delta 1e-6 and replace-one, the package's
-notion. All of one row is paid from one epsilon. What is compared, in medians:
+Run ``python benchmarks/bench_dppca_package.py`` where Rscript finds the package; the script of R
+beside it calls that. Each repeat takes 1000 of the 5000 rows, with k = 2, delta 1e-6 and
+replace-one, the package's notion. All of one row is paid from one epsilon. What is compared, in
+medians:
 
 - *captured*: the share of the best possible variance of these rows along the directions.
 - *first variance*: how far the first released variance is from the first eigenvalue, as a share of
@@ -34,7 +35,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.maps import projection_map
 from skdppca.metrics import captured_variance
 
-DRIVER = Path(__file__).with_name("dppca.R")
+DRIVER = Path(__file__).with_suffix(".R")
 N, K, DELTA, BINS, QUANTILE = 1000, 2, 1e-6, 15, 0.99
 EPSILONS = {"captured": (0.5, 1.0, 3.0), "first variance": (1.0, 3.0), "scores": (1.0, 3.0)}
 NOISE_SEED = 1_000_000  # rows are seeded by small numbers: noise of their stream would follow them

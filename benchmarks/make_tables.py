@@ -29,7 +29,7 @@ PAGES = {
         "speed": "Seconds of a whole fit, n_components = 5, told nothing",
         "speed_peers": "One fit of other packages, n_components = 2, epsilon = 1",
     },
-    "speed_parts": {"speed_parts": "Seconds of a fit by its parts, n_components = 5, two threads"},
+    "speed_parts": {"speed_parts": "Seconds of a fit by its parts, n_components = 5"},
     "adaptive": {
         "adaptive_accuracy": "Median zeta^2, d = 200, epsilon = 1, delta = 0.01",
         "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",

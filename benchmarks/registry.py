@@ -355,14 +355,14 @@ PARTS = (
         "bench_theory.py",
         "Rows far from the origin, error bars after clipping, outliers too few to be seen, ndtri",
         ("theory_centre", "theory_variances", "theory_outliers", "theory_quantiles"),
-        unguarded="variances guards the bars, and tests guard the failure with outliers and ndtri",
+        unguarded="variances guards the bars; others are of ndtri, and of a failure that is shown",
     ),
     Part(
         "bench_guide.py",
         "Searches, passes, alignments and error bars that guides and method pages tell of",
         tuple(f"guide_{name}" for name in "search passes alignments ojas loadings".split()),
         needs="extras `files,dask,selection`",
-        unguarded="tests guard the number of passes; other tables guard the alignments",
+        unguarded="counts of passes; and alignments of KDPOjas, which other tables guard",
     ),
     Part(
         "headlines.py",

@@ -1,10 +1,10 @@
 """The code that a table depends on, and its digest: of syntax trees, so words make nothing stale.
 
 A script depends on itself and on all modules of ``benchmarks`` and ``skdppca`` that it imports,
-directly or through others. What is in `WITHOUT_NUMBERS` and `WITHOUT_NUMBERS_HERE` computes no
-figure, and is left out, as are comments, docstrings, annotations, and the messages of errors and
-warnings. What is in `OF_COHORTS` and `OF_COHORTS_HERE` runs only where releases grow: `COHORTS`
-alone depends on it.
+directly or through others, and on the script of R beside it that has its name. What is in
+`WITHOUT_NUMBERS` and `WITHOUT_NUMBERS_HERE` computes no figure, and is left out, as are comments,
+docstrings, annotations, and the messages of errors and warnings. What is in `OF_COHORTS` and
+`OF_COHORTS_HERE` runs only where releases grow: `COHORTS` alone depends on it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def digest(script: Path) -> str:
     for path in depends(script):
         tree = _tree(path, grows)
         found.update(f"{path.relative_to(BENCHMARKS.parent)}\n{tree}\n".encode())
+    if (driver := script.with_suffix(".R")).exists():
+        found.update(driver.read_bytes())
     return found.hexdigest()[:12]
 
 

@@ -589,7 +589,7 @@ class Records(Source):
     @cached_property
     def _at_once(self) -> int:
         """Blocks of a span that are read as one, where threads share a pass over dense rows."""
-        if self.threads.most == 1 or self.is_explicit or self.is_sparse:  # as groups are explicit
+        if self.threads.most == 1 or self.is_explicit or self.is_sparse:  # groups are explicit
             return 1
         return min(BLOCKS_AT_ONCE, -(-self.layout.span_rows // self._block_rows))
 

@@ -62,6 +62,14 @@ def test_code_makes_tables_stale_in_the_script_and_in_what_it_imports(digest):
     assert digest(SCRIPT, HELPER.replace("2", "3")) != before
 
 
+def test_code_of_r_beside_a_script_makes_its_tables_stale(digest, tmp_path):
+    driver, found = tmp_path / "benchmarks" / "script.R", {digest(SCRIPT)}
+    for code in ("x <- 1", "x <- 2"):
+        driver.write_text(code)
+        found.add(digest(SCRIPT))
+    assert len(found) == 3
+
+
 def test_functions_that_compute_no_figure_make_no_table_stale(digest):
     after = HELPER + "def wrong_labels(names):\n    return sorted(names)\n"
     assert digest(SCRIPT, after) == digest(SCRIPT, after.replace("sorted", "set"))

@@ -20,6 +20,7 @@ from skdppca.records._numbers import (
     row_norms,
     row_squares,
     rows_dots,
+    safe_root,
 )
 
 # Below, at and above the widths of registers, of NumPy's unrolled loops, and of what is summed at
@@ -140,3 +141,19 @@ def test_a_block_keeps_its_centred_rows_only_while_its_scratch_holds_them():
         np.testing.assert_array_equal(block.centred(centre), expected)
         spoil()
     np.testing.assert_array_equal(block.centred(centre), expected)
+
+
+@pytest.mark.parametrize("other", [0.0, -1.0, 1e-300, 1e300, np.inf, np.nan])
+def test_a_root_does_not_follow_what_else_is_in_the_block(other):
+    squares = np.exp(np.random.default_rng(0).uniform(-600, 600, 1000))
+    with np.errstate(all="ignore"):  # as in a pass
+        alone, among = safe_root(squares), safe_root(np.append(squares, other))
+    assert np.array_equal(alone, among[:-1])
+    assert np.isfinite(alone).all() and alone.all()
+
+
+def test_roots_of_what_cannot_be_squared_are_infinite_or_0():
+    with np.errstate(all="ignore"):
+        assert safe_root(np.array([1e300, np.inf, np.nan])).tolist() == [np.inf] * 3
+        assert safe_root(np.array([0.0, -1.0, 1e-300])).tolist() == [0.0] * 3
+        assert safe_root(np.zeros(0)).shape == (0,)

@@ -1,6 +1,6 @@
-# Runs the R package dppca on chosen rows of its own data `gau`, for bench_dppca_package.py.
+# Runs the R package dppca on chosen rows of its own data `gau`, for the .py beside it.
 #
-#   Rscript dppca.R FOLDER
+#   Rscript bench_dppca_package.R FOLDER
 #
 # FOLDER holds tasks.csv (what, run, epsilon, delta), rows.csv (a line a run, counted from 1) and
 # told.csv (a line a run: what scree estimators are told). Answers go to answers.csv, a line a number.
