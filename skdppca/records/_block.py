@@ -205,7 +205,9 @@ class RowBlock(Block, Protocol):
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
         """Products of every row less the centre with the directions."""
 
-    def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+    def rounded_scores(
+        self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
+    ) -> None:
         """The same of rounded rows with directions on their grids, if that is quicker."""
 
     def squares(self, residual: Residual) -> np.ndarray:

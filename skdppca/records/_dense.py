@@ -29,7 +29,7 @@ class DenseRows(ProductResiduals):
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-    scratch : ndarray of at least n rows and d + 1 columns
+    scratch : ndarray of at least n rows and d columns; of one more for rows with a constant
     are_rounded : bool
         Whether every row is on its grid already.
     """
@@ -86,9 +86,11 @@ class DenseRows(ProductResiduals):
         """Products of every row less the centre with the directions."""
         return rows_dots(self.centred(centre), directions)
 
-    def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+    def rounded_scores(
+        self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
+    ) -> None:
         """The same of rounded rows, which is quicker."""
-        return exact_dots(self._on_grids(self.centred(centre)), directions)
+        exact_dots(self._on_grids(self.centred(centre)), directions, out)
 
     def _on_grids(self, rows: np.ndarray) -> np.ndarray:
         """Rows on their grids: in the scratch array, if they are not there already."""

@@ -46,13 +46,20 @@ def rounded_directions(vectors: np.ndarray) -> np.ndarray:
     return _on_grids(np.array(vectors, dtype=np.float64, order="C"), DIRECTION_BITS)
 
 
-def exact_dots(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Inner products of rows with directions, both on their grids, of shape (n, p)."""
-    if not _products_are_exact():
-        return rows_dots(rows, directions)
-    if len(directions) > FEW_DIRECTIONS:
-        return np.matmul(rows, directions.T)
-    return np.matmul(directions, rows.T).T
+def exact_dots(
+    rows: np.ndarray, directions: np.ndarray, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Inner products of rows with directions, both on their grids, of shape (n, p).
+
+    Also in `out`, if that is given: a copy of many takes half as long as they do.
+    """
+    exact = _products_are_exact()
+    if exact and len(directions) > FEW_DIRECTIONS:
+        return np.matmul(rows, directions.T, out=out)
+    dots = np.matmul(directions, rows.T).T if exact else rows_dots(rows, directions)
+    if out is not None:
+        out[...] = dots
+    return dots
 
 
 def _on_grids(rows: np.ndarray, bits: int) -> np.ndarray:

@@ -387,8 +387,10 @@ class Records(Source):
             with np.errstate(all="ignore"):
                 for where, block in table._blocks(spans, centre, step):
                     rows = cast(RowBlock, block)
-                    scores = rows.rounded_scores if rounded else rows.scores
-                    out[where] = scores(directions, centre)
+                    if rounded:
+                        rows.rounded_scores(directions, centre, out[where])
+                    else:
+                        out[where] = rows.scores(directions, centre)
 
         table._share(work)
         return self._derived(rows=Rows(out))
@@ -436,6 +438,7 @@ class Records(Source):
         add: Callable[[np.ndarray, Block, np.ndarray], None],
         shape: tuple[int, ...],
         explicit: bool = False,
+        augmented: bool = False,
     ) -> np.ndarray:
         """Sum over records, each weighted by what is measured of it.
 
@@ -452,18 +455,27 @@ class Records(Source):
         explicit : bool
             No centre is left to products (`is_sparse`) in the sum; the records are measured as they
             are.
+        augmented : bool
+            See `fold`.
         """
         others = explicit and self.is_sparse
         if others or measure in self.cache:
             numbers = self.measured(measure)
             records = self.explicit() if others else self
-            return records.fold(add, shape, numbers, measure.imputed, lambda _, found: weigh(found))
+            return records.fold(
+                add, shape, numbers, measure.imputed, lambda _, found: weigh(found), augmented
+            )
         needed = measure.needs(self.layout)
         # where rows are read anew in each pass, found in the same one
         known = needed is not None and (needed in self.cache or self.rows.is_held)
         given = self.measured(needed) if needed is not None and known else None
         return self.fold(
-            add, shape, given, measure.imputed, lambda block, known: weigh(measure.of(block, known))
+            add,
+            shape,
+            given,
+            measure.imputed,
+            lambda block, known: weigh(measure.of(block, known)),
+            augmented,
         )
 
     def fold(
@@ -472,12 +484,14 @@ class Records(Source):
         shape: tuple[int, ...],
         weights: np.ndarray | None = None,
         imputed: np.ndarray | None = None,
-        of: Callable[[Block, Any], np.ndarray] | None = None,
+        weights_of: Callable[[Block, Any], np.ndarray] | None = None,
+        augmented: bool = False,
     ) -> np.ndarray:
         """Sum over records: ``f(out, block, weights of the block)`` adds a block into ``out``.
 
-        Absent entries are read as those of `imputed`. With `of`, the weights of a block are
-        ``of(block, numbers of the block)``, of the numbers that are given instead.
+        Absent entries are read as those of `imputed`. With `weights_of`, the weights of a block are
+        ``weights_of(block, numbers of the block)``, of the numbers that are given instead. Rows
+        have room for a column more where they are to be augmented by a constant.
         """
 
         def work(spans: list[slice]) -> CompensatedSum:
@@ -485,9 +499,9 @@ class Records(Source):
             with np.errstate(all="ignore"):
                 for span in spans:
                     part.fill(0.0)
-                    for where, block in self._blocks([span], imputed):
+                    for where, block in self._blocks([span], imputed, augmented=augmented):
                         numbers = None if weights is None else weights[where]
-                        numbers = numbers if of is None else of(block, numbers)
+                        numbers = numbers if weights_of is None else weights_of(block, numbers)
                         for tile, rows in self._tiles(block):
                             f(part, rows, None if numbers is None else numbers[tile])
                     total.add(part)
@@ -524,16 +538,23 @@ class Records(Source):
                 return [work(mine), *(done.result() for done in waiting)]
 
     def _blocks(
-        self, spans: list[slice], imputed: np.ndarray | None = None, step: int | None = None
+        self,
+        spans: list[slice],
+        imputed: np.ndarray | None = None,
+        step: int | None = None,
+        augmented: bool = False,
     ) -> Iterator[tuple[slice, Block]]:
         if self.is_sparse and self.members.sizes is None:
             for span in spans:
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
             return
         blocks = self._row_blocks if self.members.sizes is None else self._group_blocks
-        step = step or self._block_rows * self._at_once
-        with self.scratch.pair(step, self.layout.n_features + 1) as pair:
-            yield from blocks(spans, imputed, pair)
+        step, d = step or self._block_rows * self._at_once, self.layout.n_features
+        with self.scratch.pair(step, d + 1) as (scratch, copied):
+            if not (augmented or self.is_explicit):
+                # rows that lie next to each other are quicker, and `np.dot` copies all others
+                scratch = scratch.ravel()[: step * d].reshape(step, d)
+            yield from blocks(spans, imputed, (scratch, copied))
 
     def _tiles(self, block: Block) -> Iterator[tuple[slice, Block]]:
         """The blocks that are summed one by one, of one of `_blocks`."""

@@ -56,9 +56,11 @@ class SparseRows(ProductResiduals):
         products = self.rows @ directions.T
         return products if centre is None else products - row_dots(directions, centre)
 
-    def rounded_scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+    def rounded_scores(
+        self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
+    ) -> None:
         """The same: every entry of a row is added in its order, without BLAS."""
-        return self.scores(directions, centre)
+        out[...] = self.scores(directions, centre)
 
     def squares(self, residual: Residual) -> np.ndarray:
         squares = self._squares()

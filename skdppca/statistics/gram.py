@@ -104,7 +104,10 @@ class ClippedGram(Statistic):
         c, t = around(self.centre), self.constant
         if math.isinf(self.radius):
             return records.fold(
-                lambda out, block, w: block.add_gram(out, w, c, t), self.shape, imputed=self.centre
+                lambda out, block, w: block.add_gram(out, w, c, t),
+                self.shape,
+                imputed=self.centre,
+                augmented=bool(t),
             )
         reach = math.sqrt(self.bound) if self.grouped else self.radius
         return records.accumulate(
@@ -113,4 +116,5 @@ class ClippedGram(Statistic):
             lambda out, block, w: block.add_gram(out, w, c, t),
             self.shape,
             explicit=scaled_terms(records.layout, self.centre, self.radius, self.spherical)[0],
+            augmented=bool(t),
         )

@@ -236,10 +236,10 @@ def test_orthogonal_records_of_few_or_many_features_move_nothing_further(d, monk
 def test_scores_that_other_records_round_otherwise_are_caught(rows, monkeypatch):
     """As those of a matrix product: BLAS adds terms in one order or another, by where a row is."""
 
-    def scores(block, directions, centre):
+    def scores(block, directions, centre, out):
         step = 1 if len(block.rows) % 2 else -1
         rows, axes = block.centred(centre)[:, ::step], directions[:, ::step]
-        return rows_dots(rows.copy(), axes.copy())
+        out[...] = rows_dots(rows.copy(), axes.copy())
 
     monkeypatch.setattr(_records, "rounded_directions", np.ascontiguousarray)
     monkeypatch.setattr(DenseRows, "rounded_scores", scores)

@@ -127,14 +127,14 @@ def test_a_records_numbers_have_the_bits_that_they_have_alone(container, d, expl
 def test_a_block_keeps_its_centred_rows_only_while_its_scratch_holds_them():
     rng = np.random.default_rng(0)
     rows, centre, directions = rng.normal(size=(7, 3)), rng.normal(size=3), np.eye(3)[:2]
-    block = DenseRows(rows, np.empty((7, 4)))
+    block, scores = DenseRows(rows, np.empty((7, 4))), np.empty((7, 2))
     expected = rows - centre
     for spoil in (
         lambda: None,
         lambda: block.weighted(np.full(7, 0.5), centre, 1.0),
         lambda: block.weighted(np.full(7, 0.5), None, 0.0),
-        lambda: block.rounded_scores(directions, centre),
-        lambda: block.rounded_scores(directions, None),
+        lambda: block.rounded_scores(directions, centre, scores),
+        lambda: block.rounded_scores(directions, None, scores),
         lambda: block.projected(Residual(directions, directions, centre, directions[:1])),
         lambda: block.rounded(Residual(directions, directions, centre)),
     ):

@@ -41,7 +41,10 @@ def distances(records, centre=CENTRE):
 def gram(records, centre=CENTRE, constant=0.5, weights=None):
     size = records.n_features + (constant != 0)
     upper = records.fold(
-        lambda out, block, w: block.add_gram(out, w, centre, constant), (size, size), weights
+        lambda out, block, w: block.add_gram(out, w, centre, constant),
+        (size, size),
+        weights,
+        augmented=bool(constant),
     )
     return np.triu(upper) + np.triu(upper, 1).T
 
