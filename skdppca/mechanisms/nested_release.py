@@ -16,7 +16,7 @@ from .gram import NoisyGram
 from .missing import share_present
 from .nested_spheres import NestedSpheres, first_sphere, nested_spheres, sphere_costs
 from .norm_histogram import HISTOGRAM, norm_histogram
-from .spectrum import count_components, elliptical_variances
+from .spectrum import NoisySpectrum, count_components, elliptical_variances
 
 __all__ = ["release_nested"]
 
@@ -36,7 +36,8 @@ def release_nested(
     typical_norm: float | None = None,
     start: NoisyGram | None = None,
     variances: bool = True,
-    instead: Callable[[NoisyGram], Release | None] | None = None,
+    is_clear: Callable[[NoisySpectrum], bool] | None = None,
+    instead: Callable[[NoisyGram], Release] | None = None,
 ) -> Release:
     """Spend all that is left on nested spheres, and on how long the records are.
 
@@ -51,8 +52,9 @@ def release_nested(
         About the median of what records are clipped by (`clip_measure`), if it was released.
     variances : bool
         Whether variances are released; it costs a look at lengths.
-    instead : callable, optional
-        Called with the first matrix: what to release for all that is left then, if not this.
+    is_clear, instead : callable, optional
+        Whether the spectrum of the first matrix shows enough; what is then released of that matrix,
+        for all that is left.
     """
     # 1. the spheres, with all but what a look at the lengths of the scores costs
     mu_length = 0.0
@@ -63,10 +65,10 @@ def release_nested(
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     costs = sphere_costs(data, wanted, mu, radius, start)
     first = start or first_sphere(data, costs)
-    other = instead and instead(first)
-    if other:
-        return other
-    found = nested_spheres(data, costs, first, radius)
+    found = nested_spheres(data, costs, first, radius, is_clear)
+    if found is None:
+        assert instead is not None
+        return instead(first)
     typical_norm = _length(found, typical_norm, mu_length) if variances else None
     known = typical_norm is not None
     # 2. eigenvalues without the noise's share: what cannot be seen shares what is left

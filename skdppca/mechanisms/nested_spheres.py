@@ -6,6 +6,7 @@ For budgets at which the noise of one d x d matrix drowns nearly all there is to
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -187,7 +188,8 @@ def nested_spheres(
     costs: SphereCosts,
     first: NoisyGram,
     radius: float | None = None,
-) -> NestedSpheres:
+    is_clear: Callable[[NoisySpectrum], bool] | None = None,
+) -> NestedSpheres | None:
     r"""Release sums of ``u u^T`` in nested subspaces, u the direction of a record there.
 
     Inside a subspace that holds most of the signal every record is scaled to norm 1 again: the
@@ -210,10 +212,13 @@ def nested_spheres(
         The first matrix, of records of norm 1 at most; it was paid for.
     radius : float, optional
         As in `sphere_costs`.
+    is_clear : callable, optional
+        Whether the spectrum of the first matrix shows enough.
 
     Returns
     -------
-    NestedSpheres
+    NestedSpheres or None
+        None if the first matrix shows enough; then nothing was asked.
     """
     # 1. p_1, ..., p_T: the dimensions of the subspaces; and what every question costs
     (dimensions, mu_gram, mu_centre), (d, n) = costs, (data.n_features, data.n)
@@ -231,6 +236,8 @@ def nested_spheres(
         is_last = t == len(dimensions) - 1
         found = Eigenvectors(S) if is_last else Eigenvectors(S, dimensions[t + 1])
         spectrum = NoisySpectrum(found.values, precision**-0.5)
+        if is_clear and t == 0 and is_clear(spectrum):
+            return None
         if is_last:
             break
         # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there

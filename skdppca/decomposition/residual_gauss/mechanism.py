@@ -23,6 +23,7 @@ from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
 from ...mechanisms.unsure_centre import release_centred
 from ...private_data import PrivateData
+from ...records.machine import one_thread
 from ...statistics import ClippedGram, CrossNorms, CrossSum, KendallMatrix, MeanRows
 from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
@@ -179,15 +180,17 @@ class ResidualGaussMechanism:
         paid, k = bool(self.variance_share), self._n_components(data)
         n_rows = gauss.rows(data) if paid else data.n
 
-        def corrected(first: NoisyGram) -> Release | None:
+        def is_clear(spectrum: NoisySpectrum) -> bool:
+            return bool(spectrum.alignments[k - 1] >= RESIDUAL.clear_others)
+
+        def corrected(first: NoisyGram) -> Release:
             seen = _Eigenspectrum(data, first, k, Clip(1.0, spherical=True), known["radius"])
-            if seen.alignment < RESIDUAL.clear_others:
-                return None
             mu_radius, mu = self._costs(data, 0)
             return self._corrected(seen, seen.cross.radius(seen.W, mu_radius, mu), mu, 0)
 
-        instead = None if data.public.grouped else corrected
-        return release_nested(data, k, n_rows, variances=paid, instead=instead, **known)
+        if not data.public.grouped:
+            known |= {"is_clear": is_clear, "instead": corrected}
+        return release_nested(data, k, n_rows, variances=paid, **known)
 
     def _matrix(
         self,
@@ -235,7 +238,8 @@ class ResidualGaussMechanism:
             # 3. D: the correction of S, which has nothing there: W are its eigenvectors
             weight = v / (v + noise_sd**2) * min(1.0, self.rate / (t + 1))
             D = weight * Y
-            S = S + D.T @ W + W.T @ D
+            with one_thread():  # NumPy's others would spin beside SciPy's below
+                S = S + D.T @ W + W.T @ D
             v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * float(np.mean(Y**2))
             # 4. W: its top eigenvectors; what has turned out of their span is as before
             old, (values, W) = W, top_eigh(S, k)
