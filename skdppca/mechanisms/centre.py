@@ -86,14 +86,20 @@ class Centred:
     unsure: bool = False
 
 
-def rough_centre(data: PrivateData) -> Centred:
+def rough_centre(data: PrivateData, corrected: bool = False) -> Centred:
     """The records about a private centre; at most half of what is left goes into it.
 
     A round asks for the mean of the records, clipped to their median distance from the centre so
     far: at first that is what they are seen from. Rounds go on as long as the distance shrinks, so
     the centre is found however far away it is; the last ones make it precise. A public norm bound
     takes the place of the distances, which are not asked for then, and leaves only those. Where a
-    random part of the records tells norms, it also tells all means but the last one.
+    random part of the records tells norms, it also tells all means but the last one, and that one
+    too where it will be corrected.
+
+    Parameters
+    ----------
+    corrected : bool
+        Whether a Gram matrix of all records will tell how far their mean is from the centre.
     """
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
@@ -102,7 +108,7 @@ def rough_centre(data: PrivateData) -> Centred:
     least = CENTRE.least_polishing_bounded if bounded else CENTRE.least_polishing
     polishing = max(CENTRE.polishing / reach(data.of_sample, data.remaining), least)
     polishing = min(polishing, CENTRE.most_polishing)
-    return _centred(data, data.remaining, polishing, data.norm_bound)
+    return _centred(data, data.remaining, polishing, data.norm_bound, corrected=corrected)
 
 
 def robust_location(data: PrivateData, mu: float) -> PrivateData:
@@ -171,6 +177,7 @@ def _centred(
     polishing: float,
     bound: float | None,
     thorough: bool = False,
+    corrected: bool = False,
 ) -> Centred:
     """The records about a centre that costs at most the budget.
 
@@ -182,10 +189,15 @@ def _centred(
         Public, on the distances; None to look for their median.
     thorough : bool
         The last rounds get all that is left.
+    corrected : bool
+        No mean of all is needed where a random part tells the others.
     """
     spent, estimate, near = 0.0, _Estimate(start), False
     last_rounds = CENTRE.location_rounds if thorough else CENTRE.polishing_rounds
-    if start.sample is None:
+    of_part = corrected and start.sample is not None
+    if of_part:
+        last_rounds -= 1
+    if of_part or start.sample is None:
         last = share = polishing / last_rounds
     else:
         last = CENTRE.last_of_all * polishing
@@ -229,7 +241,7 @@ def _centred(
     for t in range(last_rounds):
         is_last = t == last_rounds - 1
         mu = budget * math.sqrt(last if is_last else share)
-        estimate = estimate.improved(radius, mu, "centre", of_all=is_last)
+        estimate = estimate.improved(radius, mu, "centre", of_all=is_last and not of_part)
         if estimate.is_noise:
             return Centred(start, None, unsure=not near)
         radius = math.sqrt(max(radius**2 - estimate.signal, radius**2 / 4))

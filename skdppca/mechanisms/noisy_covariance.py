@@ -17,6 +17,7 @@ from .clipping import (
     group_bound,
     median_distance,
     radius_share,
+    searches,
 )
 from .clipping_factor import clipping_details, unclipped
 from .gram import NoisyGram
@@ -77,6 +78,14 @@ class NoisyCovariance:
     clip: str
     center: bool
     correlate: bool = False
+
+    def corrects(self, data: PrivateData) -> bool:
+        """Whether the last row of the matrix tells the mean at least as well as a mean before it.
+
+        Of rows whose clipping norm is found: it is no longer than the rows are, and the matrix has
+        nearly all of the budget. (Rows that are scaled to norm 1 give the centre of the signs.)
+        """
+        return self.clip == "auto" and searches(data) and not data.public.grouped
 
     def scatter(
         self,

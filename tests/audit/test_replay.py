@@ -739,7 +739,7 @@ def test_scores_in_units_of_exact_scales_are_convicted(adjacency: str, monkeypat
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_centre_of_the_data_is_convicted(adjacency: str, monkeypatch):
-    def centre(data: PrivateData) -> Centred:
+    def centre(data: PrivateData, corrected: bool) -> Centred:
         return Centred(data.centred_at(np.median(data.source.rows.X, axis=0)), 1.0)
 
     monkeypatch.setattr(dp_gauss, "rough_centre", centre)

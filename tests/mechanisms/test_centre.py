@@ -17,6 +17,7 @@ from skdppca.mechanisms.centre import (
     shrink_to_signal,
 )
 from skdppca.mechanisms.norm_histogram import EDGES, NormHistogram
+from skdppca.records import Records
 
 from ..private_data_of import filled, private_data
 
@@ -53,6 +54,21 @@ def test_centre_is_found_however_far(kind, offset, adjacency):
     # about 70 records' worth of noise
     assert error(data, rows) < 0.06
     assert cost(data) <= CENTRE.most_share
+
+
+@pytest.mark.parametrize(
+    ("told", "of_all"), [({}, ["centre"]), ({"corrected": True}, [])], ids=["last", "corrected"]
+)
+def test_all_records_tell_one_mean_or_none_where_a_matrix_corrects_the_centre(
+    told, of_all, monkeypatch
+):
+    data = private_data(NORMAL + 3.0, n=20_000.0).sampled(200, 1024)
+    total, asked = Records.total, []
+    monkeypatch.setattr(
+        Records, "total", lambda r, s: asked.append(r is data.source) or total(r, s)
+    )
+    rough_centre(data, **told)
+    assert [name for name, whole in zip(names(data), asked, strict=True) if whole] == of_all
 
 
 @pytest.mark.parametrize("seed", range(20))

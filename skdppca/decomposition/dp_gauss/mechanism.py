@@ -49,7 +49,7 @@ class DPGaussMechanism(NoisyCovariance):
         # 2. c: a rough centre
         radius = None
         if self.center:
-            centred = rough_centre(data)
+            centred = rough_centre(data, not nested and self.corrects(data))
             data, radius = centred.data, centred.radius
         # 3. how many rows there are
         n_rows = self.rows(data)
