@@ -1,5 +1,6 @@
 """What shows that other code makes the same numbers, and which tables it leaves fresh."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -47,9 +48,10 @@ def test_every_method_and_kind_of_table_is_compared(tmp_path):
         assert any(name.startswith(one) for name in names), one
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_what_was_fresh_alone_is_carried(tmp_path, monkeypatch, kept):
-    """A table of accuracy, by the same script; one that was stale already stays so."""
+@pytest.mark.parametrize(("kept", "left"), [(True, set()), (True, {"a"}), (False, set())])
+def test_what_was_fresh_alone_is_carried(tmp_path, monkeypatch, kept, left):
+    """A table of accuracy, by the same script; one that was stale already stays so, as one that
+    is left out does."""
     part = SimpleNamespace(script="bench_x.py", digest="today", times=False, tables=("a", "b"))
     digests = {"a": "then", "b": "long ago"}
     monkeypatch.setattr(REGISTRY, "PARTS", (part,))
@@ -58,8 +60,22 @@ def test_what_was_fresh_alone_is_carried(tmp_path, monkeypatch, kept):
     monkeypatch.setattr(MEASURE, "carry", lambda table, part: digests.update({table: part.digest}))
     monkeypatch.setattr(SAME_BITS, "digests_in", lambda tree: {"bench_x.py": ("today", "script")})
     before = {"bench_x.py": ("then", "script" if kept else "another script")}
-    assert SAME_BITS.carry(before) == (["a"] if kept else [])
-    assert digests == {"a": "today" if kept else "then", "b": "long ago"}
+    carried = kept and not left
+    assert SAME_BITS.carry(before, leave=left) == (["a"] if carried else [])
+    assert digests == {"a": "today" if carried else "then", "b": "long ago"}
+
+
+@pytest.mark.parametrize(
+    ("known", "fault"), [([], 1), (["DPGauss, many rows"], 0), (["DPGauss, few rows"], 1)]
+)
+def test_what_differs_is_a_fault_unless_it_is_known(monkeypatch, known, fault):
+    found = {"DPGauss, many rows, {}": [1.0], "KDPPCA, many rows, {}": [1.0]}
+    monkeypatch.setattr(SAME_BITS, "digests_in", lambda tree: {})
+    monkeypatch.setattr(SAME_BITS, "checked_out", lambda commit: nullcontext("then"))
+    was = found | {"DPGauss, many rows, {}": [2.0]}
+    monkeypatch.setattr(SAME_BITS, "found_in", lambda tree: was if tree == "then" else found)
+    monkeypatch.setattr("sys.argv", ["same_bits.py", "COMMIT", "--known", *known])
+    assert SAME_BITS.main() == fault
 
 
 def test_a_digest_that_is_carried_leaves_the_table_as_it_is(tmp_path, monkeypatch):
