@@ -169,7 +169,7 @@ def _most(table: str, method: str, parameters: dict[str, Any], read: Read) -> di
 
 
 def rows(n: int, d: int) -> np.ndarray:
-    """Normal rows whose columns have mean 3, which is to be found, and standard deviations 1 to 7."""
+    """Normal rows whose columns have mean 3, to be found, and standard deviations 1 to 7."""
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     return X * (1 + np.arange(d, dtype=np.float32) % 7) + np.float32(3)
 

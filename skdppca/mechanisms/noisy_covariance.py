@@ -80,10 +80,12 @@ class NoisyCovariance:
     correlate: bool = False
 
     def corrects(self, data: PrivateData) -> bool:
-        """Whether the last row of the matrix tells the mean at least as well as a mean before it.
+        """Whether the last row of the matrix takes the place of a last mean of all rows.
 
-        Of rows whose clipping norm is found: it is no longer than the rows are, and the matrix has
-        nearly all of the budget. (Rows that are scaled to norm 1 give the centre of the signs.)
+        For 80 % of 1 % of mu^2, the noise of such a mean is 11 r / (mu n) in every entry, r the
+        median distance; that of the last row, for the rest, is about 6 R / (mu n), R the clipping
+        norm (add-remove). A public bound may be far longer than r. Rows that are scaled to norm 1
+        give the centre of the signs; that of groups is a mean of means.
         """
         return self.clip == "auto" and searches(data) and not data.public.grouped
 

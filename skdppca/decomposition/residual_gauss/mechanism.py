@@ -238,7 +238,7 @@ class ResidualGaussMechanism:
             # 3. D: the correction of S, which has nothing there: W are its eigenvectors
             weight = v / (v + noise_sd**2) * min(1.0, self.rate / (t + 1))
             D = weight * Y
-            with one_thread():  # NumPy's others would spin beside SciPy's below
+            with one_thread():  # NumPy's idle threads would spin beside LAPACK's in 4.
                 S = S + D.T @ W + W.T @ D
             v = (1 - weight) * v + RESIDUAL.left_over_bias * weight**2 * float(np.mean(Y**2))
             # 4. W: its top eigenvectors; what has turned out of their span is as before

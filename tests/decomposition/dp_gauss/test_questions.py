@@ -26,9 +26,9 @@ def test_a_random_part_is_drawn_only_if_norms_are_asked_of_it(told, asks, monkey
 
 
 def test_a_centre_that_a_part_told_is_corrected_by_the_matrix():
-    """Errors of `mean_` over the median distance; of the part's centre they are .02.
+    """Errors of `mean_` over the rows' spread; the part's centre alone is off by .006 or more.
 
-    Ten fixed seeds; 200 others gave .0015 at most.
+    Ten fixed seeds; 200 gave .0015 at most.
     """
     X = np.random.default_rng(0).normal(size=(20_000, 5)) + 3.0
     spread, errors = np.sqrt(5), []
