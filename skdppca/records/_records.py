@@ -368,16 +368,23 @@ class Records(Source):
         return self.cycle
 
     def scores(
-        self, directions: np.ndarray, centre: np.ndarray | None, rounded: bool = False
+        self,
+        directions: np.ndarray,
+        centre: np.ndarray | None,
+        rounded: bool = False,
+        beside: Measure | None = None,
     ) -> Records:
         """The same records; their features are the products of their rows with the directions.
 
-        Of rounded rows with rounded directions, if that is asked and quicker.
+        Of rounded rows with rounded directions, if that is asked and quicker. Where a pass over
+        single rows has to read and shift them anew, it measures them `beside` and keeps that.
         """
         # of all of X, in its order, whichever of them the records are
         table = self._derived(members=Members(self.members.n_rows))
         out = np.empty((self.members.n_rows, len(directions)))
-        step = table._block_rows
+        is_anew = self.rows.shift is not None and self.members.sizes is None
+        numbers = np.empty(self.members.n_rows) if is_anew and beside is not None else None
+        step = table._block_rows * table._at_once
         if rounded and not self.is_sparse:
             directions = rounded_directions(directions)
             if len(directions) > FEW_DIRECTIONS:  # exact: the same in blocks of any length
@@ -387,12 +394,16 @@ class Records(Source):
             with np.errstate(all="ignore"):
                 for where, block in table._blocks(spans, centre, step):
                     rows = cast(RowBlock, block)
+                    if beside is not None and numbers is not None:
+                        numbers[where] = beside.of(rows, None)
                     if rounded:
                         rows.rounded_scores(directions, centre, out[where])
                     else:
                         out[where] = rows.scores(directions, centre)
 
         table._share(work)
+        if beside is not None and numbers is not None:
+            self.cache[beside] = numbers[self.members.rows(slice(None))]
         return self._derived(rows=Rows(out))
 
     def map(

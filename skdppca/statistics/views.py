@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..records import KeepLargest, OnesByDegree, Records
 from .base import View, around
 from .fields import Most, PositiveVector, Rows, Vector
+from .measures import Spreads
 
 __all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"]
 
@@ -62,7 +63,9 @@ class Scores(View):
     rounded: bool = True
 
     def of(self, records: Records) -> Records:
-        return records.scores(self.directions, around(self.centre), self.rounded)
+        # whoever asks what directions explain asks for the total as well
+        beside = Spreads(self.centre)
+        return records.scores(self.directions, around(self.centre), self.rounded, beside)
 
 
 @dataclass(frozen=True, eq=False)
