@@ -52,9 +52,11 @@ class CentreConstants:
     # The number of last rounds; of a location, which spends most on them; and their least share
     # with a public norm bound, which may be loose.
     polishing_rounds: int = 3
-    # The share of that in the last one, if it alone is of all records; a guess.
+    # The share of that in the last ones, if they alone are of all records; a guess. Their number.
     last_of_all: float = 0.8
+    rounds_of_all: int = 1
     location_rounds: int = 6
+    location_rounds_of_all: int = 2
     least_polishing_bounded: float = 0.08
     # A first mean is noise unless its square exceeds that of the noise by this number of
     # the latter's sds. Without this, a window that is noise sent the centre away in 5 of 2616 fits.
@@ -154,7 +156,10 @@ def location_error(data: PrivateData, mu: float) -> float:
     seen = data.effective(look) / psd_sum(1.0, data.public.adjacency)
     if seen < HISTOGRAM.certain * (1 - 1e-12):
         return math.inf
-    return math.sqrt(data.n_features) / reach(data.of_sample, mu * math.sqrt(1 - CENTRE.most_share))
+    share = 1 - CENTRE.most_share
+    if data.sample is not None:
+        share *= CENTRE.last_of_all
+    return math.sqrt(data.n_features) / reach(data, mu * math.sqrt(share))
 
 
 def reach(data: PrivateData, mu: float) -> float:
@@ -192,16 +197,15 @@ def _centred(
     corrected : bool
         No mean of all is needed where a random part tells the others.
     """
-    spent, estimate, near = 0.0, _Estimate(start), False
-    last_rounds = CENTRE.location_rounds if thorough else CENTRE.polishing_rounds
-    of_part = corrected and start.sample is not None
-    if of_part:
-        last_rounds -= 1
-    if of_part or start.sample is None:
-        last = share = polishing / last_rounds
-    else:
-        last = CENTRE.last_of_all * polishing
-        share = (polishing - last) / (last_rounds - 1)
+    spent, estimate, near, is_blind = 0.0, _Estimate(start), False, False
+    last_rounds, asks_all = CENTRE.polishing_rounds, CENTRE.rounds_of_all
+    if thorough:
+        last_rounds, asks_all = CENTRE.location_rounds, CENTRE.location_rounds_of_all
+    if start.sample is None:
+        asks_all = 0
+    elif corrected:
+        last_rounds, asks_all = last_rounds - asks_all, 0
+    rounds = _last_rounds(polishing, last_rounds, asks_all)
     if bound is not None:
         radius, near = bound, True
     else:
@@ -224,9 +228,13 @@ def _centred(
                 break
             better = estimate.improved(radius, budget * math.sqrt(far), "rough centre")
             spent += far
-            if better.is_noise:  # or it is near: one of the last rounds will tell
+            if better.is_noise and asks_all:  # or it is near: all records will tell
+                near = is_blind = True
+                break
+            if better.is_noise:  # likewise: one of the last rounds will tell
+                (share, _), *rounds = rounds
                 better = estimate.improved(radius, budget * math.sqrt(share), "centre")
-                spent, last_rounds = spent + share, last_rounds - 1
+                spent += share
                 if better.is_noise:
                     return Centred(start, None)
             estimate, shortest = better, radius
@@ -237,16 +245,34 @@ def _centred(
                 radius = distances.median
     # 3. means that are precise; each shortens the distance by what it moves the centre
     if thorough:
-        last = share = (1 - spent) / last_rounds * (1 - 1e-12)
-    for t in range(last_rounds):
-        is_last = t == last_rounds - 1
-        mu = budget * math.sqrt(last if is_last else share)
-        estimate = estimate.improved(radius, mu, "centre", of_all=is_last and not of_part)
-        if estimate.is_noise:
+        rounds = _last_rounds(1 - spent, len(rounds), asks_all)
+        rounds = [(share * (1 - 1e-12), of_all) for share, of_all in rounds]
+    if is_blind:
+        rounds = _of_all(rounds)
+    while rounds:
+        (share, of_all), *rounds = rounds
+        better = estimate.improved(radius, budget * math.sqrt(share), "centre", of_all)
+        if better.is_noise and asks_all and not of_all:
+            rounds = _of_all(rounds)
+            continue
+        if better.is_noise:
             return Centred(start, None, unsure=not near)
-        radius = math.sqrt(max(radius**2 - estimate.signal, radius**2 / 4))
+        estimate, radius = better, math.sqrt(max(radius**2 - better.signal, radius**2 / 4))
     length = None if start.typical_norm is None else radius
     return Centred(replace(estimate.data, typical_norm=length), radius, unsure=not near)
+
+
+def _last_rounds(share: float, number: int, asks_all: int) -> list[tuple[float, bool]]:
+    """What each costs, and whether it is of all records, as the last ones are after a part's."""
+    if not asks_all:
+        return [(share / number, False)] * number
+    last, others = CENTRE.last_of_all * share, number - asks_all
+    return [((share - last) / others, False)] * others + [(last / asks_all, True)] * asks_all
+
+
+def _of_all(rounds: list[tuple[float, bool]]) -> list[tuple[float, bool]]:
+    """The same number of rounds for what they cost together, all of all records."""
+    return [(sum(share for share, _ in rounds) / len(rounds), True)] * len(rounds)
 
 
 @dataclass(frozen=True)
