@@ -309,7 +309,15 @@ def test_fits_with_an_empty_column(name: str, container: str, adjacency: str, mo
     assert hidden or name.endswith("student")  # of which no counts are asked
 
 
-SAMPLED = ("DPGauss", "ResidualGauss", "KDPPCA", "KDPOjas", "DPPowerMethod", "PrivatePCA")
+SAMPLED = (
+    "DPGauss",
+    "ResidualGauss",
+    "KDPPCA",
+    "KDPOjas",
+    "DPPowerMethod",
+    "PrivatePCA",
+    "GDPPCA",
+)
 
 
 @pytest.fixture

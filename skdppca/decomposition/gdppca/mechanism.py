@@ -15,6 +15,7 @@ from ...mechanisms.clipping import Clip
 from ...mechanisms.gram import release_gram
 from ...mechanisms.kendall import forms_all_pairs, kendall_matrix
 from ...mechanisms.missing import left_along, noise_inflation, undone
+from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum, count_components
 from ...private_data import PrivateData
 from ...records.kernels import Kernel, ScaleFunction
@@ -174,6 +175,8 @@ class GDPPCAMechanism:
         if not self.center:
             return data, around_centre
         mu = data.fraction(self.location_share)
+        if mu or around_centre:
+            data = with_sample(data)  # until the records are shuffled
         if around_centre:
             enough = data.fraction(KENDALL.centre_share)
             around_centre = location_error(data, enough) < KENDALL.most_error
