@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -26,7 +25,7 @@ from ._sparse import SparseRows
 from .asked import Measure, Step
 from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout
-from .machine import PassThreads, one_thread
+from .machine import PassThreads, side_by_side
 from .source import Source
 
 __all__ = ["MeasureCache", "Records"]
@@ -527,11 +526,6 @@ class Records(Source):
     def _share(self, work: Callable[[list[slice]], object], members: Members | None = None) -> list:
         """Run `work` on shares of all spans of the records, or of others, a thread each."""
         members, span_rows = members or self.members, self.layout.span_rows
-
-        def alone(share: list[slice]) -> object:
-            with one_thread():  # with OpenMP every thread has a number of its own
-                return work(share)
-
         if self.threads.most == 1:
             return [work(members.spans(span_rows))]
         n_spans = max(1, -(-members.n_taken // span_rows))
@@ -539,14 +533,7 @@ class Records(Source):
         # as many spans for every thread; shorter ones only round less
         rounds = -(-n_spans // threads)
         spans = members.spans(-(-members.n_taken // (threads * rounds)))
-        with one_thread():
-            mine, *others = (spans[i::threads] for i in range(threads))
-            if not others:
-                return [work(mine)]
-            # Threads of our own: joblib looks for results every 10 ms, and a pass may take less.
-            with ThreadPoolExecutor(len(others)) as pool:
-                waiting = [pool.submit(alone, share) for share in others]
-                return [work(mine), *(done.result() for done in waiting)]
+        return side_by_side(work, [spans[i::threads] for i in range(threads)])
 
     def _blocks(
         self,

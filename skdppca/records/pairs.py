@@ -24,6 +24,7 @@ from ._numbers import (
 )
 from ._syrk import add_upper_gram
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
+from .machine import side_by_side
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
 __all__ = [
@@ -68,6 +69,7 @@ def cyclic_sum(
     offsets: int,
     kernel: Kernel,
     centre: np.ndarray | None = None,
+    threads: int = 1,
 ) -> np.ndarray:
     """Upper triangle of the sum of ``g g^T`` over every record and its next `offsets` ones.
 
@@ -83,6 +85,8 @@ def cyclic_sum(
     centre : ndarray of shape (d,), optional
         Public or released; the nearer to the rows, the faster. A record is its row less this, so
         only its last digits depend on it.
+    threads : int
+        They share the blocks; the sum may have other last bits then, within its rounding bound.
 
     Notes
     -----
@@ -93,7 +97,17 @@ def cyclic_sum(
     not precise, its weight is 0 and its difference is formed and added by itself. W is a band, so a
     few records and their neighbours are a small dense product.
     """
-    return _pairwise_sum(_cyclic_parts(rows, order, offsets, kernel, centre), rows.shape[1])
+    n, d = rows.shape
+    size = BAND * min(_block_rows(max(d, BAND + 2 * offsets)) // BAND, 1 + n // BAND)
+
+    def work(starts: range) -> np.ndarray:
+        return _pairwise_sum(_cyclic_parts(rows, order, offsets, kernel, centre, size, starts), d)
+
+    starts = range(0, n, size)
+    if threads == 1:
+        return work(starts)
+    parts = side_by_side(work, [starts[i::threads] for i in range(threads)])
+    return _pairwise_sum(iter(parts), d)
 
 
 def cyclic_error(offsets: int) -> float:
@@ -288,11 +302,16 @@ def _explicit_sum(rows: np.ndarray, pairs: np.ndarray, kernel: Kernel) -> np.nda
 
 
 def _cyclic_parts(
-    rows: np.ndarray, order: np.ndarray, h: int, kernel: Kernel, centre: np.ndarray | None
+    rows: np.ndarray,
+    order: np.ndarray,
+    h: int,
+    kernel: Kernel,
+    centre: np.ndarray | None,
+    size: int,
+    starts: range,
 ) -> Iterator[np.ndarray]:
-    """Sums of blocks of records with their `h` next ones."""
+    """Sums of blocks of `size` records with their `h` next ones."""
     n, d = rows.shape
-    size = BAND * min(_block_rows(max(d, BAND + 2 * h)) // BAND, 1 + n // BAND)
     ring = aligned_empty(size + 2 * h, d)
     # W - D of every BAND records, their `h` last and `h` next ones; and its 2 h + 1 diagonals
     bands = np.zeros((size // BAND, BAND, BAND + 2 * h))
@@ -300,7 +319,7 @@ def _cyclic_parts(
     diagonals = as_strided(bands, (len(bands), BAND, 2 * h + 1), (block, row + entry, entry))
     windows = sliding_window_view(ring, BAND + 2 * h, axis=0)[::BAND].swapaxes(1, 2)
     products, found = np.empty((size, d)), np.empty((size, 2 * h + 1))
-    for start in range(0, n, size):
+    for start in starts:
         # Behind the last record come the first ones again: what is found for them is not used.
         mine = slice(h, h + min(size, n - start))
         which = order[np.arange(start - h, start + size + h) % n]

@@ -107,7 +107,10 @@ class KendallMatrix(Statistic):
     def total(self, records: Records) -> np.ndarray:
         rows, kernel = records.private_rows, Kernel(self.radius, self.xi)
         if self.offsets is not None:
-            total = cyclic_sum(rows, records.private_cycle, self.offsets, kernel, self.centre)
+            # a kernel of the user's is called by one thread at a time
+            threads = 1 if self.xi is not None else records.threads.in_pass(*rows.shape)
+            order = records.private_cycle
+            total = cyclic_sum(rows, order, self.offsets, kernel, self.centre, threads)
             return total / (2 * self.offsets)
         if len(rows) > MAX_COMPLETE:
             raise ValueError(

@@ -13,7 +13,14 @@ from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_l
 from skdppca import DPGauss
 from skdppca.records import machine
 from skdppca.records._records import Records
-from skdppca.records.machine import ENTRIES_PER_THREAD, WIDE, PassThreads, one_pool, one_thread
+from skdppca.records.machine import (
+    ENTRIES_PER_THREAD,
+    WIDE,
+    PassThreads,
+    one_pool,
+    one_thread,
+    side_by_side,
+)
 
 ALL = ThreadpoolController().select(user_api="blas").lib_controllers
 SCIPYS = [library for library in ALL if "scipy.libs" in library.filepath]
@@ -203,3 +210,27 @@ def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
 
 def test_rows_of_one_column_count_by_what_is_done_per_record():
     assert PassThreads(2, 128).in_pass(8, 1) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_thread_warns_of_numbers_that_it_sees():
+    """NumPy is silent in the thread that asks, and other threads do not inherit that."""
+
+    def work(size):
+        return np.float64(size) * np.full(2, size)
+
+    with np.errstate(all="ignore"):
+        first, second = side_by_side(work, [1e300, 1e308])
+    assert np.isinf(first).all() and np.isinf(second).all()
+
+
+def test_every_share_has_one_thread_of_blas_and_an_error_is_raised():
+    def work(share):
+        if share == "bad":
+            raise ValueError(share)
+        return share, threads(ALL)
+
+    found = side_by_side(work, ["a", "b", "c"])
+    assert found == [(share, [1] * len(ALL)) for share in "abc"]
+    with pytest.raises(ValueError, match="bad"):
+        side_by_side(work, ["a", "bad"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -148,11 +149,27 @@ def test_a_centre_changes_the_last_digits_of_the_rows_only(rows, centre, offsets
 
 @pytest.mark.parametrize("n", [1, 31, 33, 3000])
 @pytest.mark.parametrize("d", [1, 2, 130])
-def test_blocks_and_bands_of_all_shapes_add_up(n, d):
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_blocks_and_bands_of_all_shapes_add_up(threads, n, d):
     X = np.random.default_rng(0).normal(size=(n, d))
     order = random_order(n, NoiseSource(0))
     pairs = cyclic_pairs_of(order, 3)
-    assert_close(cyclic_sum(X, order, 3, Kernel()), slow_sum(X, pairs, Kernel()), len(pairs))
+    found = cyclic_sum(X, order, 3, Kernel(), threads=threads)
+    assert_close(found, slow_sum(X, pairs, Kernel()), len(pairs))
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own kernel", "signs"])
+def test_threads_share_pairs_but_never_call_a_kernel_of_the_user(own, monkeypatch):
+    used = set()
+    weights = Kernel.weights
+    monkeypatch.setattr(
+        Kernel, "weights", lambda *a: used.add(threading.get_ident()) or weights(*a)
+    )
+    X = np.random.default_rng(0).normal(size=(6000, 3))
+    records = Records.of(X, n_jobs=2).mean_rows(None).shuffled(NoiseSource(0))
+    statistic = KendallMatrix(3, 2.0, 4, np.square if own else None)
+    statistic.total(records)
+    assert (len(used) == 1) == own
 
 
 @pytest.mark.parametrize("d", [1, 3, 17, 100, 4100])

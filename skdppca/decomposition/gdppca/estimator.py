@@ -75,7 +75,8 @@ class GDPPCA(BasePrivatePCA):
     center : bool, default=True
         Release a private location as `mean_`. False: it is `mean` or 0.
     n_jobs : int or None, default=None
-        Threads that share each pass over the data, as in `DPGauss`; pairs use those of the BLAS.
+        Threads that share each pass over the data, as in `DPGauss`; complete pairs, and those of a
+        kernel of your own, use those of the BLAS.
 
     Attributes
     ----------
