@@ -47,7 +47,7 @@ class DenseRows(ProductResiduals):
     def tiles(self, step: int) -> Iterator[tuple[slice, DenseRows]]:
         """Blocks of `step` of these rows, which share what was found of all of them."""
         for start in range(0, len(self.rows), step):
-            where = slice(start, start + step)
+            where = slice(start, min(start + step, len(self.rows)))
             tile = DenseRows(self.rows[where], self.scratch[where], self.are_rounded)
             tile._centre = self._centre
             if self._projected is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,10 @@ MIN_BLOCK_ROWS = 128
 # 100 rows KDPPCA took 3.4 s for 3.8, DPGauss .61 for .66, on 1e5 x 100 KDPPCA .37 for .43; longer
 # ones gained nothing more.
 BLOCKS_AT_ONCE = 2
+# Of rows with few columns, several spans are as long as one block: on 1e6 x 10 rows PrivatePCA took
+# .43 s for .72 with two threads, and .53 for .60 with one. Numbers per record take room as well, so
+# no row counts as less than that many columns.
+LEAST_COLUMNS = 8
 
 # A block that is multiplied by more than a few directions has that many rows at least: for every
 # block BLAS reads all directions anew. On 20 000 x 2000 rows and 1400 directions blocks of 128 rows
@@ -264,13 +269,13 @@ class Records(Source):
         total, rounded = self.members.n_taken, rounded and not self.is_explicit
         if total * self.n_features > KEPT_ENTRIES:
             return self._derived(rows=self.rows.shifted(centre, None, rounded))
-        held, step = np.empty((total, self.n_features)), self._block_rows
+        held, step = np.empty((total, self.n_features)), self._rows_at_once
 
         def work(spans: list[slice]) -> None:
             scratch = self.scratch.pair(step, self.n_features + 1)
             # a row that overflows gets weight 0
             with scratch as (copied, _), np.errstate(all="ignore"):
-                for where in _steps(spans, step):
+                for where in _steps(self._stretches(spans), step):
                     read = self.rows.read_dense(self.members.rows(where), copied, centre)
                     np.subtract(read, centre, out=held[where])
                     if rounded:
@@ -383,7 +388,7 @@ class Records(Source):
         out = np.empty((self.members.n_rows, len(directions)))
         is_anew = self.rows.shift is not None and self.members.sizes is None
         numbers = np.empty(self.members.n_rows) if is_anew and beside is not None else None
-        step = table._block_rows * table._at_once
+        step = table._rows_at_once
         if rounded and not self.is_sparse:
             directions = rounded_directions(directions)
             if len(directions) > FEW_DIRECTIONS:  # exact: the same in blocks of any length
@@ -391,7 +396,7 @@ class Records(Source):
 
         def work(spans: list[slice]) -> None:
             with np.errstate(all="ignore"):
-                for where, block in table._blocks(spans, centre, step):
+                for where, block in table._blocks(table._stretches(spans), centre, step):
                     rows = cast(RowBlock, block)
                     if beside is not None and numbers is not None:
                         numbers[where] = beside.of(rows, None)
@@ -421,7 +426,7 @@ class Records(Source):
 
         def work(spans: list[slice]) -> None:
             with np.errstate(all="ignore"):  # a warning would tell of rows that overflow
-                for where, block in self._blocks(spans, imputed):
+                for where, block in self._blocks(self._stretches(spans), imputed):
                     out[where] = f(block, *(numbers[where] for numbers in given))
 
         self._share(work)
@@ -505,16 +510,17 @@ class Records(Source):
         """
 
         def work(spans: list[slice]) -> CompensatedSum:
-            total, part = CompensatedSum(shape), np.empty(shape, order="F")
+            total, part = CompensatedSum(shape), np.zeros(shape, order="F")
+            stretches, ends = self._stretches(spans), {span.stop for span in spans}
             with np.errstate(all="ignore"):
-                for span in spans:
-                    part.fill(0.0)
-                    for where, block in self._blocks([span], imputed, augmented=augmented):
-                        numbers = None if weights is None else weights[where]
-                        numbers = numbers if weights_of is None else weights_of(block, numbers)
-                        for tile, rows in self._tiles(block):
-                            f(part, rows, None if numbers is None else numbers[tile])
-                    total.add(part)
+                for where, block in self._blocks(stretches, imputed, augmented=augmented):
+                    numbers = None if weights is None else weights[where]
+                    numbers = numbers if weights_of is None else weights_of(block, numbers)
+                    for tile, rows in self._tiles(block, where, spans[0]):
+                        f(part, rows, None if numbers is None else numbers[tile])
+                        if where.start + tile.stop in ends:
+                            total.add(part)
+                            part.fill(0.0)
             return total
 
         first, *others = self._share(work)
@@ -533,7 +539,14 @@ class Records(Source):
         # as many spans for every thread; shorter ones only round less
         rounds = -(-n_spans // threads)
         spans = members.spans(-(-members.n_taken // (threads * rounds)))
-        return side_by_side(work, [spans[i::threads] for i in range(threads)])
+        edges = [i * len(spans) // threads for i in range(threads + 1)]
+        return side_by_side(work, [spans[a:b] for a, b in itertools.pairwise(edges)])
+
+    def _stretches(self, spans: list[slice]) -> list[slice]:
+        """What is read as one: of few columns, several spans that follow each other."""
+        few = self._spans_at_once
+        some = (spans[i : i + few] for i in range(0, len(spans), few))
+        return [slice(stretch[0].start, stretch[-1].stop) for stretch in some]
 
     def _blocks(
         self,
@@ -547,18 +560,19 @@ class Records(Source):
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
             return
         blocks = self._row_blocks if self.members.sizes is None else self._group_blocks
-        step, d = step or self._block_rows * self._at_once, self.layout.n_features
+        step, d = step or self._rows_at_once, self.layout.n_features
         with self.scratch.pair(step, d + 1) as (scratch, copied):
             if not (augmented or self.is_explicit):
                 # rows that lie next to each other are quicker, and `np.dot` copies all others
                 scratch = scratch.ravel()[: step * d].reshape(step, d)
             yield from blocks(spans, imputed, (scratch, copied))
 
-    def _tiles(self, block: Block) -> Iterator[tuple[slice, Block]]:
-        """The blocks that are summed one by one, of one of `_blocks`."""
-        if self._at_once == 1:
-            return iter([(slice(None), block)])
-        return cast(DenseRows, block).tiles(self._block_rows)
+    def _tiles(self, block: Block, where: slice, span: slice) -> Iterator[tuple[slice, Block]]:
+        """The blocks that are summed one by one, of one of `_blocks`; none is of two spans."""
+        n, step = where.stop - where.start, min(self._block_rows, span.stop - span.start)
+        if not self._reads_more or n <= step:
+            return iter([(slice(0, n), block)])
+        return cast(DenseRows, block).tiles(step)
 
     def _row_blocks(
         self, spans: list[slice], imputed: np.ndarray | None, pair: Pair
@@ -605,12 +619,24 @@ class Records(Source):
         blocks = -(-layout.span_rows // most)
         return -(-layout.span_rows // blocks)
 
+    @property
+    def _reads_more(self) -> bool:
+        """Whether more is read in one go than is summed: single dense rows are."""
+        return not (self.is_explicit or self.is_sparse)  # groups are explicit
+
     @cached_property
-    def _at_once(self) -> int:
-        """Blocks of a span that are read as one, where threads share a pass over dense rows."""
-        if self.threads.most == 1 or self.is_explicit or self.is_sparse:  # groups are explicit
-            return 1
-        return min(BLOCKS_AT_ONCE, -(-self.layout.span_rows // self._block_rows))
+    def _spans_at_once(self) -> int:
+        """Whole spans that are read as one, where they have few entries."""
+        entries = self.layout.span_rows * max(self.layout.n_features, LEAST_COLUMNS)
+        return max(1, BLOCK_ENTRIES // entries) if self._reads_more else 1
+
+    @cached_property
+    def _rows_at_once(self) -> int:
+        """The most rows that are read as one."""
+        if self._spans_at_once > 1:
+            return self._spans_at_once * self.layout.span_rows
+        blocks = 1 if self.threads.most == 1 or not self._reads_more else BLOCKS_AT_ONCE
+        return self._block_rows * min(blocks, -(-self.layout.span_rows // self._block_rows))
 
 
 def _steps(spans: list[slice], step: int) -> Iterator[slice]:
