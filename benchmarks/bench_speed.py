@@ -27,6 +27,7 @@ METHODS = (DPGauss, PrivatePCA, KDPPCA, KDPOjas, DPPowerMethod, GDPPCA)
 # Rows and features, and what is aimed at: at most this multiple of covariance_eigh, two threads.
 AIMS: dict[tuple[int, int], dict[str, float]] = {
     (2_000, 30): {"DPGauss": 4, "PrivatePCA": 9},
+    (1_000_000, 10): {},
     (10_000, 100): {},
     (100_000, 100): {
         "DPGauss": 1.4,
