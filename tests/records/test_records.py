@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skdppca.noise import NoiseSource
 from skdppca.records import Records, _records
 from skdppca.records._exact import on_row_grids
+from skdppca.records._records import BLOCK_ENTRIES
 from skdppca.records.layout import SPAN_ROWS
+from skdppca.statistics import Spreads
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(5000, 7)) * RNG.lognormal(size=(5000, 1))
@@ -151,6 +154,35 @@ def test_rows_that_are_shifted_and_held_are_the_same_to_the_bit(n_jobs):
     rows = RNG.normal(size=(3 * SPAN_ROWS - 5, 7))
     held = Records.of(rows, n_jobs=n_jobs).shifted(CENTRE).rows.X
     assert np.array_equal(held, on_row_grids(rows - CENTRE))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_narrow_table_gives_the_same_bits_however_many_spans_are_read_as_one(n_jobs, monkeypatch):
+    rows = RNG.normal(size=(20 * SPAN_ROWS - 7, 7))
+    weights = RNG.uniform(size=len(rows))
+
+    def found():
+        records = Records.of(rows, n_jobs=n_jobs)
+        return records._spans_at_once, gram(records, weights=weights), distances(records)
+
+    several, total, measured = found()
+    monkeypatch.setattr(_records, "LEAST_COLUMNS", BLOCK_ENTRIES)
+    one, other_total, other_measured = found()
+    assert several > 2 and one == 1
+    assert np.array_equal(total, other_total) and np.array_equal(measured, other_measured)
+
+
+@pytest.mark.parametrize("is_held", [True, False], ids=["held", "read again"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_the_pass_that_makes_scores_measures_what_another_one_would(kind, is_held, monkeypatch):
+    """Only where the rows are read and shifted anew in each pass."""
+    monkeypatch.setattr(_records, "KEPT_ENTRIES", 10**6 if is_held else 0)
+    records = Records.of(kind(X), n_jobs=2).parts((1, 2), NoiseSource(0))[0]
+    spreads, axes = Spreads(np.zeros(7)), np.eye(7)[:2]
+    once, twice = (records if records.is_sparse else records.shifted(CENTRE) for _ in range(2))
+    once.scores(axes, None, True, beside=spreads)
+    assert (spreads in once.cache) == (kind is np.asarray and not is_held)
+    np.testing.assert_array_equal(once.measured(spreads), twice.measured(spreads))
 
 
 def test_a_sum_keeps_its_digits_over_many_blocks(monkeypatch):
