@@ -49,10 +49,9 @@ class CentreConstants:
     polishing: float = 1.2
     least_polishing: float = 0.01
     most_polishing: float = 0.16
-    # The number of last rounds; of a location, which spends most on them; and their least share
-    # with a public norm bound, which may be loose.
+    # The number of last rounds; and of a location, which spends most on them. After those of a
+    # random part, some are of all records, with that share of what all cost; a guess.
     polishing_rounds: int = 3
-    # The share of that in the last ones, if they alone are of all records; a guess. Their number.
     last_of_all: float = 0.8
     rounds_of_all: int = 1
     location_rounds: int = 6
@@ -60,6 +59,7 @@ class CentreConstants:
     # Clipping takes about that share of how far a mean is. All records are not asked again for it
     # where it is less than the noise, or than the error of sampling.
     left: float = 0.1
+    # The least share of the last rounds with a public norm bound, which may be loose.
     least_polishing_bounded: float = 0.08
     # A first mean is noise unless its square exceeds that of the noise by this number of
     # the latter's sds. Without this, a window that is noise sent the centre away in 5 of 2616 fits.
@@ -295,7 +295,7 @@ class _Estimate:
     signal : float
         The square of how far the last mean was from the centre before, less that of its noise.
     noise : float
-        That.
+        The expected square of that noise.
     is_noise : bool
         The first mean cannot be told from noise.
     """
