@@ -77,7 +77,7 @@ def test_all_records_tell_one_mean_or_none_where_a_matrix_corrects_the_centre(
 @pytest.mark.parametrize("bound", [None, 20.0], ids=["no bound", "bound"])
 @pytest.mark.parametrize("offset", [0.03, 0.1, 3.0])
 def test_all_records_tell_a_mean_that_a_part_does_not_see(offset, bound, find):
-    """At .03 and .1 the centre stayed at 0, which is .19 and .63 away, while all tell it to .05."""
+    """At .03 and .1 a rough centre stayed at 0, which is .19 and .63 away; all tell it to .05."""
     rows, errors = np.random.default_rng(0).normal(size=(20_000, 40)) + offset, []
     for seed in range(5):
         data, other = (
