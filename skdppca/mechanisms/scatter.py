@@ -413,17 +413,17 @@ def _possible(
         _between([numbers["noise_sd"] / whole])
         and _between(np.abs(arrays["scatter"]) / whole)
         and _between(np.abs(arrays["mean"]))
-        and _between(arrays["present"])
+        and _between(arrays["present"], most=1.0)
         and 0 <= numbers["mean_variance"] <= LARGEST**3
-        and (math.isnan(median) or _between([median]))
+        and (math.isnan(median) or _between([median], 1 / LARGEST))  # others are divided by it
         and (math.isnan(factor[0]) or _between(factor))
     )
 
 
-def _between(values: Any, least: float = 0.0) -> bool:
+def _between(values: Any, least: float = 0.0, most: float = LARGEST) -> bool:
     """Whether all are numbers from the least to the largest one."""
     values = np.asarray(values)
-    return bool(((values >= least) & (values <= LARGEST)).all())
+    return bool(((values >= least) & (values <= most)).all())
 
 
 def _mean_factor(

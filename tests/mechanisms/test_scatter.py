@@ -213,6 +213,9 @@ def test_arrays_that_are_no_matrix_are_refused(spoilt):
         ("mean", 0, -1e308),
         ("units", 0, 1e308),
         ("units", 0, 5e-324),
+        ("numbers", NUMBERS.index("median"), 0.0),
+        ("numbers", NUMBERS.index("median"), 1e-300),
+        ("present", 0, 1.5),
         ("present", 0, 1e308),
     ],
 )
