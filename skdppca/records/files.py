@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -371,7 +372,8 @@ class FileRecords(Pieces):
         """
         parts = [view for view in self.views if isinstance(view, Part)]
         others = [view for view in self.views if not isinstance(view, Part)]
-        found = joined(Gathered.of(seen_through(piece, parts)) for piece in self._read())
+        pieces = chain((self.standin,), self._read())  # the first one is empty: files may be, too
+        found = joined(Gathered.of(seen_through(piece, parts)) for piece in pieces)
         return seen_through(self.standin.with_gathered(found), others)
 
     def _read(self) -> Iterator[Records]:

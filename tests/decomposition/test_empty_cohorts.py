@@ -1,5 +1,7 @@
 """A cohort that nobody came to is answered, as one of a single record: an error would tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,9 +12,10 @@ from scipy import sparse
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.maps import projection_map
+from skdppca.mechanisms import sampling
 from skdppca.neighbors import PrivateNearestCentroid
 
-from ..estimators import on_all_estimators
+from ..estimators import ESTIMATORS, SUMS, on_all_estimators
 
 NAMES = ["age", "height", "weight", "pulse"]
 ROWS = np.random.default_rng(0).normal(size=(300, 4)) * [4, 3, 2, 1] + 7
@@ -73,6 +76,26 @@ def test_an_empty_cohort_is_answered_first_and_later(container, mode, tmp_path):
         pca.partial_fit(X, cohort=f"2026-Q{number + 1}")
     assert budget.cohorts == ("2026-Q1", "2026-Q2", "2026-Q3")
     assert np.isfinite(pca.components_).all() and pca.components_.shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("factory", "container"),
+    [
+        pytest.param(factory, container, id=f"{name}-{container}")
+        for name, factory in ESTIMATORS
+        for container in CONTAINERS
+        if container not in ("files", "dask") or name in (*SUMS, "PrivatePCA")
+    ],
+)
+def test_an_empty_cohort_is_answered_where_a_random_part_of_it_is_asked(
+    factory, container, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sampling, "SAMPLING", replace(sampling.SAMPLING, records=1e-6))
+    budget = accountant()
+    for n in (0, 1):
+        X = CONTAINERS[container](ROWS[:n], tmp_path / str(n))
+        pca = factory(2, **COST, accountant=budget).fit(X, cohorts=f"q{n}")
+        assert np.isfinite(pca.components_).all()
 
 
 @pytest.mark.parametrize("form", ["array", "files"])
