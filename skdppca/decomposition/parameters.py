@@ -58,7 +58,8 @@ def estimator(cls: C) -> C:
     if cls.__doc__ and base is not None and base.__doc__:
         text, theirs = inspect.cleandoc(cls.__doc__), inspect.cleandoc(base.__doc__)
         for section in ("Parameters", "Attributes"):
-            text = _completed(text, theirs, section)
+            if _section(theirs, section)[1]:  # python -OO leaves a dataclass its signature alone
+                text = _completed(text, theirs, section)
         cls.__doc__ = text
     return cls
 

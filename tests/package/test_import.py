@@ -29,6 +29,19 @@ def test_the_command_says_what_it_is_without_numpy_and_scikit_learn(option):
     assert not imported & {"numpy", "scipy", "sklearn", "joblib", "mpmath", "pandas"}
 
 
+@pytest.mark.parametrize("option", ["-O", "-OO"])
+def test_the_package_works_without_assertions_and_docstrings(option):
+    fit = "skdppca.DPGauss(1, random_state=0).fit(numpy.eye(50, 3)).components_.shape"
+    code = f"import numpy, skdppca; [getattr(skdppca, n) for n in skdppca.__all__]; print({fit})"
+    done = subprocess.run(
+        [sys.executable, option, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "(1, 3)\n"
+
+
 def test_a_star_gives_all_public_names():
     names = {}
     exec("from skdppca import *", names)
