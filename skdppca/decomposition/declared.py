@@ -101,7 +101,8 @@ def declared(X: Any, groups: Any = None) -> Declared:
         of_frame = X.schema if package == "pyarrow" else X
         names = tuple(of_frame.names if package == "pyarrow" else X.columns)
         types = tuple(of_frame.types if package == "pyarrow" else X.dtypes)
-        if types and all(hasattr(kind, "fill_value") for kind in types):
+        # SciPy's formats know no other entry than 0 that is not stored
+        if types and all(getattr(kind, "fill_value", None) == 0 for kind in types):
             layout = "coo"
     elif inspect.getattr_static(X, "shape", None) is not None and hasattr(X, "dtype"):
         # In a list every row has a type of its own, as private as the row.

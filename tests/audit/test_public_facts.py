@@ -270,6 +270,7 @@ SWEEP = {
     "pandas, objects": Swept(lambda rows: frame(objects(rows)), (NULL, NONZERO, FRACTION, LARGE)),
     "pandas, one of objects": Swept(lambda rows: frame(rows).astype({"b": object})),
     "pandas, sparse": Swept(lambda rows: frame(rows).astype(pd.SparseDtype(float, 0.0))),
+    "pandas, sparse about NaN": Swept(lambda rows: frame(rows).astype(pd.SparseDtype(float))),
     "nullable integers": Swept(nullable("Int8", "UInt16", "Int64")),
     "nullable truths": Swept(nullable("boolean")),
     "nullable singles": Swept(nullable("Float32"), (NULL, NONZERO, FRACTION)),

@@ -44,6 +44,18 @@ def capital(kind):
     return f"UInt{kind[4:]}" if kind[0] == "u" else kind.capitalize()
 
 
+@pytest.mark.parametrize("fill", [0.0, 3.0, np.nan])
+def test_a_sparse_column_of_a_frame_is_read_with_what_fills_it(fill):
+    X = pd.DataFrame(NUMBERS.astype(float), columns=["a", "b"])
+    X.loc[HOLE, "b"] = np.nan
+    pca = DPGauss(1, missing="mean")
+    filled = X.astype(pd.SparseDtype(float, fill))
+    mixed = X.astype({"b": pd.SparseDtype(float, fill)})
+    for seen in (filled, mixed):
+        rows = check_rows(pca, seen)
+        np.testing.assert_array_equal(rows.toarray() if fill == 0 and seen is filled else rows, X)
+
+
 def columns(kind, null):
     """Names, types and entries of both columns; the second one with a null, or without."""
     first, _, second = kind.partition("+")
