@@ -31,7 +31,6 @@ from ._check_table import check_table
 from ._context_file import context_of
 from ._csv_files import CsvFormat
 from ._json import of_fit, text
-from ._memory import check_memory
 from ._out_directory import replaced, spare, write
 from ._parameter_options import parameters
 from ._progress import progress
@@ -230,8 +229,8 @@ def _unit(groups: str | None, name: str | None) -> str:
 
 
 def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> None:
-    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
-    n_features, grouped = rows.n_features, options.groups is not None
+    """Refuse a method that cannot choose the components."""
+    n_features = rows.n_features
     _check_pure(options)
     if isinstance(options.n_components, int) and options.n_components > n_features:
         raise ValueError(
@@ -245,7 +244,7 @@ def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> N
         or choose(
             n_features,
             is_sparse=rows.is_sparse,
-            grouped=grouped,
+            grouped=options.groups is not None,
             sees_spectrum=count is None,
             may_miss=options.missing == "mean",
             pure=options.delta == 0,
@@ -256,7 +255,6 @@ def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> N
             f"{name} sees no spectrum to choose a number of components by; give one with "
             "--components K"
         )
-    check_memory(name, n_features, count or 1, grouped)
 
 
 def _check_pure(options: argparse.Namespace) -> None:

@@ -38,6 +38,7 @@ from ..releasing import (
     release,
 )
 from .fitted import MATRIX, VARIANCES, FittedPCA
+from .memory import Held, check_memory
 from .noise_only import warn_of_noise
 from .parameters import estimator, parameter
 from .steps_before import warn_of_steps_before
@@ -233,6 +234,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     # What of the records the method asks for besides sums over them.
     _beyond_sums: ClassVar[str] = ""
 
+    # What a fit holds beside the rows.
+    _held: ClassVar[Held] = Held()
+
     # What to do about more records than the declared domain has.
     _more_records: ClassVar[str] = "take fewer"
 
@@ -357,6 +361,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             if not public.in_memory:
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
+            self._check_memory(public)
             validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
             terms = ReleaseTerms(
                 method=type(self).__name__,
@@ -438,6 +443,12 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 f"epsilon={self.epsilon}, delta={self.delta} ask for more noise than the grid "
                 f"holds with n_features={n_features}; nothing could be seen through it: raise them"
             )
+
+    def _check_memory(self, public: Public) -> None:
+        """Refuse a fit that this machine cannot hold, whatever the rows are."""
+        count, d = self.n_components, public.n_features
+        n_components = int(count) if isinstance(count, int | np.integer) else d
+        check_memory(self._held, d, n_components, self._scales_privately, public.grouped)
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""

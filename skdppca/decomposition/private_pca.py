@@ -213,6 +213,9 @@ class PrivatePCA(JoinsCohorts):
                 )
         return mechanism
 
+    def _check_memory(self, public: Public) -> None:
+        self._chosen(public)._check_memory(public)
+
     def _choice(self, public: Public) -> tuple[str, str]:
         """The method's name, and why."""
         if self.method != "auto":

@@ -239,6 +239,7 @@ def _check_pca(step: BasePrivatePCA, public: Public) -> PrivacyEvent:
     step._mechanism(public)
     event = step._event(public)
     step._check_noise(event, public.n_features)
+    step._check_memory(public)
     return event
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..._sklearn import Interval, StrOptions
 from ...mechanisms.base import Mechanism
@@ -13,6 +13,7 @@ from ...privacy import PrivacyEvent
 from ...private_data import Public
 from ..fitted import MATRIX
 from ..joining import JoinsCohorts
+from ..memory import MATRICES, Held
 from ..parameters import estimator, parameter, without
 from .cohorts import JoinedMechanism, NextCohort
 from .mechanism import DPGaussMechanism
@@ -105,6 +106,8 @@ class DPGauss(JoinsCohorts):
     forget: float | Literal["auto"] = parameter(
         Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), default=1.0
     )
+
+    _held: ClassVar[Held] = MATRICES
 
     def _check_parameters(self, n_features: int) -> None:
         super()._check_parameters(n_features)

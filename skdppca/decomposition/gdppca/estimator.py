@@ -12,6 +12,7 @@ from ...records import MAX_ROWS
 from ...records.kernels import ScaleFunction
 from ...records.pairs import MAX_COMPLETE
 from ..base import BasePrivatePCA
+from ..memory import MATRICES, Held
 from ..parameters import estimator, parameter
 from .mechanism import GDPPCAMechanism
 from .own_kernel import check_kernel, name_of
@@ -148,6 +149,8 @@ class GDPPCA(BasePrivatePCA):
     variance_share: float = parameter(Interval(Real, 0, 0.5, closed="both"), default=0.05)
 
     _beyond_sums: ClassVar[str] = "pairs of records"
+
+    _held: ClassVar[Held] = MATRICES
 
     _not_released: ClassVar[dict[str, str]] = {
         **dict.fromkeys(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..._sklearn import Interval, RealNotInt, StrOptions
 from ...mechanisms.base import Mechanism
 from ...private_data import Public
 from ..dp_gauss.mechanism import DPGaussMechanism
 from ..iterative.subspace import MAX_ITER, SubspacePCA
+from ..memory import MATRICES, Held
 from ..parameters import estimator, parameter
 from .mechanism import ResidualGaussMechanism
 
@@ -102,6 +103,8 @@ class ResidualGauss(SubspacePCA):
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"
     )
     n_iter: int = parameter(Interval(Integral, 1, MAX_ITER, closed="both"), default=4)
+
+    _held: ClassVar[Held] = MATRICES
 
     def _mechanism(self, public: Public) -> Mechanism:
         if self._may_miss or not isinstance(self.n_components, Integral | None):

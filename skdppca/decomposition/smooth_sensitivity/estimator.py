@@ -18,6 +18,7 @@ from ...privacy import (
 )
 from ...private_data import Public
 from ..iterative.subspace import SubspacePCA
+from ..memory import Held
 from ..parameters import estimator, parameter
 from .gap import SPAN, rotation_mu
 from .mechanism import GapMechanism, SmoothMechanism
@@ -101,6 +102,8 @@ class SmoothSensitivityPCA(SubspacePCA):
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
 
     _beyond_sums: ClassVar[str] = "the gap between exact eigenvalues"
+
+    _held: ClassVar[Held] = Held(each_feature=220, each_loading=77)
 
     @property
     def _is_pure(self) -> bool:
