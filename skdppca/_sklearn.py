@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _assess_dimension as assess_dimension
 from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import (
@@ -19,6 +18,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils._param_validation import StrOptions as _StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
@@ -34,7 +34,7 @@ __all__ = [
     "available_if",
     "check_feature_names",
     "check_n_features",
-    "fit_context",
+    "output_container",
     "validate_parameter_constraints",
 ]
 
@@ -98,6 +98,11 @@ class Documented:
         return {"address": f"{site}/api/generated/{home}.{name}.html"}
 
 
+def output_container(estimator: Any) -> str:
+    """Return what `transform` is to return its scores in: "default" or the name of a package."""
+    return str(_get_output_config("transform", estimator)["dense"])
+
+
 class NamedOnce:
     """An estimator whose parameters' names are read off its signature once, not in every call."""
 
@@ -113,12 +118,4 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
     """Return scikit-learn's decorator for a method that not all have, which keeps its type."""
     decorate: Callable[[Method], Method] = _available_if(check)
-    return decorate
-
-
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
-    """Return scikit-learn's decorator for `fit`, typed so that `fit` keeps its signature."""
-    decorate: Callable[[Method], Method] = _fit_context(
-        prefer_skip_nested_validation=prefer_skip_nested_validation
-    )
     return decorate

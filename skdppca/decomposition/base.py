@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions, fit_context
+from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import Filled
@@ -309,7 +309,6 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         warn_of_noise(self)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
     def _released(
         self,
         open_table: Callable[[Self], Table],
@@ -325,7 +324,8 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         join : callable, optional
             What of an earlier fit this one goes on from.
         """
-        # 1. validate
+        # 1. validate, whatever scikit-learn is told to skip
+        self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         named = cohort_names(cohorts, "cohorts")

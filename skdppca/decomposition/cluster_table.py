@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import BaseEstimator
 
 from ..records.cluster import ClusterRecords
@@ -98,8 +97,7 @@ class _Reader:
         if self.names is not None and tuple(part.columns) != self.names:
             raise ValueError("partitions of X differ in their columns; X.compute() shows how")
         if part.shape[0]:
-            with config_context(assume_finite=known):
-                rows = check_rows(_Rows(self.missing), part)
+            rows = check_rows(_Rows(self.missing), part, is_finite=known)
         else:
             rows = self.nothing
         if sparse.issparse(rows) != sparse.issparse(self.nothing):

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from .._sklearn import output_container
+
 if TYPE_CHECKING:
     from .fitted import FittedPCA
 
-__all__ = ["apply_lazily", "as_dask_rows", "is_dask", "made_up_row"]
+__all__ = ["apply_lazily", "as_dask_rows", "check_lazy_output", "is_dask", "made_up_row"]
 
 # What of a fitted estimator stays here when it goes to the workers.
 HERE = ("privacy_", "_sklearn_output_config")
@@ -80,6 +82,17 @@ def _check_columns(X: Any) -> None:
                 f"the column {name!r} of X has dtype {dtype}; encode it as real numbers or leave "
                 f"it out, for example X.drop(columns=[{name!r}])"
             )
+
+
+def check_lazy_output(estimator: FittedPCA) -> None:
+    """Refuse a dask collection whose scores scikit-learn would compute to fill a data frame."""
+    container = output_container(estimator)
+    if container != "default":
+        raise ValueError(
+            f"transform_output={container!r} asks for a data frame, but the scores of a dask X are "
+            "a dask array, which is not computed yet; set pca.set_output(transform='default'), and "
+            "make a data frame of what transform(X).compute() returns"
+        )
 
 
 def apply_lazily(estimator: FittedPCA, method: str, X: Any) -> Any:

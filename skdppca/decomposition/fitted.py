@@ -22,7 +22,7 @@ from ..mechanisms.scatter import NoisyScatter
 from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
 from ..records import Records
-from .dask_input import apply_lazily, is_dask
+from .dask_input import apply_lazily, check_lazy_output, is_dask
 from .dataset_input import check_no_dataset
 from .parameters import Suggesting
 from .validation import read_rows
@@ -71,11 +71,37 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         -------
         ndarray of shape (n_rows, n_components)
             In units of the (scaled) features; of unit variance if ``whiten=True``.
+
+        Raises
+        ------
+        ValueError
+            X is a dask collection, and `set_output` asks for a data frame.
         """
         if is_dask(X):
+            check_lazy_output(self)
             return apply_lazily(self, "transform", X)
         X = self._validated(X)
         return self._scores(X).astype(X.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: None = None, **fit_params: Any) -> np.ndarray:
+        """Fit, and project the rows of X; see `fit` and `transform`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : None
+            Ignored.
+        **fit_params : dict
+            What `fit` takes besides.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        if is_dask(X):
+            check_lazy_output(self)  # before the charge
+        scores: np.ndarray = super().fit_transform(X, y, **fit_params)
+        return scores
 
     def _scores(self, X: Any) -> np.ndarray:
         """The projections of valid rows: each a bitwise function of its row alone.
@@ -272,7 +298,8 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
         check_no_dataset(X)
-        X = read_rows(self, X, reset=False, dtype=[np.float64, np.float32])
+        # what is charged reads its own rows again: here a caller may leave a check out
+        X = read_rows(self, X, reset=False, dtype=[np.float64, np.float32], is_finite=None)
         return self._filled(X) if self._may_miss else X
 
     @property
@@ -310,8 +337,9 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         """What a score of 1 stands for, along every component."""
         if not self.whiten:
             return np.ones(len(self.components_))
-        smallest = np.finfo(self.explained_variance_.dtype).eps
-        return np.sqrt(np.maximum(self.explained_variance_, smallest))
+        sd = np.sqrt(self.explained_variance_)
+        largest = sd.max() or 1.0
+        return np.maximum(sd, np.finfo(sd.dtype).eps * largest)
 
     def _axes(self) -> np.ndarray:
         return self.components_ / self._scales(self.n_features_in_) / self._spread()[:, None]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.utils import check_array
 
 from .._sklearn import check_feature_names, check_n_features
@@ -84,7 +85,12 @@ LARGEST = 1e60
 
 
 def check_rows(
-    estimator: Any, X: Any, reset: bool = True, *, may_be_empty: bool = False
+    estimator: Any,
+    X: Any,
+    reset: bool = True,
+    *,
+    may_be_empty: bool = False,
+    is_finite: bool = False,
 ) -> np.ndarray | sparse.csr_array:
     """Two-dimensional finite real rows, without a copy where none is needed.
 
@@ -96,6 +102,8 @@ def check_rows(
         Set the estimator's number of features, and their names, or check that they are the same.
     may_be_empty : bool
         Whether no rows are valid, too.
+    is_finite : bool
+        The same rows were found to be finite before.
 
     Raises
     ------
@@ -104,7 +112,11 @@ def check_rows(
     """
     check_no_dataset(X)
     least, ours = 0 if may_be_empty else 1, partial(_about_rows, X)
-    rows = quoting_nothing("X", lambda: read_rows(estimator, X, reset, least=least), ours)
+
+    def read() -> np.ndarray | sparse.csr_array:
+        return read_rows(estimator, X, reset, least=least, is_finite=is_finite)
+
+    rows = quoting_nothing("X", read, ours)
     if rows.dtype.kind not in "fiub":
         found = f"X has dtype {rows.dtype.type.__name__}; give real numbers."
         raise ValueError(found + _no_numbers(X))
@@ -121,7 +133,12 @@ def check_row_count(n_rows: int, may_be_empty: bool) -> None:
 
 
 def read_rows(
-    estimator: Any, X: Any, reset: bool, dtype: Any = "numeric", least: int = 1
+    estimator: Any,
+    X: Any,
+    reset: bool,
+    dtype: Any = "numeric",
+    least: int = 1,
+    is_finite: bool | None = False,
 ) -> np.ndarray | sparse.csr_array:
     """Rows of a dtype that follows from what X declares. Errors are as they come, and quote.
 
@@ -134,6 +151,9 @@ def read_rows(
         As in scikit-learn's `check_array`.
     least : int
         How many rows there are at least.
+    is_finite : bool or None
+        Whether the same rows were found to be finite before. None: as ``assume_finite`` of
+        scikit-learn says, which nothing that is charged may follow.
     """
     facts, may_miss = declared(X), getattr(estimator, "missing", "error") == "mean"
     if facts.n_features == 0:
@@ -146,16 +166,17 @@ def read_rows(
     with np.errstate(over="ignore", invalid="ignore"):
         X = as_declared(X, facts)
         known = reset and _is_seen_to_be_finite(X, getattr(estimator, "n_jobs", None))
-        rows = check_array(
-            as_compressed(X) if sparse.issparse(X) else X,
-            estimator=estimator,
-            input_name="X",
-            accept_sparse="csr",
-            dtype=dtype,
-            copy=False,
-            ensure_min_samples=least,
-            ensure_all_finite=not known and ("allow-nan" if may_miss else True),
-        )
+        with config_context(assume_finite=is_finite):
+            rows = check_array(
+                as_compressed(X) if sparse.issparse(X) else X,
+                estimator=estimator,
+                input_name="X",
+                accept_sparse="csr",
+                dtype=dtype,
+                copy=False,
+                ensure_min_samples=least,
+                ensure_all_finite=not known and ("allow-nan" if may_miss else True),
+            )
         check_n_features(estimator, rows, reset=reset)
         if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
             return rows

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._sklearn import Documented, Interval, fit_context
+from .._sklearn import Documented, Interval
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.parameters import Suggesting
@@ -239,9 +239,9 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         warn_of_steps_before(self)
         return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
-    @fit_context(prefer_skip_nested_validation=False)
     def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this search, its estimator or its grid."""
+        self._validate_params()
         self.estimator, self.param_grid = copy.deepcopy((self.estimator, self.param_grid))
         # 1. validate, and let the steps before the private ones map each row by itself
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)

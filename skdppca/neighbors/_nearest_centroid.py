@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, fit_context
+from .._sklearn import Documented
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.parameters import Suggesting, estimator, parameter
@@ -183,10 +183,10 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
         warn_of_steps_before(self)
         return fit_promised(self, type(self)._released, X, y, groups, cohorts)
 
-    @fit_context(prefer_skip_nested_validation=True)
     def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
-        # 1. validate
+        # 1. validate, whatever scikit-learn is told to skip
+        self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         named = cohort_names(cohorts, "cohorts")
