@@ -16,6 +16,9 @@ BYTES = 8  # of a number in float64
 # Numbers for each feature that private scales hold: counts of their cells, and of all windows.
 SCALES = 4000
 
+# The rest of the memory is for the rows, Python and the system; round.
+LARGEST_SHARE = 0.8
+
 # Less than this is always free, or nothing works; more is asked for, which takes time.
 SMALL = 2**28
 
@@ -71,7 +74,7 @@ def check_memory(
     numbers = held.numbers(n_features, n_components) + scaled * SCALES * n_features
     needed, limit = BYTES * numbers, memory_limit()
     has = f"this machine has {_size(limit)}"
-    if needed <= limit:
+    if needed <= LARGEST_SHARE * limit:
         try:
             if needed > SMALL:
                 np.ones(needed, np.uint8)  # writes to every page: the system may lend it only then
@@ -81,7 +84,7 @@ def check_memory(
     if held.matrices:
         class_name, word = ("KDPPCA", "kdppca") if grouped else ("DPPowerMethod", "power")
         why = f"matrices of {n_features} x {n_features}"
-        most = math.isqrt(int(limit) // (BYTES * held.matrices)) if math.isfinite(limit) else 0
+        most = math.isqrt(int(LARGEST_SHARE * limit) // (BYTES * held.matrices)) if math.isfinite(limit) else 0
         fewer = f"at most {most} columns" if 0 < most < n_features else "fewer columns"
         wanted = (
             f"{fewer}, or {class_name}(n_components=k), in a shell --method {word} -k K, which "
