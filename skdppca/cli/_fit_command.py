@@ -15,6 +15,7 @@ from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
 from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
+from ..decomposition.memory import check_memory
 from ..decomposition.private_pca import choose
 from ..privacy import PrivacyReport, Released, epsilon_of_event
 from ..privacy.cohorts import cohort_names
@@ -229,7 +230,7 @@ def _unit(groups: str | None, name: str | None) -> str:
 
 
 def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> None:
-    """Refuse a method that cannot choose the components."""
+    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
     n_features = rows.n_features
     _check_pure(options)
     if isinstance(options.n_components, int) and options.n_components > n_features:
@@ -255,6 +256,10 @@ def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> N
             f"{name} sees no spectrum to choose a number of components by; give one with "
             "--components K"
         )
+    # here already: all names of very many columns would not fit either
+    held, scaled = REGISTRY[name].estimator._held, options.scale == "private"
+    grouped = options.groups is not None
+    check_memory(held, n_features, count or n_features, scaled=scaled, grouped=grouped)
 
 
 def _check_pure(options: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -343,16 +344,15 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
+        facts = Public(d, self.adjacency, self.unit, table.is_sparse)
+        self._check_memory(facts)
         with closing(table.read(scale, self.n_jobs)) as source:
             check_domain(self, source.private_n)
             if math.isinf(self.epsilon):
                 check_unclipped(source)
             # 2. build the mechanism from public facts
-            public = Public(
-                n_features=d,
-                adjacency=self.adjacency,
-                unit=self.unit,
-                is_sparse=table.is_sparse,
+            public = replace(
+                facts,
                 n_records=self._public_count(source),
                 in_memory=isinstance(source, Records),
             )
@@ -361,7 +361,6 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             if not public.in_memory:
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
-            self._check_memory(public)
             validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
             terms = ReleaseTerms(
                 method=type(self).__name__,

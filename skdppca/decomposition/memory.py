@@ -20,7 +20,7 @@ SCALES = 4000
 LARGEST_SHARE = 0.8
 
 # Less than this is always free, or nothing works; more is asked for, which takes time.
-SMALL = 2**28
+SMALL = 2**30
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def check_memory(
     if held.matrices:
         class_name, word = ("KDPPCA", "kdppca") if grouped else ("DPPowerMethod", "power")
         why = f"matrices of {n_features} x {n_features}"
-        most = math.isqrt(int(LARGEST_SHARE * limit) // (BYTES * held.matrices)) if math.isfinite(limit) else 0
-        fewer = f"at most {most} columns" if 0 < most < n_features else "fewer columns"
+        most = math.sqrt(LARGEST_SHARE * limit / (BYTES * held.matrices))
+        fewer = f"at most {int(most)} columns" if 1 <= most < n_features else "fewer columns"
         wanted = (
             f"{fewer}, or {class_name}(n_components=k), in a shell --method {word} -k K, which "
             "holds no such matrix"
