@@ -65,7 +65,7 @@ class WeakPrivacyWarning(UserWarning):
 
 
 class CentreNotSeenWarning(UserWarning):
-    """No centre of the records was seen in the noise; the report says what was done instead."""
+    """The noise hid where the records are, or how long; the report says what was done instead."""
 
 
 class OutsideMapWarning(UserWarning):

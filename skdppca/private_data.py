@@ -29,6 +29,11 @@ __all__ = ["Answer", "PrivateData", "Public", "Source"]
 # The largest part of what is left that is kept for later, as a share of mu^2.
 MOST_KEPT = 0.75
 
+# Octaves about `PrivateData.magnitude` within which norms of records leave it where it is. The
+# exponent of its largest power, which the numbers of a question on the wire hold.
+NEAR_OCTAVES = 12
+LARGEST_EXPONENT = 99
+
 
 @dataclass(frozen=True)
 class Public:
@@ -106,6 +111,11 @@ class PrivateData:
         A random part of the records, if norms are to be asked of that (`mechanisms.sampling`).
     sample_share : float
         With what probability a record is in it.
+    magnitude : float
+        A power of 2 near the records' norms, which histograms of norms are about; public or
+        released.
+    unseen : bool
+        The noise hid the records' norms where they were looked for; released.
     """
 
     source: Source
@@ -119,6 +129,8 @@ class PrivateData:
     present: np.ndarray | None = None
     sample: Source | None = None
     sample_share: float = 1.0
+    magnitude: float = 1.0
+    unseen: bool = False
 
     @property
     def n_features(self) -> int:
@@ -257,6 +269,22 @@ class PrivateData:
     def centred_at(self, centre: np.ndarray) -> PrivateData:
         """The same records, looked at from another centre that is public or was released."""
         return replace(self, centre=centre, typical_norm=None)
+
+    def near(self, norm: float, octaves: float = NEAR_OCTAVES) -> PrivateData:
+        """The same, looked for near a norm that is public or was released, if that is far away.
+
+        Parameters
+        ----------
+        norm : float
+            Positive.
+        octaves : float
+            Nearer to the magnitude it is not far.
+        """
+        exponent = math.log2(norm)
+        if abs(exponent - math.log2(self.magnitude)) <= octaves:
+            return self
+        most = LARGEST_EXPONENT
+        return replace(self, magnitude=2.0 ** min(max(round(exponent), -most), most))
 
     def through(self, view: Step) -> PrivateData:
         """The same records through a view that leaves their features where they are."""

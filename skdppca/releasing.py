@@ -56,6 +56,12 @@ __all__ = [
 E = TypeVar("E", bound=BaseEstimator)
 T = TypeVar("T")
 
+# What a report's details say was not seen; in words; and what may be given in its place.
+UNSEEN = (
+    ("no_centre", "no centre was", "a public mean"),
+    ("no_norms", "no lengths of rows were", "a public norm_bound"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseTerms:
@@ -208,6 +214,8 @@ def release(
         centre=terms.centre,
         norm_bound=terms.norm_bound,
     )
+    if terms.norm_bound is not None:
+        data = data.near(terms.norm_bound)
     with data.in_silence():
         found = results(run(data))
     # 3. report
@@ -308,13 +316,15 @@ def announce(report: PrivacyReport, verbose: int) -> None:
         return
     if verbose:
         print(report)
-    if "no_centre" in report.details:
-        warnings.warn(
-            f"no centre was seen in the noise: {report.details['no_centre']}. Set a larger "
-            "epsilon, or give more records or a public mean.",
-            CentreNotSeenWarning,
-            stacklevel=level_of_user(),
-        )
+    for key, what, instead in UNSEEN:
+        if key in report.details:
+            warnings.warn(
+                f"{what} seen in the noise: {report.details[key]}. Set a larger epsilon, or give "
+                f"more records or {instead}. If rows of X are shorter than 1e-42 or longer than "
+                "1e42, choose other units: no others are looked for.",
+                CentreNotSeenWarning,
+                stacklevel=level_of_user(),
+            )
 
 
 def event_of(epsilon: float, delta: float) -> PrivacyEvent:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skdppca.linalg import symmetric_from_upper
+from skdppca.mechanisms.norm_histogram import NormHistogram, norm_histogram
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
-from skdppca.statistics import Statistic
+from skdppca.statistics import Measure, Statistic
 
-__all__ = ["asked_sum", "exact_sums", "filled", "private_data"]
+__all__ = ["asked_sum", "exact_sums", "filled", "hidden", "private_data"]
 
 
 def private_data(
@@ -70,6 +72,13 @@ def asked_sum(
     """The query and the exact sum of one statistic; see `exact_sums` and `private_data`."""
     private_data(X, **more).ask(statistic)
     return sums.pop()
+
+
+def hidden(
+    data: PrivateData, measure: Measure, mu: float, name: str
+) -> tuple[PrivateData, NormHistogram]:
+    """Ask as `seen_norms` does, and see nothing, in place of it."""
+    return replace(data, unseen=True), norm_histogram(data, measure, mu, name)
 
 
 def filled(X: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..decomposition import DPGauss
-from ..exceptions import NoiseOnlyWarning
+from ..exceptions import CentreNotSeenWarning, NoiseOnlyWarning
 from ..privacy import PrivacyAccountant
 from ..report import Context, ReleaseReport
 
@@ -74,7 +74,8 @@ def rehearse(
     pca = DPGauss(None, epsilon=0.5, adjacency=adjacency, unit=unit, accountant=budget)
     groups = None if unit == "row" else np.arange(MADE_UP)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseOnlyWarning)  # of what is made up
+        for category in (CentreNotSeenWarning, NoiseOnlyWarning):  # of what is made up
+            warnings.simplefilter("ignore", category)
         pca.fit(np.eye(MADE_UP, d), groups=groups, cohorts=cohorts or None)
     report = ReleaseReport(
         pca, title=title, context=context, feature_names=names[:d], pictures=pictures

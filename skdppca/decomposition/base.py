@@ -537,8 +537,14 @@ def _matrix(matrix: NoisyScatter | None) -> dict[str, np.ndarray]:
 
 
 def cast(found: dict[str, Any], dtype: type) -> dict[str, Any]:
-    """Arrays in the input's precision if it holds them all; what was computed is in float64."""
+    """Arrays in the input's precision if it holds them all; what was computed is in float64.
+
+    It holds them if none overflows, and no variance or scale underflows.
+    """
     arrays = {k: v for k, v in found.items() if isinstance(v, np.ndarray)}
-    if max(np.abs(values).max() for values in arrays.values()) < np.finfo(dtype).max:
+    largest = max(np.abs(values).max() for values in arrays.values())
+    spreads = [arrays[name] for name in ("explained_variance_", "scale_") if name in arrays]
+    least = min((x[x > 0].min(initial=np.inf) for x in spreads), default=np.inf)
+    if largest < np.finfo(dtype).max and least >= np.finfo(dtype).tiny:
         return found | {k: values.astype(dtype, copy=False) for k, values in arrays.items()}
     return found

@@ -239,8 +239,8 @@ def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
         for numbers in (unit, 1 / unit, mean / unit, bound**2, 2 / bound**2):
             if not np.max(np.abs(numbers)) <= LARGEST:
                 raise ValueError(
-                    "over sites, scale and mean / scale must lie between 2^-100 and 2^100, and "
-                    "norm_bound between 2^-49 and 2^50; choose other units"
+                    "over sites, scale and mean / scale must lie between 2^-240 and 2^240, and "
+                    "norm_bound between 2^-119 and 2^120; choose other units"
                 )
         records = SitesRecords.of(federation)
         return records if scale is None else records.through(Scaled(scale))

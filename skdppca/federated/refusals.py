@@ -85,7 +85,7 @@ MEANINGS = {
     Refusal.KEYS: "a key is not signed by its site, or not the current one; begin a new run",
     Refusal.INPUTS: "the arrays are not those that were signed; look who changes messages",
     Refusal.QUESTION: "the question's numbers are out of range or do not fit together; choose "
-    "units in which the norms of rows lie between 1e-12 and 1e12",
+    "units in which the norms of rows lie between 1e-35 and 1e35",
     Refusal.NOISE: "the noise is too small for the price to be proven, or too large for its grid",
     Refusal.MODULUS: "the sum could exceed 64 bits; lower max_rows, or ask for less precision",
     Refusal.MEMORY: "the site could not hold what this takes for max_rows rows; lower max_rows, or "

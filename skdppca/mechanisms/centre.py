@@ -12,7 +12,7 @@ from ..statistics import ClippedSum, Distances
 from ..statistics.lemmas import ball_sum, psd_sum
 from .base import BUDGET
 from .missing import noise_inflation
-from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
+from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram, seen_norms
 
 __all__ = [
     "Centred",
@@ -64,9 +64,15 @@ class CentreConstants:
     # A first mean is noise unless its square exceeds that of the noise by this number of
     # the latter's sds. Without this, a window that is noise sent the centre away in 5 of 2616 fits.
     guard: float = 3.0
+    # Octaves that the first distance may be away from where norms are looked for: the spread about
+    # the centre, whose distance is looked for next, may be as much shorter; round.
+    far_octaves: float = 24.0
 
 
 CENTRE = CentreConstants()
+
+# For the report.
+DISTANCES = "distances from the centre"
 
 
 @dataclass(frozen=True)
@@ -79,15 +85,12 @@ class Centred:
     radius : float or None
         About the median distance from the centre. None if the centre is still where it was: no
         distance was seen in the noise, or no mean.
-    unseen : bool
-        No distance was seen in the noise.
     unsure : bool
         The search ended, but not because the distance no longer shrank: the records may be far.
     """
 
     data: PrivateData
     radius: float | None
-    unseen: bool = False
     unsure: bool = False
 
 
@@ -200,7 +203,7 @@ def _centred(
     corrected : bool
         No mean of all is needed where a random part tells the others.
     """
-    spent, estimate, near, is_blind = 0.0, _Estimate(start), False, False
+    spent, near, is_blind = 0.0, False, False
     last_rounds, asks_all = CENTRE.polishing_rounds, CENTRE.rounds_of_all
     if thorough:
         last_rounds, asks_all = CENTRE.location_rounds, CENTRE.location_rounds_of_all
@@ -210,16 +213,20 @@ def _centred(
         last_rounds, asks_all = last_rounds - asks_all, 0
     rounds = _last_rounds(polishing, last_rounds, asks_all)
     if bound is not None:
-        radius, near = bound, True
+        estimate, radius, near = _Estimate(start), bound, True
     else:
         # 1. the median distance from where they are seen from
         mu = _look_mu(start, budget, HISTOGRAM.certain)
-        distances = _distances(start, mu)
-        if distances.z <= HISTOGRAM.seen:
-            return Centred(start, None, unseen=True, unsure=True)
-        radius, spent = distances.median, (mu / budget) ** 2
+        given, spent = start, (mu / budget) ** 2
+        start, distances = seen_norms(start, Distances(start.centre), mu, DISTANCES)
+        if start.unseen:
+            return Centred(start, None, unsure=True)
+        if start.magnitude != given.magnitude:  # after two more questions
+            spent *= 3
+        radius, start = distances.median, start.near(distances.median, CENTRE.far_octaves)
         if not start.public.grouped:
             start = replace(start, typical_norm=radius)
+        estimate = _Estimate(start)
         # 2. means and distances in turn, as long as the mean may be far
         mu = _look_mu(start, budget, CENTRE.certain_later)
         far = (CENTRE.far / reach(start.of_sample, budget)) ** 2
@@ -239,7 +246,7 @@ def _centred(
                 better = estimate.improved(radius, budget * math.sqrt(share), "centre")
                 spent += share
                 if better.is_noise:
-                    return Centred(start, None)
+                    return Centred(start.near(radius), None)
             estimate, shortest = better, radius
             distances = _distances(estimate.data, mu).near(radius)
             spent += (mu / budget) ** 2
@@ -259,14 +266,15 @@ def _centred(
             rounds = _of_all(rounds, asks_all)
             continue
         if better.is_noise:
-            return Centred(start, None, unsure=not near)
+            return Centred(start.near(radius), None, unsure=not near)
         # a further pass over all records would tell less than these records tell of others
         left, enough = CENTRE.left**2 * better.signal, max(better.noise, radius**2 / start.n)
         estimate, radius = better, math.sqrt(max(radius**2 - better.signal, radius**2 / 4))
         if of_all and not thorough and left <= enough:
             break
     length = None if start.typical_norm is None else radius
-    return Centred(replace(estimate.data, typical_norm=length), radius, unsure=not near)
+    found = replace(estimate.data.near(radius), typical_norm=length)
+    return Centred(found, radius, unsure=not near)
 
 
 def _last_rounds(share: float, number: int, asks_all: int) -> list[tuple[float, bool]]:
@@ -332,7 +340,7 @@ def _present(data: PrivateData) -> np.ndarray | float:
 
 
 def _distances(data: PrivateData, mu: float) -> NormHistogram:
-    return norm_histogram(data, Distances(data.centre), mu, "distances from the centre")
+    return norm_histogram(data, Distances(data.centre), mu, DISTANCES)
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:

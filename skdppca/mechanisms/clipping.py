@@ -15,7 +15,14 @@ from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measu
 from ..statistics.lemmas import psd_sum
 from .base import BUDGET
 from .clipping_factor import ClippingFactor
-from .norm_histogram import EDGES, HISTOGRAM, NormHistogram, histogram_mu, norm_histogram
+from .norm_histogram import (
+    HISTOGRAM,
+    LEAST_NORM,
+    NormHistogram,
+    histogram_mu,
+    norm_histogram,
+    seen_norms,
+)
 
 __all__ = [
     "CLIPPING",
@@ -80,11 +87,14 @@ class Clip:
         Every row is scaled to the radius, up or down.
     factor : ClippingFactor or None
         What it took of the records' second moments; None if no histogram tells.
+    unseen : bool
+        The noise hid how long the records are.
     """
 
     radius: float
     spherical: bool = False
     factor: ClippingFactor | None = None
+    unseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,7 @@ class ExpectedNorms:
         Most norms do not exceed it.
     """
 
-    typical: float = float(EDGES[0])
+    typical: float = LEAST_NORM
     longest: float = math.inf
 
 
@@ -198,21 +208,23 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
         return data
     measure = clip_measure(data.centre, 0.0, data.public.grouped)
     mu = radius_share(data, BUDGET.rough_look_share, BUDGET.most_look_share)
-    found = norm_histogram(data, measure, mu, "length of the records")
-    return replace(data, typical_norm=found.median if found.z > HISTOGRAM.seen else None)
+    data, found = seen_norms(data, measure, mu, "length of the records")
+    return data if data.unseen else replace(data.near(found.median), typical_norm=found.median)
 
 
-def median_distance(data: PrivateData, mu: float) -> tuple[float, ClippingFactor | None]:
+def median_distance(data: PrivateData, mu: float) -> tuple[float, Clip]:
     """Median distance of the records' (mean) rows from the centre; the expected one, if unseen.
 
-    Also the mean of the squared distances over its square, if they are seen.
+    Also rows scaled to norm 1, with the mean of the squared distances over the median's square, if
+    they are seen.
     """
-    expected = expected_norms(data)
-    found = norm_histogram(data, Distances(data.centre), mu, "median distance")
+    expected, clip = expected_norms(data), Clip(1.0, spherical=True)
+    data, found = seen_norms(data, Distances(data.centre), mu, "median distance")
     found = found.up_to(expected.longest)
     if found.z <= HISTOGRAM.seen:
-        return expected.typical, None
-    return found.median, found.factor(found.median, data.n, spherical=True)
+        return expected.typical, replace(clip, unseen=data.typical_norm is None)
+    factor = found.factor(found.median, data.n, spherical=True)
+    return found.median, replace(clip, factor=factor)
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
@@ -255,21 +267,21 @@ def clip_records(
     if data.norm_bound is not None:
         return Clip(data.norm_bound)
     measure, name = clip_measure(data.centre, 0.0, data.public.grouped), "clipping norm"
-    if data.public.grouped:
-        mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
-        expected = expected_norms(data)
-        radius, seen = find_radius(
-            data, measure, dim, mu, mu_radius, name, most=most, expected=expected
-        )
-        return Clip(radius, factor=None if seen is None else seen.factor(radius, data.n))
-    mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.radius_share)
+    grouped, expected = data.public.grouped, expected_norms(data)
+    largest = CLIPPING.most_radius_share if grouped else CLIPPING.radius_share
+    mu_radius = radius_share(data, CLIPPING.radius_share, largest)
     excess = excess_records(data.n, dim, data.effective(mu))
-    if excess < data.n - _inside(data, mu_radius):
-        longest = expected_norms(data).longest
-        found = norm_histogram(data, measure, mu_radius, name).up_to(longest)
-        if found.z > HISTOGRAM.seen:
-            radius = found.exceeded_by(excess)
-            return Clip(radius, factor=found.factor(radius, data.n))
+    if grouped:
+        excess = min(excess, (CLIPPING.most_clipped if most is None else most) * data.n)
+    elif excess >= data.n - _inside(data, mu_radius):
+        return Clip(1.0, spherical=True)
+    data, found = seen_norms(data, measure, mu_radius, name)
+    found = found.up_to(expected.longest)
+    if found.z > HISTOGRAM.seen:
+        radius = found.exceeded_by(excess)
+        return Clip(radius, factor=found.factor(radius, data.n))
+    if grouped:
+        return Clip(expected.typical, unseen=data.unseen)
     return Clip(1.0, spherical=True)
 
 

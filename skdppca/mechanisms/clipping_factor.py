@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +66,12 @@ def unclipped(
     """
     if factor is None:
         return variances, np.zeros_like(variances)
-    total = float(variances.sum())
-    twice = total + 2 * variances
-    lost = variances * (twice**2 + 2 * float(variances @ variances) + 4 * variances**2)
-    lost = total * lost / lost.sum() if total else lost
+    total, largest = float(variances.sum()), float(variances.max(initial=0.0))
+    # in units of a power of 2, which is exact: fourth powers could overflow
+    v = variances / 2.0 ** math.floor(math.log2(largest)) if largest else variances
+    twice = float(v.sum()) + 2 * v
+    lost = v * (twice**2 + 2 * float(v @ v) + 4 * v**2)
+    lost = total * (lost / lost.sum()) if total else lost
     return variances + (factor.value - 1) * lost, factor.error * lost
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -199,8 +199,7 @@ class NoisyCovariance:
         median = None
         if clip.spherical:
             mu = radius_share(data, BUDGET.question_share, BUDGET.most_look_share)
-            median, factor = median_distance(data, mu)
-            clip = replace(clip, factor=factor)
+            median, clip = median_distance(data, mu)
         return self.augmented(clip, median, data, n_rows)
 
     def augmented(

@@ -1,4 +1,8 @@
-"""Where the records' norms lie: one noisy histogram over half octaves, which cannot run off."""
+"""Where the records' norms lie: one noisy histogram over half octaves, which cannot run off.
+
+Its cells are about a power of 2 near the norms (`PrivateData.magnitude`): 1, unless they were seen
+elsewhere. Where it shows nothing, a first look over wide cells finds that power.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,22 @@ from .clipping_factor import ClippingFactor
 __all__ = [
     "EDGES",
     "HISTOGRAM",
+    "LEAST_NORM",
     "NormHistogram",
+    "edges_of",
     "histogram_mu",
     "norm_histogram",
+    "seen_norms",
 ]
 
-# The public cells: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
+# The cells about 1: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
 EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
+
+# The wide cells of a first look: 20 octaves each.
+WIDE_EDGES = 2.0 ** np.arange(-140.0, 141.0, 20.0)
+
+# What records are clipped to if no norm was seen: a norm that nearly all exceed in usual units.
+LEAST_NORM = float(EDGES[0])
 
 # Cells of the windows that are compared.
 LENGTHS = (1, 2, 3, 4, 6, 8, 12)
@@ -36,7 +49,7 @@ class HistogramConstants:
     """
 
     # Sds that the best window must hold: by the union bound over the 1105 windows, noise alone
-    # passes in less than 0.4 % of histograms.
+    # passes in less than 0.4 % of histograms. In a first look, of 69 windows, in less than 0.03 %.
     seen: float = 4.5
     # Sds of the next cell above, to belong to the window: a false one does little harm. As many are
     # enough for a window between these two multiples of an earlier norm: few there can be false.
@@ -248,7 +261,13 @@ class NormHistogram:
         return seen, ~standing[seen], low[:, None] * (high / low)[:, None] ** middles
 
 
-def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) -> NormHistogram:
+def norm_histogram(
+    data: PrivateData,
+    measure: Measure,
+    mu: float,
+    name: str,
+    edges: np.ndarray | None = None,
+) -> NormHistogram:
     """Ask how many records have which norm, with noise; a random part of them, if there is one.
 
     Parameters
@@ -259,12 +278,47 @@ def norm_histogram(data: PrivateData, measure: Measure, mu: float, name: str) ->
         What it costs.
     name : str
         For the report.
+    edges : ndarray, optional
+        Public or released; by default `edges_of` the measure.
     """
+    edges = edges_of(data, measure) if edges is None else edges
     answer, share = (
-        data.of_sample.ask(MeasureHistogram(measure, EDGES), mu, name),
+        data.of_sample.ask(MeasureHistogram(measure, edges), mu, name),
         data.sample_share,
     )
-    return NormHistogram(answer.value / share, EDGES, answer.noise_sd / share, 0, len(EDGES) - 1)
+    return NormHistogram(answer.value / share, edges, answer.noise_sd / share, 0, len(edges) - 1)
+
+
+def edges_of(data: PrivateData, measure: Measure) -> np.ndarray:
+    """The edges of the half octaves about the magnitude of what is measured."""
+    return EDGES * data.magnitude**measure.degree
+
+
+def seen_norms(
+    data: PrivateData, measure: Measure, mu: float, name: str
+) -> tuple[PrivateData, NormHistogram]:
+    """Ask `norm_histogram`; where it shows nothing, once more about what a first look shows.
+
+    So no unit of the records is too small or too large. Both other questions cost mu, too. They are
+    asked only if no typical norm is known, and the first one would have shown equal norms.
+
+    Returns
+    -------
+    data : PrivateData
+        Near that magnitude; `unseen` if the norms were not seen now.
+    found : NormHistogram
+    """
+    data = replace(data, unseen=False) if data.unseen else data
+    found = norm_histogram(data, measure, mu, name)
+    if found.z > HISTOGRAM.seen:
+        return data, found
+    if data.typical_norm is None and data.n > HISTOGRAM.seen * found.noise_sd:
+        wide = norm_histogram(data, measure, mu, "magnitude of the norms", WIDE_EDGES)
+        near = data.near(wide.median) if wide.z > HISTOGRAM.seen else data
+        if near is not data:
+            found = norm_histogram(near, measure, mu, name)
+            return replace(near, unseen=found.z <= HISTOGRAM.seen), found
+    return replace(data, unseen=True), found
 
 
 def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -> float:

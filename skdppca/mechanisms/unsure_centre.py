@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..linalg import Eigenvectors
 from ..private_data import PrivateData
@@ -13,8 +13,9 @@ from ..statistics import ClippedSum, KendallMatrix
 from .base import Release
 from .centre import Centred, reach
 from .kendall import count_sd, forms_all_pairs, kendall_matrix
-from .norm_histogram import EDGES
+from .norm_histogram import LEAST_NORM
 from .spectrum import NoisySpectrum
+from .unseen import with_unseen
 
 __all__ = ["release_centred"]
 
@@ -53,11 +54,6 @@ OF_PAIRS = (
     "mean_ is the point where the search ended, and the rows lie away from it; so the components "
     "are of differences of pairs of rows, which need no centre"
 )
-ABOUT_START = (
-    "mean_ is the point where the search began, and the components are of the rows about it, so "
-    "the first one may point to where the rows are"
-)
-ELSEWHERE = "differences of pairs of rows need no centre, but all rows in memory"
 NO_LENGTHS = (
     "no centre was seen, so the components are of the directions of differences alone, which do "
     "not have the scale of the variances; set a larger epsilon, or give more records or the mean"
@@ -84,11 +80,7 @@ def release_centred(
     if paired and centred.unsure and _may_be_told(data) and _lie_off(data):
         return _of_pairs(data, n_components)
     release = about(data, centred.radius)
-    if not centred.unseen:
-        return release
-    elsewhere = not (data.public.in_memory or data.public.grouped)
-    done = f"{ABOUT_START}; {ELSEWHERE}" if elsewhere else ABOUT_START
-    return replace(release, details={**release.details, "no_centre": done})
+    return with_unseen(release, data.public, no_centre=data.unseen, paired=True)
 
 
 def _may_be_told(data: PrivateData) -> bool:
@@ -104,7 +96,7 @@ def _lie_off(data: PrivateData) -> bool:
     The sum of ``x / max(||x||, R)``, R a norm that nearly all exceed, is a `ClippedSum` over R: a
     row adds a vector of norm 1 at most, and one that is the centre adds 0.
     """
-    least = float(EDGES[0])
+    least = LEAST_NORM
     sharp = reach(data, data.remaining) * math.sqrt(data.n_features)
     share = max((UNSURE.sharp / sharp) ** 2, UNSURE.least_share)
     mu = data.remaining * math.sqrt(min(share, UNSURE.most_share))

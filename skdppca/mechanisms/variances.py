@@ -11,6 +11,7 @@ from ..linalg import decreasing_eigh
 from ..private_data import PrivateData
 from ..statistics import (
     BoundedTotal,
+    Measure,
     MeasureHistogram,
     ResidualNorms,
     ResidualSum,
@@ -21,7 +22,7 @@ from ..statistics import (
 from .block_mean import BlockMean, combine
 from .clipping import count_rows, expected_norms, find_radius, group_bound, radius_mu
 from .clipping_factor import ClippingFactor, unclipped
-from .norm_histogram import EDGES, NormHistogram
+from .norm_histogram import NormHistogram, edges_of
 
 __all__ = ["Variances", "release_variances"]
 
@@ -193,11 +194,10 @@ def _look_at_once(
     """One pass for the histograms that come next, if all records are asked for them."""
     if data.exact or data.sample is not None:
         return
-    asked = [(data, MeasureHistogram(RowCounts(), EDGES))] if data.public.grouped else []
+    measured: list[tuple[PrivateData, Measure]] = [(data, RowCounts())] * data.public.grouped
     if data.norm_bound is None:
-        asked.append((within.data, MeasureHistogram(norms, EDGES)))
-        asked.append((data, MeasureHistogram(spreads, EDGES)))
-    data.together(*asked)
+        measured += [(within.data, norms), (data, spreads)]
+    data.together(*((seen, MeasureHistogram(one, edges_of(seen, one))) for seen, one in measured))
 
 
 def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import clip_radius, expected_norms
+from ..mechanisms.clipping import clip_radius, expected_norms, with_typical_norm
 from ..mechanisms.scales.private_scales import private_scales
 from ..privacy import PrivacyFilter
 from ..private_data import PrivateData
@@ -102,8 +102,7 @@ def prepare_scorer(
         located = data.centred_at(found.location) if centred else data
         data, scale = located.split(data.remaining).scaled(found.scale), found.scale
     data = data.ask_count(data.fraction(SEARCH.count_share))
-    if centred:
-        data = rough_centre(data).data
+    data = rough_centre(data).data if centred else with_typical_norm(data)
     radius = data.norm_bound
     if radius is None:
         name = "clipping norm of the scores"

@@ -10,7 +10,13 @@ from scipy import sparse
 
 from ..mechanisms.base import BUDGET
 from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import CLIPPING, clip_radius, expected_norms, radius_share
+from ..mechanisms.clipping import (
+    CLIPPING,
+    clip_radius,
+    expected_norms,
+    radius_share,
+    with_typical_norm,
+)
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import ClippedSum, Distances
@@ -99,11 +105,14 @@ class ClassMeans:
         Noisy numbers of records, none counted above 1; of groups, the sum of shares.
     radius : float
         What the features were clipped to, together with ``t = radius / 2``.
+    unseen : bool
+        The noise hid where the records are.
     """
 
     means: np.ndarray
     counts: np.ndarray
     radius: float
+    unseen: bool = False
 
     @classmethod
     def of(cls, data: PrivateData, labelled: LabelledRows, center: bool) -> ClassMeans:
@@ -125,8 +134,7 @@ class ClassMeans:
         """
         # 1. the number of records, a centre, and a norm that most of them do not exceed
         data = data.ask_count(data.fraction(BUDGET.question_share))
-        if center:
-            data = rough_centre(data).data
+        data = rough_centre(data).data if center else with_typical_norm(data)
         n_classes, d = labelled.n_classes, data.n_features
         size, radius = n_classes * (d + 1), data.norm_bound
         if radius is None:
@@ -152,7 +160,7 @@ class ClassMeans:
         counts = sums[:, d] / constant
         least = max(answer.noise_sd / constant, LEAST_COUNT)
         means = data.centre + sums[:, :d] / np.maximum(counts, least)[:, None]
-        return cls(means, counts, radius)
+        return cls(means, counts, radius, data.unseen)
 
 
 def nearest_class(

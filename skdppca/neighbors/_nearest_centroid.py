@@ -46,6 +46,9 @@ from ._class_means import ClassMeans, LabelledRows, nearest_class
 
 __all__ = ["PrivateNearestCentroid"]
 
+# What the report says where no rows were seen.
+UNSEEN = "the class means say little: rows are clipped to a norm that nearly all exceed"
+
 OF_PCA = {entry.name: entry for entry in fields(BasePrivatePCA)}
 
 
@@ -239,7 +242,8 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
             lambda data: ClassMeans.of(data, labelled, bool(self.center) and mean is None),
             lambda found: Results(
                 attributes={"centroids_": found.means, "class_counts_": found.counts},
-                details={"norm_bound": None if is_exact else found.radius},
+                details={"norm_bound": None if is_exact else found.radius}
+                | ({"no_norms": UNSEEN} if found.unseen else {}),
                 besides={**validated, "classes_": _as_array(names)},
             ),
         )

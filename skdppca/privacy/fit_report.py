@@ -502,6 +502,8 @@ class PrivacyReport:
             )
         if "no_centre" in details:
             remarks.append(f"no centre was seen in the noise: {details['no_centre']}")
+        if "no_norms" in details:
+            remarks.append(f"no lengths of rows were seen in the noise: {details['no_norms']}")
         if "no_variances" in details:
             remarks.append(f"no variances: {details['no_variances']}")
         return remarks

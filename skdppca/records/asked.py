@@ -65,6 +65,11 @@ class Measure(Kind, ABC):
         """Bound on the relative error of a number."""
 
     @property
+    def degree(self) -> int:
+        """The power of X's unit: one for lengths, two for products, none for counts."""
+        return 1
+
+    @property
     def imputed(self) -> np.ndarray | None:
         """What an absent entry is read as: the centre's entry, so that it deviates by 0."""
         return getattr(self, "centre", None)

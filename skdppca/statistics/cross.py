@@ -28,6 +28,10 @@ class CrossNorms(Measure):
     directions: OrthonormalRows
     spherical: bool = False
 
+    @property
+    def degree(self) -> int:
+        return 0 if self.spherical else 2
+
     @cached_property
     def cross(self) -> Cross:
         """The same for a block of records."""

@@ -42,9 +42,10 @@ __all__ = [
     "types_of",
 ]
 
-# No number is larger, and no scale or radius is smaller than its inverse. Norms are looked for up
-# to 2^40.5, so norms of products lie far within; and fourth powers of all far within float64.
-LARGEST = 2.0**100
+# No number is larger, and no scale or radius is smaller than its inverse. Norms of products are
+# looked for up to 2^238.5, and fourth powers of all, and sums of as many as there may be rows, lie
+# within float64.
+LARGEST = 2.0**240
 
 # Entries of one answer, and of one array of a question.
 MAX_ENTRIES = 2**26

@@ -81,6 +81,10 @@ class GramNorms(_AroundCentre):
 class RowCounts(Measure):
     """How many rows a record has, absent entries or not."""
 
+    @property
+    def degree(self) -> int:
+        return 0
+
     def of_all(self, records: Records) -> np.ndarray:
         return records.private_sizes
 
@@ -92,6 +96,10 @@ class RowCounts(Measure):
 class _OfResidual(Measure):
     centre: Vector
     removed: OtherOrthonormalRows | None
+
+    @property
+    def degree(self) -> int:
+        return 2
 
 
 @dataclass(frozen=True, eq=False)

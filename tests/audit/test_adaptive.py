@@ -21,6 +21,7 @@ from skdppca.mechanisms.centre import Centred
 from skdppca.records import Records
 from skdppca.statistics import cross, residuals
 
+from ..private_data_of import hidden
 from .audit import (
     ADJACENCIES,
     Pair,
@@ -305,7 +306,7 @@ PAIRED = (ResidualGauss, 1, {"variance_share": 0.0})
 @pytest.fixture
 def unseen(monkeypatch):
     """No centre is seen, and the rows lie off it, whatever is answered."""
-    monkeypatch.setattr(centre, "HISTOGRAM", replace(centre.HISTOGRAM, seen=math.inf))
+    monkeypatch.setattr(centre, "seen_norms", hidden)
     constants = replace(unsure_centre.UNSURE, least_visible=0.0, off=-math.inf, sds=-math.inf)
     monkeypatch.setattr(unsure_centre, "UNSURE", constants)
 

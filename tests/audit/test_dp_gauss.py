@@ -33,7 +33,7 @@ RUNS = 4000
 RADIUS = 3.0
 BASE = np.zeros((20, 2))
 FAR = np.array([[10 * RADIUS, 0.0]])
-OTHER = np.array([[0.0, 10 * RADIUS]])
+OTHER = np.array([[0.0, 1e7]])  # in other cells of all histograms
 NEIGHBOURS = {
     "add-remove": (BASE, np.vstack([BASE, FAR])),
     "replace-one": (np.vstack([BASE, OTHER]), np.vstack([BASE, FAR])),

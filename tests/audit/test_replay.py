@@ -51,6 +51,7 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records, _records
 from skdppca.statistics import KINDS, ClippedSum, Distances, Statistic
 
+from ..private_data_of import hidden
 from .replay import Data, Leak, Method, Run, audit
 
 D = 5
@@ -237,6 +238,34 @@ def test_fits_pass_the_replay(name: str, container: str, adjacency: str):
         audited(variant.fitting(adjacency, data.grouped, epsilon), data, neighbours)
 
 
+# In units in which a first look is taken; and records that lie in cells of their own then.
+UNITS = {"tiny": 2.0**-100, "small": 1e-12, "large": 1e12, "huge": 2.0**99}
+IN_UNITS = [
+    (name, unit, container, adjacency)
+    for name, container, adjacency in spread(
+        {n: v for n, v in VARIANTS.items() if "told" not in n and "norm_bound" not in v.parameters}
+    )
+    if container in ("dense", "float32", "csr", "groups")
+    for unit in UNITS
+]
+
+
+# Each fifth of them: every method, container, adjacency and unit is among them.
+@pytest.mark.parametrize(("name", "unit", "container", "adjacency"), quickly(IN_UNITS[::5], 12))
+def test_fits_in_other_units_pass_the_replay(name: str, unit: str, container: str, adjacency: str):
+    variant, asked = VARIANTS[name], set()
+    for (data, neighbours), epsilon in zip(
+        pairs(container, adjacency), variant.epsilons, strict=True
+    ):
+        scaled = [UNITS[unit] * record for record in data.records]
+        seen = replace(data, records=scaled)
+        others = [replace(one, records=scaled) for one in neighbours]
+        run = audited(variant.fitting(adjacency, data.grouped, epsilon), seen, others)
+        asked |= {query.name for query in run.queries}
+    if variant.parameters.get("clip") != "spherical":
+        assert asked & {"magnitude of the norms", "magnitudes"} or unit in ("small", "large")
+
+
 def with_holes(records: list[np.ndarray]) -> list[np.ndarray]:
     """The same, a quarter of their entries absent, and all of one record's."""
     rng = np.random.default_rng(5)
@@ -417,7 +446,7 @@ def test_corrections_of_directions_alone(
 @pytest.fixture
 def unseen(monkeypatch):
     """No centre is seen; a function makes rows lie off it, or not."""
-    monkeypatch.setattr(centre, "HISTOGRAM", replace(centre.HISTOGRAM, seen=math.inf))
+    monkeypatch.setattr(centre, "seen_norms", hidden)
 
     def lying(off: bool) -> None:
         least = -math.inf if off else math.inf

@@ -45,8 +45,10 @@ def unit_in(directory):
 
 
 @pytest.mark.parametrize("method", _fit_command.METHODS)
-def test_a_fit_writes_all_files_and_says_so(fit, tmp_path, run, method):
-    result = fit("-k", 2, "--method", method, pictures=True)
+def test_a_fit_writes_all_files_and_says_so(run, tmp_path, rows, budget, method):
+    np.save(tmp_path / "t.npy", np.tile(rows, (4, 1)))  # 5 % of the budget show where 1200 are
+    options = ("-k", 2, "--method", method, "--out", tmp_path / "out")
+    result = run("fit", tmp_path / "t.npy", *budget, *options)
     assert result.status == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     assert all(name in result.out for name in FILES)

@@ -351,13 +351,13 @@ class Unreached:
         (DPPowerMethod(2, protect="interaction"), "protect no less"),
         (DPGauss(7), "choose at most 6"),
         (DPGauss(2, scale=[1, 2]), "scale must hold 6"),
-        (DPGauss(2, scale=[1e-31] * 6), "choose other units"),
-        (DPGauss(2, scale=[1e-20] * 6, mean=[1e20] * 6), "choose other units"),
-        (DPGauss(2, norm_bound=1e31), "choose other units"),
-        (KDPPCA(2, norm_bound=2e15), "choose other units"),
-        (KDPPCA(2, norm_bound=1e-17), "choose other units"),
-        (ResidualGauss(2, norm_bound=2e15), "choose other units"),
-        (ResidualGauss(2, norm_bound=1e-15), "choose other units"),
+        (DPGauss(2, scale=[1e-73] * 6), "choose other units"),
+        (DPGauss(2, scale=[1e-40] * 6, mean=[1e40] * 6), "choose units in which it does not"),
+        (DPGauss(2, norm_bound=1e37), "choose other units"),
+        (KDPPCA(2, norm_bound=2e36), "choose other units"),
+        (KDPPCA(2, norm_bound=1e-37), "choose other units"),
+        (ResidualGauss(2, norm_bound=2e36), "choose other units"),
+        (ResidualGauss(2, norm_bound=1e-36), "choose other units"),
         (DPGauss(2, epsilon=1e-12, delta=1e-12), "ask for more noise than the grid"),
     ],
 )
@@ -612,7 +612,7 @@ def test_an_interrupted_fit_ends_the_run(made):
 def test_a_question_out_of_range_is_an_error_that_says_so(made, monkeypatch):
     # an analyst's program that does not see to it itself
     monkeypatch.setattr("skdppca.federated.estimating.LARGEST", math.inf)
-    error = failed(made, few(scale=np.full(6, 1e-31)))
+    error = failed(made, few(scale=np.full(6, 1e73)))
     assert set(error.refused.values()) == {Refusal.QUESTION}
     assert "choose units" in str(error) and not any(made.receipts(name) for name in made.sites)
 

@@ -156,9 +156,9 @@ BAD_VECTORS = {
     "a number": np.float64(0.0),
     "not a number": np.array([0, np.nan, 0, 0]),
     "infinite": np.array([0, np.inf, 0, 0]),
-    "huge": np.array([0, 2.0**101, 0, 0]),
+    "huge": np.array([0, 2.0**241, 0, 0]),
 }
-BAD_RADII = [0.0, -1.0, np.inf, np.nan, 1e31, True, "1", None, 2]
+BAD_RADII = [0.0, -1.0, np.inf, np.nan, 1e73, True, "1", None, 2]
 NOT_POSITIVE = BAD_VECTORS | {"zero": ZERO, "negative": -ONE}
 BAD_BASES = {
     "not orthonormal": W * 1.001,
@@ -192,7 +192,7 @@ CASES = [
         ("ClippedSum", "radius", BAD_RADII),
         ("ClippedGram", "centre", BAD_VECTORS),
         ("ClippedGram", "radius", BAD_RADII),
-        ("ClippedGram", "constant", [-1.0, np.inf, np.nan, True, None, 1e31]),
+        ("ClippedGram", "constant", [-1.0, np.inf, np.nan, True, None, 1e73]),
         ("ClippedGram", "grouped", [*BAD_FLAGS, True]),
         ("ClippedGram", "spherical", BAD_FLAGS),
         ("MeanSquares", "centre", BAD_VECTORS),

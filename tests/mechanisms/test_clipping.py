@@ -23,7 +23,7 @@ from skdppca.mechanisms.clipping import (
     radius_share,
     with_typical_norm,
 )
-from skdppca.mechanisms.norm_histogram import EDGES
+from skdppca.mechanisms.norm_histogram import LEAST_NORM
 from skdppca.statistics import Distances
 
 from ..private_data_of import private_data
@@ -105,7 +105,7 @@ def test_norms_that_are_not_seen_are_what_is_expected():
     def radius(*expected):
         return clip_radius(data, Distances(np.zeros(5)), 15, 0.1, 0.01, "r", 1.0, 0.5, *expected)
 
-    assert radius() == EDGES[0]
+    assert radius() == LEAST_NORM
     assert radius(ExpectedNorms(7.0, 100.0)) == 7.0
 
 
@@ -159,11 +159,12 @@ def test_products_are_no_longer_than_squares():
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
     data = private_data(ROWS, 1.0, n=20_000.0)
     exact = np.median(np.linalg.norm(ROWS, axis=1))
-    median, factor = median_distance(data, 0.2)
+    median, clip = median_distance(data, 0.2)
     assert median == pytest.approx(exact, rel=0.1)
-    assert factor.value == pytest.approx(np.mean(np.sum(ROWS**2, axis=1)) / median**2, rel=0.1)
+    expected = np.mean(np.sum(ROWS**2, axis=1)) / median**2
+    assert clip.factor.value == pytest.approx(expected, rel=0.1)
     few = private_data(ROWS[:20], 1.0, n=20.0, typical_norm=7.0)
-    assert median_distance(few, 0.02) == (7.0, None)
+    assert median_distance(few, 0.02) == (7.0, Clip(1.0, spherical=True))
 
 
 def test_a_public_bound_saves_the_question():
@@ -194,7 +195,7 @@ def test_rows_are_scaled_to_one_norm_where_none_is_seen(n, monkeypatch):
     monkeypatch.setattr("skdppca.mechanisms.clipping.CLIPPING", constants)
     clip = clip_records(data, 1, 1e3)
     assert clip == Clip(1.0, spherical=True)
-    assert names(data) == ["clipping norm"]
+    assert names(data) == ["clipping norm", "magnitude of the norms"]
 
 
 def test_half_of_the_groups_at_least_are_left_as_they_are():
@@ -208,7 +209,7 @@ def test_half_of_the_groups_at_least_are_left_as_they_are():
 
 def test_groups_that_are_not_seen_are_clipped_to_one_norm():
     data = private_data(ROWS[:80], 0.1, groups=GROUPS[:80], n=20.0)
-    assert clip_records(data, 15, 0.1) == Clip(EDGES[0])
+    assert clip_records(data, 15, 0.1) == Clip(LEAST_NORM, unseen=True)
 
 
 def grams():

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from ...mechanisms.base import BUDGET, STEPS, Release
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import searches
+from ...mechanisms.clipping import searches, with_typical_norm
 from ...mechanisms.gram import release_gram
 from ...mechanisms.nested_release import release_nested
 from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...mechanisms.sampling import with_sample
+from ...mechanisms.unseen import with_unseen
 from ...private_data import PrivateData
 from ...statistics import ClippedGram
 
@@ -46,23 +47,29 @@ class DPGaussMechanism(NoisyCovariance):
         nested = self.nested and shows_more(data, self.n_components)
         if self.center or nested or self.clip == "spherical" or searches(data):
             data = with_sample(data)  # else nobody asks for norms
-        # 2. c: a rough centre
+        # 2. c: a rough centre; of few records without one, how long they are
         radius = None
         if self.center:
             centred = rough_centre(data, not nested and self.corrects(data))
             data, radius = centred.data, centred.radius
+        elif nested:
+            data = with_typical_norm(data)
+        unseen = {"no_centre" if self.center else "no_norms": data.unseen}
         # 3. how many rows there are
         n_rows = self.rows(data)
         if nested:
             length = None if data.public.grouped else radius
-            return release_nested(
+            length = length if self.center else data.typical_norm
+            release = release_nested(
                 data, self.n_components, n_rows, radius=radius, typical_norm=length
             )
+            return with_unseen(release, data.public, **unseen)
         # 4. R: the clipping norm around the centre
         clipping = self.clipping(data, n_rows)
+        unseen["no_norms"] = clipping.clip.unseen
         # 5. the noisy Gram matrix
         gram = release_gram(data, clipping.clip, clipping.constant)
         # 6. all else is read off it
         matrix = self.scatter(gram, data, clipping, n_rows, radius)
-        release = self.read(matrix, searches(data))
+        release = with_unseen(self.read(matrix, searches(data)), data.public, **unseen)
         return replace(release, matrix=matrix) if self.keep_matrix else release

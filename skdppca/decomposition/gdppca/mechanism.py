@@ -11,12 +11,13 @@ import numpy as np
 from ...linalg import Eigenvectors
 from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import location_error, robust_location, rough_centre
-from ...mechanisms.clipping import Clip
+from ...mechanisms.clipping import Clip, with_typical_norm
 from ...mechanisms.gram import release_gram
 from ...mechanisms.kendall import forms_all_pairs, kendall_matrix
 from ...mechanisms.missing import left_along, noise_inflation, undone
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum, count_components
+from ...mechanisms.unseen import with_unseen
 from ...private_data import PrivateData
 from ...records.kernels import Kernel, ScaleFunction
 from ...statistics import (
@@ -35,8 +36,8 @@ from .shares import kendall_shares
 
 __all__ = ["GDPPCAMechanism"]
 
-# Half-lengths of differences are searched on this public grid, 2^-40 .. 2^40 in steps of 4.4 %: a
-# record changes several of them, so a histogram would not bound what it moves.
+# Half-lengths of differences are searched on this grid about `PrivateData.magnitude`, 2^-40 .. 2^40
+# in steps of 4.4 %: a record changes several of them, so a histogram would not bound what it moves.
 FINE_GRID = 2.0 ** np.arange(-40, 40.03125, 0.0625)
 
 # Median of the square of a standard normal variable.
@@ -112,6 +113,8 @@ class GDPPCAMechanism:
         # All rows at once; a group counts by its mean row, everywhere. What is absent is filled
         # with a centre that is found before (n is known then): no later one fills it anew.
         present = data.present
+        if self.kernel != "winsorized":  # a norm bound is its radius, and says nothing else
+            data = replace(data, norm_bound=None, magnitude=1.0)
         if present is not None and self.center:
             data = rough_centre(data).data
         data = replace(data.mean_rows(), present=None)
@@ -150,7 +153,7 @@ class GDPPCAMechanism:
             rest = float(variances[k:].mean()) if k < len(variances) else 0.0
         weight = data.n if around_centre else data.n / 2  # what the signs' eigenvalues sum to
         pairs = "complete" if self._forms_all_pairs(data) else "incomplete"
-        return Release(
+        release = Release(
             components=found.top(k),
             centre=data.centre,
             n_samples=data.n,
@@ -168,20 +171,24 @@ class GDPPCAMechanism:
                 "spectrum": shares if variances is None else variances,
             },
         )
+        sought = self.center and (self.location_share > 0 or self.centering == "private")
+        sought = sought or (self.center and present is not None)
+        unseen = {"no_centre" if sought else "no_norms": data.unseen}
+        return with_unseen(release, data.public, **unseen)
 
     def _located(self, data: PrivateData) -> tuple[PrivateData, bool]:
-        """The records about a location, and whether signs are taken around it."""
+        """The records about a location, near their norms; and whether signs are taken around it."""
         around_centre = self.centering == "private"
-        if not self.center:
-            return data, around_centre
         mu = data.fraction(self.location_share)
-        if mu or around_centre:
-            data = with_sample(data)  # until the records are shuffled
+        if not (self.center and (mu or around_centre)):
+            lengths = self.variance_share or self.kernel == "winsorized"
+            return (with_typical_norm(data) if lengths else data), around_centre
+        data = with_sample(data)  # until the records are shuffled
         if around_centre:
             enough = data.fraction(KENDALL.centre_share)
             around_centre = location_error(data, enough) < KENDALL.most_error
             mu = enough if around_centre else mu
-        return (robust_location(data, mu) if mu else data), around_centre
+        return (robust_location(data, mu) if mu else with_typical_norm(data)), around_centre
 
     def _kernel(self, data: PrivateData) -> Kernel:
         """What length differences get: signs, winsorised, or by a function."""
@@ -218,10 +225,11 @@ def _median_difference(
         lengths = data.unprotected_records("a median").measured(differences)
         return float(np.median(lengths)) if len(lengths) else 0.0
     # binary search for the first number that no more than half of the lengths exceed
-    step = mu / math.sqrt(math.ceil(math.log2(len(FINE_GRID))))
-    low, high = -1, len(FINE_GRID) - 1
+    grid = FINE_GRID * data.magnitude
+    step = mu / math.sqrt(math.ceil(math.log2(len(grid))))
+    low, high = -1, len(grid) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        beyond = data.ask(CountBeyond(differences, float(FINE_GRID[middle])), step, name)
+        beyond = data.ask(CountBeyond(differences, float(grid[middle])), step, name)
         low, high = (low, middle) if beyond.value <= data.n / 2 else (middle, high)
-    return float(FINE_GRID[high])
+    return float(grid[high])

@@ -18,6 +18,7 @@ from ...mechanisms.clipping import searches, with_typical_norm
 from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
 from ...mechanisms.missing import share_present
 from ...mechanisms.sampling import with_sample
+from ...mechanisms.unseen import with_unseen
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
 from ...statistics import Scaled
@@ -79,6 +80,7 @@ class SubspaceMechanism(ABC):
         # 2. c: a rough centre
         if self.center:
             data = rough_centre(data).data
+        no_centre = data.unseen
         data = with_typical_norm(data)
         centre, present = data.centre, data.present
         if present is not None:
@@ -97,6 +99,7 @@ class SubspaceMechanism(ABC):
         details = {"norm_bound": data.norm_bound}
         paid = bool(self.variance_share)
         release = release_along(data, found, centre, paid, details)
+        release = with_unseen(release, data.public, no_centre=no_centre, no_norms=data.unseen)
         return release if present is None else _without_excess(release, share_present(present))
 
     @abstractmethod

@@ -13,7 +13,14 @@ from ...linalg import Eigenvectors, top_eigh
 from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
 from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
-from ...mechanisms.clipping import Clip, ExpectedNorms, clip_records, radius_mu, searches
+from ...mechanisms.clipping import (
+    Clip,
+    ExpectedNorms,
+    clip_records,
+    radius_mu,
+    searches,
+    with_typical_norm,
+)
 from ...mechanisms.cross_corrections import CrossMean
 from ...mechanisms.gram import NoisyGram, release_gram
 from ...mechanisms.nested_release import release_nested
@@ -21,6 +28,7 @@ from ...mechanisms.nested_spheres import shows_more
 from ...mechanisms.noisy_covariance import Clipping, NoisyCovariance
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.spectrum import NoisySpectrum
+from ...mechanisms.unseen import with_unseen
 from ...mechanisms.unsure_centre import release_centred
 from ...private_data import PrivateData
 from ...records.machine import one_thread
@@ -110,11 +118,12 @@ class ResidualGaussMechanism:
         # 1. n: how many records
         data = with_sample(data.ask_count(data.fraction(BUDGET.question_share)))
         little = self.nested and shows_more(data, k)
-        # 2. c: a rough centre; of rows that turn out to lie off it, pairs
+        # 2. c: a rough centre; of rows that turn out to lie off it, pairs; of few records without a
+        # centre, how long they are
         about = partial(self._about, k, little)
-        if not self.center:
-            return about(data)
-        return release_centred(rough_centre(data), k, about, self.paired)
+        if self.center:
+            return release_centred(rough_centre(data), k, about, self.paired)
+        return about(with_typical_norm(data) if little else data)
 
     def _about(
         self, k: int, little: bool, data: PrivateData, radius: float | None = None
@@ -124,9 +133,21 @@ class ResidualGaussMechanism:
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 3. of rows of which one matrix would show little: nested spheres
         if little and not grouped:
-            return self._nested(gauss, data, radius=radius, typical_norm=radius)
+            length = radius if self.center else data.typical_norm
+            release = self._nested(gauss, data, radius=radius, typical_norm=length)
+            return with_unseen(release, data.public, no_norms=not self.center and data.unseen)
         # 4. what DPGauss clips to; all of its matrix where no direction leads out of the span
         clipping = _clipping(gauss, data, little)
+        if searches(data) and not clipping.clip.unseen:
+            data = data.near(clipping.median or clipping.clip.radius)
+        release = self._of_gram(k, little, gauss, data, clipping)
+        return with_unseen(release, data.public, no_norms=clipping.clip.unseen)
+
+    def _of_gram(
+        self, k: int, little: bool, gauss: NoisyCovariance, data: PrivateData, clipping: Clipping
+    ) -> Release:
+        """Spend what is left on a Gram matrix, and on corrections of it where they pay."""
+        grouped = data.public.grouped
         if data.exact or k == data.n_features:
             return self._matrix(gauss, data, clipping)
         # 5. S: that matrix, for a part of the budget
