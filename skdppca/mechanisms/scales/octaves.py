@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...private_data import LARGEST_EXPONENT
+from .. import norm_histogram
 from ..column_cells import CellCounts
 
 __all__ = [
@@ -17,6 +19,8 @@ __all__ = [
     "ZERO",
     "Reading",
     "best_windows",
+    "lie_outside",
+    "magnitudes_of",
     "moments",
     "neighbours",
     "read_octaves",
@@ -32,6 +36,11 @@ EDGES = np.r_[-(2.0 ** (np.arange(41, -41, -1) - 0.5)), 2.0 ** (np.arange(-40, 4
 VALUES = np.r_[-POWERS[::-1], 0.0, POWERS]
 WIDTHS = np.abs(VALUES) * (np.sqrt(2.0) - np.sqrt(0.5))
 ONES = np.flatnonzero(np.abs(VALUES) == 1.0)
+
+# Wide cells of a first look at features that octaves do not show, and the exponents of the middles
+# of those to one side.
+WIDE_EDGES = np.r_[-norm_histogram.WIDE_EDGES[::-1], norm_histogram.WIDE_EDGES]
+WIDE_MIDDLES = np.log2(norm_histogram.WIDE_EDGES[:-1]) + 10
 
 # The numbers of neighbouring cells that are looked at together.
 LENGTHS = (1, 2, 3, 4, 6, 8)
@@ -66,6 +75,11 @@ class OctaveConstants:
     one_seen: float = 1.5
     rare: float = 0.05
     rare_sds: float = 2.0
+    # Values lie outside of all cells if they are more than this share, and than these sds.
+    most_outside: float = 0.5
+    outside_sds: float = 5.0
+    # Octaves that the values may be away from 1, at most, to be left where they are: those show.
+    near: float = 30.0
 
 
 OCTAVES = OctaveConstants()
@@ -84,6 +98,8 @@ class Reading:
         Whether another look would hardly tell more.
     mostly_zero : ndarray of bool
         Whether most values are 0.
+    hidden : ndarray of bool
+        Whether nothing was seen of it, or nothing but zeros.
     """
 
     mean: np.ndarray
@@ -91,6 +107,7 @@ class Reading:
     z: np.ndarray
     clear: np.ndarray
     mostly_zero: np.ndarray
+    hidden: np.ndarray
 
 
 def read_octaves(cells: CellCounts, located: bool) -> Reading:
@@ -111,11 +128,43 @@ def read_octaves(cells: CellCounts, located: bool) -> Reading:
     # 2. how the values are shared out among them
     shares = shares_of(cells.counts, read)
     zeros = ~np.any(read & (VALUES != 0), axis=1)
-    shares[zeros], clear[zeros] = _rare_values(cells.of(zeros))
+    shares[zeros], clear[zeros], differ = _rare_values(cells.of(zeros))
     mean, variance = moments(shares, VALUES, WIDTHS, located)
     unseen = z <= OCTAVES.seen
     mean[unseen], variance[unseen] = 0.0, EDGES[-1] ** 2
-    return Reading(mean, variance, z, clear, mostly_zero=shares[:, ZERO] > 0.5)
+    hidden = unseen.copy()
+    hidden[zeros] |= ~differ
+    return Reading(mean, variance, z, clear, shares[:, ZERO] > 0.5, hidden)
+
+
+def lie_outside(cells: CellCounts) -> np.ndarray:
+    """Whether most values of a feature lie in no cell between `EDGES`."""
+    outside = cells.n - cells.counts.sum(axis=1)
+    sd = np.hypot(cells.sd * np.sqrt(cells.counts.shape[1]), cells.n_sd)
+    return outside > np.maximum(OCTAVES.most_outside * cells.n, OCTAVES.outside_sds * sd)
+
+
+def magnitudes_of(counts: np.ndarray, sd: float) -> np.ndarray:
+    """Powers of 2 near the values of every feature; 1 where these are near to it, or not seen.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (d, 29)
+        Noisy, of the cells between `WIDE_EDGES`.
+    sd : float
+        Of the noise.
+    """
+    n_wide = len(WIDE_MIDDLES)
+    below, above = counts[:, n_wide - 1 :: -1], counts[:, n_wide + 1 :]
+    found, best = np.zeros(len(counts)), np.full(len(counts), OCTAVES.surely_seen * sd)
+    for side, cells in ((below, 1), (above, 1), (below + above, 2)):
+        for length in (1, 2):
+            runs = np.lib.stride_tricks.sliding_window_view(side, length, axis=1).sum(axis=2)
+            z = runs.max(axis=1) / np.sqrt(cells * length)
+            middle = WIDE_MIDDLES[np.argmax(runs, axis=1)] + 10.0 * (length - 1)
+            found, best = np.where(z > best, middle, found), np.maximum(z, best)
+    found = np.clip(found, -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return np.where(np.abs(found) > OCTAVES.near, 2.0**found, 1.0)
 
 
 def windows_of(n_cells: int, lengths: tuple[int, ...]) -> np.ndarray:
@@ -203,8 +252,10 @@ def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
     return whole
 
 
-def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray]:
+def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How values are shared out of which only zeros were read, and whether that is clear.
+
+    Also whether some are seen to differ from 0.
 
     Notes
     -----
@@ -229,4 +280,4 @@ def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray]:
     share = np.clip(np.where(seen, differ, ones) / n, 0.0, 1.0)
     shares = share[:, None] * shares_of(counts, read)
     shares[:, ZERO] = 1 - share
-    return shares, ~seen | (odds[every, likely] > OCTAVES.clear_odds * sd**2)
+    return shares, ~seen | (odds[every, likely] > OCTAVES.clear_odds * sd**2), seen

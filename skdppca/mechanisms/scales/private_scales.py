@@ -14,7 +14,15 @@ from ...statistics.lemmas import psd_sum
 from ..base import BUDGET
 from ..column_cells import CellCounts, Share, ask_cells
 from .mean_squares import SQUARES, root_mean_squares
-from .octaves import EDGES, OCTAVES, Reading, read_octaves
+from .octaves import (
+    EDGES,
+    OCTAVES,
+    WIDE_EDGES,
+    Reading,
+    lie_outside,
+    magnitudes_of,
+    read_octaves,
+)
 from .zoom import zoom
 
 __all__ = ["Scales", "exact_scales", "private_scales"]
@@ -31,10 +39,11 @@ class ScaleConstants:
     # The largest share of all scales together; round.
     most_share: float = 0.4
     # The first look at all features gets the larger of the first two; the second look, at features
-    # that are not clear, the last one.
+    # that are not clear, the third; a look at the magnitude of those that are not seen, the last.
     first_look: Share = Share(90.0, 0.02, 0.06)
     few_records: Share = Share(12.0, 0.02, 0.14)
     second_look: Share = Share(250.0, 0.01, 0.1)
+    magnitude: Share = Share(12.0, 0.002, 0.06)
     # Least share of the features that must be seen, or nothing is standardised; round. Nothing is
     # asked where none would be seen.
     least_seen: float = 0.5
@@ -118,9 +127,11 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     if kappa * math.sqrt(SCALES.few_records.most) < OCTAVES.seen:
         return nothing
     # 2. in which octaves about the centre they lie
-    octaves, reading = _looks(data, n, n_sd, kappa, located)
+    unit, octaves, reading = _looks(data, n, n_sd, kappa, located)
     if np.mean(reading.z > OCTAVES.seen) < SCALES.least_seen:
         return nothing
+    if (unit != 1).any():
+        data = data.scaled(unit)
     # 3. closer at features far from 0
     mean, variance = data.centre + reading.mean, reading.variance
     if located:
@@ -130,33 +141,48 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     # 4. tails, which a reading does not see; about the centre where most values are there, so that
     # sparse rows stay sparse
     location, scale = np.where(reading.mostly_zero, data.centre, mean), np.sqrt(variance)
-    return Scales(location, scale * root_mean_squares(data, location, scale, n, mean))
+    scale = scale * root_mean_squares(data, location, scale, n, mean)
+    return Scales(location * unit, scale * unit)
 
 
 def _looks(
     data: PrivateData, n: np.ndarray, n_sd: np.ndarray, kappa: float, located: bool
-) -> tuple[CellCounts, Reading]:
-    """Noisy counts of octaves of all features, and what they say."""
+) -> tuple[np.ndarray, CellCounts, Reading]:
+    """Noisy counts of octaves of all features, and what they say; before these, their units.
+
+    A unit is a power of 2: 1, unless the values are so large or small that octaves about 1 show
+    nothing of them, or nothing but zeros.
+    """
     d = data.n_features
+    unit = np.ones(d)
 
     def look(which: np.ndarray, share: float) -> tuple[np.ndarray, float]:
-        centre, unit = data.centre[which], np.ones(len(which))
-        return ask_cells(data, which, centre, unit, EDGES, share, "octaves")
+        return ask_cells(data, which, data.centre[which], unit[which], EDGES, share, "octaves")
 
     # 1. all of them
     first = max(SCALES.first_look.of(kappa), SCALES.few_records.of(kappa))
     counts, sd = look(np.arange(d), first)
     octaves = CellCounts(counts, np.full(d, sd), n, n_sd)
     reading = read_octaves(octaves, located)
+    # 2. of what magnitude those are that were not seen; and their octaves about that
+    hidden = np.flatnonzero(reading.hidden | lie_outside(octaves))
+    if len(hidden):
+        share = SCALES.magnitude.of(kappa, len(hidden) / d)
+        where = data.centre[hidden], unit[hidden], WIDE_EDGES
+        unit[hidden] = magnitudes_of(*ask_cells(data, hidden, *where, share, "magnitudes"))
+    moved = np.flatnonzero(unit != 1)
+    if len(moved):
+        counts[moved], octaves.sd[moved] = look(moved, first * len(moved) / d)
+        reading = read_octaves(octaves, located)
     again = np.flatnonzero(~reading.clear)
     if not len(again):
-        return octaves, reading
-    # 2. once more those that are not clear; both answers are averaged by inverse variance
+        return unit, octaves, reading
+    # 3. once more those that are not clear; both answers are averaged by inverse variance
     more, sd = look(again, SCALES.second_look.of(kappa, len(again) / d))
     weight = 1 / (1 + (octaves.sd[again] / sd) ** 2)
     counts[again] += (1 - weight[:, None]) * (more - counts[again])
     octaves.sd[again] *= np.sqrt(weight)
-    return octaves, read_octaves(octaves, located)
+    return unit, octaves, read_octaves(octaves, located)
 
 
 def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:

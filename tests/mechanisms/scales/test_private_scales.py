@@ -147,8 +147,8 @@ def test_a_constant_feature_stays_constant(constant):
     assert reach <= 8.0 or abs(constant) > 2.0**40
 
 
-def test_what_lies_beyond_all_cells_gets_the_largest_scale():
-    found, _ = scales(np.hstack([NORMAL[:, :3], 1e14 + 1e13 * NORMAL[:, :1]]))
+def test_what_lies_beyond_all_magnitudes_gets_the_largest_scale():
+    found, _ = scales(np.hstack([NORMAL[:, :3], 1e50 + 1e49 * NORMAL[:, :1]]))
     assert found.location[3] == 0.0
     assert found.scale[3] >= EDGES[-1] / 2  # the mean squares may halve or multiply it
     assert np.all((found.scale[:3] > 0.4) & (found.scale[:3] < 1.4))
@@ -199,7 +199,7 @@ def test_with_too_few_records_nothing_is_standardised():
 
 
 def test_where_few_features_are_seen_nothing_is_standardised():
-    beyond = 2.0**60 * NORMAL[:, :2]
+    beyond = 2.0**160 * NORMAL[:, :2]
     found, budget = scales(np.hstack([NORMAL[:, :1], beyond]))
     np.testing.assert_array_equal(found.scale, 1.0)
     assert "mean squares" not in names(budget)
