@@ -66,12 +66,14 @@ def unclipped(
     """
     if factor is None:
         return variances, np.zeros_like(variances)
-    total, largest = float(variances.sum()), float(variances.max(initial=0.0))
+    largest = float(variances.max(initial=0.0))
     # in units of a power of 2, which is exact: fourth powers could overflow
-    v = variances / 2.0 ** math.floor(math.log2(largest)) if largest else variances
-    twice = float(v.sum()) + 2 * v
+    unit = 2.0 ** math.floor(math.log2(largest)) if largest else 1.0
+    v = variances / unit
+    total = float(v.sum())
+    twice = total + 2 * v
     lost = v * (twice**2 + 2 * float(v @ v) + 4 * v**2)
-    lost = total * (lost / lost.sum()) if total else lost
+    lost = unit * (total * lost / lost.sum()) if total else lost
     return variances + (factor.value - 1) * lost, factor.error * lost
 
 
