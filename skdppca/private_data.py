@@ -271,7 +271,7 @@ class PrivateData:
         return replace(self, centre=centre, typical_norm=None)
 
     def near(self, norm: float, octaves: float = NEAR_OCTAVES) -> PrivateData:
-        """The same, looked for near a norm that is public or was released, if that is far away.
+        """Look for norms near one that is public or was released, if that is far away.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ __all__ = [
 E = TypeVar("E", bound=BaseEstimator)
 T = TypeVar("T")
 
-# What a report's details say was not seen; in words; and what may be given in its place.
+# Keys of a report's details where something was not seen; its words; a public fact to give instead.
 UNSEEN = (
     ("no_centre", "no centre was", "a public mean"),
     ("no_norms", "no lengths of rows were", "a public norm_bound"),

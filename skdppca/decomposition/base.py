@@ -235,7 +235,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     # What of the records the method asks for besides sums over them.
     _beyond_sums: ClassVar[str] = ""
 
-    # What a fit holds beside the rows.
+    # Memory that a fit needs beside the rows.
     _held: ClassVar[Held] = Held()
 
     # What to do about more records than the declared domain has.

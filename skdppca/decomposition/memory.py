@@ -46,7 +46,7 @@ class Held:
         return n_features * (self.each_feature + self.each_loading * n_components)
 
 
-# Of a method that decomposes a noisy matrix.
+# A method that decomposes a noisy matrix holds this.
 MATRICES = Held(matrices=7)
 
 

@@ -34,7 +34,7 @@ EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
 # The wide cells of a first look: 20 octaves each.
 WIDE_EDGES = 2.0 ** np.arange(-140.0, 141.0, 20.0)
 
-# What records are clipped to if no norm was seen: a norm that nearly all exceed in usual units.
+# The clipping norm if no norm was seen: nearly all records exceed it in usual units.
 LEAST_NORM = float(EDGES[0])
 
 # Cells of the windows that are compared.

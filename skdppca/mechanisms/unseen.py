@@ -1,4 +1,4 @@
-"""What a report says where the noise hid the records: released, as every answer is."""
+"""Words in a report where the noise hid the records: released, as every answer is."""
 
 from __future__ import annotations
 

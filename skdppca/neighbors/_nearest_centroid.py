@@ -46,7 +46,7 @@ from ._class_means import ClassMeans, LabelledRows, nearest_class
 
 __all__ = ["PrivateNearestCentroid"]
 
-# What the report says where no rows were seen.
+# Words in the report where no rows were seen.
 UNSEEN = "the class means say little: rows are clipped to a norm that nearly all exceed"
 
 OF_PCA = {entry.name: entry for entry in fields(BasePrivatePCA)}

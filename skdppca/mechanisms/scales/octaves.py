@@ -138,7 +138,7 @@ def read_octaves(cells: CellCounts, located: bool) -> Reading:
 
 
 def lie_outside(cells: CellCounts) -> np.ndarray:
-    """Whether most values of a feature lie in no cell between `EDGES`."""
+    """Find the features most of whose values lie in no cell between `EDGES`."""
     outside = cells.n - cells.counts.sum(axis=1)
     sd = np.hypot(cells.sd * np.sqrt(cells.counts.shape[1]), cells.n_sd)
     return outside > np.maximum(OCTAVES.most_outside * cells.n, OCTAVES.outside_sds * sd)
