@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from skdppca import DPGauss
 from skdppca.datasets import make_gaussian
 from skdppca.exceptions import (
+    CentreNotSeenWarning,
     NoiseOnlyWarning,
     UnaccountedFitsWarning,
     UnaccountedStepWarning,
@@ -35,9 +36,10 @@ from skdppca.plotting import PrivacyCurveDisplay
 warnings.simplefilter(
     "ignore", UnaccountedFitsWarning
 )  # synthetic data: nothing to add up
-warnings.simplefilter(
-    "ignore", NoiseOnlyWarning
-)  # fits that find nothing are part of the picture
+for nothing_found in (NoiseOnlyWarning, CentreNotSeenWarning):
+    warnings.simplefilter(
+        "ignore", nothing_found
+    )  # fits that find nothing are part of the picture
 warnings.simplefilter(
     "ignore", UnaccountedStepWarning
 )  # this page is about that warning
