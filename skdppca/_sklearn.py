@@ -10,33 +10,22 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.decomposition._pca import _assess_dimension as assess_dimension
+from sklearn.decomposition._pca import _assess_dimension
 from sklearn.utils._param_validation import Interval as _Interval
-from sklearn.utils._param_validation import (
-    InvalidParameterError,
-    RealNotInt,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import InvalidParameterError as InvalidParameterError
+from sklearn.utils._param_validation import RealNotInt as RealNotInt
 from sklearn.utils._param_validation import StrOptions as _StrOptions
+from sklearn.utils._param_validation import (
+    validate_parameter_constraints as validate_parameter_constraints,
+)
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if as _available_if
-from sklearn.utils.validation import _check_feature_names as check_feature_names
-from sklearn.utils.validation import _check_n_features as check_n_features
+from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-__all__ = [
-    "Documented",
-    "Interval",
-    "InvalidParameterError",
-    "NamedOnce",
-    "RealNotInt",
-    "StrOptions",
-    "assess_dimension",
-    "available_if",
-    "check_feature_names",
-    "check_n_features",
-    "output_container",
-    "validate_parameter_constraints",
-]
+# Under public names, for the rest of the package.
+assess_dimension = _assess_dimension
+check_feature_names = _check_feature_names
+check_n_features = _check_n_features
 
 # What a parameter that is a number may be.
 NUMBERS = (int, float, np.integer, np.floating)

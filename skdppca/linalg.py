@@ -9,17 +9,6 @@ from typing import Literal
 import numpy as np
 from scipy import linalg
 
-__all__ = [
-    "Eigenvectors",
-    "decreasing_eigh",
-    "dense_fits",
-    "fix_signs",
-    "qr_svd",
-    "symmetric_from_upper",
-    "top_eigh",
-    "upper_triangle",
-]
-
 # A d x d matrix of 1 GiB, and three times as much that LAPACK works with.
 MOST_DENSE_FEATURES = 11_585
 

@@ -35,23 +35,8 @@ from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere, is_silent
 from .privacy.fit_report import check_price, jsonable
 from .privacy.privacy_filter import Query, untold
-from .private_data import PrivateData, Public, Source
-
-__all__ = [
-    "ReleaseTerms",
-    "Results",
-    "announce",
-    "check_chargeable",
-    "event_of",
-    "fit_promised",
-    "hashes",
-    "make_plain",
-    "noise_source",
-    "public_parameters",
-    "release",
-    "store",
-    "versions",
-]
+from .private_data import PrivateData, Public
+from .records import Source
 
 E = TypeVar("E", bound=BaseEstimator)
 T = TypeVar("T")

@@ -18,10 +18,10 @@ from .metrics import sin_theta, zeta_squared
 from .privacy import BaseAccountant
 from .privacy.charging import needs_no_accountant
 
+__all__ = ["Trials", "run_trials"]
+
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Trials", "run_trials"]
 
 SECONDS = "fit_seconds"
 

@@ -9,8 +9,6 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["BENCHMARKS", "Recorder", "load"]
-
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from skdppca import PrivatePCA
 from skdppca.decomposition import METHODS
-from skdppca.decomposition.base import VARIANCES
+from skdppca.decomposition.fitted import VARIANCES
 
 ESTIMATORS = [
     *((name, method.estimator) for name, method in METHODS.items()),

@@ -16,8 +16,6 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import Measure, Statistic
 
-__all__ = ["asked_sum", "exact_sums", "filled", "hidden", "private_data"]
-
 
 def private_data(
     X: Any,

@@ -20,8 +20,6 @@ from skdppca.statistics import NormProduct
 from skdppca.statistics.lemmas import ball_sum
 from skdppca.statistics.products import coherence
 
-__all__ = ["BalcanPowerMethod", "NicolasPowerMethod"]
-
 
 def largest_entry(directions: np.ndarray) -> float:
     """``sqrt(p) max |Q_ij|``, no less than rho."""

@@ -5,17 +5,6 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = [
-    "count",
-    "down",
-    "percent",
-    "percent_captured",
-    "percent_down",
-    "percent_up",
-    "up",
-    "whole_percent",
-]
-
 # A smaller missing share is shown as 100%.
 LEAST_MISSED = 1e-6
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["aligned", "comes_back", "listed", "meant", "names_a_label", "printable", "shown"]
-
 # Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
 # of genome banks. And those of row numbers that pandas and R wrote.
 LABEL = re.compile(r"(^|[\W_])id$|^[ief]id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)

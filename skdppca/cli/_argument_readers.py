@@ -9,21 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-__all__ = [
-    "any_epsilon",
-    "at_least",
-    "components",
-    "delimiter",
-    "delta",
-    "dropped",
-    "epsilon",
-    "method",
-    "names",
-    "number",
-    "positive",
-    "share",
-]
-
 
 def number(text: str) -> float:
     """Read a number. One that is too large is no infinity: that would be a fit without privacy."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
+from .._text import printable
 from .._text.digits import up
 from ..exceptions import BudgetExceeded, LedgerError, TableChangedError
 from ..privacy import (
@@ -25,18 +26,7 @@ from ..privacy.accountant import rounded_down
 from ..privacy.cohorts import cohort_names
 from ..report._directory import Directory
 from ._ended import Ended, status_of
-from ._terminal import SHOWN, printable
-
-__all__ = [
-    "DIGITS",
-    "Charged",
-    "check_counts",
-    "check_there",
-    "command",
-    "exact_mu",
-    "over_budget",
-    "told",
-]
+from ._terminal import SHOWN
 
 # Digits of a mu that is to be charged elsewhere.
 DIGITS = 5

@@ -26,8 +26,6 @@ from ._unusable import Unusable, replacing_errors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_table"]
-
 # Kinds of cells that are no numbers, in the order in which a cell is tried: a pattern, and what to
 # do. What is of none of these kinds is text.
 PATTERNS = {

@@ -12,16 +12,6 @@ from .._text import listed, meant, names_a_label
 from ._terminal import has_controls
 from ._unusable import Unusable
 
-__all__ = [
-    "check_alone",
-    "check_labels",
-    "check_names",
-    "features_of",
-    "is_name",
-    "label_faults",
-    "numbered",
-]
-
 # Labels that number the rows, and do not say whose they are.
 NUMBERS_ROWS = re.compile(r"unnamed|row", re.IGNORECASE)
 

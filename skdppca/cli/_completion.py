@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from shlex import quote
 
-__all__ = ["SHELLS", "completion", "leaves"]
-
 SHELLS = ("bash", "zsh")
 
 # zsh runs the function of bash; files complete where no word does.

@@ -11,8 +11,6 @@ from ..report import Context
 from ..report._context import HAZARDS, LABELS, VOIDING
 from ..report._plain import read_plain
 
-__all__ = ["context_of", "template"]
-
 INTRODUCTION = (
     "# What you declare about a release. Write each answer between its quotation marks.",
     '# An answer that stays empty is printed as "Not stated". All answers are published,',

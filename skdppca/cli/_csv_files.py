@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-__all__ = [
-    "DELIMITERS",
-    "USUAL",
-    "WITH_COMMAS",
-    "CsvFiles",
-    "CsvFormat",
-    "are_truths",
-    "check_header",
-]
-
 # Texts that are read as truths, and those that name no column.
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}

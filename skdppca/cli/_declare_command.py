@@ -11,8 +11,6 @@ from ..report._sections import claim
 from ._context_file import context_of, template
 from ._out_directory import replaced, spare
 
-__all__ = ["declare"]
-
 
 def declare(options: argparse.Namespace) -> None:
     """Write a copy of a release with another title or more answers; or print a file for these."""

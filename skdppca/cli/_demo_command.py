@@ -9,6 +9,7 @@ from shlex import quote
 
 from sklearn.datasets import load_digits
 
+from .._text import printable
 from ..decomposition import DPGauss
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
@@ -22,9 +23,6 @@ from ._fit_command import where_written
 from ._out_directory import write
 from ._progress import progress
 from ._read_rows import check_regular
-from ._terminal import printable
-
-__all__ = ["demo"]
 
 DIGIT_SHAPE = (8, 8)
 

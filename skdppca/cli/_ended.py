@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Ended", "status_of"]
-
 
 class Ended(Exception):
     """A run failed after its charge.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES"]
-
 # By the words of the command. Each begins with what it does.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "demo": (("see a release of public data in demo/", "skdppca demo --force"),),

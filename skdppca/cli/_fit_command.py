@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import join, quote
 from typing import Any
 
+from .._text import printable
 from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
@@ -37,11 +38,9 @@ from ._parameter_options import parameters
 from ._progress import progress
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
-from ._terminal import print_to, printable
+from ._terminal import print_to
 from ._unusable import NotNumeric
 from ._update import Earlier, check_options, one_cohort
-
-__all__ = ["METHODS", "fit", "where_written"]
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
     "auto": PrivatePCA,

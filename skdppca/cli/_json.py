@@ -15,8 +15,6 @@ from ..privacy.fit_report import jsonable
 from ..report import Verification
 from ..report._sections import status_of
 
-__all__ = ["of_fit", "of_ledger", "of_plans", "of_release", "of_verification", "schemas", "text"]
-
 
 @cache
 def schemas() -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from .._text import aligned
+from .._text import aligned, printable
 from .._text.digits import down, up
 from ..exceptions import BudgetExceeded
 from ..plotting import LedgerDisplay
@@ -28,9 +28,7 @@ from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
 from ._json import of_ledger, text
 from ._picture_file import check_picture, draw
-from ._terminal import SHOWN, printable
-
-__all__ = ["charge", "create", "show", "verify"]
+from ._terminal import SHOWN
 
 TINY = 1e-9
 

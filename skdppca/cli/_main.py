@@ -25,8 +25,6 @@ from ._ended import Ended, status_of
 from ._parser import parser_of
 from ._terminal import print_to
 
-__all__ = ["main"]
-
 # Errors that a user can correct. Their messages hold parameters and paths, never data.
 ANTICIPATED = (
     ValueError,

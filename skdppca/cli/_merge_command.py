@@ -14,8 +14,6 @@ from ._context_file import context_of
 from ._json import of_fit, text
 from ._out_directory import apart, replaced, write
 
-__all__ = ["merge"]
-
 
 def merge(options: argparse.Namespace) -> None:
     """Verify the releases, merge them, and write what came out as `fit` does."""

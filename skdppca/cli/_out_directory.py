@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 
 from ..report import ReleaseReport, verify
-from ..report._contents import FILES, REPORT
-from ..report._directory import LOCK, MANIFEST, SUMS, Directory
+from ..report._contents import FILES
+from ..report._directory import LOCK, MANIFEST, REPORT, SUMS, Directory
 from ._terminal import SHOWN
-
-__all__ = ["apart", "replaced", "spare", "write"]
 
 
 def spare(out: Path, *read: Path | None) -> None:

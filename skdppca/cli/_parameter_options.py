@@ -11,8 +11,6 @@ from typing import Any
 from ..decomposition import PrivatePCA
 from ..decomposition.parameters import described, words_of
 
-__all__ = ["add_parameter", "parameters"]
-
 
 def add_parameter(
     command: ArgumentParser,

@@ -14,8 +14,6 @@ from .._version import __version__
 from . import _argument_readers as take
 from ._examples import EXAMPLES
 
-__all__ = ["COMMANDS", "parser_of"]
-
 
 class _Parser(argparse.ArgumentParser):
     """A parser that prints an error as one line, of the command that was called."""
@@ -513,8 +511,9 @@ def _add_release(command: argparse.ArgumentParser) -> None:
 
 
 def _add_site(command: argparse.ArgumentParser) -> None:
+    from ..federated.policy import Policy
     from ._parameter_options import add_parameter
-    from ._site_command import Policy, approve, init, key, reject, run, show, void
+    from ._site_command import approve, init, key, reject, run, show, void
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     keys = actions.add_parser("key", help="make a folder with this site's keys")

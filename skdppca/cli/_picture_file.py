@@ -12,8 +12,6 @@ from ..report._drawing import METADATA, settings
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_picture", "draw"]
-
 # In inches.
 SIZE = (7.2, 4.4)
 DOTS_PER_INCH = 150

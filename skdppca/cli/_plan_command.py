@@ -19,8 +19,6 @@ from ._parameter_options import parameters
 from ._picture_file import check_picture, draw
 from ._progress import moving
 
-__all__ = ["PLANNED", "plan_fits"]
-
 # What runs along a table or a picture, as the planner calls it.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
 

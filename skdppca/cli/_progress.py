@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["moving", "progress"]
-
 # The least step of a bar, as a share of its length.
 LEAST_STEP = 0.01
 

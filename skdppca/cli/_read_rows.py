@@ -26,17 +26,6 @@ from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = [
-    "ArrayRows",
-    "TableRows",
-    "answers_no_rows",
-    "check_installed",
-    "check_regular",
-    "files_of",
-    "opened",
-    "read",
-]
-
 
 @dataclass(frozen=True)
 class ArrayRows:

@@ -14,8 +14,6 @@ from ..exceptions import CentreNotSeenWarning, NoiseOnlyWarning
 from ..privacy import PrivacyAccountant
 from ..report import Context, ReleaseReport
 
-__all__ = ["rehearse"]
-
 # A made-up release has this many features and components, as many as pictures show at most.
 MADE_UP = 20
 

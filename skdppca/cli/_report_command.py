@@ -10,8 +10,6 @@ from ..report._results import advice, results
 from ..report._verify import check_directory
 from ._json import of_release, text
 
-__all__ = ["report"]
-
 
 def report(options: argparse.Namespace) -> int:
     """Print what a release found and what it cost, if its files agree; return the exit status."""

@@ -25,8 +25,6 @@ from ..report._results import advice
 from ..report._sections import status_of
 from ..report._verify import check_directory
 
-__all__ = ["sample"]
-
 SCHEMA = "skdppca-synthetic/1"
 
 KEPT = "the mean and the covariance of the columns, as released: with their privacy noise"

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .._text import MAX_LISTED, aligned
+from .._text import MAX_LISTED, aligned, printable
 from ..privacy import PrivacyLedger, epsilon_of
 from ..privacy.floats import root_up
 from ..privacy.installing import how_to_install
 from ._read_rows import read
-from ._terminal import print_to, printable
+from ._terminal import print_to
 
 try:
     from ..federated.identity import Identity
@@ -38,8 +38,6 @@ except ImportError as error:
         f"skdppca site needs {error.name}, which is not installed; "
         f"{how_to_install('federated')}, in an environment of its own"
     ) from error
-
-__all__ = ["Policy", "approve", "init", "key", "reject", "run", "show", "void"]
 
 # Digits that name a run in a table.
 SHOWN = 8

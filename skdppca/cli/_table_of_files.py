@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..decomposition import BasePrivatePCA
     from ._read_rows import TableRows
 
-__all__ = ["TableOfFiles", "loaded"]
-
 
 class TableOfFiles(FileTable):
     """The table of a run.

@@ -11,8 +11,6 @@ from unicodedata import category
 
 from .._text import printable
 
-__all__ = ["SHOWN", "has_controls", "print_to", "printable"]
-
 # Digits that name a release or a ledger.
 SHOWN = 16
 

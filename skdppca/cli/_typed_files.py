@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-__all__ = ["KINDS", "TypedFiles"]
-
 # Kinds of files, as pyarrow calls them, and what a file of each kind is.
 KINDS = {".parquet": "parquet", ".feather": "ipc", ".arrow": "ipc"}
 WHAT = {"parquet": "a table that Parquet can read", "ipc": "a table that Arrow can read"}

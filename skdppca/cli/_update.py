@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from .._text import printable
 from .._text.digits import up
 from ..decomposition import PrivatePCA
 from ..decomposition.fitted import MATRIX
@@ -22,9 +23,7 @@ from ..report import Context
 from ..report._directory import PREVIOUS
 from ..report._load import opened
 from ._charged_ledger import Charged
-from ._terminal import SHOWN, printable
-
-__all__ = ["Earlier", "check_options", "one_cohort"]
+from ._terminal import SHOWN
 
 # Parameters by which records are measured, and their options: all cohorts have them in common.
 FIXED = {

@@ -11,8 +11,6 @@ from ..report._verify import check_directory
 from ._charged_ledger import check_there
 from ._json import of_verification, text
 
-__all__ = ["verify_release"]
-
 
 def verify_release(options: argparse.Namespace) -> int:
     """Print what agrees and what differs; return the exit status."""

@@ -1,32 +1,33 @@
 """Estimators: a method is a room, and `methods` the table of them."""
 
-import sys
-
-from . import iterative, methods
 from .base import BasePrivatePCA
-from .iterative import Deflation, OjasOracle, Oracle, PowerOracle
+from .dp_gauss import DPGauss
+from .dp_power import DPPowerMethod
+from .gdppca import GDPPCA
+from .iterative import KDPPCA, Deflation, KDPOjas, OjasOracle, Oracle, PowerOracle
 from .merged import MergedPCA
-from .methods import *  # noqa: F403
+from .methods import METHODS, NAMES, Method, Word
 from .private_pca import PrivatePCA
+from .residual_gauss import ResidualGauss
+from .smooth_sensitivity import SmoothSensitivityPCA
 
 __all__ = [
+    "GDPPCA",
+    "KDPPCA",
+    "METHODS",
+    "NAMES",
     "BasePrivatePCA",
+    "DPGauss",
+    "DPPowerMethod",
     "Deflation",
+    "KDPOjas",
     "MergedPCA",
+    "Method",
     "OjasOracle",
     "Oracle",
     "PowerOracle",
     "PrivatePCA",
+    "ResidualGauss",
+    "SmoothSensitivityPCA",
+    "Word",
 ]
-__all__ += methods.__all__
-
-# Where fits were pickled before these modules moved.
-for _name, _module in {
-    "deflation": iterative.deflation,
-    "kdpojas": iterative.kdpojas,
-    "kdpojas.estimator": iterative.kdpojas,
-    "kdppca": iterative.kdppca,
-    "kdppca.estimator": iterative.kdppca,
-    "oracles": iterative.oracles,
-}.items():
-    sys.modules[f"{__name__}.{_name}"] = _module

@@ -38,7 +38,7 @@ from ..releasing import (
     public_parameters,
     release,
 )
-from .fitted import MATRIX, VARIANCES, FittedPCA
+from .fitted import MATRIX, FittedPCA
 from .memory import Held, check_memory
 from .noise_only import warn_of_noise
 from .parameters import estimator, parameter
@@ -55,15 +55,6 @@ from .validation import (
 
 if TYPE_CHECKING:
     from .joining import Joining
-
-__all__ = [
-    "LEAST_SHARE",
-    "VARIANCES",
-    "BasePrivatePCA",
-    "attributes_of",
-    "cast",
-    "feature_names_of",
-]
 
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24

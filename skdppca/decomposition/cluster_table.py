@@ -17,8 +17,6 @@ from .validation import check_row_count, check_rows, check_unit, number_groups, 
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
 
-__all__ = ["on_cluster"]
-
 LENGTHS = (
     "groups must have the partitions of X, with one label for every row. Give a column of X by "
     "name, or of an array dask.array.from_array(labels, chunks=X.chunks[0], name=False)"

@@ -15,8 +15,6 @@ from .._sklearn import output_container
 if TYPE_CHECKING:
     from .fitted import FittedPCA
 
-__all__ = ["apply_lazily", "as_dask_rows", "check_lazy_output", "is_dask", "made_up_row"]
-
 # What of a fitted estimator stays here when it goes to the workers.
 HERE = ("privacy_", "_sklearn_output_config")
 

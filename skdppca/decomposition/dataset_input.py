@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_no_dataset", "is_dataset"]
-
 # What of pyarrow may be read only once.
 ONCE = ("Scanner", "RecordBatchReader")
 

@@ -23,8 +23,6 @@ from scipy import sparse
 from .dataset_input import is_dataset
 from .missing_input import nan_for_missing
 
-__all__ = ["Declared", "as_declared", "declared"]
-
 SINGLE, DOUBLE, OBJECT = map(np.dtype, (np.float32, np.float64, object))
 
 # What of these packages is a table in memory.

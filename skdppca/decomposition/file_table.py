@@ -18,8 +18,6 @@ from .validation import ABSENT, CONSTANTS, check_row_count, check_unit
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
 
-__all__ = ["FileTable", "feature_columns", "index_columns"]
-
 T = TypeVar("T")
 
 SORTED = "COPY (FROM 'table.parquet' ORDER BY \"{groups}\") TO 'sorted.parquet'"

@@ -27,8 +27,6 @@ from .dataset_input import check_no_dataset
 from .parameters import Suggesting
 from .validation import read_rows
 
-__all__ = ["MATRIX", "VARIANCES", "FittedPCA", "matrix_of", "read_only"]
-
 VARIANCES = (
     "explained_variance_",
     "explained_variance_ratio_",

@@ -31,8 +31,6 @@ from .noise_only import warn_of_noise
 from .parameters import estimator
 from .tables import opened
 
-__all__ = ["Joining", "JoinsCohorts"]
-
 # What a later cohort must have as the first one: its records are measured by these.
 FIXED = (
     "adjacency",

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..records.machine import memory_limit
 
-__all__ = ["MATRICES", "Held", "check_memory"]
-
 BYTES = 8  # of a number in float64
 
 # Numbers for each feature that private scales hold: counts of their cells, and of all windows.

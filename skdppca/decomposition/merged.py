@@ -32,8 +32,6 @@ from .base import BasePrivatePCA, attributes_of, cast
 from .fitted import FittedPCA, matrix_of, read_only
 from .parameters import estimator, parameter
 
-__all__ = ["Given", "MergedPCA", "merged"]
-
 # Parameters that the parts must have in common, as what they released means the same only then.
 COMMON = ("center", "scale")
 

@@ -1,7 +1,6 @@
 """The methods there are: one table for the choice, the planner, the command line and the tests.
 
-The lists in the documentation follow from it, too. A new method has a row here, and its class and
-its words among the names below.
+The lists in the documentation follow from it, too. A new method has a row here, and its words.
 """
 
 from __future__ import annotations
@@ -19,20 +18,6 @@ from .gdppca import GDPPCA
 from .iterative import KDPPCA, KDPOjas
 from .residual_gauss import ResidualGauss
 from .smooth_sensitivity import SmoothSensitivityPCA
-
-__all__ = [
-    "GDPPCA",
-    "KDPPCA",
-    "METHODS",
-    "NAMES",
-    "DPGauss",
-    "DPPowerMethod",
-    "KDPOjas",
-    "Method",
-    "ResidualGauss",
-    "SmoothSensitivityPCA",
-    "Word",
-]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_missing", "nan_for_missing"]
-
 
 def nan_for_missing(objects: np.ndarray) -> np.ndarray:
     """Python's objects with NaN in place of None, ``pandas.NA`` and NaT.

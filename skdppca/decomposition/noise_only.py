@@ -13,8 +13,6 @@ from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
 from ..records import MAX_ROWS
 
-__all__ = ["enough_records", "records_needed", "warn_of_noise"]
-
 
 @dataclass(frozen=True)
 class NoiseOnlyConstants:

@@ -20,18 +20,6 @@ from .._sklearn import (
 )
 from .._text import meant
 
-__all__ = [
-    "Suggesting",
-    "allows",
-    "check_parameters",
-    "described",
-    "estimator",
-    "legal",
-    "parameter",
-    "without",
-    "words_of",
-]
-
 # What others call a word of ours.
 SYNONYMS = {"standard": "private", "standardize": "private", "standardise": "private"}
 

@@ -15,12 +15,11 @@ from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyEvent
 from ..private_data import Public
 from ..releasing import make_plain
-from .base import VARIANCES, BasePrivatePCA
+from .base import BasePrivatePCA
+from .fitted import VARIANCES
 from .joining import JoinsCohorts
 from .methods import METHODS, NAMES, Word
 from .parameters import estimator, parameter
-
-__all__ = ["PrivatePCA", "choose"]
 
 # Sparse rows: from here on a few passes are faster than a d x d matrix, and as accurate.
 MANY_SPARSE_FEATURES = 2000

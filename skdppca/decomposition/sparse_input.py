@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["MALFORMED", "as_compressed"]
-
 MALFORMED = (
     "X is a malformed sparse matrix: its indices do not fit each other or its shape. Build it "
     "anew, for example as scipy.sparse.csr_array((data, (row, column)), shape=shape)"

@@ -12,8 +12,6 @@ from ..exceptions import UnaccountedStepWarning
 from ..privacy.callers import calls_below_user, level_of_user
 from ..privacy.charging import charged_elsewhere
 
-__all__ = ["does_nothing", "learns", "warn_of_steps_before"]
-
 
 def warn_of_steps_before(estimator: Any) -> None:
     """Warn if this fit is a Pipeline's, and a step before it learned from the records.

@@ -18,8 +18,6 @@ from .validation import check_groups, check_rows
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
 
-__all__ = ["Table", "in_memory", "opened"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Table:

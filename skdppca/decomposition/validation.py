@@ -28,25 +28,6 @@ from .declared import as_declared, declared
 from .missing_input import is_missing
 from .sparse_input import MALFORMED, as_compressed
 
-__all__ = [
-    "check_domain",
-    "check_groups",
-    "check_names",
-    "check_reach",
-    "check_row_count",
-    "check_rows",
-    "check_unclipped",
-    "check_unit",
-    "check_vector",
-    "class_numbers",
-    "number_groups",
-    "public_classes",
-    "quoting_nothing",
-    "read_labels",
-    "read_rows",
-    "warn_of_labels",
-]
-
 T = TypeVar("T")
 
 CONSTANTS = (

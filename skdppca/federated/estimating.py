@@ -24,15 +24,14 @@ from ..private_data import Public
 from ..records import Pieces
 from ..releasing import announce, public_parameters
 from ..statistics import Scaled, Statistic
+from ..statistics.fields import LARGEST
 from .federation import Federation, new_run
 from .identity import Identity
 from .messages import RunPlan, is_run
-from .questions import LARGEST, QUESTIONS, Asked, Drawn, priced, standin
+from .questions import QUESTIONS, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
 from .transport import Transport
-
-__all__ = ["fit_sites"]
 
 E = TypeVar("E", bound=BasePrivatePCA)
 

@@ -18,8 +18,6 @@ from .runs import Answered
 from .study import Study
 from .transport import Action, Expected, Reply, Transport
 
-__all__ = ["Federation", "SitesError", "new_run"]
-
 
 class SitesError(RuntimeError):
     """A run over sites failed: nothing was released by this call, and what was charged stays so.

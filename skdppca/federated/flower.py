@@ -56,8 +56,6 @@ from flwr.supercore.runtime import RuntimeHttpClient
 from .refusals import Refused, is_busy
 from .transport import Action, Expected, Reply
 
-__all__ = ["FlowerTransport"]
-
 # Seconds after which a site is asked again that has not answered; doubled each time.
 AGAIN = 10.0
 

@@ -45,25 +45,6 @@ from .questions import declared_shapes
 from .refusals import Refusal, Refused
 from .transport import Reply
 
-__all__ = [
-    "LOST",
-    "MOST_NEW",
-    "POLL",
-    "ROOM",
-    "Inbox",
-    "Incoming",
-    "bounded",
-    "certificates",
-    "check_server",
-    "declared_bytes",
-    "packed_reply",
-    "packed_request",
-    "push",
-    "speaks",
-    "unpacked_reply",
-    "unpacked_request",
-]
-
 # Seconds between two looks for messages; Flower's own programs sleep for 3.
 POLL = 0.2
 

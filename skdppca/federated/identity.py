@@ -12,8 +12,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
-__all__ = ["Identity", "is_public_key", "verified"]
-
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 

@@ -17,8 +17,6 @@ from ..noise import SAMPLER, SharedQuery
 from ..privacy.chain import canonical
 from .messages import PROTOCOL, Request, RunPlan
 
-__all__ = ["SECRET_BYTES", "NoiseKey", "noise_key"]
-
 SECRET_BYTES = 32
 
 # Hexadecimal digits of a seal: 128 bits.

@@ -24,8 +24,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..privacy.chain import canonical
 from .messages import PROTOCOL
 
-__all__ = ["Pad", "RunKey", "keystream", "masked", "opened"]
-
 CHUNK = 2**20
 
 

@@ -20,24 +20,6 @@ from ..privacy.storage import parse_json
 from .identity import is_public_key
 from .study import Study
 
-__all__ = [
-    "MAX_BODY",
-    "PROTOCOL",
-    "Close",
-    "Message",
-    "Request",
-    "RunPlan",
-    "array_digest",
-    "digest_of",
-    "is_digest",
-    "is_run",
-    "key_text",
-    "parsed",
-    "refusal_text",
-    "reply_text",
-    "sent_digest",
-]
-
 PROTOCOL = "skdppca-sum/1"
 
 # Bytes of a message: fifty sites with their keys take 20 kB, a million names of columns most.

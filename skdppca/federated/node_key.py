@@ -14,8 +14,6 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-__all__ = ["NODE_PUBLIC_KEY", "create_node_key", "read_node_key"]
-
 NODE_KEY, NODE_PUBLIC_KEY = "supernode.key", "supernode.pub"
 
 

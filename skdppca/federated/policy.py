@@ -12,8 +12,6 @@ from .questions import QUESTIONS
 from .refusals import Refusal
 from .study import MAX_SITES, Study, check, is_name, read_json, written
 
-__all__ = ["Policy"]
-
 MAX_DAYS = 3650
 
 

@@ -29,21 +29,7 @@ from ..statistics import (
     Scores,
     Statistic,
 )
-from ..statistics.fields import LARGEST, MAX_ENTRIES, need, read, types_of
-
-__all__ = [
-    "LARGEST",
-    "QUESTIONS",
-    "STATISTICS",
-    "Asked",
-    "Drawn",
-    "QuestionError",
-    "declared_shapes",
-    "priced",
-    "read_question",
-    "standin",
-    "written_question",
-]
+from ..statistics.fields import MAX_ENTRIES, need, read, types_of
 
 # The closed set: what sites answer, and what it is made of.
 MEASURES = ("CrossNorms", "Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads")

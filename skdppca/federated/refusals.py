@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Refusal", "Refused", "is_busy"]
-
 
 class Refusal(StrEnum):
     """Why a site refused. Every code follows from the message and from public facts of the site."""

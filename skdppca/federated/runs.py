@@ -20,8 +20,6 @@ from .questions import Drawn
 from .refusals import Refusal, Refused
 from .transport import Reply
 
-__all__ = ["Answered", "Run", "Runs", "cost", "written_safely"]
-
 # Seconds that a message waits for the one before it.
 PATIENCE = 60.0
 

@@ -56,8 +56,6 @@ from .runs import Answered, Run, Runs, cost, written_safely
 from .site_table import Reader, SiteTable, look, read_arrays
 from .transport import Reply
 
-__all__ = ["Site"]
-
 FOLDERS = ("runs", "outbox", "approved", "pending", "rejected")
 POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refused.log"
 

@@ -20,8 +20,6 @@ from ..decomposition.validation import check_groups, check_rows
 from ..records import Layout, Records
 from .study import Study
 
-__all__ = ["Reader", "SiteTable", "look", "read_arrays"]
-
 # Reads a table: its path, the names of its columns (or how many there are), and the column or file
 # that says to whom each row belongs, to the rows and their labels.
 Reader = Callable[[str, "tuple[str, ...] | int", "str | None"], tuple[Any, Any]]

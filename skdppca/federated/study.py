@@ -15,8 +15,6 @@ from ..privacy.storage import parse_json
 from ..records import MAX_ROWS
 from .identity import is_public_key
 
-__all__ = ["MAX_SITES", "Study", "check", "is_name", "read_json", "written"]
-
 MAX_SITES = 50
 MAX_FEATURES = 2**20
 MAX_TEXT = 2**10

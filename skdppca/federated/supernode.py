@@ -55,8 +55,6 @@ from .refusals import Refusal, Refused
 from .site import Site
 from .transport import Reply, respond
 
-__all__ = ["serve"]
-
 # The number that the server knows this node by, and the lock of the process that uses it.
 NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 

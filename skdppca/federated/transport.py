@@ -13,8 +13,6 @@ from .identity import verified
 from .messages import digest_of, refusal_text, reply_text, sent_digest
 from .refusals import Refusal, Refused
 
-__all__ = ["Action", "Expected", "LocalSites", "Reply", "Respondent", "Transport", "respond"]
-
 Action = Literal["hello", "answer", "close"]
 
 

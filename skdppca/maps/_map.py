@@ -34,8 +34,6 @@ from ._validation import (
     priced,
 )
 
-__all__ = ["ProjectionMap", "projection_map"]
-
 
 @dataclass(frozen=True)
 class MapConstants:

@@ -17,16 +17,6 @@ from ..decomposition.validation import public_classes
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..releasing import check_chargeable, event_of
 
-__all__ = [
-    "check_budget",
-    "check_classes",
-    "check_components",
-    "check_pca",
-    "map_edges",
-    "neighbours",
-    "priced",
-]
-
 # Without an extent, the map reaches this many standard deviations to either side of the mean.
 REACH = 3.0
 

@@ -28,16 +28,6 @@ from ..statistics import (
 if TYPE_CHECKING:
     from .scatter import NoisyScatter
 
-__all__ = [
-    "ANYTHING",
-    "BUDGET",
-    "RESIDUALS",
-    "STEPS",
-    "BudgetConstants",
-    "Mechanism",
-    "Release",
-]
-
 # What the steps that most mechanisms share ask: count, centre, norms, and norms in few dimensions.
 STEPS: frozenset[type] = frozenset(
     {BoundedTotal, ClippedSum, Count, Distances, GramNorms, MeasureHistogram, RowCounts, Scores}

@@ -14,16 +14,6 @@ from .base import BUDGET
 from .missing import noise_inflation
 from .norm_histogram import HISTOGRAM, NormHistogram, histogram_mu, norm_histogram, seen_norms
 
-__all__ = [
-    "Centred",
-    "improved_centre",
-    "location_error",
-    "reach",
-    "robust_location",
-    "rough_centre",
-    "shrink_to_signal",
-]
-
 
 @dataclass(frozen=True)
 class CentreConstants:

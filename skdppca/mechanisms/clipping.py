@@ -24,25 +24,6 @@ from .norm_histogram import (
     seen_norms,
 )
 
-__all__ = [
-    "CLIPPING",
-    "Clip",
-    "ExpectedNorms",
-    "clip_radius",
-    "clip_records",
-    "count_rows",
-    "excess_records",
-    "expected_norms",
-    "expected_products",
-    "find_radius",
-    "group_bound",
-    "median_distance",
-    "radius_mu",
-    "radius_share",
-    "searches",
-    "with_typical_norm",
-]
-
 
 @dataclass(frozen=True)
 class ClippingConstants:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ClippingFactor", "clipping_details", "unclipped"]
-
 
 @dataclass(frozen=True)
 class ClippingFactor:

@@ -10,8 +10,6 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import ColumnCells
 
-__all__ = ["CellCounts", "Share", "ask_cells"]
-
 # The most features that one question is about.
 MOST_FEATURES = 2**16
 

@@ -13,8 +13,6 @@ from ..statistics.cross import LEAST_RADIUS
 from ..statistics.lemmas import ball_sum, psd_sum
 from .clipping import CLIPPING, clip_radius, expected_products
 
-__all__ = ["CROSS", "CrossMean"]
-
 
 @dataclass(frozen=True)
 class CrossConstants:

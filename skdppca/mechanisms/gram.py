@@ -13,8 +13,6 @@ from .centre import shrink_to_signal
 from .clipping import Clip
 from .missing import noise_inflation, undone
 
-__all__ = ["NoisyGram", "release_gram"]
-
 
 @dataclass(frozen=True)
 class NoisyGram:

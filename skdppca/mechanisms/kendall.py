@@ -9,14 +9,6 @@ from ..records.kernels import Kernel
 from ..statistics import KendallMatrix
 from .base import BUDGET
 
-__all__ = [
-    "COMPLETE_UP_TO",
-    "LARGEST_COUNT_SD",
-    "count_sd",
-    "forms_all_pairs",
-    "kendall_matrix",
-]
-
 # All pairs are formed of at most this (noisy) number of records, if the sd of the number's noise is
 # known to be at most the second constant.
 COMPLETE_UP_TO = 2**13

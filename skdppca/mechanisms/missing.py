@@ -16,17 +16,6 @@ from ..statistics import ColumnCells, Scaled
 from .base import BUDGET, Mechanism, Release
 from .column_cells import ask_cells
 
-__all__ = [
-    "HIDING",
-    "Filled",
-    "left_along",
-    "noise_inflation",
-    "share_present",
-    "undone",
-    "with_present",
-    "without",
-]
-
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
 # left; float32 holds what has been divided by it and by a private scale.
 HIDING = 2.0**64

@@ -18,8 +18,6 @@ from .nested_spheres import NestedSpheres, first_sphere, nested_spheres, sphere_
 from .norm_histogram import HISTOGRAM, norm_histogram
 from .spectrum import NoisySpectrum, count_components, elliptical_variances
 
-__all__ = ["release_nested"]
-
 # Why there are no variances: in the report, and where one asks for them.
 UNSEEN = (
     "the noise hides how long the records are, which is the scale of the variances; set a larger "

@@ -22,16 +22,6 @@ from .gram import NoisyGram, release_gram
 from .missing import share_present
 from .spectrum import NoisySpectrum
 
-__all__ = [
-    "NestedSpheres",
-    "SphereCosts",
-    "first_sphere",
-    "nested_spheres",
-    "shows_more",
-    "sphere_costs",
-    "subspaces",
-]
-
 
 @dataclass(frozen=True)
 class SphereConstants:

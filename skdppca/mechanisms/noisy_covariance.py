@@ -25,8 +25,6 @@ from .missing import noise_inflation
 from .scatter import NoisyScatter
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 
-__all__ = ["Clipping", "NoisyCovariance"]
-
 
 @dataclass(frozen=True)
 class CovarianceConstants:

@@ -17,17 +17,6 @@ from ..statistics import Measure, MeasureHistogram
 from ..statistics.lemmas import psd_sum
 from .clipping_factor import ClippingFactor
 
-__all__ = [
-    "EDGES",
-    "HISTOGRAM",
-    "LEAST_NORM",
-    "NormHistogram",
-    "edges_of",
-    "histogram_mu",
-    "norm_histogram",
-    "seen_norms",
-]
-
 # The cells about 1: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
 EDGES = 2.0 ** np.arange(-40.5, 41.0, 0.5)
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 from ..private_data import PrivateData
 
-__all__ = ["SAMPLING", "with_sample"]
-
 
 @dataclass(frozen=True)
 class SamplingConstants:

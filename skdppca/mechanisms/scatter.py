@@ -18,8 +18,6 @@ from .clipping import Clip
 from .clipping_factor import ClippingFactor
 from .spectrum import NoisySpectrum
 
-__all__ = ["NUMBERS", "VECTORS", "Drift", "NoisyScatter", "merged_scatter"]
-
 
 @dataclass(frozen=True)
 class ScatterConstants:

@@ -11,15 +11,6 @@ import numpy as np
 
 from .._sklearn import assess_dimension
 
-__all__ = [
-    "NoisySpectrum",
-    "correlation",
-    "count_components",
-    "elliptical_variances",
-    "minka_rank",
-    "scaled_variances",
-]
-
 
 @dataclass(frozen=True)
 class CorrelationConstants:

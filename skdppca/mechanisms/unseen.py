@@ -7,8 +7,6 @@ from dataclasses import replace
 from ..private_data import Public
 from .base import Release
 
-__all__ = ["with_unseen"]
-
 ABOUT_START = (
     "mean_ is the point where the search began, and the components are of the rows about it, so "
     "the first one may point to where the rows are"

@@ -17,8 +17,6 @@ from .norm_histogram import LEAST_NORM
 from .spectrum import NoisySpectrum
 from .unseen import with_unseen
 
-__all__ = ["release_centred"]
-
 
 @dataclass(frozen=True)
 class UnsureConstants:

@@ -24,8 +24,6 @@ from .clipping import count_rows, expected_norms, find_radius, group_bound, radi
 from .clipping_factor import ClippingFactor, unclipped
 from .norm_histogram import NormHistogram, edges_of
 
-__all__ = ["Variances", "release_variances"]
-
 
 @dataclass(frozen=True)
 class VarianceConstants:

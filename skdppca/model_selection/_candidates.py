@@ -20,8 +20,6 @@ from ..privacy import GaussianEvent, PrivacyEvent
 from ..private_data import Public
 from ..releasing import make_plain
 
-__all__ = ["Candidate", "Candidates", "PrivateStep", "public_vectors"]
-
 PrivateStep = BasePrivatePCA | PrivateNearestCentroid
 
 # What the search sets of a step: epsilon, delta and random_state.

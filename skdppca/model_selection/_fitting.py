@@ -13,8 +13,6 @@ from ..decomposition.validation import class_numbers
 from ..neighbors import nearest_class
 from ._candidates import Candidate
 
-__all__ = ["Fitted", "Fitting"]
-
 LARGEST = np.finfo(np.float64).max
 
 

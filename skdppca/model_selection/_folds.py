@@ -14,8 +14,6 @@ from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource
 from ._row_steps import number_of_rows
 
-__all__ = ["RecordKFold"]
-
 
 class RecordKFold(BaseCrossValidator):
     """K folds; every record draws its own secret label, whatever the other records are.

@@ -31,8 +31,6 @@ from ._candidates import PrivateStep
 from ._folds import RecordKFold
 from ._private_search import PrivateSearchCV
 
-__all__ = ["Price", "price"]
-
 # Splitters that look at the number of rows and at chance, never at a value, a label or a group.
 BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
 

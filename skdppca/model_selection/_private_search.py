@@ -43,8 +43,6 @@ from ._search_plan import (
 from ._search_runs import best_run, draw_runs, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner
 
-__all__ = ["PrivateSearchCV"]
-
 
 @dataclass(frozen=True)
 class Best:

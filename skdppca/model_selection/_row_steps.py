@@ -12,8 +12,6 @@ from sklearn.base import clone
 
 from ..decomposition.declared import declared
 
-__all__ = ["number_of_rows", "transform_rows"]
-
 # What the public rows hold: not sorted, one of them twice. As floats they lie between 0 and 1.
 LEVELS = (2, 1, 3, 2)
 

@@ -16,8 +16,6 @@ from ..records import Records
 from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
 from ._search_plan import SEARCH
 
-__all__ = ["HitScorer", "Scorer", "prepare_hit_scorer", "prepare_scorer"]
-
 
 @dataclass(frozen=True)
 class Scorer:

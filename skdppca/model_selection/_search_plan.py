@@ -18,13 +18,6 @@ from ..privacy import (
     mu_of,
 )
 
-__all__ = [
-    "SEARCH",
-    "SearchPlan",
-    "budget_of",
-    "plan_search",
-]
-
 HALVINGS = 30  # of the bracket of mu: it ends within 1e-8 of the largest mu that is affordable
 
 

@@ -16,8 +16,6 @@ from scipy.optimize import brentq
 from ..noise import NoiseSource
 from ..privacy.charging import needs_no_accountant
 
-__all__ = ["best_run", "draw_runs", "stopping_probability", "workers"]
-
 C = TypeVar("C")
 F = TypeVar("F")
 

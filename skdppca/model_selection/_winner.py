@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._candidates import Candidate, Candidates
 
-__all__ = ["WinnerMixin", "assemble", "rehearse_winner"]
-
 
 def _has(name: str) -> Callable[[Any], bool]:
     """Whether the winner has such a method."""

@@ -22,8 +22,6 @@ from ..records import Records
 from ..statistics import ClippedSum, Distances
 from ..statistics.base import around
 
-__all__ = ["ClassMeans", "LabelledRows", "nearest_class"]
-
 # What is divided by without noise, where a class has no record: its sum is 0 then.
 LEAST_COUNT = 2.0**-30
 

@@ -44,8 +44,6 @@ from ..releasing import (
 )
 from ._class_means import ClassMeans, LabelledRows, nearest_class
 
-__all__ = ["PrivateNearestCentroid"]
-
 # Words in the report where no rows were seen.
 UNSEEN = "the class means say little: rows are clipped to a norm that nearly all exceed"
 

@@ -13,8 +13,6 @@ import numpy as np
 from mpmath import libmp
 from scipy.special import ndtri
 
-__all__ = ["MAX_SD", "rounded_gaussian", "uniform_labels"]
-
 Words = Callable[[int], np.ndarray]
 
 # Up to here sd * z < 2**38, so that float64 resolves it to 2**-15 and few draws are ambiguous.

@@ -13,8 +13,6 @@ from mpmath import libmp
 
 from .discrete import GUARD_BITS, Uniform, Words, in_chunks, settled
 
-__all__ = ["SAMPLER", "discrete_gaussian"]
-
 # Names what is drawn from which words: to be changed with any change that draws other integers from
 # the same words, such as another number of draws at a time. A test knows some of them.
 SAMPLER = "discrete-gaussian/1"

@@ -11,8 +11,6 @@ import numpy as np
 from ..linalg import symmetric_from_upper, upper_triangle
 from .source import NoiseSource
 
-__all__ = ["HALF_ROOT", "GaussianQuery", "grid_steps", "up", "widened"]
-
 # Grid units that a sum may reach: half of what 64 bits hold is left to the noise.
 MOST_STEPS = 2.0**61
 

@@ -16,17 +16,6 @@ from .discrete import GUARD_BITS, MAX_SD, Uniform, settled
 from .precision import ThreadContext
 from .source import NoiseSource
 
-__all__ = [
-    "CAUCHY",
-    "LAPLACE",
-    "LARGEST",
-    "chi",
-    "chi_error",
-    "rounded_noise",
-    "rounded_student",
-    "saturated_sum",
-]
-
 # Error of float64 evaluation, relative to a quantile and to its slope: 4 times that of its steps.
 EVALUATION = 2.0**-50
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from .discrete import uniform_labels
 
-__all__ = ["KEY_WORDS", "KeyedWords", "keyed_labels"]
-
 # 64-bit words of a key.
 KEY_WORDS = 4
 

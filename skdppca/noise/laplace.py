@@ -13,8 +13,6 @@ from .gaussian import grid_steps, up
 from .heavy_tails import LAPLACE, rounded_noise, saturated_sum
 from .source import NoiseSource
 
-__all__ = ["LaplaceQuery", "mu_of_pure"]
-
 
 @dataclass(frozen=True)
 class LaplaceQuery:

@@ -6,8 +6,6 @@ import threading
 
 import mpmath
 
-__all__ = ["ThreadContext"]
-
 
 class ThreadContext(threading.local):
     """An mpmath context for each thread: it holds the precision, which others would change.

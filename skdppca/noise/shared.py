@@ -13,8 +13,6 @@ from .discrete import MAX_SD
 from .gaussian import HALF_ROOT, MOST_STEPS, grid_steps, up, widened
 from .source import NoiseSource
 
-__all__ = ["LEAST_SD", "SharedQuery"]
-
 # r of the proof, in grid units: the least sd of every party's noise in every entry.
 LEAST_SD = 4.0
 

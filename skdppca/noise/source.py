@@ -9,8 +9,6 @@ from .discrete import rounded_gaussian, uniform_labels
 from .discrete_gaussian import discrete_gaussian
 from .keyed import KeyedWords
 
-__all__ = ["NoiseSource"]
-
 Seed = int | Sequence[int] | np.ndarray | np.random.SeedSequence
 
 

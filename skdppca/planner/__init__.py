@@ -1,5 +1,6 @@
 """How much of the variance a private PCA can be expected to capture; no data are read."""
 
-from .plan import Expectation, Plan, plan
+from .answers import Expectation
+from .plan import Plan, plan
 
 __all__ = ["Expectation", "Plan", "plan"]

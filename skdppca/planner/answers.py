@@ -29,8 +29,6 @@ from .synthetic_rows import LAWS
 
 Q = TypeVar("Q", bound=PlannedFit)
 
-__all__ = ["Expectation", "Progress", "counted", "expectations"]
-
 # Told after every simulated fit: whose it is, and which share of all fits is done.
 Progress = Callable[[str, float], None]
 

@@ -17,8 +17,6 @@ import scipy
 
 from ..privacy.storage import replaced
 
-__all__ = ["VARIABLE", "folder", "remembered"]
-
 # The folder for the files; if it is set and empty, nothing is kept.
 VARIABLE = "SKDPPCA_CACHE"
 

@@ -20,8 +20,6 @@ from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
 
-__all__ = ["Expectation", "Plan", "plan"]
-
 # A curve holds the plan itself and plans at these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
 

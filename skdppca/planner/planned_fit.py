@@ -22,8 +22,6 @@ from .simulation import SIMULATION, Problem, SimulatedMethod
 from .spectra import SPECTRA
 from .synthetic_rows import Assumed
 
-__all__ = ["PlannedFit", "check", "methods_of"]
-
 # The method whose releases `partial_fit` merges.
 GROWING = "DPGauss"
 

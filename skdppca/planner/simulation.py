@@ -22,20 +22,6 @@ from ..privacy import epsilon_of, mu_of
 from ..privacy.charging import needs_no_accountant
 from .synthetic_rows import PLAIN, Assumed, SyntheticRows
 
-__all__ = [
-    "EFFORTS",
-    "SIMULATION",
-    "Effort",
-    "Prediction",
-    "Problem",
-    "SimulatedMethod",
-    "Tick",
-    "TooLittle",
-    "expected_components",
-    "noise_floor",
-    "predict",
-]
-
 # The seed is public: the same question has the same answer.
 SEED = 20_260
 

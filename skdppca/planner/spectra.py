@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DEFAULT", "SPECTRA", "check_spectrum"]
-
 
 @dataclass(frozen=True)
 class SpikedConstants:

@@ -11,15 +11,6 @@ from scipy import linalg, stats
 
 from ..linalg import decreasing_eigh
 
-__all__ = [
-    "LAWS",
-    "PLAIN",
-    "SYNTHETIC",
-    "Assumed",
-    "SyntheticRows",
-    "exact_rows",
-]
-
 # Relative distance by which tied variances are parted.
 PARTED = 1e-6
 

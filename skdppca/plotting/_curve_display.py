@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["PrivacyCurveDisplay"]
-
 # Shares of false alarms that the curve is drawn through; the axes begin at the least if they are
 # logarithmic.
 LEAST = 1e-6

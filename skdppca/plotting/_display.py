@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Display", "FitDisplay", "fitted", "guarantee", "noise_in_words"]
-
 # Height of the line above panels that has their title, over that of a panel.
 HEADING = 1e-3
 

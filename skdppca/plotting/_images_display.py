@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-__all__ = ["ComponentsImageDisplay"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComponentsImageDisplay(FitDisplay):

@@ -29,8 +29,6 @@ from ._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LedgerDisplay"]
-
 # Kinds of charges, each with the marker and colour of its points.
 KINDS: dict[str, dict[str, Any]] = {
     "release": {"marker": "o", "color": BLUE},

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.patches import Circle
     from matplotlib.text import Annotation
 
-__all__ = ["LoadingsDisplay"]
-
 # In standard deviations: noise alone stays within with probability .95.
 BRACKET_SDS = 1.96
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
 
-__all__ = ["ProjectionMapDisplay"]
-
 # Cells whose count may be noise alone have this colour.
 EMPTY = "#f2f2f2"
 

@@ -10,18 +10,6 @@ from scipy.special import ndtri
 
 from ..privacy import NonPrivateEvent
 
-__all__ = [
-    "alignments",
-    "entry_errors",
-    "is_elliptical",
-    "left_out",
-    "lost_in_noise",
-    "noise_floor_of",
-    "standard_errors",
-    "variance_intervals",
-]
-
-
 # A variance is no less than its noise: there it is a bound, and no estimate.
 AT_BOUND = 1 + 1e-6
 

@@ -9,8 +9,6 @@ from sklearn.pipeline import Pipeline
 
 from ..decomposition.steps_before import does_nothing, learns
 
-__all__ = ["UnreleasedStep", "learned_before", "names_before", "other_steps", "private_steps"]
-
 
 @dataclass(frozen=True)
 class UnreleasedStep:

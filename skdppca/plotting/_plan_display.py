@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.contour import QuadContourSet
     from matplotlib.lines import Line2D
 
-__all__ = ["PlanDisplay"]
-
 AXIS_NAMES = {"epsilon": "epsilon", "n_samples": "Number of records n"}
 
 # They tell the methods apart without colour.

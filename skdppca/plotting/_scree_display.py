@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.container import ErrorbarContainer
     from matplotlib.lines import Line2D
 
-__all__ = ["ScreeDisplay"]
-
 # Most components shown that the fit did not keep.
 MAX_LEFT_OUT = 12
 

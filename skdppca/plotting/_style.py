@@ -12,27 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLUE",
-    "COLOURS",
-    "DASHED",
-    "DIVERGING",
-    "LEGEND",
-    "NOISE",
-    "ORANGE",
-    "UNSTATED",
-    "VERMILION",
-    "WARNING",
-    "as_written",
-    "check_choice",
-    "contrast",
-    "figure",
-    "ink_on",
-    "percent_axis",
-    "short",
-    "styled",
-]
-
 # Words in these have a contrast of at least 4.5 with white.
 NOISE, WARNING = "#707070", "#b3261e"
 

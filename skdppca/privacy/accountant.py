@@ -34,8 +34,6 @@ from .units import check_unit
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
-__all__ = ["BaseAccountant", "PrivacyAccountant", "PrivacyCost", "Receipt"]
-
 T = TypeVar("T")
 R = TypeVar("R", bound=Receipt)
 

@@ -17,8 +17,6 @@ from .floats import float_up
 from .gdp import delta_of
 from .pricing import compose, epsilon_of_event
 
-__all__ = ["coin", "detection_rate"]
-
 # More than the relative rounding error of a bound.
 _ERROR = 1e-11
 

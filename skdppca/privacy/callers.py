@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from types import FrameType
 
-__all__ = ["calls_below_user", "level_of_user"]
-
 # Whose calls are not the user's own.
 INNER = {"skdppca", "sklearn", "joblib"}
 

@@ -22,17 +22,6 @@ from .floats import number
 from .log import Log
 from .units import is_one
 
-__all__ = [
-    "ADJACENCIES",
-    "Chain",
-    "ChainRow",
-    "ExternalReceipt",
-    "Receipt",
-    "ReleaseRow",
-    "Terms",
-    "canonical",
-]
-
 ADJACENCIES = ("add-remove", "replace-one")
 # Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
 ON_COHORTS = "-on-cohorts"

@@ -17,14 +17,6 @@ from .config import VARIABLE, get_config
 from .events import NonPrivateEvent, PrivacyEvent
 from .strength import warn_if_weak
 
-__all__ = [
-    "charge",
-    "charged_elsewhere",
-    "check_accounted",
-    "is_silent",
-    "needs_no_accountant",
-]
-
 # Private releases without an accountant so far. A forked child goes on counting from here.
 _unaccounted = 0
 

@@ -26,19 +26,6 @@ from .statement import Statement
 from .storage import parse_json
 from .units import INTERACTION
 
-__all__ = [
-    "CHECKS",
-    "SCHEMA",
-    "Check",
-    "Evidence",
-    "Examined",
-    "Finding",
-    "anew",
-    "differences",
-    "run",
-    "verify_report",
-]
-
 MAX_QUOTED = 300
 
 # Two machines may differ in the last digits of what they compute again: by a search for a root, or

@@ -15,8 +15,6 @@ from .composition import Composition
 from .events import PrivacyEvent, add_event
 from .versions import Versions
 
-__all__ = ["CohortTotals", "cohort_names"]
-
 MAX_LENGTH = 100
 MINUS = "\N{MINUS SIGN}"
 

@@ -13,8 +13,6 @@ from .log import Log
 from .pld import pld_epsilon
 from .selection import rdp_epsilon
 
-__all__ = ["Composition"]
-
 _BISECTIONS = 12  # in `room`, where each takes a numerical price
 _FINEST = 1074  # every float64 is an integer times 2**-1074
 

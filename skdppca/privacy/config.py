@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["VARIABLE", "config_context", "get_config", "set_config"]
-
 # The setting lives in the environment: all threads see it there, and new processes inherit it.
 VARIABLE = "SKDPPCA_REQUIRE_ACCOUNTANT"
 

@@ -14,20 +14,6 @@ from ..exceptions import UnknownEventError
 from .composition import Composition
 from .floats import number
 
-__all__ = [
-    "ApproximateEvent",
-    "ComposedEvent",
-    "GaussianEvent",
-    "NonPrivateEvent",
-    "PrivacyEvent",
-    "PureEvent",
-    "SelectionEvent",
-    "add_event",
-    "event_from_dict",
-    "known_event",
-    "stated_event",
-]
-
 # Largest mean number of runs: more than anybody needs, and small enough for float64.
 MOST_RUNS = 1e6
 

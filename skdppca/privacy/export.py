@@ -15,8 +15,6 @@ from .installing import how_to_install
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
-__all__ = ["to_dp_event"]
-
 # Least mu that is exported: a Gaussian release that costs next to nothing keeps finite noise.
 _LEAST_MU = 1e-100
 

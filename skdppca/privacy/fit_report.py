@@ -29,18 +29,6 @@ from .units import protected_together
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
-__all__ = [
-    "PrivacyReport",
-    "Released",
-    "Spending",
-    "check_price",
-    "dearest",
-    "drifts",
-    "hash_of",
-    "jsonable",
-    "no_scales",
-]
-
 SCHEMA = "skdppca-fit/1"
 
 # From this number of sds of the noise on, a drift is reported; round. Without one, 1.6 % of the

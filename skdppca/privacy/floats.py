@@ -8,8 +8,6 @@ from numbers import Real
 
 import mpmath
 
-__all__ = ["float_up", "last_float", "number", "root_up"]
-
 _INFINITY_RANK = struct.unpack("<q", struct.pack("<d", math.inf))[0]
 
 

@@ -20,8 +20,6 @@ from scipy.special import log_ndtr
 from ..noise.precision import ThreadContext
 from .floats import float_up, last_float, number, root_up
 
-__all__ = ["compose_mu", "delta_of", "epsilon_of", "mu_of"]
-
 # Correct digits of every delta that decides a rounding; float64 has 17.
 _CORRECT_DIGITS = 30
 # A larger mu counts as no privacy, a larger epsilon as this one: rounded up, never refused.

@@ -10,8 +10,6 @@ from .chain import Receipt
 from .cohorts import CohortTotals, cohort_names
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 
-__all__ = ["MOST", "charged_names", "cohorts_of", "cost_of", "is_grown", "new_part", "total_of"]
-
 # What a report says of a cohort, and of each but the last one besides.
 PART = ("cohorts", "epsilon", "delta", "mu", "n_samples", "drift", "kept")
 EARLIER = ("release_id", "receipt")

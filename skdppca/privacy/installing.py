@@ -12,8 +12,6 @@ from pathlib import Path
 from shlex import quote
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["how_to_install"]
-
 NAME = "skdppca"
 
 # Where a copy lies that was not installed, but is run from its source.

@@ -18,8 +18,6 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["settle"]
-
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 _CHECKSUM = 4
 # In the first page: a number that every commit raises by one.

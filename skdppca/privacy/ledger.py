@@ -38,8 +38,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["PrivacyLedger"]
-
 T = TypeVar("T")
 
 _APPLICATION = 0x736B6470  # "skdp"

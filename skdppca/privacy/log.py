@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-__all__ = ["Log"]
-
 T = TypeVar("T")
 
 

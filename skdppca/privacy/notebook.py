@@ -7,8 +7,6 @@ from html import escape
 
 from .._text import printable
 
-__all__ = ["html_table"]
-
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table as HTML: every cell escaped, and as `printable` has it.

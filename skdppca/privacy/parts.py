@@ -14,20 +14,6 @@ from .floats import float_up
 from .grown import charged_names, cohorts_of, is_grown
 from .pricing import compose, epsilon_of_event, is_affordable
 
-__all__ = [
-    "MOST_PARTS",
-    "Bound",
-    "MergedPart",
-    "bound",
-    "cohorts_charged",
-    "described",
-    "is_merged",
-    "paid_by",
-    "parts_of",
-    "same",
-    "why_not_private",
-]
-
 # Parts of one merged release: a report holds those of all its parts.
 MOST_PARTS = 100
 

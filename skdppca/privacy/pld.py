@@ -6,8 +6,6 @@ from functools import lru_cache
 
 from .installing import how_to_install
 
-__all__ = ["pld_epsilon"]
-
 # Cells of the discretised loss per unit of its scale: rounding up adds about 1e-6 to epsilon.
 _CELLS = 4_000
 # Smallest and largest scale: dp-accounting squares 1 / mu and takes exp of losses.

@@ -19,8 +19,6 @@ from .events import (
 )
 from .floats import float_up, number
 
-__all__ = ["compose", "epsilon_of_event", "event_of_total", "is_affordable"]
-
 
 def compose(events: Iterable[PrivacyEvent]) -> PrivacyEvent:
     """Return one event that costs as much as all `events` together.

@@ -10,8 +10,6 @@ from typing import Any, Protocol, Self, TypeVar
 from ..noise import GaussianQuery
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 
-__all__ = ["PrivacyFilter", "Query", "untold"]
-
 # A square below this would be rounded to fewer digits than others; it counts for nothing.
 LEAST_SQUARE = 2.0**-1000
 

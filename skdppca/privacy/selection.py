@@ -8,8 +8,6 @@ import numpy as np
 
 from .installing import how_to_install
 
-__all__ = ["rdp_epsilon"]
-
 # Renyi orders: an optimum between two of them costs 0.2 % of epsilon.
 _ORDERS = (1.0, *(1 + np.logspace(-1.8, 6.0, 156)))
 _LEAST_DELTA = 1e-40  # from here to the next the error of the sampler of K is covered

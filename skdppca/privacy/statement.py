@@ -15,8 +15,6 @@ from .cohorts import CohortTotals, cohort_names
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from .pricing import event_of_total
 
-__all__ = ["Entry", "PrivacyCost", "Statement", "spread"]
-
 # Most slow totals that are priced: at most the first number, and the second over the number of
 # kinds of charges, but two at least.
 MOST_PRICED = 40

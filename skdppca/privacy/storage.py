@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["MAX_LENGTH", "parse_json", "replaced", "synced"]
-
 # Most characters of a report's JSON: names, means and scales of a million features take half.
 MAX_LENGTH = 2**27
 

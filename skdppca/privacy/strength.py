@@ -8,8 +8,6 @@ import warnings
 from ..exceptions import WeakPrivacyWarning
 from .callers import level_of_user
 
-__all__ = ["warn_if_weak"]
-
 # Above these a guarantee is a formality.
 LARGE_EPSILON = 20.0
 LARGE_DELTA = 0.01

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .._text import printable
 
-__all__ = ["INTERACTION", "ROW", "check_unit", "is_one", "protected_together"]
-
 # A row, and one non-zero entry of a table of users and items; every other name is one of groups.
 ROW, INTERACTION = "row", "interaction"
 

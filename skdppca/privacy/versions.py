@@ -8,8 +8,6 @@ from typing import Generic, TypeVar
 
 from .log import Log
 
-__all__ = ["Versions"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -18,8 +18,6 @@ import numpy as np
 from ._exact import rounded_directions
 from ._numbers import row_squares
 
-__all__ = ["Block", "ColumnFunction", "Cross", "Residual", "RowBlock"]
-
 # Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
 ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["STEPS", "exact_shares", "tally", "tally_groups"]
-
 # Shares of a group are multiples of 2^-20, so that 2^30 of them are summed exactly in float64.
 STEPS = 2**20
 

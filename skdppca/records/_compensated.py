@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["CompensatedSum"]
-
 # Entries that are added at a time: with what is made of them they stay in the cache of one core.
 CHUNK_ENTRIES = 2**14
 

@@ -17,8 +17,6 @@ from ._numbers import row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
 from ._syrk import add_upper_gram
 
-__all__ = ["DenseRows", "ExplicitRows"]
-
 # If no more than this share of a block's rows are clipped, they are scaled one by one.
 FEW = 0.25
 

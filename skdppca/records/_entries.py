@@ -10,8 +10,6 @@ from scipy import sparse
 
 from ._sparse import canonical_rows
 
-__all__ = ["KeepLargest", "OnesByDegree", "SquaredDeviations"]
-
 
 @dataclass(frozen=True, eq=False)
 class KeepLargest:

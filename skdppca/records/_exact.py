@@ -23,8 +23,6 @@ import numpy as np
 
 from ._numbers import row_norms, row_squares, rows_dots, safe_root
 
-__all__ = ["FEW_DIRECTIONS", "exact_dots", "on_row_grids", "rounded_directions"]
-
 # Bits of the grids below the powers of 2 above the norms; together 52.
 ROW_BITS = 28
 DIRECTION_BITS = 24

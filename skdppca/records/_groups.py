@@ -13,8 +13,6 @@ from ._numbers import aligned_empty, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals, add_matrices, matrix_norms
 from ._syrk import add_upper_gram
 
-__all__ = ["DenseGroups", "LargeGroup"]
-
 
 class _Groups(ExplicitResiduals):
     """A group counts by its mean row where a row would count by itself."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..noise import keyed_labels
 
-__all__ = ["Members"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Members:

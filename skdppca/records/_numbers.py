@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "CANCELLATION",
-    "aligned_empty",
-    "row_dots",
-    "row_norms",
-    "row_squares",
-    "rows_dots",
-    "safe_root",
-]
-
 # A record this far from the centre, or this near to it, would over- or underflow when squared.
 FARTHEST = 2.0**450
 NEAREST = 2.0**-450

@@ -29,8 +29,6 @@ from .layout import SPAN_ROWS, Layout
 from .machine import PassThreads, side_by_side
 from .source import Source
 
-__all__ = ["MeasureCache", "Records"]
-
 # A block stays in the cache of one core.
 BLOCK_ENTRIES = 2**18
 MIN_BLOCK_ROWS = 128

@@ -10,8 +10,6 @@ import numpy as np
 from ._block import Residual
 from ._numbers import CANCELLATION, NEAREST, row_squares, safe_root
 
-__all__ = ["ExplicitResiduals", "ProductResiduals", "add_matrices", "matrix_norms"]
-
 # Rows whose residuals are formed one by one at a time, in entries.
 DENSE_ENTRIES = 2**20
 

@@ -11,8 +11,6 @@ from scipy import sparse
 from ._exact import on_row_grids
 from ._sparse import canonical_rows
 
-__all__ = ["Change", "Rows"]
-
 
 class Change(Protocol):
     """A function of each row by itself, taken as it is read and before it is scaled."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from ._numbers import aligned_empty
 
-__all__ = ["Pair", "Scratch"]
-
 Pair = tuple[np.ndarray, np.ndarray]
 
 

@@ -13,8 +13,6 @@ from ._dense import DenseRows
 from ._numbers import CANCELLATION, row_dots, safe_root
 from ._residuals import DENSE_ENTRIES, ProductResiduals
 
-__all__ = ["SparseRows", "canonical_rows"]
-
 
 class SparseRows(ProductResiduals):
     """Every row a record; the centre is subtracted in the products, never from the rows."""

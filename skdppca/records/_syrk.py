@@ -14,8 +14,6 @@ from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_void_p, py_objec
 import numpy as np
 from scipy.linalg import cython_blas
 
-__all__ = ["add_upper_gram"]
-
 ONE = c_double(1.0)
 
 # A SciPy that was built with 64-bit integers reads all of it, and others the half that comes first.

@@ -15,8 +15,6 @@ from .layout import Layout
 if TYPE_CHECKING:
     from ._records import Records
 
-__all__ = ["KINDS", "Kind", "Measure", "Step", "View"]
-
 # The closed set: every measure, statistic and view under its own name.
 KINDS: dict[str, type[Kind]] = {}
 

@@ -14,8 +14,6 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-__all__ = ["batches", "value_type"]
-
 # Bytes that are read from a Parquet file at a time, of all columns; and of one at least.
 BUFFER_BYTES = 2**24
 LEAST_BUFFER = 2**14

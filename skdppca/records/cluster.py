@@ -26,8 +26,6 @@ from ._records import MeasureCache, Records
 from .machine import blas_libraries, one_thread
 from .pieces import Part, Pieces, Question, piece_like, seen_through
 
-__all__ = ["ClusterRecords", "Reader"]
-
 # Number of sums that one task adds.
 FAN_IN = 8
 

@@ -27,17 +27,6 @@ from .machine import one_thread
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
 
-__all__ = [
-    "FileRecords",
-    "Files",
-    "Unreadable",
-    "Valid",
-    "is_label",
-    "is_number",
-    "numbers_of",
-    "wrong_labels",
-]
-
 T = TypeVar("T")
 
 # Entries of a piece, whatever is in the files: 8 MiB in double precision.

@@ -14,8 +14,6 @@ from ._members import Members
 if TYPE_CHECKING:
     from ._records import Records
 
-__all__ = ["Gathered", "joined"]
-
 
 class Gathered(NamedTuple):
     """Some records of a table: copies of their rows, in their order.

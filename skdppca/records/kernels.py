@@ -11,8 +11,6 @@ import numpy as np
 
 from ._numbers import row_norms
 
-__all__ = ["LARGEST_SQUARE", "LEAST_SQUARE", "Kernel", "ScaleFunction", "called"]
-
 # Squared lengths between these are precise; others are scaled before they are squared.
 LEAST_SQUARE = 2.0**-900
 LARGEST_SQUARE = 2.0**900

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["SPAN_ROWS", "Layout"]
-
 # Rows of a span (or twice the features, if more), which are summed in plain floating point. The
 # sums of spans are added with compensation. It sets the rounding error that a release carries.
 SPAN_ROWS = 4096

@@ -18,15 +18,6 @@ import scipy.linalg.blas  # noqa: F401 (so that it is loaded when it is looked f
 from joblib import effective_n_jobs
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-__all__ = [
-    "PassThreads",
-    "blas_libraries",
-    "memory_limit",
-    "one_pool",
-    "one_thread",
-    "side_by_side",
-]
-
 Share = TypeVar("Share")
 Found = TypeVar("Found")
 

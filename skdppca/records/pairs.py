@@ -27,17 +27,6 @@ from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
 from .machine import side_by_side
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
-__all__ = [
-    "MAX_COMPLETE",
-    "Kernel",
-    "adjacent_differences",
-    "complete_error",
-    "complete_sum",
-    "cyclic_error",
-    "cyclic_sum",
-    "term_error",
-]
-
 # The declared domain of complete pairs: the most records for which the rounding error is bounded.
 # (Their 2^33 pairs take minutes at d = 100.)
 MAX_COMPLETE = 2**17

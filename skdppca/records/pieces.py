@@ -15,8 +15,6 @@ from .asked import Step
 from .layout import Layout
 from .source import Source
 
-__all__ = ["Part", "Pieces", "Question"]
-
 
 @dataclass(frozen=True)
 class Part:

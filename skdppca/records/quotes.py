@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["MARK", "well_quoted"]
-
 MARK = '"'
 
 

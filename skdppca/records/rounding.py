@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_ROWS", "UNIT_ROUNDOFF", "summation_error"]
-
 # The declared domain: the most rows for which the rounding errors of the sums are bounded.
 MAX_ROWS = 2**30
 

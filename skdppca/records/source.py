@@ -16,8 +16,6 @@ from .layout import Layout
 if TYPE_CHECKING:
     from ._records import Records
 
-__all__ = ["Source"]
-
 
 class Source(ABC):
     """Records, wherever they are, as they are seen through views; nothing in it is assigned.

@@ -32,14 +32,13 @@ from ._contents import (
     MOST,
     PAGE,
     REGISTRY,
-    REPORT,
     SIGNATURE,
     arrays_file,
     as_json,
     table_file,
     write_table,
 )
-from ._directory import LOCK, MANIFEST, SUMS, manifest, sums
+from ._directory import LOCK, MANIFEST, REPORT, SUMS, manifest, sums
 from ._document import SCHEMA as FORM
 from ._document import check_schema, in_order, reports_of
 from ._facts import account, charged_here, findings_of, guarantee
@@ -50,8 +49,6 @@ from ._registry import registry
 from ._signature import MOST_SIGNED, is_signature, wrong_signature
 from ._sizes import archived, most_bytes
 from ._subject import Subject, rebuilt
-
-__all__ = ["CHECKS", "ReleaseFiles", "is_ours", "odd_files", "pages", "states_lacks"]
 
 # The check of one release by its ledger.
 (LEDGER,) = (check for check in OF_ONE if check.level == 3)

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-__all__ = ["OVERHEAD", "read_archive", "write_archive"]
-
 # Bytes that an array takes beside its numbers, at most: headers of zip and npy, its name twice.
 OVERHEAD = 1024
 

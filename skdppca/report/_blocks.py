@@ -6,20 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-__all__ = [
-    "Block",
-    "Box",
-    "Bullets",
-    "Code",
-    "Fact",
-    "Facts",
-    "Figure",
-    "Section",
-    "TableBlock",
-    "Text",
-    "called_for",
-]
-
 
 @dataclass(frozen=True)
 class Text:

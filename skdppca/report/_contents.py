@@ -16,20 +16,6 @@ from ._directory import MANIFEST, REPORT, Write
 from ._pictures import PICTURES
 from ._subject import Subject
 
-__all__ = [
-    "FILES",
-    "MOST",
-    "PAGE",
-    "REGISTRY",
-    "REPORT",
-    "SIGNATURE",
-    "arrays_file",
-    "cell",
-    "files",
-    "table_file",
-    "write_table",
-]
-
 PAGE, REGISTRY = "report.html", "registry.yaml"
 SIGNATURE = f"{MANIFEST}.sig"
 

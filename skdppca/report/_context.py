@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-__all__ = ["HAZARDS", "LABELS", "VOIDING", "Context", "check_words", "denied"]
-
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
 

@@ -12,15 +12,13 @@ from shlex import quote
 from .._version import __version__
 from ..privacy.storage import MAX_LENGTH
 from ._all_checks import is_ours, pages
-from ._contents import FILES, PAGE, REGISTRY, REPORT, as_json
+from ._contents import FILES, PAGE, REGISTRY, as_json
 from ._context import Context, check_words
-from ._directory import claimed
+from ._directory import REPORT, claimed
 from ._plain import read_plain
 from ._release import check_libraries
 from ._sizes import most_bytes
 from ._verify import check_directory, verify
-
-__all__ = ["copied", "declare"]
 
 
 def declare(

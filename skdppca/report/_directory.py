@@ -18,21 +18,6 @@ from filelock import FileLock, Timeout
 from ..privacy.storage import MAX_LENGTH
 from ._plain import read_plain
 
-__all__ = [
-    "LOCK",
-    "MANIFEST",
-    "PREVIOUS",
-    "REPORT",
-    "SUMS",
-    "Directory",
-    "Write",
-    "claimed",
-    "instead_of",
-    "manifest",
-    "replacing",
-    "sums",
-]
-
 # Writes a file that is open for it.
 Write = Callable[[BinaryIO], object]
 

@@ -20,8 +20,6 @@ from ._facts import account, findings_of, guarantee
 from ._pictures import Picture
 from ._subject import Subject
 
-__all__ = ["SCHEMA", "assemble", "check_schema", "in_order", "reports_of", "self_checks"]
-
 SCHEMA = "skdppca-report/3"
 
 # The keys of a document, and of what a fit says of itself.

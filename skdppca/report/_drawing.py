@@ -15,8 +15,6 @@ from typing import Any
 from ..plotting._style import figure
 from ._png import repacked
 
-__all__ = ["METADATA", "drawn_by", "settings", "svg"]
-
 # matplotlib reads these when it is imported; a nonsense value ends the import.
 VARIABLES = {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
 

@@ -30,8 +30,6 @@ from ..privacy.parts import paid_by
 from ..privacy.units import INTERACTION
 from ._subject import Subject
 
-__all__ = ["HOUSEHOLD", "account", "charged_here", "findings_of", "guarantee"]
-
 # At these deltas the guarantee is stated again.
 DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
 

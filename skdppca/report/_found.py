@@ -11,8 +11,6 @@ from ..privacy.fit_report import drifts, no_scales
 from ._blocks import Block, TableBlock, Text
 from ._document import reports_of
 
-__all__ = ["FIRST", "LOST", "MOST_LINES", "beyond", "found", "headline"]
-
 # The first section of a report.
 FIRST = "Decision box"
 

@@ -19,8 +19,6 @@ from ._sizes import MOST_BYTES
 from ._subject import RESTORED, Subject, rebuilt
 from ._verify import Verification, check_directory, verify
 
-__all__ = ["load", "opened", "subject_in"]
-
 
 def load(directory: str | PathLike[str]) -> Any:
     """Return the fitted PCA of a release, with the numbers that its files hold.

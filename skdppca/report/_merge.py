@@ -17,8 +17,6 @@ from ..decomposition.merged import COMMON, Given, merged
 from ._load import opened
 from ._sections import status_of
 
-__all__ = ["merge"]
-
 
 def merge(
     releases: Sequence[Any], *, disjoint: bool = False, n_components: int | None = None

@@ -12,8 +12,6 @@ from ._found import FIRST, found
 from ._sections import box, sections, templates
 from ._svg import address
 
-__all__ = ["markdown", "page", "snippet"]
-
 
 def page(document: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
     """The page as HTML text: one file that loads nothing.

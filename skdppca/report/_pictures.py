@@ -14,8 +14,6 @@ from ..privacy import PrivacyReport, Statement, compose
 from ._drawing import settings, svg
 from ._subject import Subject
 
-__all__ = ["PICTURES", "Picture", "draw", "of_the_ledger"]
-
 # A picture of this name has the file of this name, with .svg at its end.
 PICTURES = ("privacy", "scree", "loadings", "components", "ledger")
 

@@ -11,8 +11,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from io import BytesIO
 
-__all__ = ["KIND", "PARTS", "PNG", "repacked"]
-
 # A PNG of ours: 8 bits a channel, red, green, blue and opacity.
 PNG = b"\x89PNG\r\n\x1a\n"
 PARTS = (b"IHDR", b"IDAT", b"IEND")

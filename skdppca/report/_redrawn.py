@@ -11,8 +11,6 @@ from ._pictures import draw, of_the_ledger
 from ._subject import Subject
 from ._svg import alike, wrong_svg
 
-__all__ = ["Pictures"]
-
 
 class Pictures:
     """The pictures of a release as they lie in its folder.

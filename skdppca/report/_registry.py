@@ -17,8 +17,6 @@ from ..privacy.installing import how_to_install
 from ..privacy.units import protected_together
 from ._sections import status_of, words
 
-__all__ = ["registry", "writer"]
-
 VARIANTS = {"gaussian": "Approximate DP", "pure": "Pure DP", "approximate": "Approximate DP"}
 
 COMPOSITION = {

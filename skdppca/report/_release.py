@@ -18,9 +18,9 @@ from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
-from ._contents import FILES, MOST, PAGE, REGISTRY, REPORT, as_json, files
+from ._contents import FILES, MOST, PAGE, REGISTRY, as_json, files
 from ._context import Context, check_words
-from ._directory import Write, claimed
+from ._directory import REPORT, Write, claimed
 from ._document import assemble, self_checks
 from ._page import markdown, page, snippet
 from ._pictures import Picture, draw
@@ -29,8 +29,6 @@ from ._results import results
 from ._sections import templates
 from ._sizes import archived
 from ._subject import Subject, reread, subjects_of
-
-__all__ = ["ReleaseReport", "check_libraries"]
 
 # In the class below, `dict` is a method.
 Document = dict[str, Any]

@@ -20,8 +20,6 @@ from ._document import reports_of
 from ._found import found
 from ._sections import claim, status_of
 
-__all__ = ["advice", "lost", "not_stated", "results"]
-
 # Digits of an accountant's id.
 SHOWN = 16
 

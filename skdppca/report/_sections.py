@@ -22,8 +22,6 @@ from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
 from ._found import MOST_LINES, beyond
 
-__all__ = ["box", "claim", "sections", "status_of", "templates", "words"]
-
 Document = Mapping[str, Any]
 
 # Facts that a parameter declares to be public: they are not computed, and cost nothing.

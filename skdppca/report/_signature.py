@@ -12,8 +12,6 @@ from pathlib import Path
 from ._directory import MANIFEST
 from ._plain import read_plain
 
-__all__ = ["MOST_SIGNED", "is_signature", "wrong_signature"]
-
 NAMESPACE = "skdppca"
 
 # Bytes of a signature (with 16384 bits of RSA it has 5.8 kB), and of a file with a key, at most.

@@ -12,9 +12,8 @@ import numpy as np
 from ..privacy import PrivacyReport, Released
 from ..privacy.storage import MAX_LENGTH
 from ._archive import OVERHEAD
-from ._contents import PAGE, REGISTRY, REPORT, arrays_file, table_file
-
-__all__ = ["MOST_BYTES", "archived", "most_bytes"]
+from ._contents import PAGE, REGISTRY, arrays_file, table_file
+from ._directory import REPORT
 
 # Most bytes of one archive: all components of 16 000 features.
 MOST_BYTES = 2**31

@@ -16,8 +16,6 @@ from ..decomposition.validation import check_names
 from ..plotting._pipeline_steps import names_before, private_steps
 from ..privacy import PrivacyReport
 
-__all__ = ["RESTORED", "Subject", "rebuilt", "reread", "subjects_of"]
-
 # Classes of the estimators that come back from files, by the methods that reports name.
 RESTORED: dict[str, Any] = {
     **{name: method.estimator for name, method in METHODS.items()},

@@ -13,8 +13,6 @@ from xml.parsers import expat
 from .._text import printable
 from ._png import KIND, PARTS, PNG
 
-__all__ = ["address", "alike", "wrong_svg"]
-
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 # matplotlib's own, and no other.

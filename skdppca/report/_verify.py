@@ -19,8 +19,6 @@ from ._contents import PAGE, REGISTRY, SIGNATURE
 from ._directory import MANIFEST, instead_of
 from ._sections import claim, words
 
-__all__ = ["Verification", "check_directory", "verify"]
-
 LEVELS = (1, 2, 3, 4)
 
 INCOMPLETE = "not reached, because something differs on a lower level."

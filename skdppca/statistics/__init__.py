@@ -1,6 +1,7 @@
 """What may be asked of the records: a closed set of sums, each beside its proof."""
 
-from .base import KINDS, Measure, Rounding, Statistic, View, around, decode, encode
+from ..records import KINDS, Measure, View
+from .base import Rounding, Statistic, around, decode, encode
 from .captured import CapturedTotal
 from .cells import Histogram
 from .columns import ColumnCells, MeanSquares

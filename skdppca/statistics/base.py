@@ -8,19 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..records import KINDS, Kind, Layout, Measure, Records, View
-
-__all__ = [
-    "KINDS",
-    "Measure",
-    "Rounding",
-    "Statistic",
-    "View",
-    "around",
-    "check_grouped",
-    "decode",
-    "encode",
-]
+from ..records import KINDS, Kind, Layout, Records
 
 
 class Rounding(NamedTuple):

@@ -14,8 +14,6 @@ from .lemmas import bounded_sum
 from .measures import Spreads
 from .sums import clip_weights
 
-__all__ = ["CapturedTotal"]
-
 
 @dataclass(frozen=True, eq=False)
 class CapturedTotal(Statistic):

@@ -11,8 +11,6 @@ from ..records import Layout, Records
 from .base import Rounding, Statistic, around
 from .lemmas import psd_sum
 
-__all__ = ["STEPS", "Histogram", "weigh"]
-
 # Shares of a group are multiples of 2^-20, so that 2^30 of them are summed exactly in float64.
 STEPS = 2**20
 

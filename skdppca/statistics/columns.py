@@ -24,8 +24,6 @@ from .lemmas import box_sum, psd_sum
 from .measures import Distances
 from .sums import clip_weights
 
-__all__ = ["ColumnCells", "MeanSquares"]
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells(Statistic):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import Layout, Records, summation_error
-from .base import Measure, Rounding, Statistic
+from ..records import Layout, Measure, Records, summation_error
+from .base import Rounding, Statistic
 from .fields import Bound, Edges, Power
 from .lemmas import bounded_sum, box_sum, count, psd_sum
 from .measures import RowCounts
-
-__all__ = ["BoundedTotal", "Count", "CountBeyond", "CountsBeyond", "MeasureHistogram"]
 
 # Numbers that numpy adds one by one before it adds in pairs.
 ONE_BY_ONE = 256

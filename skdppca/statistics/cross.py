@@ -8,13 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..records import UNIT_ROUNDOFF, Block, Cross, Layout, Records, summation_error
-from .base import Measure, Rounding, Statistic, around
+from ..records import UNIT_ROUNDOFF, Block, Cross, Layout, Measure, Records, summation_error
+from .base import Rounding, Statistic, around
 from .fields import OrthonormalRows, Radius, Vector
 from .lemmas import ball_sum
 from .sums import clip_weights
-
-__all__ = ["LEAST_RADIUS", "CrossNorms", "CrossSum"]
 
 # The least radius: what is too short to have a norm is shorter.
 LEAST_RADIUS = 2.0**-440

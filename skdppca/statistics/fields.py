@@ -16,31 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .base import KINDS, Measure
-
-__all__ = [
-    "LARGEST",
-    "MAX_ENTRIES",
-    "Bound",
-    "ColumnVector",
-    "Columns",
-    "Constant",
-    "DirectionVector",
-    "Edges",
-    "Most",
-    "OpenEdges",
-    "OrthonormalRows",
-    "OtherOrthonormalRows",
-    "PositiveColumnVector",
-    "PositiveVector",
-    "Power",
-    "Radius",
-    "Rows",
-    "Vector",
-    "need",
-    "read",
-    "types_of",
-]
+from ..records import KINDS, Measure
 
 # No number is larger, and no scale or radius is smaller than its inverse. Norms of products are
 # looked for up to 2^238.5, and fourth powers of all, and sums of as many as there may be rows, lie

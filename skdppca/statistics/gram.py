@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import Layout, Records, summation_error
-from .base import Measure, Rounding, Statistic, around, check_grouped
+from ..records import Layout, Measure, Records, summation_error
+from .base import Rounding, Statistic, around, check_grouped
 from .fields import Constant, Radius, Vector
 from .lemmas import psd_sum
 from .measures import Distances, GramNorms
 from .sums import clip_weights, sparse_terms
-
-__all__ = ["ClippedGram", "clip_measure", "clipping", "scaled_terms"]
 
 
 def clip_measure(centre: np.ndarray, constant: float, grouped: bool) -> Measure:

@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from ..privacy.floats import root_up
 
-__all__ = ["ball_sum", "bounded_sum", "box_sum", "count", "psd_sum"]
-
 
 def psd_sum(bound: float, adjacency: str) -> float:
     """Sensitivity of a sum of positive semi-definite matrices of Frobenius norm at most `bound`.

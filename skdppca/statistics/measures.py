@@ -20,14 +20,13 @@ from ..records import (
     UNIT_ROUNDOFF,
     Block,
     Layout,
+    Measure,
     Records,
     Residual,
     RowBlock,
 )
-from .base import Measure, around
+from .base import around
 from .fields import Constant, DirectionVector, OrthonormalRows, OtherOrthonormalRows, Rows, Vector
-
-__all__ = ["Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads", "Squares"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import Layout, Records
+from ..records import Layout, Measure, Records
 from ..records.kernels import Kernel, ScaleFunction
 from ..records.pairs import (
     MAX_COMPLETE,
@@ -22,10 +22,8 @@ from ..records.pairs import (
     cyclic_sum,
     term_error,
 )
-from .base import Measure, Rounding, Statistic
+from .base import Rounding, Statistic
 from .fields import Vector
-
-__all__ = ["AdjacentDifferences", "KendallMatrix"]
 
 
 @dataclass(frozen=True, eq=False)

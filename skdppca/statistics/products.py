@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..records import UNIT_ROUNDOFF, Layout, Records, summation_error
-from .base import Measure, Rounding, Statistic, around, check_grouped
+from ..records import UNIT_ROUNDOFF, Layout, Measure, Records, summation_error
+from .base import Rounding, Statistic, around, check_grouped
 from .fields import Most, OrthonormalRows, Radius, Vector
 from .gram import clip_measure, clipping, scaled_terms
 from .lemmas import ball_sum, psd_sum
 from .residuals import ResidualSum
-
-__all__ = ["NormProduct", "ProductSum", "coherence", "longest_rows", "slack"]
 
 # A centre is subtracted from every sparse row, at the cost of dense blocks, if the terms whose
 # difference the products are would else exceed this multiple of the products' radius.

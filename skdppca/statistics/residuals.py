@@ -14,8 +14,6 @@ from .lemmas import ball_sum
 from .measures import ResidualNorms
 from .sums import MOST_ERROR, clip_weights
 
-__all__ = ["ResidualSum"]
-
 
 @dataclass(frozen=True, eq=False)
 class ResidualSum(Statistic):

@@ -16,8 +16,6 @@ from .measures import Spreads
 from .products import slack
 from .sums import clip_weights, sparse_terms
 
-__all__ = ["ScoreGram"]
-
 
 @dataclass(frozen=True, eq=False)
 class ScoreGram(Statistic):

@@ -13,8 +13,6 @@ from .fields import Radius, Vector
 from .lemmas import ball_sum
 from .measures import Distances
 
-__all__ = ["ClippedSum", "clip_weights", "sparse_terms"]
-
 # A rounding error of more than this share of what one record may add is not left to the noise. Any
 # share would do: the error is part of the sensitivity. This one makes the noise 2 % larger at most.
 MOST_ERROR = 0.01

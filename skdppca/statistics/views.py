@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..records import KeepLargest, OnesByDegree, Records
-from .base import View, around
+from ..records import KeepLargest, OnesByDegree, Records, View
+from .base import around
 from .fields import Most, PositiveVector, Rows, Vector
 from .measures import Spreads
-
-__all__ = ["Explicit", "Interactions", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted"]
 
 
 @dataclass(frozen=True, eq=False)

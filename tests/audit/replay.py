@@ -35,8 +35,6 @@ from skdppca.privacy import GaussianEvent
 from skdppca.private_data import PrivateData
 from skdppca.records import _members
 
-__all__ = ["Data", "Leak", "Method", "Run", "audit"]
-
 # What a method releases, of X and the groups of its rows.
 Method = Callable[[Any, np.ndarray | None], Any]
 

@@ -6,8 +6,6 @@ import importlib
 import inspect
 import pkgutil
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -145,20 +143,3 @@ def test_what_a_row_becomes_does_not_depend_on_the_others(form):
     together = pca.transform(form(rows))
     np.testing.assert_array_equal(together, np.repeat(together[:1], 253, axis=0))
     np.testing.assert_array_equal(pca.transform(form(rows[:-1])), together[:-1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("kdppca.estimator", "KDPPCA"),
-        ("kdpojas.estimator", "KDPOjas"),
-        ("oracles", "PowerOracle"),
-        ("oracles", "OjasOracle"),
-    ],
-)
-def test_fits_that_were_pickled_before_modules_moved_still_open(module, name):
-    reference = f"cskdppca.decomposition.{module}\n{name}\n.".encode()
-    opened = f"import pickle; print(pickle.loads({reference!r}).__name__)"
-    done = subprocess.run([sys.executable, "-c", opened], capture_output=True, text=True)
-    assert done.stdout.strip() == name, done.stderr

@@ -115,10 +115,17 @@ def a_row(copy):
     row = f'"{NAME}": Method({NAME}, "{COMMAND}", "Gram matrix", psd_sum, "d x d", "all", True)'
     copy.insert(
         f"{ROOM}/methods.py",
-        ("\n__all__ = [", f"from .{PAGE} import {NAME}\n"),
-        ("]\n", f'    "{NAME}",\n'),
+        ("\n\n@dataclass", f"from .{PAGE} import {NAME}\n"),
         ('    "KDPPCA": Method(', f"    {row},\n"),
         ('    "SmoothSensitivityPCA",\n    "gauss"', f'    "{NAME}",\n    "{COMMAND}",\n'),
+    )
+
+
+def a_name_of_the_room(copy):
+    copy.insert(
+        f"{ROOM}/__init__.py",
+        ("\n__all__ = [", f"from .{PAGE} import {NAME}\n"),
+        ('    "Word"', f'    "{NAME}",\n'),
     )
 
 
@@ -143,7 +150,7 @@ def a_line(copy):
     copy.insert("CHANGELOG.md", ("### Fixed", f"- `{NAME}`, a second `DPGauss`.\n\n"))
 
 
-METHOD = (a_room, a_row, a_name, an_audit, a_page, a_line)
+METHOD = (a_room, a_row, a_name_of_the_room, a_name, an_audit, a_page, a_line)
 REGISTRY = (
     "tests/package/test_documented.py",
     "tests/package/test_import.py",

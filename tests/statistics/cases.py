@@ -52,21 +52,6 @@ from skdppca.statistics import (
     View,
 )
 
-__all__ = [
-    "CASES",
-    "FORMS",
-    "MEASURES",
-    "VIEWS",
-    "Case",
-    "D",
-    "Form",
-    "Words",
-    "every_form",
-    "kinds_of",
-    "records_of",
-    "some_records",
-]
-
 D = 4
 RNG = np.random.default_rng(7)
 ZERO = np.zeros(D)

@@ -16,8 +16,6 @@ import numpy as np
 from skdppca.statistics import Statistic
 from skdppca.statistics.base import Kind
 
-__all__ = ["Neighbours", "furthest"]
-
 ADJACENCIES = ("add-remove", "replace-one")
 
 # Lengths of the records that are tried first, over the lengths that the statistic is made of; and

@@ -16,8 +16,6 @@ from ...mechanisms.scatter import NoisyScatter
 from ...private_data import PrivateData
 from ...statistics import ClippedGram, Scaled
 
-__all__ = ["JoinedMechanism", "NextCohort"]
-
 
 @dataclass(frozen=True)
 class CohortConstants:

@@ -18,8 +18,6 @@ from ..parameters import estimator, parameter, without
 from .cohorts import JoinedMechanism, NextCohort
 from .mechanism import DPGaussMechanism
 
-__all__ = ["LARGEST_KEPT", "DPGauss"]
-
 # Columns up to which the matrix is released if nothing is said: 32 MB, so that no file surprises.
 LARGEST_KEPT = 2000
 

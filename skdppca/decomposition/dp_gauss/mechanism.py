@@ -16,8 +16,6 @@ from ...mechanisms.unseen import with_unseen
 from ...private_data import PrivateData
 from ...statistics import ClippedGram
 
-__all__ = ["DPGaussMechanism"]
-
 
 @dataclass(frozen=True)
 class DPGaussMechanism(NoisyCovariance):

@@ -12,8 +12,6 @@ from ..iterative.subspace import SubspacePCA
 from ..parameters import estimator, parameter
 from .mechanism import DPPowerMechanism, width
 
-__all__ = ["DPPowerMethod"]
-
 
 @estimator
 class DPPowerMethod(SubspacePCA):

@@ -24,8 +24,6 @@ from ..iterative.steps import geometric, left_by, radius_mus
 from ..iterative.subspace import AROUND, SubspaceMechanism
 from .power_method import Product, power_method
 
-__all__ = ["ClippedProducts", "DPPowerMechanism", "width"]
-
 
 @dataclass(frozen=True)
 class PowerConstants:

@@ -13,8 +13,6 @@ import numpy as np
 from ...linalg import qr_svd
 from ..iterative.iteration import Directions, predict
 
-__all__ = ["Product", "power_method"]
-
 # What a pass asks: orthonormal rows W and a budget mu, to the noisy rows of W A (over n), and the
 # sd of the noise in an entry.
 Product = Callable[[np.ndarray, float], tuple[np.ndarray, float]]

@@ -17,8 +17,6 @@ from ..parameters import estimator, parameter
 from .mechanism import GDPPCAMechanism
 from .own_kernel import check_kernel, name_of
 
-__all__ = ["GDPPCA"]
-
 
 @estimator
 class GDPPCA(BasePrivatePCA):

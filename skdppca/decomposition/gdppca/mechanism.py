@@ -34,8 +34,6 @@ from ...statistics import (
 from .own_kernel import name_of
 from .shares import kendall_shares
 
-__all__ = ["GDPPCAMechanism"]
-
 # Half-lengths of differences are searched on this grid about `PrivateData.magnitude`, 2^-40 .. 2^40
 # in steps of 4.4 %: a record changes several of them, so a histogram would not bound what it moves.
 FINE_GRID = 2.0 ** np.arange(-40, 40.03125, 0.0625)

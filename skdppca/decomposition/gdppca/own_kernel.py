@@ -9,8 +9,6 @@ import numpy as np
 
 from ...records.kernels import ScaleFunction
 
-__all__ = ["check_kernel", "name_of"]
-
 # Made-up lengths: the ends of what may occur, steps between these, and ordinary numbers. The last
 # trial has MANY of them at once, in another order.
 ENDS = np.array([0.0, 2.0**-450, 2.0**450, np.inf])

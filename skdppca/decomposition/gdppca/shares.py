@@ -10,8 +10,6 @@ import numpy as np
 from ...mechanisms.spectrum import NoisySpectrum, elliptical_variances
 from ...records.kernels import Kernel
 
-__all__ = ["kendall_shares"]
-
 # The number of normal vectors, the same for everybody, over which the winsorised eigenvalues of
 # given variances are means.
 DRAWS = 2048

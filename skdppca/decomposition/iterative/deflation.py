@@ -16,8 +16,6 @@ from .iteration import Directions, orthonormal_start
 from .oracles import BlockIteration, OjasOracle, Oracle, PowerOracle
 from .subspace import SubspaceMechanism
 
-__all__ = ["DeflatedOracle", "Deflation"]
-
 
 @dataclass(frozen=True)
 class Deflation:

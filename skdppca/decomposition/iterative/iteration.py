@@ -13,8 +13,6 @@ from ...linalg import decreasing_eigh, qr_svd
 from ...mechanisms.block_mean import Gradient, combine
 from ...noise import NoiseSource
 
-__all__ = ["ITERATION", "Directions", "PrivateMean", "iterate", "orthonormal_start", "predict"]
-
 # An infinite learning rate moves by this: divisors stay positive.
 LEAST_UNIT = float(np.finfo(np.float64).tiny)
 

@@ -12,8 +12,6 @@ from .deflation import DeflatedOracle
 from .oracles import BlockIteration, OjasOracle, columns
 from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
-__all__ = ["KDPOjas"]
-
 
 @estimator
 class KDPOjas(SubspacePCA):

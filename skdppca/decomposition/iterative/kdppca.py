@@ -16,8 +16,6 @@ from .oracles import BlockIteration, Oracle, PowerOracle, columns
 from .rehearsed import rehearse_oracle
 from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
-__all__ = ["KDPPCA"]
-
 
 @estimator
 class KDPPCA(SubspacePCA):

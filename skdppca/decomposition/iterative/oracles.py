@@ -14,8 +14,6 @@ from .iteration import ITERATION, Directions, iterate, orthonormal_start
 from .steps import steps
 from .subspace import AROUND, SubspaceMechanism
 
-__all__ = ["BlockIteration", "OjasOracle", "Oracle", "PowerOracle", "columns"]
-
 
 def start_width(width: int, n_features: int) -> int:
     """How many directions an iteration starts with that is to find `width`."""

@@ -17,8 +17,6 @@ from ...private_data import PrivateData, Public
 from ...records import Records
 from .oracles import Oracle
 
-__all__ = ["rehearse_oracle"]
-
 
 @dataclass(frozen=True)
 class RehearsalConstants:

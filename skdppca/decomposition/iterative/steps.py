@@ -13,8 +13,6 @@ from ...mechanisms.clipping import radius_mu
 from ...private_data import PrivateData
 from .iteration import PrivateMean
 
-__all__ = ["chained", "geometric", "left_by", "radius_mus", "steps"]
-
 # Number of faces of the draws that divide the records.
 FACES = 100
 

@@ -22,12 +22,11 @@ from ...mechanisms.unseen import with_unseen
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
 from ...statistics import Scaled
-from ..base import VARIANCES, BasePrivatePCA
+from ..base import BasePrivatePCA
+from ..fitted import VARIANCES
 from ..parameters import estimator, parameter
 from .iteration import ITERATION, Directions
 from .turned import alignments_of_moves, alignments_of_span
-
-__all__ = ["AROUND", "MAX_ITER", "SubspaceMechanism", "SubspacePCA", "release_along"]
 
 # The most steps of a method, and, per root of the entries of a step's mean, the least mu for which
 # the noise of each of them stays on the grid.

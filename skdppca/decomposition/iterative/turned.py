@@ -11,8 +11,6 @@ from ...linalg import decreasing_eigh
 from ...mechanisms.variances import Variances
 from .iteration import ITERATION, Directions
 
-__all__ = ["alignments_of_moves", "alignments_of_span"]
-
 
 @dataclass(frozen=True)
 class TurnedConstants:

@@ -15,8 +15,6 @@ from ..memory import MATRICES, Held
 from ..parameters import estimator, parameter
 from .mechanism import ResidualGaussMechanism
 
-__all__ = ["ResidualGauss"]
-
 
 @estimator
 class ResidualGauss(SubspacePCA):

@@ -37,8 +37,6 @@ from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
 
-__all__ = ["ResidualGaussMechanism"]
-
 
 @dataclass(frozen=True)
 class ResidualConstants:

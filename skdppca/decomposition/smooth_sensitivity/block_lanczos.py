@@ -12,8 +12,6 @@ from scipy import linalg
 from ...linalg import decreasing_eigh, qr_svd
 from ...noise import NoiseSource
 
-__all__ = ["Product", "RitzPairs", "block_width", "finite", "random_rows", "ritz_pairs"]
-
 # Grid units to the sd of the entries of a random row.
 START_GRID = 2.0**20
 

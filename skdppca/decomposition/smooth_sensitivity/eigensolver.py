@@ -17,8 +17,6 @@ from ...statistics.sums import clip_weights, sparse_terms
 from .block_lanczos import Product, block_width, finite, random_rows, ritz_pairs
 from .sparse_products import SparseProducts
 
-__all__ = ["Spectrum", "top_span"]
-
 
 @dataclass(frozen=True)
 class EigensolverConstants:

@@ -23,8 +23,6 @@ from ..parameters import estimator, parameter
 from .gap import SPAN, rotation_mu
 from .mechanism import GapMechanism, SmoothMechanism
 
-__all__ = ["SmoothSensitivityPCA"]
-
 # A span gets at least this share of mu, whatever was spent before it.
 LEAST_OF_MU = 1 / 8
 

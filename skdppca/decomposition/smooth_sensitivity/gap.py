@@ -20,18 +20,6 @@ from ...statistics import Spreads
 from ...statistics.lemmas import count
 from .eigensolver import Spectrum, top_span
 
-__all__ = [
-    "ROTATION_LOSS",
-    "SPAN",
-    "SpanSensitivity",
-    "as_directions",
-    "exact_span",
-    "release_span",
-    "rotated",
-    "rotation_mu",
-    "span_sensitivity",
-]
-
 # A random rotation comes from Gaussians whose sd is ROTATION_SD grid units, redrawn until their
 # least singular value is at least LEAST / sqrt(k) sds, which seven in eight matrices exceed.
 ROTATION_SD = 2.0**33

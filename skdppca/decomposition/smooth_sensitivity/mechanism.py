@@ -18,8 +18,6 @@ from ..iterative.subspace import AROUND, SubspaceMechanism
 from .gap import SPAN, SpanSensitivity, exact_span, release_span, span_sensitivity
 from .pure import SmoothQuery
 
-__all__ = ["GapMechanism", "SmoothMechanism"]
-
 # The least epsilon of smooth sensitivity: below it nothing could be seen through the noise of a
 # count or a variance either.
 LEAST_EPSILON = 2.0**-40

@@ -21,8 +21,6 @@ from ...noise.laplace import mu_of_pure
 from .eigensolver import Spectrum
 from .gap import ROTATION_LOSS, SPAN, SpanSensitivity, as_directions, rotated
 
-__all__ = ["SmoothQuery"]
-
 # Relative error of the noise's scale, for which every entry pays.
 SCALE_ERROR = 2.0**-46
 

@@ -12,8 +12,6 @@ from scipy import sparse
 from ...records import Records, summation_error
 from ...statistics import around
 
-__all__ = ["SparseProducts"]
-
 # Rows summed at a time, and non-zeros of a row multiplied at a time: the proven error grows with
 # either, and with what they divide the whole into.
 SPAN_ROWS = 1024

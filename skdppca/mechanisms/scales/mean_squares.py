@@ -11,8 +11,6 @@ from ...private_data import PrivateData
 from ...statistics import MeanSquares
 from ...statistics.lemmas import psd_sum
 
-__all__ = ["SQUARES", "root_mean_squares"]
-
 
 @dataclass(frozen=True)
 class SquareConstants:

@@ -10,24 +10,6 @@ from ...private_data import LARGEST_EXPONENT
 from .. import norm_histogram
 from ..column_cells import CellCounts
 
-__all__ = [
-    "EDGES",
-    "LENGTHS",
-    "OCTAVES",
-    "VALUES",
-    "WIDTHS",
-    "ZERO",
-    "Reading",
-    "best_windows",
-    "lie_outside",
-    "magnitudes_of",
-    "moments",
-    "neighbours",
-    "read_octaves",
-    "shares_of",
-    "windows_of",
-]
-
 # The cells: one around 0, and to either side one around every power of 2 from 2^-40 to 2^40.
 N_OCTAVES = 81
 ZERO = N_OCTAVES  # the number of its cell: all those below 0 come before it

@@ -25,8 +25,6 @@ from .octaves import (
 )
 from .zoom import zoom
 
-__all__ = ["Scales", "exact_scales", "private_scales"]
-
 
 @dataclass(frozen=True)
 class ScaleConstants:

@@ -12,8 +12,6 @@ from ...statistics import ColumnCells, MeanSquares, Scaled
 from ..base import Mechanism, Release
 from .private_scales import exact_scales, private_scales
 
-__all__ = ["Standardised"]
-
 
 @dataclass(frozen=True)
 class Standardised:

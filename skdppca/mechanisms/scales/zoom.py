@@ -21,8 +21,6 @@ from .octaves import (
     windows_of,
 )
 
-__all__ = ["Intervals", "far_from_zero", "zoom"]
-
 # Cells of an interval, all of one width.
 N_CELLS = 16
 EDGES_WITHIN = np.arange(N_CELLS + 1.0)
