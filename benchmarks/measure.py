@@ -62,43 +62,11 @@ def _write(rows: dict[str, dict[str, str]]) -> None:
         writer.writerows(sorted(rows.values(), key=lambda row: row["table"]))
 
 
-def carry(table: str, part: Part) -> None:
-    """Give a stored table today's digest: its code is another, and makes the same numbers.
-
-    What it was measured with stays beside it. Times are never carried.
-    """
-    if part.times:
-        raise ValueError(f"{table} holds times, which other code may change; measure it again")
-    path = keys.table_path(table)
-    if path.parent == _common.RESULTS:
-        told = f"# sources: {part.digest}\n# {MADE}: {made_by(table)}\n"
-        lines = path.read_text().splitlines(keepends=True)
-        kept = (line for line in lines if not line.startswith(f"# {MADE}: "))
-        path.write_text("".join(told if line.startswith("# sources: ") else line for line in kept))
-        return
-    rows = noted()
-    rows[table]["sources"] = part.digest
-    _write(rows)
-
-
 def digest_of(table: str) -> str:
     """The digest of code that makes a stored table's numbers; empty if nobody knows."""
     if keys.table_path(table).parent == _common.RESULTS:
         return _common.load(table)[1].get("sources", "")
     return noted().get(table, {}).get("sources", "")
-
-
-def made_by(table: str) -> str:
-    """The digest of the code that a stored table was measured with; empty if nobody knows."""
-    if keys.table_path(table).parent == _common.RESULTS:
-        return _common.load(table)[1].get(MADE) or digest_of(table)
-    return noted().get(table, {}).get(MADE, "")
-
-
-def carried() -> list[str]:
-    """The fresh tables that code of another digest has made."""
-    tables = (table for part in PARTS for table in part.tables if registry.stored(table))
-    return [table for table in tables if made_by(table) != digest_of(table)]
 
 
 def stale() -> dict[str, str]:

@@ -371,14 +371,6 @@ class Check:
         return rest
 
 
-def times_of_other_code(carried: list[str]) -> list[str]:
-    """A fault for each table of times that other code has made: the same bits may take longer."""
-    import registry
-
-    times = {table for part in registry.PARTS if part.times for table in part.tables}
-    return [f"{table} holds times of other code" for table in carried if table in times]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lacking", action="store_true", help="rows of figures without a mark")
@@ -400,9 +392,6 @@ def main() -> None:
     pages = Counter(found.file for found, _ in check.unmeasured)
     print(f"not yet measured: {len(check.unmeasured)} figures: {dict(pages)}")
     print(f"stale tables: {len(tables)}: {', '.join(tables)}")
-    carried = measure.carried()
-    print(f"measured with other code, which gave the same bits: {len(carried)} tables")
-    check.faults += times_of_other_code(carried)
     for found in check.lacking:
         check.faults.append(f"{found.file}: {found.around()!r} has neither key nor marker")
     if check.faults:

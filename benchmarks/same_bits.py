@@ -1,23 +1,15 @@
 """Whether seeded fits are the same, to the bit, as those of an earlier commit.
 
     python benchmarks/same_bits.py COMMIT           # compare; exit 1 where something differs
-    python benchmarks/same_bits.py COMMIT --carry   # and keep the tables that were fresh there
-    python benchmarks/same_bits.py COMMIT --carry --but explained_variance_ noise_variance_
-    python benchmarks/same_bits.py COMMIT --carry --known "DPGauss, many rows" --leave scale
+    python benchmarks/same_bits.py COMMIT --but explained_variance_ noise_variance_
 
-Code that was put in better order computes what it did, but its digest is another. Where all seeded
-fits agree, a table of accuracy that was fresh at the commit is fresh still, and ``--carry`` notes
-today's digest for it: one whose script is the same, and that holds no times. Names after ``--but``
-are not compared, and tables whose scripts read them are not kept. A change that moves some fits on
-purpose names these cases after ``--known``, by what their names begin with, and after ``--leave``
-the tables that hold such fits, which are then measured again. Both commits run here, so the
-comparison says nothing of other processors.
+Names after ``--but`` are not compared. Both commits run here, so the comparison says nothing about
+other processors.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import hashlib
 import json
 import os
@@ -32,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sources
 from scipy import sparse
 
 HERE = Path(__file__).resolve()
@@ -201,68 +192,12 @@ def found_in(tree: Path) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def digests_in(tree: Path) -> dict[str, tuple[str, str]]:
-    """Script of a part -> the digest that its tree gives it, and today's of the script alone."""
-    code = (
-        "import json, registry, sources\n"
-        "of = lambda part: [path.name for path in sources.depends(part.path) "
-        "if sources.BENCHMARKS in path.parents]\n"
-        "print(json.dumps({part.script: (part.digest, of(part)) for part in registry.PARTS}))"
-    )
-    benchmarks = tree / "benchmarks"
-    environment = os.environ | {"PYTHONPATH": f"{tree}:{benchmarks}"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    return {
-        script: (digest, _of_files(benchmarks, names))
-        for script, (digest, names) in json.loads(done.stdout).items()
-    }
-
-
-def _scripts(script: Path) -> list[str]:
-    """The text of a script and of its helpers."""
-    ours = (path for path in sources.depends(script) if sources.BENCHMARKS in path.parents)
-    return [path.read_text(encoding="utf-8") for path in ours]
-
-
-def _of_files(folder: Path, names: list[str]) -> str:
-    """A digest of a script and its helpers, which lie in the folder or one below."""
-    paths = sorted(path for path in folder.rglob("*.py") if path.name in names)
-    trees = [sources._dumped(ast.parse(path.read_bytes()), set()) for path in paths]
-    return hashlib.sha256(repr(trees).encode()).hexdigest()
-
-
-def carry(
-    then: dict[str, tuple[str, str]], but: Set[str] = frozenset(), leave: Set[str] = frozenset()
-) -> list[str]:
-    """Note today's digest for tables of accuracy that were fresh then; which these are."""
-    import measure
-    import registry
-
-    now, carried = digests_in(HERE.parent.parent), []
-    for part in registry.PARTS:
-        before = then.get(part.script)
-        if part.times or before is None or before[1] != now[part.script][1]:
-            continue
-        if but and any(name in text for name in but for text in _scripts(part.path)):
-            continue
-        kept = [table for table in part.tables if table not in leave and registry.stored(table)]
-        fresh = [table for table in kept if measure.digest_of(table) == before[0]]
-        for table in fresh if before[0] != part.digest else ():
-            measure.carry(table, part)
-            carried.append(table)
-    return carried
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("commit", nargs="?", default="HEAD")
-    parser.add_argument("--carry", action="store_true")
     parser.add_argument("--but", nargs="*", default=[], metavar="NAME")
-    parser.add_argument("--known", nargs="*", default=[], metavar="CASE")
-    parser.add_argument("--leave", nargs="*", default=[], metavar="TABLE")
     parser.add_argument("--print", action="store_true")
     given = parser.parse_args()
     if given.print:
@@ -270,17 +205,13 @@ def main() -> int:
         return 0
     with checked_out(given.commit) as tree:
         before, now = found_in(tree), found_in(HERE.parent.parent)
-        then = digests_in(tree)
     but = set(given.but)
     differ = [name for name in now if without(now[name], but) != without(before.get(name), but)]
     refused = sum(isinstance(one, str) for one in now.values())
     print(f"{len(now)} cases, {refused} of them refused; {len(differ)} differ from {given.commit}")
-    unknown = [name for name in differ if not name.startswith(tuple(given.known))]
     for name in differ:
-        print(f"  {name}", "" if name in unknown else "(known)")
-    if given.carry and not unknown:
-        print("carried:", *carry(then, but, set(given.leave)))
-    return bool(unknown)
+        print(f"  {name}")
+    return bool(differ)
 
 
 if __name__ == "__main__":
