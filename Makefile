@@ -31,7 +31,7 @@ EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test
 CANARIES := tests/benchmarks/test_no_regression.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-extras test-oldest test-all lint pages docs docs-look figures \
+.PHONY: help demo test test-slow test-extras test-oldest test-all lint size pages docs docs-look figures \
 	canaries published measure test-pages browser dist clean
 
 help:
@@ -39,7 +39,8 @@ help:
 	@echo 'make test      the quick tests: 5 to 9 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
-	@echo 'make lint      style, types, the layers of setup.cfg, words and circles'
+	@echo 'make lint      style, types, the layers of setup.cfg, words, circles and sizes'
+	@echo 'make size      lines, files, classes, words: by room, and beside their limits'
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
 	@echo 'make test-pages the built pages in Chromium: light, dark, by keyboard, on a phone'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
@@ -52,8 +53,10 @@ help:
 demo: $(VENV)/.installed-plot,cli
 	$(BIN)/skdppca demo --force
 
+# COVERAGE=1 measures the branches that the tests take, for `make size`.
 test: $(VENV)/.installed-test
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow'
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' \
+		$(if $(COVERAGE),--cov=skdppca --cov-branch --cov-report=json:.coverage.json)
 
 # Without the canaries, which `published` holds.
 test-slow: $(VENV)/.installed-test
@@ -75,6 +78,11 @@ lint: $(VENV)/.installed-test,dask,federated
 	$(BIN)/mypy skdppca
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python .ci/check_words_and_rooms.py
+	$(BIN)/python .ci/measure_size.py --check
+
+# Beside the limits of .ci/sizes.json, which `lint` holds.
+size: $(VENV)/.installed-test
+	$(BIN)/python .ci/measure_size.py
 
 pages: $(VENV)/.installed-doc
 	rm -rf doc/api/generated

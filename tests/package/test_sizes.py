@@ -1,0 +1,75 @@
+"""The check of `make lint` on the size of the project."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / ".ci" / "measure_size.py"
+SOURCE = '''"""Two lines
+
+of a docstring."""
+
+# a comment
+class One:
+    """A docstring."""
+
+    text = """a string,
+    of two lines"""
+
+
+def two(
+    a,
+):
+    return [a]  # code
+'''
+
+
+@pytest.fixture(scope="module")
+def check():
+    spec = importlib.util.spec_from_file_location("measure_size", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_code_is_what_is_no_docstring_comment_or_blank_line(check, tmp_path):
+    path = tmp_path / "source.py"
+    path.write_text(SOURCE)
+    size = check.size_of(path)
+    assert size == {"code": 7, "nodes": 18, "lines": 16, "files": 1, "classes": 1}
+
+
+def test_packing_lines_leaves_the_nodes(check, tmp_path):
+    sizes = []
+    for text in ("a = 1\nb = 2\n", "a = 1; b = 2\n"):
+        (tmp_path / "source.py").write_text(text)
+        sizes.append(check.size_of(tmp_path / "source.py"))
+    assert sizes[0]["nodes"] == sizes[1]["nodes"]
+    assert sizes[0]["code"] > sizes[1]["code"]
+
+
+def test_pages_that_are_built_do_not_count(check, tmp_path):
+    for folder in (".", "_build", "api/generated"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "page.rst").write_text("words\n")
+    assert list(check.written("*.rst", tmp_path)) == [tmp_path / "page.rst"]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "is_beyond"),
+    [
+        ("package: code", 11, True),
+        ("package: code", 10, False),
+        ("core: branches covered, %", 9.9, True),
+        ("core: branches covered, %", 10, False),
+    ],
+)
+def test_a_number_beyond_its_limit_is_found(check, name, number, is_beyond):
+    assert check.is_beyond(name, number, 10) == is_beyond
+
+
+def test_every_number_has_a_limit(check):
+    limits = json.loads(check.LIMITS.read_text())
+    assert check.measured(check.rooms(check.ROOT / "skdppca")).keys() <= limits.keys()
