@@ -147,7 +147,7 @@ def a_page(copy):
 
 
 def a_line(copy):
-    copy.insert("CHANGELOG.md", ("### Fixed", f"- `{NAME}`, a second `DPGauss`.\n\n"))
+    copy.insert("CHANGELOG.md", ("\n#### Data", f"- `{NAME}`, a second `DPGauss`.\n"))
 
 
 METHOD = (a_room, a_row, a_name_of_the_room, a_name, an_audit, a_page, a_line)
