@@ -44,9 +44,9 @@ help:
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
 	@echo 'make test-pages the built pages in Chromium: light, dark, by keyboard, on a phone'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
-	@echo 'make figures   the figures in sentences: each has its key, and which tables are stale'
+	@echo 'make figures   the figures in sentences: each has its key or its marker'
 	@echo 'make published  the same, and one cell of every table measured again: about 5 minutes'
-	@echo 'make measure   the published tables again, for hours on an idle machine; STALE=1: what has changed'
+	@echo 'make measure   the published tables again, for hours on an idle machine'
 	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
 	@echo 'make clean     remove the environment and what was built'
 
@@ -103,7 +103,7 @@ canaries: $(VENV)/.installed-test,dask,federated
 
 # Stopped, it goes on where it was; `python benchmarks/measure.py` lists its parts and hours.
 measure: $(VENV)/.installed-test,benchmark,plot,cli,dask,federated
-	$(ONE_THREAD) $(BIN)/python benchmarks/measure.py --run $(if $(STALE),--stale)
+	$(ONE_THREAD) $(BIN)/python benchmarks/measure.py --run
 
 docs-look: docs
 	$(BIN)/python doc/look.py

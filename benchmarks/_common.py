@@ -8,14 +8,14 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-import sources
 
 RESULTS = Path(__file__).parent / "results"
 RAW = RESULTS / "raw"  # not in git
@@ -30,7 +30,8 @@ def arguments(doc: str) -> argparse.ArgumentParser:
 
     class Save(argparse.Action):
         def __call__(self, *_: object) -> None:
-            os.environ[SAVE] = str(RAW / _digest())  # processes that it starts read it, too
+            # processes that it starts read it, too
+            os.environ[SAVE] = str(RAW / commit() / Path(sys.argv[0]).stem)
 
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--save", action=Save, nargs=0, help="store the tables in results/")
@@ -45,25 +46,37 @@ def machine() -> dict[str, str]:
     """When and on what a run was made; the load is the one found at its start."""
     load = "/".join(f"{x:.1f}" for x in LOAD)
     return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "cpu": f"{_cpu_model()}, {os.cpu_count()} cores",
+        "date": today(),
+        "cpu": cpu(),
         "load": f"{load} (1, 5 and 15 minutes, at the start)",
         "versions": ", ".join([f"Python {platform.python_version()}", *_versions()]),
-        "sources": _digest(),
+        "commit": commit(),
     }
 
 
-def _digest() -> str:
-    """Of the code that is measured: a table whose digest is not today's is out of date."""
-    return sources.digest(Path(sys.argv[0]))
+def today() -> str:
+    """Return the date as tables have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+@cache
+def commit() -> str:
+    """Return the commit that is measured, with a plus where its code was edited since."""
+    git = ["git", "-C", str(RESULTS.parent)]
+    head = [*git, "rev-parse", "--short=12", "HEAD"]
+    found = subprocess.run(head, capture_output=True, check=False, text=True).stdout.strip()
+    code = [*git, "diff", "--quiet", "HEAD", "--", ":/skdppca", ":/benchmarks/**.py"]
+    edited = subprocess.run(code, capture_output=True, check=False).returncode
+    return f"{found}{'+' * bool(edited)}" if found else "no repository"
 
 
 def kept(function: Callable[..., Any], *given: object) -> Any:
     """``function(*given)``; a run that stores its tables and was interrupted goes on there.
 
-    For figures that hold no times and are made of numbers, text, lists and dicts.
+    For figures that hold no times and are made of numbers, text, lists and dicts. What edited code
+    has measured is not kept, for it may be edited again.
     """
-    if SAVE not in os.environ:
+    if SAVE not in os.environ or commit().endswith("+"):
         return function(*given)
     told = repr((function.__name__, *map(_named, given)))
     path = Path(os.environ[SAVE], f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.json")
@@ -75,11 +88,13 @@ def kept(function: Callable[..., Any], *given: object) -> Any:
     return json.loads(path.read_text())
 
 
-def _cpu_model() -> str:
+def cpu() -> str:
+    """Return the model of the processor, and its number of cores."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
+    model = models[0] if models else platform.processor() or platform.machine()
+    return f"{model}, {os.cpu_count()} cores"
 
 
 def _versions() -> list[str]:

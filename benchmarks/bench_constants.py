@@ -383,7 +383,7 @@ def main() -> None:
     if options.only and (RESULTS / "constants.csv").exists():
         stored, before = load("constants")
         rows = {row["field"]: row for row in stored}
-        facts["sources"] = before["sources"]  # of the rows that are not measured now
+        facts["commit"] = before["commit"]  # of the rows that are not measured now
     known = numbers(constants)
     for path, these in known:
         if options.only and not any(word in path for word in options.only):

@@ -5,8 +5,8 @@
     python benchmarks/canaries.py --seconds       # and store what each costs, here and in README
 
 ``canaries.csv`` holds the cells; ``tests/benchmarks/test_no_regression.py`` compares them: with the
-best, which must still be reached, and with the table, stale or not, which must not have moved to
-either side. A figure is the median (or mean) of a loss over fits; so is what is measured now, on
+best, which must still be reached, and with the table, which must not have moved to either side.
+ A figure is the median (or mean) of a loss over fits; so is what is measured now, on
 other seeds. `registry.unguarded` has the tables without a cell. The columns:
 
 - ``cell``: its name, and the key of what measures it here.

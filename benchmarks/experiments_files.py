@@ -3,7 +3,7 @@
 Raw rows, one a trial, stay on the machine that measured them: git ignores their folder. The
 documentation has one row a setting and method, and the picture that is drawn from these rows.
 Without the raw rows a run starts anew, and its summary replaces the one that was published. They
-lie in a folder of the package's digest: rows of two states of its code never meet.
+lie in a folder of the commit: rows of two commits never meet.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-import sources
+from _common import RAW as ALL_RAW
+from _common import commit
 
-BENCHMARKS = Path(__file__).parent
-PUBLISHED = BENCHMARKS.parent / "doc" / "experiments"
-RAW = BENCHMARKS / "results" / "raw" / sources.digest(sources.ALL_METHODS)
+PUBLISHED = Path(__file__).parents[1] / "doc" / "experiments"
+RAW = ALL_RAW / commit() / "experiments"
 
 QUANTILES = {"low_quartile": 0.25, "median": 0.5, "high_quartile": 0.75}
 

@@ -1,26 +1,23 @@
 """Measure the published tables again, part by part; `registry.py` lists the parts.
 
     python benchmarks/measure.py                 # list the parts, and how long they take
-    python benchmarks/measure.py --stale         # list the tables whose code has changed
     python benchmarks/measure.py --run           # measure all: make measure
-    python benchmarks/measure.py --run --stale   # those alone: make measure STALE=1
+    python benchmarks/measure.py --run --only tails   # parts whose commands hold this
 
 A run that was stopped goes on after the last part that was done, and within a long part after what
-it had kept. No part runs for more than an hour: one that takes longer is stopped and started again.
-Times are not stored from a busy machine.
+it had kept, as long as the commit is the same. No part runs for more than an hour: one that takes
+longer is stopped and started again. Times are not stored from a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import math
 import os
 import shutil
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import _common
@@ -29,16 +26,14 @@ import make_tables
 import registry
 from registry import PACKAGE_OF_R, PARTS, PEOPLES_DATA, Part
 
-EXPERIMENTS = _common.RESULTS / "experiments.csv"  # digests of what is stored in doc/experiments
-DONE = _common.RAW / "measured.txt"  # parts that this run of all has measured
+EXPERIMENTS = _common.RESULTS / "experiments.csv"  # facts of what is stored in doc/experiments
 HOUR = 3600
 WAIT = 600  # for a machine to become idle
-MADE = "measured with"  # the digest of the code that made the numbers, where it is another
-NOTED = ("table", "date", "sources", MADE)
+NOTED = ("table", "date", "cpu", "commit")
 
 
 def noted() -> dict[str, dict[str, str]]:
-    """What is known of the experiments, whose tables have no lines of facts."""
+    """Return the facts of the experiments, whose tables have no lines of facts."""
     if not EXPERIMENTS.exists():
         return {}
     with EXPERIMENTS.open(newline="") as file:
@@ -46,39 +41,15 @@ def noted() -> dict[str, dict[str, str]]:
 
 
 def note(part: Part) -> None:
-    """Store the digest of an experiment."""
-    rows, today = noted(), datetime.now(UTC).strftime("%Y-%m-%d")
+    """Store date, processor and commit of an experiment."""
+    rows, facts = noted(), (_common.today(), _common.cpu(), _common.commit())
     for table in part.tables:
         if keys.table_path(table).parent != _common.RESULTS:
-            rows[table] = dict(zip(NOTED, (table, today, part.digest, part.digest), strict=True))
-    if rows:
-        _write(rows)
-
-
-def _write(rows: dict[str, dict[str, str]]) -> None:
+            rows[table] = dict(zip(NOTED, (table, *facts), strict=True))
     with EXPERIMENTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, NOTED, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted(rows.values(), key=lambda row: row["table"]))
-
-
-def digest_of(table: str) -> str:
-    """The digest of code that makes a stored table's numbers; empty if nobody knows."""
-    if keys.table_path(table).parent == _common.RESULTS:
-        return _common.load(table)[1].get("sources", "")
-    return noted().get(table, {}).get("sources", "")
-
-
-def stale() -> dict[str, str]:
-    """Table -> why it must be measured again."""
-    found = {}
-    for part in PARTS:
-        for table in part.tables:
-            if not registry.stored(table):
-                found[table] = "not measured yet"
-            elif digest_of(table) != part.digest:
-                found[table] = "its code has changed"
-    return found
+        writer.writerows(rows[table] for table in sorted(rows))
 
 
 def idle() -> bool:
@@ -92,7 +63,7 @@ def idle() -> bool:
 
 
 def lacking(part: Part) -> str:
-    """Why a part cannot be measured here."""
+    """Return why a part cannot be measured here."""
     if PEOPLES_DATA in part.needs and not os.environ.get("SKDPPCA_DATA"):
         return "SKDPPCA_DATA names no folder"
     if PACKAGE_OF_R in part.needs and shutil.which("Rscript") is None:
@@ -103,54 +74,43 @@ def lacking(part: Part) -> str:
 
 
 def run(part: Part) -> bool:
-    """Whether the part has ended well; it is started again as long as it keeps more each hour."""
-    before, load = -1, os.getloadavg()[0]
-    start = time.monotonic() - _spent(part)
-    try:
-        while _kept() > before:
-            before = _kept()
-            try:
-                done = subprocess.run([sys.executable, *part.command], timeout=HOUR, check=False)
-            except subprocess.TimeoutExpired:
-                continue
-            minutes = (time.monotonic() - start) / 60
-            if done.returncode == 0 and not math.isnan(minutes):
-                registry.note_minutes(part, minutes, load)
-            return done.returncode == 0
-        return False
-    finally:
-        path = _spent_file(part)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{time.monotonic() - start}")
+    """Run a part, again as long as it keeps more each hour; whether it has ended well.
+
+    Its minutes are stored unless an earlier run of it was stopped.
+    """
+    begun, before, load = _raw() / f"{part.tables[0]}.begun", -1, os.getloadavg()[0]
+    first = not begun.exists()
+    begun.parent.mkdir(parents=True, exist_ok=True)
+    begun.touch()
+    start = time.monotonic()
+    while _kept() > before:
+        before = _kept()
+        try:
+            done = subprocess.run([sys.executable, *part.command], timeout=HOUR, check=False)
+        except subprocess.TimeoutExpired:
+            continue
+        if done.returncode == 0 and first:
+            registry.note_minutes(part, (time.monotonic() - start) / 60, load)
+        return done.returncode == 0
+    return False
 
 
-def _spent(part: Part) -> float:
-    """Seconds of a part that was stopped and goes on; nan if nobody noted them."""
-    path = _spent_file(part)
-    if not any(other.suffix != path.suffix for other in path.parent.glob("*")):
-        return 0.0
-    return float(path.read_text()) if path.exists() else math.nan
-
-
-def _spent_file(part: Part) -> Path:
-    """Beside what the part keeps."""
-    name = "".join(letter if letter.isalnum() else "_" for letter in part.script)
-    return _common.RAW / part.digest / f"{name}.seconds"
+def _raw() -> Path:
+    return _common.RAW / _common.commit()
 
 
 def _kept() -> int:
-    """Bytes of what unfinished parts have measured."""
-    files = (path for path in _common.RAW.rglob("*") if path.suffix != ".seconds")
-    return sum(path.stat().st_size for path in files if path.is_file())
+    """Return how many bytes of what parts have measured are kept."""
+    return sum(path.stat().st_size for path in _common.RAW.rglob("*") if path.is_file())
 
 
 def measure(parts: list[Part], *, again: bool) -> list[str]:
-    """Run the parts that this run has not done yet; what was left out, and why."""
-    done = set(DONE.read_text().splitlines()) if again and DONE.exists() else set()
+    """Run the parts, less those that a stopped run of all has done; what was left out, and why."""
+    listed = _raw() / "measured.txt"
+    done = set(listed.read_text().splitlines()) if again and listed.exists() else set()
     left = []
     for part in parts:
-        line = f"{part.script} {part.digest}"
-        if line in done:
+        if part.script in done:
             continue
         why = lacking(part)
         if not why:
@@ -162,12 +122,13 @@ def measure(parts: list[Part], *, again: bool) -> list[str]:
         note(part)
         make_tables.main()
         registry.write_readme("registry.py", registry.readme())
-        shutil.rmtree(_common.RAW / part.digest, ignore_errors=True)
-        DONE.parent.mkdir(parents=True, exist_ok=True)
-        with DONE.open("a") as file:
-            file.write(line + "\n")
-    if not left:
-        DONE.unlink(missing_ok=True)
+        shutil.rmtree(_raw() / part.path.stem, ignore_errors=True)
+        (_raw() / f"{part.tables[0]}.begun").unlink(missing_ok=True)
+        if again:
+            with listed.open("a") as file:
+                file.write(f"{part.script}\n")
+    if again and not left:
+        shutil.rmtree(_raw(), ignore_errors=True)
     return left
 
 
@@ -182,23 +143,14 @@ def hours(parts: list[Part]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--run", action="store_true", help="measure")
-    parser.add_argument("--stale", action="store_true", help="only tables whose code has changed")
     parser.add_argument("--only", default="", help="parts whose commands hold this")
     options = parser.parse_args()
-    tables = stale() if options.stale else {}
-    parts = [part for part in PARTS if not options.stale or tables.keys() & {*part.tables}]
-    parts = [part for part in parts if options.only in part.script]
+    parts = [part for part in PARTS if options.only in part.script]
     if options.run:
         print(hours(parts))
-        left = measure(parts, again=not options.stale and not options.only)
+        left = measure(parts, again=not options.only)
         print("\n".join(["== not measured:", *left]) if left else "== all measured")
         sys.exit(bool(left))
-    if options.stale:
-        for table, why in tables.items():
-            part = registry.part_of(table)
-            print(f"{table}: {why}; {part.script if part else ''}")
-        print(f"{len(tables)} of {sum(len(part.tables) for part in PARTS)} tables are stale")
-        return
     for part in parts:
         print(f"{part.minutes or '?':>4} min  {part.script}: {', '.join(part.tables)}")
     print(hours(parts))

@@ -385,13 +385,9 @@ def main() -> None:
         for found, told in check.unmeasured:
             print(f"{found.file}: {found.around()!r}: {told}")
         return
-    import measure
-
-    tables = measure.stale()
     print("figures in sentences:", dict(check.kinds))
     pages = Counter(found.file for found, _ in check.unmeasured)
     print(f"not yet measured: {len(check.unmeasured)} figures: {dict(pages)}")
-    print(f"stale tables: {len(tables)}: {', '.join(tables)}")
     for found in check.lacking:
         check.faults.append(f"{found.file}: {found.around()!r} has neither key nor marker")
     if check.faults:

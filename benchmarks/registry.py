@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 
 import _common
 import keys
-import sources
 
 README = Path(__file__).with_name("README.md")
 PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
@@ -56,7 +53,7 @@ class Part:
 
     @property
     def path(self) -> Path:
-        return sources.BENCHMARKS / self.script.split()[0]
+        return README.parent / self.script.split()[0]
 
     @property
     def command(self) -> list[str]:
@@ -64,11 +61,6 @@ class Part:
         _, *options = self.script.split()
         experiment = "experiments" in self.script or self.path.stem in ("bench_gap", "headlines")
         return [str(self.path), *options, *([] if experiment else ["--save"])]
-
-    @cached_property
-    def digest(self) -> str:
-        """Of the code that its figures depend on."""
-        return sources.digest(self.path)
 
 
 TIME, MEMORY = "time", "memory"
@@ -400,8 +392,8 @@ def timed() -> dict[str, dict[str, str]]:
 
 def note_minutes(part: Part, minutes: float, load: float) -> None:
     """Store what a part has taken, and the load before it."""
-    today = datetime.now(UTC).strftime("%Y-%m-%d")
-    found = {"minutes": str(max(1, round(minutes))), "date": today, "load": f"{load:.1f}"}
+    told = (str(max(1, round(minutes))), _common.today(), f"{load:.1f}")
+    found = dict(zip(("minutes", "date", "load"), told, strict=True))
     rows = timed() | {part.script: {"part": part.script, **found}}
     with (_common.RESULTS / "minutes.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ["part", *found], lineterminator="\n")

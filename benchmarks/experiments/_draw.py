@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from _common import Figure, Panel
+    from _figures import Figure, Panel
     from matplotlib.axes import Axes
 
 # Okabe & Ito's colours, which the colour-blind can tell apart. One colour a family: the private

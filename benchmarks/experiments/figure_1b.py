@@ -4,7 +4,7 @@ The paper's: k = 2, d = 200, lambda_1 = 10, epsilon = 1, delta = 0.01, sigma = 0
 Chosen here: lambda_2 = 5; the grid of n; fewer trials from n = 3e4 on (`_settings.FEWER_TRIALS`).
 """
 
-from _common import GRID, WITHOUT_OJAS, Figure, Panel, run
+from _figures import GRID, WITHOUT_OJAS, Figure, Panel, run
 from _settings import Setting
 
 FIGURE = Figure(

@@ -4,7 +4,7 @@ The paper's: k = 2, lambda_1 = 10, epsilon = 1, delta = 0.01, 50 trials, n fixed
 Chosen here: n = 10000; sigma = 0.025; lambda_2 = 5; the grid of d.
 """
 
-from _common import WITHOUT_OJAS, Figure, Panel, run
+from _figures import WITHOUT_OJAS, Figure, Panel, run
 from _settings import Setting
 
 FIGURE = Figure(

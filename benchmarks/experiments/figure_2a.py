@@ -5,7 +5,7 @@ Chosen here: n = 10000; sigma = 0.1, for the caption's "higher noise regime"; th
 lambda_3 is moved by the second eigenvalue of the signal, which it equals in this model.
 """
 
-from _common import Figure, Panel, run
+from _figures import Figure, Panel, run
 from _settings import Setting
 
 FIGURE = Figure(

@@ -4,7 +4,7 @@ The paper's: k = 2, d = 200, lambda_1 = 10, epsilon = 1, delta = 0.01, 50 trials
 Chosen here: n = 10000; lambda_2 = 5; the grid of sigma.
 """
 
-from _common import Figure, Panel, run
+from _figures import Figure, Panel, run
 from _settings import Setting
 
 FIGURE = Figure(

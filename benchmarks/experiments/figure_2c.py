@@ -5,7 +5,7 @@ Chosen here: lambda_2 = 5; the grid of n; fewer trials from n = 3e4 on (`_settin
 The settings are figure 1a's, so its trials are copied where they are there.
 """
 
-from _common import GRID, Figure, Panel, run
+from _figures import GRID, Figure, Panel, run
 from _settings import Setting
 
 FIGURE = Figure(

@@ -7,7 +7,7 @@ from 10 to 5. For k = 1 records are rows, whose signal has variance 10 (`make_sp
 """
 
 import numpy as np
-from _common import Figure, Panel, run
+from _figures import Figure, Panel, run
 from _settings import Setting
 
 

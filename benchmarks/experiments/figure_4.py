@@ -9,7 +9,7 @@ O(1)), and the printed clipping norm of the spiked model; all grids; fewer trial
 
 from dataclasses import replace
 
-from _common import GRID, Figure, Panel, run
+from _figures import GRID, Figure, Panel, run
 from _settings import Setting
 
 GAUSSIAN = Setting(sigma=1.0, data="gaussian")

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from _common import run_all
+from _figures import run_all
 
 NAMES = ("1a", "1b", "1c", "2a", "2b", "2c", "3", "4")
 

@@ -88,7 +88,6 @@ def test_all_cells_together_cry_wolf_at_the_stated_rate(statistic):
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_published_figure_is_still_reached_and_has_not_moved(cell):
-    # whether its table is stale or not: `make published` lists those
     canary = CELLS[cell]
     if canary.table == "sites":
         pytest.importorskip("cryptography", reason="the extra federated is not installed")

@@ -1,6 +1,5 @@
-"""What tables depend on, and how they are measured again."""
+"""The list of benchmarks, and how its tables are measured and stored."""
 
-import math
 import subprocess
 import sys
 from itertools import pairwise
@@ -10,83 +9,7 @@ import pytest
 
 from ..benchmark_modules import BENCHMARKS, load
 
-COMMON, MEASURE, REGISTRY, SOURCES = map(load, ("_common", "measure", "registry", "sources"))
-SCRIPT = '''"""Docstring."""
-import helper
-
-def loss(x):
-    """What it does."""
-    if x < 0:
-        raise ValueError(f"x is {x}")
-    return helper.half(x)  # comment
-'''
-HELPER = "def half(x):\n    return x / 2\n"
-
-
-@pytest.fixture
-def digest(tmp_path, monkeypatch):
-    """Digest of a script beside a module."""
-    folder = tmp_path / "benchmarks"
-    folder.mkdir()
-    monkeypatch.setattr(SOURCES, "BENCHMARKS", folder)
-
-    def digest(script, helper=HELPER):
-        (folder / "script.py").write_text(script)
-        (folder / "helper.py").write_text(helper)
-        for cached in (SOURCES.depends, SOURCES._parsed, SOURCES._imported, SOURCES._tree):
-            cached.cache_clear()
-        return SOURCES.digest(folder / "script.py")
-
-    yield digest
-    for cached in (SOURCES.depends, SOURCES._parsed, SOURCES._imported, SOURCES._tree):
-        cached.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("# comment", "# another"),
-        ("What it does.", "What else it does."),
-        ("x is {x}", "negative: {x}"),
-        ("import helper", "import   helper"),
-        ("def loss(x)", "def loss(x: float) -> float"),
-    ],
-)
-def test_words_make_no_table_stale(digest, old, new):
-    assert digest(SCRIPT.replace(old, new)) == digest(SCRIPT)
-
-
-def test_code_makes_tables_stale_in_the_script_and_in_what_it_imports(digest):
-    before = digest(SCRIPT)
-    assert digest(SCRIPT.replace("x < 0", "x < 1")) != before
-    assert digest(SCRIPT, HELPER.replace("2", "3")) != before
-
-
-def test_code_of_r_beside_a_script_makes_its_tables_stale(digest, tmp_path):
-    driver, found = tmp_path / "benchmarks" / "script.R", {digest(SCRIPT)}
-    for code in ("x <- 1", "x <- 2"):
-        driver.write_text(code)
-        found.add(digest(SCRIPT))
-    assert len(found) == 3
-
-
-def test_functions_that_compute_no_figure_make_no_table_stale(digest):
-    after = HELPER + "def wrong_labels(names):\n    return sorted(names)\n"
-    assert digest(SCRIPT, after) == digest(SCRIPT, after.replace("sorted", "set"))
-    assert digest(SCRIPT, after) != digest(SCRIPT, after.replace("wrong_labels", "labels"))
-
-
-@pytest.mark.parametrize("module", ["mechanisms/gram", "noise/discrete", "decomposition/shares"])
-def test_a_fit_depends_on_the_rooms_that_compute(module):
-    module = module.replace("decomposition", "decomposition/gdppca")
-    found = SOURCES.depends(BENCHMARKS / "bench_tails.py")
-    assert SOURCES.PACKAGE / f"{module}.py" in found
-
-
-def test_a_fit_depends_on_no_page():
-    found = SOURCES.depends(BENCHMARKS / "bench_tails.py")
-    rooms = {path.relative_to(SOURCES.PACKAGE).parts[0] for path in found if "skdppca" in str(path)}
-    assert not rooms & {"cli", "report", "plotting"}
+COMMON, MEASURE, REGISTRY = map(load, ("_common", "measure", "registry"))
 
 
 def test_every_stored_table_has_its_part_once():
@@ -121,6 +44,8 @@ def test_minutes_are_of_parts():
 def results(tmp_path, monkeypatch):
     monkeypatch.setattr(COMMON, "RESULTS", tmp_path)
     monkeypatch.setattr(COMMON, "RAW", tmp_path / "raw")
+    (tmp_path / "raw" / "x").mkdir(parents=True)
+    monkeypatch.setattr(COMMON, "commit", lambda: "x")
     monkeypatch.setenv(COMMON.SAVE, str(tmp_path / "raw"))
     return tmp_path
 
@@ -160,7 +85,6 @@ def test_an_interrupted_run_goes_on_with_what_it_kept(results):
 
 def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
     parts = [part for part in REGISTRY.PARTS if part.tables[0] in ("tails", "outliers", "scale")]
-    monkeypatch.setattr(MEASURE, "DONE", results / "raw" / "measured.txt")
     monkeypatch.setattr(MEASURE, "note", lambda part: None)
     monkeypatch.setattr(MEASURE.make_tables, "main", lambda: None)
     monkeypatch.setattr(REGISTRY, "write_readme", lambda writer, table: None)
@@ -176,22 +100,19 @@ def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
     broken.clear()
     assert MEASURE.measure(parts, again=True) == []
     assert asked[3:] == [parts[1].script]
-    assert not MEASURE.DONE.exists()
+    assert not (results / "raw" / "x").exists()
 
 
 @pytest.fixture
 def clock(results, monkeypatch):
     """Time that passes only where a test says so; each command takes what it is told."""
-    clock = SimpleNamespace(now=0.0, takes=[], keeps="")
+    clock = SimpleNamespace(now=0.0, takes=[])
 
     def command(command, timeout, check):
         took = clock.takes.pop(0)
         clock.now += min(took, timeout)
-        if clock.keeps:
-            with (results / "raw" / clock.keeps).open("a") as file:
-                file.write("1")
-        if took == math.inf:
-            raise KeyboardInterrupt
+        with (results / "raw" / "kept.json").open("a") as file:
+            file.write("1")
         if took > timeout:
             raise subprocess.TimeoutExpired(command, timeout)
         return SimpleNamespace(returncode=0)
@@ -201,34 +122,36 @@ def clock(results, monkeypatch):
     return clock
 
 
-def test_what_a_part_takes_is_stored(clock):
-    tails, scale = map(REGISTRY.part_of, ("tails", "scale"))
-    clock.takes = [600.0, 10.0]
-    assert MEASURE.run(tails)
-    assert MEASURE.run(scale)
-    assert (tails.minutes, scale.minutes) == (10, 1)
-    assert "| 10 |" in REGISTRY.readme()
-
-
-def test_a_part_that_was_stopped_takes_the_time_of_both_runs(clock, results):
+@pytest.mark.parametrize(
+    ("takes", "stopped_before", "minutes"),
+    [
+        ([600.0], False, 10),
+        ([10.0], False, 1),
+        ([5000.0, 1200.0], False, 80),
+        ([600.0], True, None),
+    ],
+)
+def test_what_a_whole_run_of_a_part_takes_is_stored(clock, results, takes, stopped_before, minutes):
     tails = REGISTRY.part_of("tails")
-    clock.keeps = f"{tails.digest}/kept.json"
-    (results / "raw" / tails.digest).mkdir(parents=True)
-    clock.takes = [5000.0, math.inf, 1200.0]
-    with pytest.raises(KeyboardInterrupt):
-        MEASURE.run(tails)
-    assert tails.minutes is None
+    if stopped_before:
+        (results / "raw" / "x" / "tails.begun").touch()
+    clock.takes = takes
     assert MEASURE.run(tails)
-    assert tails.minutes == 60 + 60 + 20
+    assert tails.minutes == minutes
+    if minutes:
+        assert f"| {minutes} |" in REGISTRY.readme()
 
 
-def test_a_part_whose_beginning_nobody_timed_keeps_its_minutes(clock, results):
-    tails = REGISTRY.part_of("tails")
-    (results / "raw" / tails.digest).mkdir(parents=True)
-    (results / "raw" / tails.digest / "kept.json").write_text("1")
-    clock.takes = [600.0]
-    assert MEASURE.run(tails)
-    assert tails.minutes is None
+def test_a_result_says_date_processor_and_commit():
+    stored = [path.stem for path in COMMON.RESULTS.glob("*.csv")]
+    facts = {
+        name: COMMON.load(name)[1] for name in stored if name not in ("experiments", "minutes")
+    }
+    facts |= MEASURE.noted()
+    assert {
+        name for name, one in facts.items() if not {"date", "cpu", "commit"} <= one.keys()
+    } == set()
+    assert facts.keys() == {table for part in REGISTRY.PARTS for table in part.tables}
 
 
 def test_a_table_is_put_into_readme_in_place_of_the_one_there(tmp_path, monkeypatch):
@@ -258,7 +181,6 @@ def test_without_r_its_package_is_left_out(monkeypatch):
     assert MEASURE.lacking(part) == "there is no Rscript"
 
 
-def test_the_lists_are_printed():
-    for option in ([], ["--stale"]):
-        command = [sys.executable, str(BENCHMARKS / "measure.py"), *option]
-        assert subprocess.run(command, capture_output=True, check=True).stdout
+def test_the_list_is_printed():
+    command = [sys.executable, str(BENCHMARKS / "measure.py")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout

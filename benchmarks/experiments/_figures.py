@@ -92,7 +92,6 @@ def run_all(figures: list[Figure]) -> None:
     parser.add_argument("--n-jobs", type=int, default=1, help="trials at a time")
     parser.add_argument("--quick", action="store_true", help="few small trials, elsewhere")
     parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
-    parser.add_argument("--redo", nargs="+", metavar="METHOD", help="forget its trials first")
     parser.add_argument(
         "--methods", nargs="+", metavar="METHOD", help="these alone; others stay as published"
     )
@@ -107,8 +106,8 @@ def run_all(figures: list[Figure]) -> None:
     )
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     options = parser.parse_args()
-    if options.oracles and (options.methods or options.redo or options.draw_only):
-        parser.error("--with measures your oracles alone; leave --methods, --redo, --draw-only out")
+    if options.oracles and (options.methods or options.draw_only):
+        parser.error("--with measures your oracles alone; leave --methods and --draw-only out")
     for name in options.oracles:
         method_of(name)  # so that a wrong name ends it here
     if options.oracles:
@@ -118,10 +117,9 @@ def run_all(figures: list[Figure]) -> None:
         options.max_n = min(options.max_n, QUICK_MAX_N)
         options.folder = options.folder or Path(tempfile.gettempdir()) / "skdppca-experiments"
     folder, raw = folders(options.folder)
-    _known("--redo", options.redo or [])
-    _known("--methods", options.methods or [])
-    if options.redo:
-        _forget(raw, options.redo)
+    unknown = set(options.methods or []) - set(METHODS)
+    if unknown:
+        parser.error(f"--methods: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
     if options.oracles:
         _forget(raw, options.oracles)  # their code may have changed
         figures = [figure.with_only(options.oracles) for figure in figures]
@@ -212,12 +210,6 @@ def _read(path: Path) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     frame = pd.read_csv(path, on_bad_lines="skip").dropna()
     return frame.astype({"trial": int})
-
-
-def _known(option: str, methods: list[str]) -> None:
-    unknown = set(methods) - set(METHODS)
-    if unknown:
-        raise SystemExit(f"{option}: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
 
 
 def _forget(raw: Path, methods: list[str]) -> None:
