@@ -81,10 +81,6 @@ CELLS: list[tuple[int, int, int, float, str, dict[str, Any]]] = [
     (3_000, 20, 2, 2.0, "power-law", {"group_size": 4, "missing": "mean"}),
 ]
 
-# Of these, also how much of the last component's direction is found at the predicted noise floor.
-FLOORS = (2, 4, 7, 12, 18)
-
-
 # Laws of skewed tables: what a standard normal value becomes.
 SKEWED = {
     "normal": lambda x: x,
@@ -141,9 +137,9 @@ def decay(power: float, d: int) -> np.ndarray:
 
 
 def draw(
-    expected: Plan, variances: np.ndarray, k: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
-    """Rows, whose they are, the rows to judge on, and the k-th direction."""
+    expected: Plan, variances: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Rows, whose they are, and the rows to judge on."""
     n, d = expected.n_samples, len(variances)
     size = expected.group_size or 1
     rows = rng.standard_normal((n, size, d)) * math.sqrt(1 - expected.shared * (size > 1))
@@ -166,13 +162,12 @@ def draw(
     if expected.missing == "mean":
         X = np.where(rng.random(X.shape) < SYNTHETIC.absent, np.nan, X)
     groups = None if expected.group_size is None else np.repeat(np.arange(n), size)
-    return X, groups, judged, axes[k - 1]
+    return X, groups, judged
 
 
-def measure(expected: Plan, name: str, variances: np.ndarray) -> tuple[list[float], list[float]]:
-    """Losses, and squares of the k-th direction in the released span, of fits at full size."""
+def measure(expected: Plan, name: str, variances: np.ndarray) -> list[float]:
+    """Losses of fits at full size."""
     losses: list[float] = []
-    squares: list[float] = []
     k = expected.n_components
     entries = expected.n_samples * (expected.group_size or 1) * len(variances)
     most = min(MOST, ENTRIES // entries)
@@ -181,7 +176,7 @@ def measure(expected: Plan, name: str, variances: np.ndarray) -> tuple[list[floa
     while len(losses) < LEAST or (len(losses) < most and error(losses) > PRECISE):
         seed = FIRST_SEED + len(losses)
         rng = np.random.default_rng([seed, expected.n_samples, expected.n_features])
-        X, groups, judged, direction = draw(expected, variances, k, rng)
+        X, groups, judged = draw(expected, variances, rng)
         pca = METHODS[name].estimator(
             k,
             epsilon=expected.epsilon,
@@ -195,8 +190,7 @@ def measure(expected: Plan, name: str, variances: np.ndarray) -> tuple[list[floa
         )
         components = pca.fit(X, groups=groups).components_
         losses.append(1 - captured_variance(components, judged))
-        squares.append(float(np.sum((components @ direction) ** 2)))
-    return losses, squares
+    return losses
 
 
 def error(losses: list[float]) -> float:
@@ -215,21 +209,20 @@ def others_of(number: int, expected: Plan) -> list[str]:
     return [rest[(number * OTHERS + i) % len(rest)] for i in range(OTHERS)]
 
 
-def rows_of(number: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def rows_of(number: int) -> list[dict[str, object]]:
     n, d, k, epsilon, spectrum, known = CELLS[number]
     assumed = decay(1.5, d) if spectrum.startswith("1 /") else spectrum
     start = process_time()
     expected = plan(n, d, k, epsilon, spectrum=assumed, **known)
     seconds = process_time() - start
-    accuracy, floors = [], []
+    accuracy = []
     told: dict[str, object] = {"n": n, "d": d, "k": k, "epsilon": epsilon, "spectrum": spectrum}
     told["besides"] = ", ".join(f"{key}={value}" for key, value in known.items())
     if d > SIMULATION.most_features:
         told["besides"] = "extrapolated"
     for name in [expected.recommended, *others_of(number, expected)]:
         row = expected[name]
-        variances = np.array(expected.variances)
-        losses, _ = measure(expected, name, variances)
+        losses = measure(expected, name, np.array(expected.variances))
         measured, predicted = float(np.median(losses)), 1 - row.captured
         low, high = np.quantile(losses, (0.25, 0.75))
         accuracy.append(
@@ -246,21 +239,7 @@ def rows_of(number: int) -> tuple[list[dict[str, object]], list[dict[str, object
             }
         )
         print(accuracy[-1], flush=True)
-        if number in FLOORS and row.noise_floor is not None and np.isfinite(row.noise_floor):
-            variances[k - 1] = row.noise_floor
-            _, squares = measure(expected, name, variances)
-            floors.append(
-                {
-                    **told,
-                    "method": name,
-                    "noise floor": f"{row.noise_floor:.3g}",
-                    "aimed at": f"{(1 + k / d) / 2:.2f}",
-                    "found": f"{np.mean(squares):.2f}",
-                    "standard error": f"{np.std(squares) / np.sqrt(len(squares)):.2f}",
-                }
-            )
-            print(floors[-1], flush=True)
-    return accuracy, floors
+    return accuracy
 
 
 def missed(rows: list[dict[str, object]]) -> str:
@@ -285,18 +264,14 @@ def main() -> None:
         save("planner_skewed", rows, facts)
         return
     accuracy: list[dict[str, object]] = []
-    floors: list[dict[str, object]] = []
     facts["fits"] = f"{LEAST} to {MOST} a figure, seeds from {FIRST_SEED}"
     for number in range(len(CELLS)) if options.cells is None else options.cells:
-        more, other = kept(rows_of, number)
-        accuracy += more
-        floors += other
+        accuracy += kept(rows_of, number)
         recommended = [row for row in accuracy if "recommended" in str(row["method"])]
         facts["outside 25 %"] = f"{missed(accuracy)}; of recommended ones {missed(recommended)}"
         facts["seconds"] = f"{perf_counter() - start:.0f}"
     if options.cells is None:
         save("planner", accuracy, facts)
-        save("planner_floors", floors, facts)
     else:
         show(accuracy, facts)
 

@@ -239,7 +239,7 @@ def expected() -> skdppca.planner.Plan:
 
 def planner(seed: int) -> float:
     rng = np.random.default_rng(seed)
-    X, _, judged, _ = bench_planner.draw(expected(), np.array(expected().variances), 2, rng)
+    X, _, judged = bench_planner.draw(expected(), np.array(expected().variances), rng)
     pca = skdppca.ResidualGauss(2, epsilon=1.0, delta=expected().delta, random_state=seed)
     return 1 - captured_variance(pca.fit(X), judged)
 

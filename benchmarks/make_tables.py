@@ -61,7 +61,6 @@ PAGES = {
     "planner": {
         "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
         "planner_skewed": "How far fits fall on skewed tables: medians, and shares of fits",
-        "planner_floors": "How much of the k-th direction's square is found at the noise floor",
     },
     "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "files": {"files": "Time and peak memory of a fit to a Parquet file of 11 GB"},

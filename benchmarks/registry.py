@@ -220,8 +220,7 @@ PARTS = (
     Part(
         "bench_planner.py",
         "How far the planner's predictions are from fits at full size",
-        ("planner", "planner_floors"),
-        unguarded="floors are predictions, which the tests of the planner judge",
+        ("planner",),
     ),
     Part(
         "bench_planner.py --skewed",
