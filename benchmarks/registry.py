@@ -240,12 +240,6 @@ PARTS = (
         needs=f"extra `federated`, {PEOPLES_DATA}",
         unguarded="bytes",
     ),
-    Part(
-        "bench_constants.py",
-        "What the loss becomes with every tuned number at half and at double",
-        ("constants",),
-        unguarded="ratios to the package as it is",
-    ),
     *(
         Part(
             f"experiments/figure_{name}.py",

@@ -29,7 +29,7 @@ from .norm_histogram import (
 class ClippingConstants:
     """How many records are clipped, and what it may cost to find the norm for that.
 
-    Shares are of mu^2. What has no origin here is a guess; see `bench_constants.py`.
+    Shares are of mu^2. What has no origin here is a guess.
     """
 
     # The least share of records clipped, so that the largest ones do not set the noise; round.

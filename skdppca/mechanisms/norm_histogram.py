@@ -34,7 +34,7 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 12)
 class HistogramConstants:
     """Which windows of cells are trusted; sds are those of the noise in a sum of counts.
 
-    What has no origin here is a guess; see `bench_constants.py`.
+    What has no origin here is a guess.
     """
 
     # Sds that the best window must hold: by the union bound over the 1105 windows, noise alone
