@@ -5,9 +5,11 @@
 - *centre*: the captured share of two components by `PrivatePCA`, epsilon 1, of rows far from the
   origin: as it is, and if the rows are never taken to lie off the point where the search ended.
   A spread is the root of the total variance. Rows and noise are drawn anew for every fit.
-- *variances*: the cells of `bench_variances` with 8 fits each, summed up for each method: in how
-  many of them each variance has a bar, how many of these bars hold the exact variance (and in the
-  worst cell), the least and largest median of released over exact, and those of the other cells.
+- *variances*: released variances of five components over the exact ones, those of `sklearn`'s PCA,
+  and their error bars of 95 %. A cell is a law, a number of rows and an epsilon, with 8 fits; one
+  row has all of a method: in how many cells each variance has a bar, how many of these bars hold the
+  exact variance (and in the worst cell), the least and largest median of released over exact, and
+  those of the other cells.
 - *outliers*: the first variance that `DPGauss` releases over the exact one, and whether its bar
   holds the exact one, with outliers too few to be seen in the histogram of norms.
 - *quantiles*: the largest relative error of SciPy's ``ndtri`` below 1/2, against mpmath.
@@ -18,18 +20,19 @@ All seeds are fixed, delta = 1e-6, add-remove.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 from unittest import mock
 
-import bench_variances
 import numpy as np
 from _common import arguments, kept, machine, save
 from mpmath import mp
 from scipy.special import ndtri
 from sklearn.datasets import load_iris
 
+import skdppca
 from skdppca import DPGauss, PrivatePCA
-from skdppca.exceptions import SeededNoiseWarning
+from skdppca.exceptions import NotReleasedError, SeededNoiseWarning
 from skdppca.metrics import zeta_squared
 from skdppca.noise.discrete import NDTRI_ERROR
 from skdppca.plotting._noise_of_fits import variance_intervals
@@ -46,6 +49,9 @@ FAR = {
 }
 METHODS = ("PrivatePCA", "DPGauss", "KDPPCA", "DPPowerMethod")
 OUTLIERS, TIMES_AS_FAR = 0.02, 8.0
+K, LEVEL = 5, 0.95
+SIZES, EPSILONS = (1000, 3000, 12_000), (0.3, 1.0, 3.0)
+FIRST_SEED = 90_000
 
 
 def far_rows(name: str, seed: int) -> np.ndarray:
@@ -86,13 +92,97 @@ def centre(fits: int) -> Iterator[dict]:
         yield row
 
 
+Table = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def power_law(power: float, d: int) -> Table:
+    def draw(rng: np.random.Generator, n: int) -> np.ndarray:
+        axes = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        return rng.standard_normal((n, d)) * np.arange(1, d + 1) ** (-power / 2) @ axes + 2
+
+    return draw
+
+
+def lognormal(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Exponentials of correlated normal numbers: 25 features of skewness about 3."""
+    loadings = np.random.default_rng(1).standard_normal((25, 5)) / np.arange(1, 6)
+    scores = rng.standard_normal((n, 5)) @ loadings.T + 0.7 * rng.standard_normal((n, 25))
+    return np.exp(0.7 * scores / np.sqrt((loadings**2).sum(axis=1) + 0.49))
+
+
+def counts(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Poisson numbers whose rates are six gamma scores times fixed weights: 40 features."""
+    weights = np.random.default_rng(2).gamma(0.7, size=(6, 40))
+    return rng.poisson(1.5 * rng.gamma(1.0, size=(n, 6)) @ weights).astype(float)
+
+
+def one_hot(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Eight questions of 2 to 6 answers, which follow from three hidden classes: 31 features."""
+    shared = np.random.default_rng(3)
+    hidden, columns = rng.choice(3, n, p=[0.5, 0.3, 0.2]), []
+    for answers in (2, 2, 3, 4, 4, 5, 5, 6):
+        chances = shared.dirichlet(np.full(answers, 0.8), 3).cumsum(axis=1)[hidden]
+        chosen = (chances < rng.random(n)[:, None]).sum(axis=1).clip(0, answers - 1)
+        columns.append(np.eye(answers)[chosen])
+    return np.hstack(columns)
+
+
+def one_hot_with_numbers(rng: np.random.Generator, n: int) -> np.ndarray:
+    answers = one_hot(rng, n)
+    return np.hstack([answers, 0.6 * rng.standard_normal((n, 5)) + answers[:, :5]])
+
+
+LAWS: dict[str, Table] = {
+    "power law 1/j": power_law(1.0, 40),
+    "power law 1/j^1.5": power_law(1.5, 25),
+    "lognormal": lognormal,
+    "counts": counts,
+    "one-hot": one_hot,
+    "one-hot with numbers": one_hot_with_numbers,
+}
+
+
+def line(
+    table: str, size: int, epsilon: float, factory: Callable[..., Any], fits: int
+) -> dict[str, object]:
+    ratios, held, widths = [], [], []
+    for seed in range(FIRST_SEED, FIRST_SEED + fits):
+        rng = np.random.default_rng(seed)
+        X = LAWS[table](rng, size)
+        exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][:K]
+        pca = factory(K, epsilon=epsilon, delta=1e-6, random_state=seed + NOISE_SEED).fit(X)
+        try:
+            ratios.append(pca.explained_variance_ / exact)
+        except NotReleasedError:
+            continue
+        ends = variance_intervals(pca, LEVEL)
+        drawn = ~np.isnan(ends[:, 0])
+        held += list(((ends[:, 0] <= exact) & (exact <= ends[:, 1]))[drawn])
+        widths += list(((ends[:, 1] - ends[:, 0]) / exact)[drawn])
+    medians = np.median(ratios, axis=0) if ratios else np.array([np.nan])
+    row: dict[str, object] = {
+        "rows": table,
+        "n": size,
+        "epsilon": f"{epsilon:g}",
+        "method": factory.__name__,
+        "median": f"{np.median(ratios):.2f}" if ratios else "",
+        "least": f"{medians.min():.2f}" if ratios else "",
+        "largest": f"{medians.max():.2f}" if ratios else "",
+        "with a bar": f"{len(held) / (K * fits):.2f}",
+        "bars that hold": f"{np.mean(held):.2f}" if held else "",
+        "length": f"{np.median(widths):.2f}" if widths else "",
+    }
+    print(*row.values(), sep="  ", flush=True)
+    return row
+
+
 def summed_up(method: str, fits: int) -> dict:
-    """All cells of bench_variances of one method, in one row."""
+    """All cells of one method, in one row."""
     cells = [
-        kept(bench_variances.line, law, n, epsilon, getattr(bench_variances, method), fits)
-        for law in bench_variances.LAWS
-        for n in bench_variances.SIZES
-        for epsilon in bench_variances.EPSILONS
+        kept(line, law, n, epsilon, getattr(skdppca, method), fits)
+        for law in LAWS
+        for n in SIZES
+        for epsilon in EPSILONS
     ]
     barred = [cell for cell in cells if cell["bars that hold"]]
     bare = [cell for cell in cells if cell["least"] and not cell["bars that hold"]]
@@ -175,7 +265,7 @@ def main() -> None:
     save("theory_outliers", [kept(outliers, epsilon, 20) for epsilon in (1.0, 3.0)], facts)
     save("theory_centre", [*centre(options.fits)], facts | {"fits": f"{options.fits} a cell"})
     rows = [summed_up(method, 8) for method in METHODS]
-    save("theory_variances", rows, facts | {"fits": f"8 a cell, k = {bench_variances.K}"})
+    save("theory_variances", rows, facts | {"fits": f"8 a cell, k = {K}"})
 
 
 if __name__ == "__main__":

@@ -65,7 +65,6 @@ import bench_scale
 import bench_tails
 import bench_theory
 import bench_untuned
-import bench_variances
 import keys
 import numpy as np
 import registry
@@ -283,19 +282,19 @@ def dppca(way: str, epsilon: float, seed: int) -> float:
 
 def variances(seed: int) -> float:
     """The largest relative error of a released variance."""
-    X = bench_variances.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
-    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_variances.K]
-    pca = skdppca.DPGauss(bench_variances.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
+    X = bench_theory.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
+    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_theory.K]
+    pca = skdppca.DPGauss(bench_theory.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
     return float(np.abs(pca.explained_variance_ / exact - 1).max())
 
 
 def bars(seed: int) -> float:
     """The length of the middle error bar over its variance."""
-    X = bench_variances.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
-    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_variances.K]
-    seed += bench_variances.NOISE_SEED
-    pca = skdppca.DPGauss(bench_variances.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
-    ends = bench_variances.variance_intervals(pca, bench_variances.LEVEL)
+    X = bench_theory.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
+    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_theory.K]
+    seed += bench_theory.NOISE_SEED
+    pca = skdppca.DPGauss(bench_theory.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
+    ends = bench_theory.variance_intervals(pca, bench_theory.LEVEL)
     return float(np.median((ends[:, 1] - ends[:, 0]) / exact))
 
 
@@ -523,8 +522,8 @@ MEASURES: dict[str, Measure] = {
     "untuned: ten clusters, epsilon 3, PrivatePCA": partial(untuned, "ten clusters"),
     "untuned_tails: power law 1000 x 30, PrivatePCA": partial(untuned_tail, "power law 1000 x 30"),
     "dppca: epsilon 1, PrivatePCA, add-remove": partial(dppca, "PrivatePCA, add-remove", 1.0),
-    "variances: power law, n = 3000, epsilon 1, DPGauss": variances,
-    "variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
+    "theory_variances: power law, n = 3000, epsilon 1, DPGauss": variances,
+    "theory_variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
     "figure_1a: groups 1000, DPGauss": adaptive("DPGauss", bench_adaptive.spiked, 1_000, 0.025),
     "figure_1c: groups 10000 x 25, ResidualGauss": adaptive(
         "ResidualGauss", spiked_at(25, (10, 5)), 10_000, 0.025

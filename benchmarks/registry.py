@@ -208,11 +208,6 @@ PARTS = (
         ("scale",),
     ),
     Part(
-        "bench_variances.py",
-        "How far released variances are off, and how many error bars hold the exact ones",
-        ("variances",),
-    ),
-    Part(
         "bench_cohorts.py",
         "Captured variance of releases that grow by cohorts, also where the population turns",
         ("cohorts", "cohorts_drift"),
@@ -340,7 +335,7 @@ PARTS = (
         "bench_theory.py",
         "Rows far from the origin, error bars after clipping, outliers too few to be seen, ndtri",
         ("theory_centre", "theory_variances", "theory_outliers", "theory_quantiles"),
-        unguarded="variances guards the bars; others are of ndtri, and of a failure that is shown",
+        unguarded="quantiles of ndtri, and outliers that are a failure which is shown",
     ),
     Part(
         "bench_guide.py",
