@@ -6,8 +6,8 @@
   origin: as it is, and if the rows are never taken to lie off the point where the search ended.
   A spread is the root of the total variance. Rows and noise are drawn anew for every fit.
 - *variances*: released variances of five components over the exact ones, those of `sklearn`'s PCA,
-  and their error bars of 95 %. A cell is a law, a number of rows and an epsilon, with 8 fits; one
-  row has all of a method: in how many cells each variance has a bar, how many of these bars hold the
+  and their error bars of 95 %. A cell is a law, a number of rows and an epsilon, with 8 fits. A row
+  has all cells of a method: in how many each variance has a bar, how many of these bars hold the
   exact variance (and in the worst cell), the least and largest median of released over exact, and
   those of the other cells.
 - *outliers*: the first variance that `DPGauss` releases over the exact one, and whether its bar
