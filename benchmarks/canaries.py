@@ -2,7 +2,6 @@
 
     python benchmarks/canaries.py                 # every cell now; fails if one does not hold
     python benchmarks/canaries.py --only tails    # cells whose names hold this
-    python benchmarks/canaries.py --seconds       # and store what each costs, here and in README
 
 ``canaries.csv`` holds the cells; ``tests/benchmarks/test_no_regression.py`` compares them: with the
 best, which must still be reached, and with the table, which must not have moved to either side.
@@ -23,7 +22,6 @@ other seeds. `registry.unguarded` has the tables without a cell. The columns:
   when the row was written.
 - ``published``: the key of the figure in its table; empty if no table has it. ``published_fits``:
   how many fits that figure is of.
-- ``seconds``: of the processor, when ``--seconds`` was last asked for.
 
 **Error rate.** Of a method that is as good as it was, the log of the ratio of the two figures is
 about normal with mean 0 and standard deviation ``c spread sqrt(1 / fits + 1 / best_fits)``;
@@ -102,7 +100,6 @@ class Canary:
     spread: float
     published: str = ""
     published_fits: int = 0
-    seconds: float = 0.0
 
     @property
     def table(self) -> str:
@@ -583,32 +580,9 @@ def canaries() -> list[Canary]:
             float(row["spread"]),
             row["published"],
             int(row["published_fits"] or 0),
-            float(row["seconds"] or 0),
         )
         for row in rows()
     ]
-
-
-def readme() -> str:
-    """The table in README, which a test compares with it."""
-    every = canaries()
-    lines = ["| cell | fits | seconds |", "|---|---|---|"]
-    lines += [f"| {canary.cell} | {canary.fits} | {canary.seconds:.1f} |" for canary in every]
-    total = sum(canary.seconds for canary in every)
-    return "\n".join([*lines, f"| all {len(every)} |  | {total:.0f} |"])
-
-
-def store_seconds(found: dict[str, float]) -> None:
-    """Write what cells cost into canaries.csv and README."""
-    told = rows()
-    for row in told:
-        if row["cell"] in found:
-            row["seconds"] = f"{max(0.1, found[row['cell']]):.1f}"
-    with FILE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(told[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(told)
-    registry.write_readme("canaries.py", readme())
 
 
 def spread(canary: Canary, found: np.ndarray) -> float:
@@ -622,15 +596,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="cells whose names hold this")
     parser.add_argument("--fits", type=int, help="instead of the table's")
-    parser.add_argument("--seconds", action="store_true", help="store what each costs")
     options = parser.parse_args()
-    every, seconds, wrong = canaries(), {}, 0
+    every, wrong = canaries(), 0
     for canary in every:
         if options.only not in canary.cell:
             continue
         start = process_time()
         found = losses(canary.cell, options.fits or canary.fits)
-        seconds[canary.cell] = process_time() - start
+        seconds = process_time() - start
         figure = canary.figure(found)
         faults = canary.faults(figure, len(every))
         wrong += bool(faults)
@@ -639,11 +612,9 @@ def main() -> None:
             f"{'; '.join(faults) or 'holds'}  {canary.cell}: {figure:.3g}, to reach "
             f"{canary.reach:.3g} x {canary.allowed(len(every)):.2f} (best {canary.best:g}, "
             f"{canary.commit}){known}; spread {spread(canary, found):.2f}; "
-            f"{seconds[canary.cell]:.1f} s",
+            f"{seconds:.1f} s",
             flush=True,
         )
-    if options.seconds:
-        store_seconds(seconds)
     sys.exit(bool(wrong))
 
 

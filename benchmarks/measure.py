@@ -121,7 +121,6 @@ def measure(parts: list[Part], *, again: bool) -> list[str]:
             continue
         note(part)
         make_tables.main()
-        registry.write_readme("registry.py", registry.readme())
         shutil.rmtree(_raw() / part.path.stem, ignore_errors=True)
         (_raw() / f"{part.tables[0]}.begun").unlink(missing_ok=True)
         if again:
@@ -152,7 +151,9 @@ def main() -> None:
         print("\n".join(["== not measured:", *left]) if left else "== all measured")
         sys.exit(bool(left))
     for part in parts:
-        print(f"{part.minutes or '?':>4} min  {part.script}: {', '.join(part.tables)}")
+        print(f"{part.minutes or '?':>4} min  {part.script}: {part.answers}")
+        needs = ", ".join(["an idle machine"] * part.times + [part.needs] * bool(part.needs))
+        print(f"{'':10}tables {', '.join(part.tables)}" + f"; needs {needs}" * bool(needs))
     print(hours(parts))
 
 

@@ -1,8 +1,8 @@
 """All benchmarks: what each answers, its command, its tables, and what it needs.
 
-README's table, ``make measure`` and the canaries follow from `PARTS`. A part is one command. Those
-that take longer than an hour keep what they have measured, and go on there when run again. What
-each takes is in ``results/minutes.csv``, which ``measure.py`` writes.
+``make measure`` and the canaries follow from `PARTS`. A part is one command. Those that take longer
+than an hour keep what they have measured, and go on there when run again. What each takes is in
+``results/minutes.csv``, which ``measure.py`` writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 import _common
 import keys
 
-README = Path(__file__).with_name("README.md")
 PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
 PACKAGE_OF_R = "R with its package dppca"
 
@@ -53,7 +52,7 @@ class Part:
 
     @property
     def path(self) -> Path:
-        return README.parent / self.script.split()[0]
+        return Path(__file__).parent / self.script.split()[0]
 
     @property
     def command(self) -> list[str]:
@@ -393,28 +392,3 @@ def unguarded() -> dict[str, str]:
     """Tables that may be without a canary, and why."""
     why = {part: "time or memory" if part.times else part.unguarded for part in PARTS}
     return {table: why[part] for part in PARTS for table in part.tables if why[part]}
-
-
-def write_readme(writer: str, table: str) -> None:
-    """Put the table of a module below the line in README that names it."""
-    text = README.read_text(encoding="utf-8")
-    line = f"<!-- {writer} writes this table -->\n\n"
-    before, found, after = text.partition(line)
-    if not found:
-        raise ValueError(f"{README} has no line {line.strip()!r}")
-    after = after[after.find("\n\n") :] if after.startswith("|") else f"\n\n{after}"
-    README.write_text(f"{before}{found}{table}{after}", encoding="utf-8")
-
-
-def readme() -> str:
-    """The table in README, which a test compares with it."""
-    lines = ["| command | what it answers | minutes | needs |", "|---|---|---|---|"]
-    for part in PARTS:
-        minutes = "not timed" if part.minutes is None else str(part.minutes)
-        idle = ["an idle machine"] if part.times else []
-        needs = ", ".join([*idle, *filter(None, [part.needs])])
-        lines.append(f"| `{part.script}` | {part.answers} | {minutes} | {needs} |")
-    timed = [part.minutes for part in PARTS if part.minutes is not None]
-    untimed = len(PARTS) - len(timed)
-    lines.append(f"| all | {len(PARTS)} parts, {untimed} of them not timed | {sum(timed)} |  |")
-    return "\n".join(lines)

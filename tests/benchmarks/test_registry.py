@@ -32,10 +32,6 @@ def test_every_part_is_a_script_with_known_options(part):
     assert ("--save" in part.command) == ("arguments(__doc__)" in source)
 
 
-def test_readme_has_the_table_of_the_registry():
-    assert REGISTRY.readme() in (BENCHMARKS / "README.md").read_text()
-
-
 def test_minutes_are_of_parts():
     assert REGISTRY.timed().keys() <= {part.script for part in REGISTRY.PARTS}
 
@@ -87,7 +83,6 @@ def test_a_run_of_all_goes_on_after_its_last_part(results, monkeypatch):
     parts = [part for part in REGISTRY.PARTS if part.tables[0] in ("tails", "outliers", "scale")]
     monkeypatch.setattr(MEASURE, "note", lambda part: None)
     monkeypatch.setattr(MEASURE.make_tables, "main", lambda: None)
-    monkeypatch.setattr(REGISTRY, "write_readme", lambda writer, table: None)
     asked, broken = [], {parts[1].script}
 
     def run(part):
@@ -138,8 +133,6 @@ def test_what_a_whole_run_of_a_part_takes_is_stored(clock, results, takes, stopp
     clock.takes = takes
     assert MEASURE.run(tails)
     assert tails.minutes == minutes
-    if minutes:
-        assert f"| {minutes} |" in REGISTRY.readme()
 
 
 def test_a_result_says_date_processor_and_commit():
@@ -152,19 +145,6 @@ def test_a_result_says_date_processor_and_commit():
         name for name, one in facts.items() if not {"date", "cpu", "commit"} <= one.keys()
     } == set()
     assert facts.keys() == {table for part in REGISTRY.PARTS for table in part.tables}
-
-
-def test_a_table_is_put_into_readme_in_place_of_the_one_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(REGISTRY, "README", tmp_path / "README.md")
-    for line in ("one.py", "two.py"):
-        with REGISTRY.README.open("a") as file:
-            file.write(f"Before.\n\n<!-- {line} writes this table -->\n\n| old |\n\nAfter.\n\n")
-    whole = REGISTRY.README.read_text()
-    REGISTRY.write_readme("two.py", "| new |")
-    first, second = whole.split("<!-- two.py")
-    assert REGISTRY.README.read_text() == f"{first}<!-- two.py{second.replace('old', 'new')}"
-    with pytest.raises(ValueError, match="no line"):
-        REGISTRY.write_readme("three.py", "| new |")
 
 
 def test_a_busy_machine_leaves_parts_with_times_out(monkeypatch):
