@@ -11,7 +11,7 @@ BENCHMARKS = ROOT / "benchmarks"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What comes with scikit-learn, or is the name of another distribution's module.
 COMES_WITH = {"sklearn": "scikit-learn", "joblib": "scikit-learn", "threadpoolctl": "scikit-learn"}
-# The list of benchmarks names the extra of the cluster; other packages have environments of their own.
+# `registry.PARTS` names the extra of the cluster; other packages have environments of their own.
 ELSEWHERE = {"dask", "distributed", "dask_ml", "diffprivlib", "opendp"}
 
 
