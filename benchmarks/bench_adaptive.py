@@ -14,7 +14,6 @@ from time import perf_counter
 
 import numpy as np
 from _common import arguments, machine, save
-from timing import interleaved, paired_ratio
 
 from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from skdppca.datasets import Draw, make_gaussian, make_spiked
@@ -133,35 +132,17 @@ def deflations(repeats: int) -> list[dict[str, object]]:
     return rows
 
 
-def speed(repeats: int) -> list[dict[str, object]]:
-    X = np.random.default_rng(0).normal(size=(100_000, D)) * np.linspace(3, 0.5, D)
-    rows = []
-    for k in (2, 5):
-        names = [name for name in METHODS if name != "KDPPCA, deflation"]
-        cases = {
-            name: lambda n=name, k=k: METHODS[n](k).set_params(random_state=0).fit(X)
-            for name in names
-        }
-        walls = {name: [wall for wall, _ in t] for name, t in interleaved(cases, repeats).items()}
-        row: dict[str, object] = {"data": "100000 x 200", "k": k}
-        for name, wall in walls.items():
-            ratio = paired_ratio(wall, walls["DPGauss"])
-            row[name] = f"{np.median(wall):.2f} s" + (f" ({ratio:.1f}x)" if ratio != 1 else "")
-        rows.append(row)
-    return rows
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--only", choices=("accuracy", "deflation", "speed"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    tables = {"accuracy": accuracy, "deflation": deflations, "speed": speed}
+    tables = {"accuracy": accuracy, "deflation": deflations}
     for name, table in tables.items():
         if options.only in (None, name):
             start, facts = perf_counter(), machine()
-            rows = table(options.repeats if name != "speed" else 7)
+            rows = table(options.repeats)
             facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
             facts["seconds"] = f"{perf_counter() - start:.0f}"
             save(f"adaptive_{name}", rows, facts)

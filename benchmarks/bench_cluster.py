@@ -4,17 +4,11 @@ Run ``python benchmarks/bench_cluster.py``. Every case reads a file of 10000000 
 set TMPDIR) in a fresh process, with two threads or workers at most. Peak memory is the
 largest RssAnon of that process and all its children together, sampled every 100 ms: pages of the
 mapped file do not count, but what a worker has read of it does.
-
-dask-ml is skipped where it does not import; ``--dask-ml PYTHON`` names an interpreter that has it.
-
-Weak scaling is simulated: the times of a partition, of a task and of an addition are measured, and
-put together for more workers than there are. Of the network, only the sums are counted.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -32,10 +26,6 @@ import numpy as np
 
 N, D, K = 10_000_000, 100, 10
 PARTITION = 100_000
-
-# What the simulation takes for granted, in bytes a second between two workers.
-NETWORK = 1e9
-
 
 # Measured in a process of its own, which may lack skdppca
 
@@ -118,15 +108,6 @@ def incremental(path: str) -> Callable[[], object]:
     return fit
 
 
-def dask_ml(path: str) -> Callable[[], object]:
-    import dask
-    from dask_ml.decomposition import PCA
-
-    dask.config.set(scheduler="threads", num_workers=2)
-    X = as_dask(path)
-    return lambda: PCA(K, svd_solver="randomized", random_state=0).fit(X)
-
-
 CASES: dict[str, Callable[[str], Callable[[], object]]] = {
     "DPGauss, array in memory, 2 threads": in_memory,
     "DPGauss, dask, 2 threads": with_threads,
@@ -134,7 +115,6 @@ CASES: dict[str, Callable[[str], Callable[[], object]]] = {
     "DPGauss, dask, 2 processes": lambda path: with_processes(path, 2),
     "DPGauss, dask, 2 processes, X persisted": lambda path: with_processes(path, 2, True),
     "scikit-learn IncrementalPCA, not private": incremental,
-    "dask-ml PCA (randomized), not private": dask_ml,
 }
 
 
@@ -189,96 +169,28 @@ def measure(case: str, path: str) -> None:
     print(json.dumps(found | {"peak": peak}))
 
 
-# The simulation of weak scaling
-
-
-def seconds(function: Callable[[], object]) -> float:
-    start = perf_counter()
-    function()
-    return perf_counter() - start
-
-
-def parts_of_a_pass(path: str) -> dict[str, float]:
-    """Seconds that the workers take a partition, the scheduler a task, and one addition."""
-    import dask.array as da
-
-    from skdppca import DPGauss
-    from skdppca.records.cluster import FAN_IN, _add
-
-    client = cluster(1)
-    passes = len(DPGauss(K).fit(as_dask(path, PARTITION)).privacy_.spendings) + 1
-    few, many = (as_dask(path, parts * PARTITION) for parts in (4, 24))
-    fit = [min(seconds(lambda X=X: DPGauss(K).fit(X)) for _ in range(3)) for X in (few, many)]
-    partition = (fit[1] - fit[0]) / 20 / passes
-    few, many = (da.zeros((n, D), chunks=(1, D)).persist() for n in (100, 600))
-    fit = [min(seconds(lambda X=X: DPGauss(K).fit(X)) for _ in range(3)) for X in (few, many)]
-    task = (fit[1] - fit[0]) / 500 / passes
-    client.close()
-    sums = [np.ones((D + 1, D + 1)) for _ in range(FAN_IN)]
-    sums = [_add(one) for one in sums]
-    addition = min(seconds(lambda: _add(*sums)) for _ in range(20))
-    moved = FAN_IN * 2 * 8 * (D + 1) ** 2 / NETWORK
-    return {
-        "passes": passes,
-        "partition": partition,
-        "task": task,
-        "addition": addition + moved,
-        "fan_in": FAN_IN,
-    }
-
-
-def weak_scaling(parts: dict[str, float]) -> list[dict[str, str]]:
-    """A fit on 100 partitions a worker, for more and more workers."""
-    rows = []
-    for workers in (1, 2, 10, 100):
-        partitions = 100 * workers
-        depth = math.ceil(math.log(partitions, parts["fan_in"]))
-        computing = parts["passes"] * 100 * parts["partition"]
-        scheduling = parts["passes"] * partitions * parts["task"]
-        adding = parts["passes"] * depth * parts["addition"]
-        fit = max(computing, scheduling) + adding
-        rows.append(
-            {
-                "workers": str(workers),
-                "rows": f"{partitions * PARTITION:.0e}",
-                "workers compute": f"{computing:.1f} s",
-                "scheduler": f"{scheduling:.1f} s",
-                "levels of the tree": f"{depth} ({adding:.2f} s)",
-                "a fit": f"{fit:.1f} s",
-            }
-        )
-    return rows
-
-
 def main() -> None:
     from _common import arguments, machine, save, show
 
     parser = arguments(__doc__)
     parser.add_argument("--measure", nargs=2, metavar=("CASE", "FILE"))
-    parser.add_argument("--parts", metavar="FILE")
     parser.add_argument("--rows", type=int, default=N)
-    parser.add_argument("--dask-ml", default=sys.executable, metavar="PYTHON")
     options = parser.parse_args()
     if options.measure:
         measure(*options.measure)
-        return
-    if options.parts:
-        print(json.dumps(parts_of_a_pass(options.parts)))
         return
     from bench_memory import write
 
     facts = machine()
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
-    def run(python: str, *arguments: str) -> dict[str, float] | None:
+    def run(*arguments: str) -> dict[str, float]:
         done = subprocess.run(
-            [python, __file__, *arguments],
+            [sys.executable, __file__, *arguments],
             capture_output=True,
             text=True,
             env=os.environ | one_thread,
         )
-        if "ModuleNotFoundError" in done.stderr and "dask_ml" in done.stderr:
-            return None
         if done.returncode:
             sys.exit(done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
@@ -292,10 +204,7 @@ def main() -> None:
         write(Path(path), options.rows, D)
         rows = []
         for case in CASES:
-            python = options.dask_ml if "dask-ml" in case else sys.executable
-            found = run(python, "--measure", case, path)
-            if found is None:
-                continue
+            found = run("--measure", case, path)
             rows.append(
                 {
                     "case": case,
@@ -305,21 +214,11 @@ def main() -> None:
                 }
             )
             show(rows[-1:], {})
-        parts = run(sys.executable, "--parts", path)
-    assert parts is not None
-    simulated = weak_scaling(parts)
-    told = {
-        "a partition and pass": f"{1e3 * parts['partition']:.0f} ms",
-        "a task of the scheduler": f"{1e3 * parts['task']:.2f} ms",
-        "an addition of 8 sums": f"{1e3 * parts['addition']:.2f} ms at 1 GB/s",
-        "passes": f"{parts['passes']:.0f}",
-    }
     facts = facts | {
         "dask": version("dask"),
         "data": f"{options.rows} x {D} float32, partitions of {PARTITION} rows",
     }
     save("cluster", rows, facts)
-    save("cluster_weak", simulated, facts | told)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Error and time of GDPPCA: the settings of Kim & Jung's section 4, beside what was aimed at.
+"""Error of GDPPCA: the settings of Kim & Jung's section 4, beside what was aimed at.
 
-Run ``python benchmarks/bench_gdppca.py``. The times are of fits with as many threads as the BLAS
-has. Errors are means of the sine of the largest angle over fresh draws, with their standard errors;
-eigenvalues 10, 5, 1, ..., 1, two components, epsilon = 0.5, delta = 1e-5. The first three columns
-and the last are of components only: nothing is spent on location and variances. "No privacy" is the
-same matrix without noise; "population" is the law's own matrix with the noise of the add-remove
-column, so without sampling error. The others spend what they do by default, on rows around
-(100, ..., 100).
+Run ``python benchmarks/bench_gdppca.py``. Errors are means of the sine of the largest angle over
+fresh draws, with their standard errors; eigenvalues 10, 5, 1, ..., 1, two components, epsilon =
+0.5, delta = 1e-5. The first three columns and the last are of components only: nothing is spent on
+location and variances. "No privacy" is the same matrix without noise; "population" is the law's own
+matrix with the noise of the add-remove column, so without sampling error. The others spend what
+they do by default, on rows around (100, ..., 100).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from time import perf_counter
 
 import numpy as np
 from _common import arguments, machine, save
-from timing import interleaved
 
 from skdppca import GDPPCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
@@ -49,9 +47,6 @@ CELLS = [
     ("t, 1 degree of freedom", 10, 2000, (0.148, 0.120)),
     ("5 % contaminated", 10, 2000, (0.22, 0.18)),
 ]
-
-# Rows, features, pairs, seconds at most.
-SPEEDS = [(30_000, 100, "complete", 20.0), (1_000_000, 50, "incomplete", 8.0)]
 
 
 def error(draw: Draw, seed: int, shift: float = 0.0, **parameters: object) -> float:
@@ -107,40 +102,16 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
     return rows
 
 
-def speed(repeats: int) -> list[dict[str, object]]:
-    rows = []
-    for n, d, pairs, target in SPEEDS:
-        X = np.random.default_rng(0).standard_t(3, size=(n, d)) * np.linspace(3, 0.5, d)
-        case = functools.partial(GDPPCA(5, pairs=pairs, random_state=0, **BUDGET).fit, X)
-        times = np.array(interleaved({pairs: case}, repeats)[pairs])
-        wall, cpu = np.median(times, axis=0)
-        missed = " aim missed" if wall > target else ""
-        rows.append(
-            {
-                "rows": f"{n} x {d}",
-                "pairs": pairs if pairs == "complete" else "incomplete, n_pairs=20",
-                "wall": f"{wall:.1f} s (at most {target:g}{missed})",
-                "processor": f"{cpu:.1f} s",
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--only", choices=("accuracy", "speed"))
-    options = parser.parse_args()
+    repeats = parser.parse_args().repeats
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    for name, table in {"accuracy": accuracy, "speed": speed}.items():
-        if options.only in (None, name):
-            start, facts = perf_counter(), machine()
-            repeats = options.repeats if name == "accuracy" else 3
-            rows = table(repeats)
-            facts["repeats"] = f"{repeats}, seeds from {FIRST_SEED}" if repeats > 3 else "3, median"
-            facts["seconds"] = f"{perf_counter() - start:.0f}"
-            save(f"gdppca_{name}", rows, facts)
+    start, facts = perf_counter(), machine()
+    rows = accuracy(repeats)
+    facts["repeats"] = f"{repeats}, seeds from {FIRST_SEED}"
+    facts["seconds"] = f"{perf_counter() - start:.0f}"
+    save("gdppca_accuracy", rows, facts)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,6 @@ from types import ModuleType
 import bench_accuracy
 import bench_adaptive
 import bench_cohorts
-import bench_dppca
 import bench_explained
 import bench_gap
 import bench_gdppca
@@ -271,12 +270,6 @@ def untuned_tail(name: str, seed: int) -> float:
     return bench_untuned.tail(name, "PrivatePCA", range(seed, seed + 1))[0]
 
 
-def dppca(way: str, epsilon: float, seed: int) -> float:
-    X, asked = bench_dppca.gau(seed), {"epsilon": epsilon, "delta": bench_dppca.DELTA}
-    pca = bench_dppca.WAYS[way](bench_dppca.K, **asked, random_state=seed + bench_dppca.NOISE_SEED)
-    return 1 - captured_variance(pca.fit(X), covariance=np.cov(X.T))
-
-
 def variances(seed: int) -> float:
     """The largest relative error of a released variance."""
     X = bench_theory.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
@@ -355,7 +348,7 @@ def far_rows(seed: int) -> float:
 def ojas(seed: int) -> float:
     draw = make_gaussian(20_000, 30, [10, 5], 1.0, random_state=seed)
     told = {"strategy": "block", "sampling": "reuse", "center": False}
-    pca = skdppca.KDPOjas(2, random_state=seed + bench_dppca.NOISE_SEED, **told)
+    pca = skdppca.KDPOjas(2, random_state=seed + bench_theory.NOISE_SEED, **told)
     return zeta_squared(pca.fit(draw.X), draw.covariance)
 
 
@@ -518,7 +511,6 @@ MEASURES: dict[str, Measure] = {
     ),
     "untuned: ten clusters, epsilon 3, PrivatePCA": partial(untuned, "ten clusters"),
     "untuned_tails: power law 1000 x 30, PrivatePCA": partial(untuned_tail, "power law 1000 x 30"),
-    "dppca: epsilon 1, PrivatePCA, add-remove": partial(dppca, "PrivatePCA, add-remove", 1.0),
     "theory_variances: power law, n = 3000, epsilon 1, DPGauss": variances,
     "theory_variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
     "figure_1a: groups 1000, DPGauss": adaptive("DPGauss", bench_adaptive.spiked, 1_000, 0.025),

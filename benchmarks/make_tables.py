@@ -18,7 +18,6 @@ PAGES = {
         "covariances": "Loss beside published covariances, which are told mean and radius; k = 5",
     },
     "dppca": {
-        "dppca": "Beside the formulas of dppca: 1000 x 20 rows, k = 2, delta = 1e-6, medians",
         "dppca_package": "Beside the R package itself: 1000 x 20 rows of its own data, medians",
     },
     "untuned": {
@@ -29,11 +28,9 @@ PAGES = {
         "speed": "Seconds of a whole fit, n_components = 5, told nothing",
         "speed_peers": "One fit of other packages, n_components = 2, epsilon = 1",
     },
-    "speed_parts": {"speed_parts": "Seconds of a fit by its parts, n_components = 5"},
     "adaptive": {
         "adaptive_accuracy": "Median zeta^2, d = 200, epsilon = 1, delta = 0.01",
         "adaptive_deflation": "Median zeta^2 of deflation, 4000 groups, d = 100, sigma = 0.5",
-        "adaptive_speed": "Seconds of a whole fit, and times DPGauss",
     },
     "methods": {
         "methods_accuracy": "Captured share of the best possible variance",
@@ -52,7 +49,6 @@ PAGES = {
     "scale": {"scale": "Captured variance of the standardised features, raw breast cancer, k = 2"},
     "gdppca": {
         "gdppca_accuracy": "Mean sin-theta (standard error), epsilon = 0.5, delta = 1e-5",
-        "gdppca_speed": "Seconds of a whole fit, and processor time of all its threads",
     },
     "kdpojas_alignments": {"guide_alignments": "Alignments of KDPOjas, and what fits reached"},
     "kdpojas_variants": {
@@ -66,7 +62,6 @@ PAGES = {
     "files": {"files": "Time and peak memory of a fit to a Parquet file of 11 GB"},
     "cluster": {
         "cluster": "One fit, n_components = 10, and the memory of all its processes",
-        "cluster_weak": "DPGauss on 100 partitions a worker: simulated from measured parts",
     },
     "sites": {
         "sites": "Median loss, 1 - captured variance, over sites and in one place at that noise",

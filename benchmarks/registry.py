@@ -71,29 +71,11 @@ PARTS = (
         times=True,
     ),
     Part(
-        "bench_speed_parts.py",
-        "Where the time of a fit goes, question by question, beside a read and the product",
-        ("speed_parts",),
-        times=True,
-    ),
-    Part(
         "bench_speed.py --peers only",
         "How long fits of diffprivlib and opendp take",
         ("speed_peers",),
         times=True,
         needs="network, for pip",
-    ),
-    Part(
-        "bench_adaptive.py --only speed",
-        "How long the methods with adaptive noise take beside DPGauss",
-        ("adaptive_speed",),
-        times=True,
-    ),
-    Part(
-        "bench_gdppca.py --only speed",
-        "How long GDPPCA takes on all pairs, and on 20 pairs a record",
-        ("gdppca_speed",),
-        times=True,
     ),
     Part(
         "bench_methods.py --only speed",
@@ -118,8 +100,8 @@ PARTS = (
     ),
     Part(
         "bench_cluster.py",
-        "Time and memory of fits on a dask cluster, and a simulation of more workers",
-        ("cluster", "cluster_weak"),
+        "Time and memory of fits on a dask cluster",
+        ("cluster",),
         times=True,
         needs="extra `dask`, 6 GB of disk",
     ),
@@ -158,11 +140,6 @@ PARTS = (
         ("covariances",),
     ),
     Part(
-        "bench_dppca.py",
-        "Components and variances beside the formulas of the R package dppca",
-        ("dppca",),
-    ),
-    Part(
         "bench_dppca_package.py",
         "Directions, variances and score histograms beside the R package dppca itself",
         ("dppca_package",),
@@ -187,7 +164,7 @@ PARTS = (
         ("adaptive_deflation",),
     ),
     Part(
-        "bench_gdppca.py --only accuracy",
+        "bench_gdppca.py",
         "Error of GDPPCA on the model of Kim & Jung, beside what was aimed at",
         ("gdppca_accuracy",),
     ),

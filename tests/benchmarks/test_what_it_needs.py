@@ -12,7 +12,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # What comes with scikit-learn, or is the name of another distribution's module.
 COMES_WITH = {"sklearn": "scikit-learn", "joblib": "scikit-learn", "threadpoolctl": "scikit-learn"}
 # `registry.PARTS` names the extra of the cluster; other packages have environments of their own.
-ELSEWHERE = {"dask", "distributed", "dask_ml", "diffprivlib", "opendp"}
+ELSEWHERE = {"dask", "distributed", "diffprivlib", "opendp"}
 
 
 def brought(extra):
