@@ -28,25 +28,7 @@ EPSILONS = (0.1, 1.0, 10.0)
 COMPONENTS = (2, 10)
 PEER_EPSILON = 1.0
 
-# (data, k) -> a target for every epsilon; None where there is none.
-NOTHING_TOLD = {
-    ("digits", 2): (None, 0.98, 0.995),
-    ("digits", 10): (None, 0.93, 0.994),
-    ("breast cancer", 2): (0.44, 0.95, 0.990),
-    ("breast cancer", 10): (0.60, 0.90, 0.960),
-    ("MNIST 5000 x 196", 2): (None, 0.974, 0.994),
-    ("MNIST 5000 x 196", 10): (0.20, 0.955, 0.994),
-}
-PUBLIC_MEAN = {
-    ("digits", 2): (0.42, None, None),
-    ("digits", 10): (0.46, 0.95, None),
-    ("breast cancer", 2): (0.52, None, None),
-    ("breast cancer", 10): (0.63, 0.92, None),
-    ("MNIST 5000 x 196", 2): (0.45, None, None),
-    ("MNIST 5000 x 196", 10): (0.34, 0.963, None),
-}
 SHIFT = 1000.0
-SHIFT_MAY_COST = 0.02  # at epsilon 1, on digits and MNIST
 
 Fit = Callable[[np.ndarray, float, int], np.ndarray]
 
@@ -142,40 +124,18 @@ def rows(repeats: int) -> list[dict]:
         return {method: runs.tolist() for method, runs in found.items()}
 
     for name in data:
-        for e, epsilon in enumerate(EPSILONS):
+        for epsilon in EPSILONS:
             runs_of = kept(shares, name, epsilon, repeats)
             found = {method: np.array(runs) for method, runs in runs_of.items()}
             for j, k in enumerate(COMPONENTS):
                 medians = {method: np.median(runs[:, j]) for method, runs in found.items()}
                 quartiles = np.quantile(found["no public facts"][:, j], [0.25, 0.75])
-                targets = {
-                    "no public facts": NOTHING_TOLD[name, k][e],
-                    "mean public": PUBLIC_MEAN[name, k][e],
-                    "no public facts, 1000 added": _shift_target(name, epsilon, medians),
-                }
                 table.append(
                     {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
                     | {method: f"{value:.3f}" for method, value in medians.items()}
                     | {"no public facts, quartiles": "{:.3f} to {:.3f}".format(*quartiles)}
-                    | {"not private": "1"}
-                    | {
-                        f"target, {method}": _verdict(medians[method], target)
-                        for method, target in targets.items()
-                    }
                 )
     return table
-
-
-def _shift_target(name: str, epsilon: float, medians: dict[str, float]) -> float | None:
-    if epsilon != 1.0 or name == "breast cancer":
-        return None
-    return medians["no public facts"] - SHIFT_MAY_COST
-
-
-def _verdict(value: float, target: float | None) -> str:
-    if target is None:
-        return ""
-    return f"{target:.3f}: {'reached' if value >= target else 'aim missed'}"
 
 
 def peer_rows(limit: float, runs: int) -> list[dict]:

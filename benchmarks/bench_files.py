@@ -26,7 +26,6 @@ from _common import arguments, machine, save, show
 
 FEATURES = 50
 ROW_GROUP = 2**20
-TARGET_BYTES, TARGET_RATIO = 600e6, 1.7
 
 # Case -> how it is called in the table; a fit's has its threads.
 CASES = {
@@ -163,11 +162,6 @@ def main() -> None:
         save("files", rows, facts)
     else:
         show(rows, facts)
-    fits = [found[case] for case in CASES if " " in case]
-    within = all(one["peak"] < TARGET_BYTES for one in fits)
-    quick = all(one["seconds"] / one["passes"] < TARGET_RATIO * bare for one in fits)
-    print(f"within {TARGET_BYTES / 1e6:.0f} MB: {'yes' if within else 'no'}; ", end="")
-    print(f"a pass within {TARGET_RATIO:g} scans: {'yes' if quick else 'no'}")
 
 
 def run(path: Path, case: str) -> dict[str, Any]:

@@ -165,7 +165,7 @@ PARTS = (
     ),
     Part(
         "bench_gdppca.py",
-        "Error of GDPPCA on the model of Kim & Jung, beside what was aimed at",
+        "Error of GDPPCA on the model of Kim & Jung",
         ("gdppca_accuracy",),
     ),
     Part(
