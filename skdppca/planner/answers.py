@@ -22,7 +22,6 @@ from .simulation import (
     Tick,
     TooLittle,
     expected_components,
-    noise_floor,
     predict,
 )
 from .synthetic_rows import LAWS
@@ -49,21 +48,6 @@ SIMULATED = (
 
 
 @dataclass(frozen=True)
-class AnswerConstants:
-    """What is simulated of a method, and how far that is. Round numbers."""
-
-    # The share of a method's time that its losses take, as progress is told; the rest is the noise
-    # floor's.
-    loss_share: float = 0.5
-    # A method gets no noise floor if it misses at least this multiple of what the recommended one
-    # does.
-    behind: float = 2.0
-
-
-ANSWERS = AnswerConstants()
-
-
-@dataclass(frozen=True)
 class Expectation:
     """What one method is expected to do.
 
@@ -77,12 +61,6 @@ class Expectation:
         the median over fits. The metric is `skdppca.metrics.captured_variance`.
     captured_low, captured_high : float
         Half of all fits lie between these.
-    noise_floor : float or None
-        Variance, in units of the spectrum, that the last component must have to be seen, the
-        others being as assumed. It is seen if, on average, the released span holds at least half
-        of the way from ``k / d`` (chance) to 1 of its direction's square. The floor says what
-        privacy noise drowns; sampling error is not in it. Infinite if no variance is enough; None
-        in `Plan.along`, and if the method misses more than twice what the recommended one does.
     clip : {"clipped", "scaled"}
         What is done to records, or to their products with the components so far.
     clip_norm : float or None
@@ -108,7 +86,6 @@ class Expectation:
     captured: float
     captured_low: float
     captured_high: float
-    noise_floor: float | None
     clip: str
     clip_norm: float | None
     noise_sd: float | None
@@ -127,12 +104,12 @@ def expectations(
     planned: PlannedFit,
     names: Sequence[str],
     recommended: str,
-    floors: bool,
+    curve: bool,
     progress: Progress | None,
 ) -> tuple[Expectation, ...]:
     """Simulate methods, the recommended one first, then those that are expected to capture most.
 
-    It takes less time without noise floors.
+    A point of a curve takes less time: few fits, and no skewed rows.
     """
     ahead = sorted(names, key=lambda name: name != recommended)
     rows: list[Expectation] = []
@@ -140,16 +117,10 @@ def expectations(
         for i, name in enumerate(ahead):
             tick = _ticking(progress, name, i, len(ahead))
             exactly = name == recommended or recommended not in names
-            effort = (
-                (EFFORTS.recommended if exactly else EFFORTS.others) if floors else EFFORTS.curve
-            )
-            found = _predicted(planned, name, effort, tick)
-            if floors and (exactly or found.losses[1] < ANSWERS.behind * (1 - rows[0].captured)):
-                seen = _floor(planned, name, tick)
-            else:
-                seen = None
-            row = _expectation(planned, name, found, seen, name == recommended)
-            if floors and row.recommended:
+            full = EFFORTS.recommended if exactly else EFFORTS.others
+            found = _predicted(planned, name, EFFORTS.curve if curve else full, tick)
+            row = _expectation(planned, name, found, name == recommended)
+            if row.recommended and not curve:
                 row = replace(row, captured_skewed=_captured_skewed(planned, name, row, tick))
             rows.append(row)
             tick(1.0)
@@ -192,24 +163,14 @@ def _predicted(
 ) -> Prediction:
     def simulate() -> dict[str, Any]:
         candidate, problem = planned.candidate(name), planned.problem(law)
-        return asdict(predict(candidate, problem, effort, lambda x: tick(x * ANSWERS.loss_share)))
+        return asdict(predict(candidate, problem, effort, tick))
 
     what = {"predict": asdict(effort), "law": law}
     return Prediction(**_simulated(planned, name, what, simulate))
 
 
-def _floor(planned: PlannedFit, name: str, tick: Tick) -> float:
-    def simulate() -> float:
-        candidate, problem = planned.candidate(name), planned.problem()
-        return noise_floor(
-            candidate, problem, lambda x: tick(ANSWERS.loss_share + x * (1 - ANSWERS.loss_share))
-        )
-
-    return float(_simulated(planned, name, {"noise floor": True}, simulate))
-
-
 def _expectation(
-    planned: PlannedFit, name: str, found: Prediction, floor: float | None, recommended: bool
+    planned: PlannedFit, name: str, found: Prediction, recommended: bool
 ) -> Expectation:
     low, median, high = found.losses
     return Expectation(
@@ -218,7 +179,6 @@ def _expectation(
         captured=1 - median,
         captured_low=1 - high,
         captured_high=1 - low,
-        noise_floor=floor,
         clip=found.clip,
         clip_norm=found.clip_norm,
         noise_sd=found.noise_sd,

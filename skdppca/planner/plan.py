@@ -1,4 +1,4 @@
-"""`plan`: the expected accuracy and noise floor of each method, from public numbers only."""
+"""`plan`: the expected accuracy of each method, from public numbers only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ HEADS = (
     "captured",
     "missed",
     "half of all fits",
-    "noise floor",
-    "seen",
     "noise sd",
     "clip norm",
     "memory",
@@ -106,14 +104,8 @@ class Plan(PlannedFit):
         """Return one dict for each method, as rows of a table."""
         return [asdict(row) for row in self.rows]
 
-    def seen(self, method: str) -> int | None:
-        """Return how many of the wanted components vary more than the method's noise floor."""
-        floor = self[method].noise_floor
-        wanted = self.variances[: self.n_components]
-        return None if floor is None else sum(variance > floor for variance in wanted)
-
     def along(self, name: str = "epsilon", progress: Progress | None = None) -> tuple[Plan, ...]:
-        """Repeat the plan, without noise floors, from a tenth to ten times one of its numbers.
+        """Repeat the plan, by fewer fits, from a tenth to ten times one of its numbers.
 
         Parameters
         ----------
@@ -140,7 +132,7 @@ class Plan(PlannedFit):
                 plans.append(
                     self
                     if multiple == 1
-                    else _filled(moved, methods, False, _part(progress, i, len(MULTIPLES)))
+                    else _filled(moved, methods, True, _part(progress, i, len(MULTIPLES)))
                 )
         return tuple(plans)
 
@@ -167,14 +159,6 @@ class Plan(PlannedFit):
             text += (
                 " That is for normal rows. Skewed rows (lognormal values, rare counts) may take it "
                 f"down to {percent_captured(first.captured_skewed)}."
-            )
-        if first.noise_floor == math.inf:
-            text += " Under this noise the last component would not be seen, whatever its variance."
-        elif first.noise_floor is not None:
-            last = self.variances[self.n_components - 1]
-            text += (
-                f" The last component must vary by {first.noise_floor:.3g} to be seen; it is "
-                f"assumed to vary by {last:.3g}."
             )
         return text
 
@@ -240,14 +224,12 @@ class Plan(PlannedFit):
         return [HEADS, *map(self._cells, self.rows)]
 
     def _cells(self, row: Expectation) -> tuple[str, ...]:
-        floor, noise = row.noise_floor is not None, row.noise_sd is not None
+        noise = row.noise_sd is not None
         return (
             row.method + RECOMMENDED * row.recommended,
             f"{row.captured:.3f}",
             f"{1 - row.captured:.1e}",
             f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
-            "-" if row.noise_floor is None else _floor(row.noise_floor),
-            f"{self.seen(row.method)} of {self.n_components}" if floor else "-",
             f"{row.noise_sd:.1e}" if noise else "-",
             f"{row.clip_norm:.3g}" + " (all)" * (row.clip == "scaled") if noise else "-",
             row.memory,
@@ -315,7 +297,7 @@ def plan(
     methods: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    r"""Expected accuracy and noise floor of each method, before any budget is spent.
+    r"""Expected accuracy of each method, before any budget is spent.
 
     No data are read: the methods themselves run on synthetic rows. Use the answer to choose
     epsilon, the number of components or the method. Ask as often as you like; it costs nothing.
@@ -365,7 +347,7 @@ def plan(
         - "power-law" (default): the j-th variance is ``1 / j``;
         - "spiked": the components have 10 down to 5 times the variance of all other directions;
         - "flat": all variances are equal. There is nothing to find, so every method captures
-          nearly all; read the noise floor.
+          nearly all.
     methods : iterable of str, optional
         Names of estimators, such as "DPGauss", or their words in a shell, such as "gauss"; by
         default all methods that can be fitted so.
@@ -441,13 +423,8 @@ def plan(
     names = methods_of(methods, asked)
     if asked.sees_spectrum:
         asked = counted(asked, recommended)
-    found = _filled(asked, names, True, progress)
+    found = _filled(asked, names, False, progress)
     return replace(found, enough=_enough(found)) if found.finds_nothing else found
-
-
-def _floor(variance: float) -> str:
-    """A noise floor; an infinite one is above every variance."""
-    return f"{variance:.3g}" if math.isfinite(variance) else "above all"
 
 
 def _enough(found: Plan) -> int | None:
@@ -455,14 +432,14 @@ def _enough(found: Plan) -> int | None:
     method = found.rows[0].method
     for step in range(1, NOTHING.steps + 1):
         n = min(round(float(f"{found.n_samples * 10 ** (step / 2):.1g}")), MAX_ROWS)
-        moved = _filled(replace(found, n_samples=n, rows=()), [method], False, None)
+        moved = _filled(replace(found, n_samples=n, rows=()), [method], True, None)
         if moved._found(moved.rows[0]) >= NOTHING.enough:
             return n
     return None
 
 
-def _filled(empty: Plan, names: list[str], floors: bool, progress: Progress | None) -> Plan:
-    return replace(empty, rows=expectations(empty, names, empty.recommended, floors, progress))
+def _filled(empty: Plan, names: list[str], curve: bool, progress: Progress | None) -> Plan:
+    return replace(empty, rows=expectations(empty, names, empty.recommended, curve, progress))
 
 
 def _part(progress: Progress | None, done: int, of: int) -> Progress | None:

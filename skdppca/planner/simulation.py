@@ -73,8 +73,6 @@ class SimulationConstants:
     most_groups: int = 250
     # The most features.
     most_features: int = 400
-    # The same where a noise floor is looked for, or 4 k if that is more.
-    most_floor_features: int = 100
     # If there are more features, the first ones, this multiple of k, stay as they are and the
     # others are lumped.
     kept: int = 2
@@ -90,34 +88,8 @@ class SimulationConstants:
     within_bound: float = 0.99
 
 
-@dataclass(frozen=True)
-class FloorConstants:
-    """The search for the noise floor. Round numbers.
-
-    A variance is raised until it is seen; then the last interval is halved, on a logarithmic scale.
-    """
-
-    # A direction is seen if this share of the way from chance to certainty is released: by
-    # definition of the floor.
-    seen: float = 0.5
-    # No smaller variance is tried; a share of the total.
-    least: float = 1e-6
-    # By which factor a variance is raised, and how often at most: to 268 times the total or more.
-    factor: int = 4
-    raises: int = 14
-    # With 4 halvings the floor is found to within 5 %.
-    halvings: int = 4
-    # Fits of which the mean says whether a variance is seen.
-    fits: int = 4
-    # In few dimensions those may find a direction in noise by chance. So as many as this must find
-    # it as well, and then the number of fits that puts chance `chance_sds` off.
-    more_fits: int = 12
-    chance_sds: float = 3.0
-
-
 EFFORTS = EffortConstants()
 SIMULATION = SimulationConstants()
-FLOOR = FloorConstants()
 
 
 @dataclass(frozen=True)
@@ -324,68 +296,6 @@ def expected_components(candidate: SimulatedMethod, problem: Problem, wanted: fl
         drawn = problem.draw(np.random.default_rng([SEED, i]))
         found.append(_fit(candidate, problem, drawn, i, n_components=wanted).n_components_)
     return int(np.median(found))
-
-
-def noise_floor(candidate: SimulatedMethod, problem: Problem, tick: Tick = lambda _: None) -> float:
-    """Find the variance that the last component must have to be seen, the others as assumed.
-
-    It is seen if, on average, the released span holds at least half of the way from ``k / d``
-    (chance) to 1 of its direction's square. The floor is infinite if no variance is enough: a
-    larger variance lengthens the rows, and with them the noise.
-    """
-    k = problem.n_components
-    if k == len(problem.variances):
-        return 0.0
-    method = candidate.method
-    # noise on the components themselves, by the gap between them, is no noise on sums
-    is_of_sums = method.query is not None or method.spectral
-    features = (
-        max(SIMULATION.most_floor_features, 2 * SIMULATION.kept * k)
-        if is_of_sums
-        else SIMULATION.most_features
-    )
-    problem = problem.lumped(method.exponent, features)
-    d = len(problem.variances)
-    enough = k / d + FLOOR.seen * (1 - k / d)
-    # the variance of the square of a direction's part in a random span
-    by_chance = 2 * k * (d - k) / (d**2 * (d + 2))
-    sure = max(FLOOR.fits, math.ceil(FLOOR.chance_sds**2 * by_chance / (enough - k / d) ** 2))
-    others = np.delete(problem.variances, k - 1)
-    larger = replace(problem, n_samples=math.inf)
-    fits_done = 0
-
-    def is_seen(variance: float, fits: int = FLOOR.fits) -> bool:
-        nonlocal fits_done
-        variances = np.r_[variance, others]
-        drawn = larger.assumed.draw(
-            variances, larger.n_records, np.random.default_rng(SEED), exact=True
-        )
-        squares = []
-        for i in range(fits):
-            pca = _fit(candidate, larger, drawn, i)
-            squares.append(np.sum((pca.components_ @ drawn.axes[0]) ** 2))
-            fits_done += 1
-            tick(fits_done / (FLOOR.fits * (FLOOR.halvings + FLOOR.raises) + 2 * sure))
-        return bool(np.mean(squares) >= enough)
-
-    def is_surely_seen(variance: float) -> bool:
-        return sure <= FLOOR.fits or all(
-            is_seen(variance, fits) for fits in (min(FLOOR.more_fits, sure), sure)
-        )
-
-    low = float(max(problem.variances[k], problem.variances.sum() * FLOOR.least))
-    for _ in range(FLOOR.raises):
-        raised = FLOOR.factor * low
-        if is_seen(raised) and (is_surely_seen(raised) or is_surely_seen(FLOOR.factor * raised)):
-            break
-        low = raised
-    else:
-        return math.inf
-    step = math.sqrt(FLOOR.factor)
-    for _ in range(FLOOR.halvings):
-        low *= 1 if is_seen(step * low) else step
-        step = math.sqrt(step)
-    return low * step / problem.unit
 
 
 def _fit(

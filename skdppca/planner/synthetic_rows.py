@@ -79,15 +79,12 @@ class SyntheticRows:
     values, vectors : ndarray
         Eigenvalues, largest first, and eigenvectors, as rows, of the second moments of the same
         rows, standardised if scales are private, with no entry absent and no record heavy.
-    axes : ndarray of shape (d, d)
-        As rows, the directions of the law's variances, in their order.
     """
 
     X: np.ndarray
     groups: np.ndarray | None
     values: np.ndarray
     vectors: np.ndarray
-    axes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -158,11 +155,9 @@ class Assumed:
             common = np.repeat(standard(rng, (n_records, d)), m, axis=0)
             rows = math.sqrt(share) * common + math.sqrt(1 - share) * rows
         rows = exact_rows(variances, rows) if exact else rows * np.sqrt(variances)
-        axes = np.eye(d)
         judged = rows
         if self.scale == "private":
-            axes = _axes_of_standardised(variances, rng)
-            rows = rows @ axes
+            rows = rows @ _axes_of_standardised(variances, rng)
             judged = rows / rows.std(axis=0)
             rows = rows * SYNTHETIC.units ** rng.random(d)
         values, vectors = decreasing_eigh(judged.T @ judged / len(judged))
@@ -172,7 +167,7 @@ class Assumed:
         if self.missing == "mean":
             rows = np.where(rng.random(rows.shape) < SYNTHETIC.absent, np.nan, rows)
         groups = None if self.group_size is None else np.repeat(np.arange(n_records), m)
-        return SyntheticRows(rows, groups, values, vectors, axes)
+        return SyntheticRows(rows, groups, values, vectors)
 
 
 # Single complete rows of light tails.

@@ -1,7 +1,5 @@
 """What was simulated is kept in files; whatever happens to those, a plan is made."""
 
-import math
-
 import pytest
 
 from skdppca.planner import answers, cache, plan
@@ -24,7 +22,6 @@ def simulated(monkeypatch):
         return Prediction((0.1, 0.1 + len(made) / 7e3, 0.9), "clipped", 0.1 + 0.2, None)
 
     monkeypatch.setattr(answers, "predict", predict)
-    monkeypatch.setattr(answers, "noise_floor", lambda *_: math.inf)
     return made
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from skdppca import PrivatePCA
-from skdppca.decomposition import METHODS
 from skdppca.planner import answers, plan
 from skdppca.planner.simulation import Prediction
 from skdppca.private_data import Public
@@ -45,7 +44,6 @@ def unsimulated(monkeypatch):
     """Plans without a single fit: every method misses the same."""
     same = Prediction((0.1, 0.2, 0.3), "clipped", None, None)
     monkeypatch.setattr(answers, "predict", lambda *_: same)
-    monkeypatch.setattr(answers, "noise_floor", lambda *_: 0.0)
     monkeypatch.setattr(answers, "expected_components", lambda *_: 2)
 
 
@@ -110,23 +108,10 @@ def test_a_method_that_is_ahead_is_named_and_not_recommended(monkeypatch):
         return Prediction(losses.get(name, (0.25, 0.35, 0.45)), "clipped", None, None)
 
     monkeypatch.setattr(answers, "predict", predict)
-    monkeypatch.setattr(answers, "noise_floor", lambda *_: 0.0)
     found = plan(1000, 5, 2)
     assert found.rows[0].method == "ResidualGauss" and found.rows[1].method == "KDPPCA"
     assert "KDPPCA is expected to miss less: 2.0e-02 instead of 3.0e-01" in str(found)
     assert "ahead" not in str(found) and "DPGauss is expected" not in str(found)
-
-
-def test_a_method_far_behind_gets_no_noise_floor(monkeypatch):
-    def predict(candidate, *_):
-        behind = candidate.method.estimator.__name__ == "GDPPCA"
-        return Prediction((0.1, 0.5 if behind else 0.2, 0.6), "clipped", None, None)
-
-    monkeypatch.setattr(answers, "predict", predict)
-    monkeypatch.setattr(answers, "noise_floor", lambda *_: 0.0)
-    found = plan(1000, 5, 2)
-    assert found["GDPPCA"].noise_floor is None
-    assert [row.noise_floor for row in found.rows].count(0.0) == len(METHODS) - 1
 
 
 @pytest.mark.parametrize(
