@@ -31,7 +31,7 @@ from skdppca.decomposition.private_pca import for_heavy_tails
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
-from skdppca.planner.cache import VARIABLE
+from skdppca.planner.answers import VARIABLE
 from skdppca.planner.simulation import SIMULATION
 from skdppca.planner.synthetic_rows import SYNTHETIC
 

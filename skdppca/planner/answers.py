@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
+from joblib import Memory
+from platformdirs import user_cache_path
 from threadpoolctl import threadpool_limits
 
 from .._text.digits import percent_captured
 from ..decomposition import METHODS
-from .cache import remembered
 from .planned_fit import PlannedFit
 from .simulation import (
     EFFORTS,
@@ -26,25 +31,14 @@ from .simulation import (
 )
 from .synthetic_rows import LAWS
 
+T = TypeVar("T")
 Q = TypeVar("Q", bound=PlannedFit)
 
 # Told after every simulated fit: whose it is, and which share of all fits is done.
 Progress = Callable[[str, float], None]
 
-# What a simulation depends on, beside the method and the variances.
-SIMULATED = (
-    "n_samples",
-    "n_components",
-    "epsilon",
-    "delta",
-    "adjacency",
-    "group_size",
-    "shared",
-    "scale",
-    "missing",
-    "tails",
-    "cohorts",
-)
+# The folder for what was simulated; if it is set and empty, nothing is kept.
+VARIABLE = "SKDPPCA_CACHE"
 
 
 @dataclass(frozen=True)
@@ -119,12 +113,32 @@ def expectations(
             exactly = name == recommended or recommended not in names
             full = EFFORTS.recommended if exactly else EFFORTS.others
             found = _predicted(planned, name, EFFORTS.curve if curve else full, tick)
-            row = _expectation(planned, name, found, name == recommended)
+            low, median, high = found.losses
+            row = Expectation(
+                method=name,
+                recommended=name == recommended,
+                captured=1 - median,
+                captured_low=1 - high,
+                captured_high=1 - low,
+                clip=found.clip,
+                clip_norm=found.clip_norm,
+                noise_sd=found.noise_sd,
+                memory=METHODS[name].memory,
+                releases=METHODS[name].releases,
+                extrapolated=planned.n_features > SIMULATION.most_features,
+            )
             if row.recommended and not curve:
-                row = replace(row, captured_skewed=_captured_skewed(planned, name, row, tick))
+                row = replace(row, captured_skewed=_captured_skewed(planned, row, tick))
             rows.append(row)
             tick(1.0)
     return tuple(sorted(rows, key=lambda row: (not row.recommended, -row.captured)))
+
+
+def counted(planned: Q, name: str) -> Q:
+    """The planned fit with the number of components that a fit is expected to choose."""
+    with threadpool_limits(1):
+        found = _simulated(planned, name, expected_components, planned.wanted)
+    return replace(planned, n_components=max(1, found))
 
 
 def _ticking(progress: Progress | None, name: str, done: int, of: int) -> Tick:
@@ -137,21 +151,9 @@ def _ticking(progress: Progress | None, name: str, done: int, of: int) -> Tick:
     return tick
 
 
-def counted(planned: Q, name: str) -> Q:
-    """The planned fit with the number of components that a fit is expected to choose."""
-
-    def count() -> int:
-        with threadpool_limits(1):
-            return expected_components(planned.candidate(name), planned.problem(), wanted)
-
-    wanted: Any = planned.wanted
-    found = _simulated(planned, name, {"wanted": wanted}, count)
-    return replace(planned, n_components=max(1, found))
-
-
-def _captured_skewed(planned: PlannedFit, name: str, row: Expectation, tick: Tick) -> float:
+def _captured_skewed(planned: PlannedFit, row: Expectation, tick: Tick) -> float:
     worst = [
-        _predicted(planned, name, EFFORTS.skewed, lambda _: tick(1.0), law).losses[2]
+        _predicted(planned, row.method, EFFORTS.skewed, lambda _: tick(1.0), law).losses[2]
         for law in LAWS
         if law != "normal"
     ]
@@ -161,45 +163,44 @@ def _captured_skewed(planned: PlannedFit, name: str, row: Expectation, tick: Tic
 def _predicted(
     planned: PlannedFit, name: str, effort: Effort, tick: Tick, law: str = "normal"
 ) -> Prediction:
-    def simulate() -> dict[str, Any]:
-        candidate, problem = planned.candidate(name), planned.problem(law)
-        return asdict(predict(candidate, problem, effort, tick))
-
-    what = {"predict": asdict(effort), "law": law}
-    return Prediction(**_simulated(planned, name, what, simulate))
-
-
-def _expectation(
-    planned: PlannedFit, name: str, found: Prediction, recommended: bool
-) -> Expectation:
-    low, median, high = found.losses
-    return Expectation(
-        method=name,
-        recommended=recommended,
-        captured=1 - median,
-        captured_low=1 - high,
-        captured_high=1 - low,
-        clip=found.clip,
-        clip_norm=found.clip_norm,
-        noise_sd=found.noise_sd,
-        memory=METHODS[name].memory,
-        releases=METHODS[name].releases,
-        extrapolated=planned.n_features > SIMULATION.most_features,
-    )
+    return _simulated(planned, name, predict, effort, law=law, tick=tick)
 
 
 def _simulated(
-    planned: PlannedFit, name: str, what: dict[str, Any], simulate: Callable[[], Any]
-) -> Any:
+    planned: PlannedFit,
+    name: str,
+    simulate: Callable[..., T],
+    *arguments: Any,
+    law: str = "normal",
+    **ignored: Any,
+) -> T:
     """Return the outcome of a simulation, which may be known from an earlier plan."""
-    facts = {fact: getattr(planned, fact) for fact in SIMULATED}
-    facts["variances"] = hashlib.sha256(np.array(planned.variances).tobytes()).hexdigest()
-    facts["method"] = name
+    known: Callable[..., T] = _memory().cache(simulate, ignore=list(ignored))
     try:
-        return remembered(facts | what, simulate)
+        return known(planned.candidate(name), planned.problem(law), *arguments, **ignored)
     except TooLittle as refused:
         raise TooLittle(
             f"epsilon={planned.epsilon}, delta={planned.delta} with "
             f"n_samples={planned.n_samples} are too little for {name} to be simulated: nothing "
             "could be seen through its noise; raise them, or leave it out of methods"
         ) from refused
+
+
+def _memory() -> Memory:
+    """Return where simulations are kept: in the user's cache folder, or as `VARIABLE` says."""
+    home = os.environ.get(VARIABLE)
+    if home is None:
+        home = str(user_cache_path("skdppca", appauthor=False) / "plans")
+    with suppress(OSError):
+        return Memory(str(Path(home, _sources())) if home else None, verbose=0)
+    return Memory(None, verbose=0)  # nobody may write there
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of what simulates: this package, numpy, scipy and scikit-learn."""
+    versions = [version(name) for name in ("numpy", "scipy", "scikit-learn")]
+    digest = hashlib.sha256(" ".join(versions).encode())
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

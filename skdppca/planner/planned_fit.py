@@ -129,7 +129,7 @@ class PlannedFit:
             settings = for_heavy_tails(name, grouped=self.group_size is not None)
         if self.cohorts > 1:  # whitened scores need variances: there are no nested spheres then,
             settings = {**settings, "whiten": True}  # as there are none in `partial_fit`
-        return SimulatedMethod(METHODS[name], settings)
+        return SimulatedMethod(name, settings)
 
     def problem(self, law: str = "normal") -> Problem:
         """What is simulated; see `Assumed`.

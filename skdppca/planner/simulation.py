@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..decomposition import BasePrivatePCA, Method
+from ..decomposition import METHODS, BasePrivatePCA, Method
 from ..metrics import missed_share
 from ..privacy import epsilon_of, mu_of
 from ..privacy.charging import needs_no_accountant
@@ -94,10 +94,15 @@ SIMULATION = SimulationConstants()
 
 @dataclass(frozen=True)
 class SimulatedMethod:
-    """A method, and what it is set to beside the budget and the number of components."""
+    """The name of a method, and what it is set to beside the budget and the components."""
 
-    method: Method
+    name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def method(self) -> Method:
+        """What is known of the method."""
+        return METHODS[self.name]
 
 
 @dataclass(frozen=True)
