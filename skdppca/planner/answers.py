@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,6 @@ from .planned_fit import PlannedFit
 from .simulation import (
     EFFORTS,
     SIMULATION,
-    Effort,
-    Prediction,
     Tick,
     TooLittle,
     expected_components,
@@ -99,7 +97,7 @@ def expectations(
     names: Sequence[str],
     recommended: str,
     curve: bool,
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[Expectation, ...]:
     """Simulate methods, the recommended one first, then those that are expected to capture most.
 
@@ -109,10 +107,11 @@ def expectations(
     rows: list[Expectation] = []
     with threadpool_limits(1):  # of small matrices: threads would wait for each other
         for i, name in enumerate(ahead):
-            tick = _ticking(progress, name, i, len(ahead))
+            tick = partial(_tick, progress, name, i, len(ahead))
             exactly = name == recommended or recommended not in names
             full = EFFORTS.recommended if exactly else EFFORTS.others
-            found = _predicted(planned, name, EFFORTS.curve if curve else full, tick)
+            effort = EFFORTS.curve if curve else full
+            found = _simulated(planned, name, predict, effort, tick=tick)
             low, median, high = found.losses
             row = Expectation(
                 method=name,
@@ -141,29 +140,21 @@ def counted(planned: Q, name: str) -> Q:
     return replace(planned, n_components=max(1, found))
 
 
-def _ticking(progress: Progress | None, name: str, done: int, of: int) -> Tick:
-    """Progress in one of several methods."""
-
-    def tick(share: float) -> None:
-        if progress is not None:
-            progress(name, (done + min(share, 1.0)) / of)
-
-    return tick
+def _tick(progress: Progress, name: str, done: int, of: int, share: float) -> None:
+    """Report progress in one of several methods."""
+    progress(name, (done + min(share, 1.0)) / of)
 
 
 def _captured_skewed(planned: PlannedFit, row: Expectation, tick: Tick) -> float:
+    def ended(_: float) -> None:
+        tick(1.0)
+
     worst = [
-        _predicted(planned, row.method, EFFORTS.skewed, lambda _: tick(1.0), law).losses[2]
+        _simulated(planned, row.method, predict, EFFORTS.skewed, law=law, tick=ended).losses[2]
         for law in LAWS
         if law != "normal"
     ]
     return min(row.captured_low, 1 - max(worst))
-
-
-def _predicted(
-    planned: PlannedFit, name: str, effort: Effort, tick: Tick, law: str = "normal"
-) -> Prediction:
-    return _simulated(planned, name, predict, effort, law=law, tick=tick)
 
 
 def _simulated(

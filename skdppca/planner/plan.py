@@ -132,7 +132,9 @@ class Plan(PlannedFit):
                 plans.append(
                     self
                     if multiple == 1
-                    else _filled(moved, methods, True, _part(progress, i, len(MULTIPLES)))
+                    else _filled(
+                        moved, methods, True, _part(progress or _silent, i, len(MULTIPLES))
+                    )
                 )
         return tuple(plans)
 
@@ -168,7 +170,7 @@ class Plan(PlannedFit):
     @property
     def finds_nothing(self) -> bool:
         """Whether every method is expected to capture hardly more than chance would."""
-        return bool(self.rows) and max(map(self._found, self.rows)) < NOTHING.least
+        return max(map(self._found, self.rows)) < NOTHING.least
 
     def _found(self, row: Expectation) -> float:
         """How much of the way from chance to all a method is expected to go."""
@@ -192,29 +194,31 @@ class Plan(PlannedFit):
         return text
 
     def __str__(self) -> str:
-        table = aligned(self._table())
-        releases = [f"{row.method} releases {row.releases}." for row in self.rows]
+        table, releases = aligned(self._table()), self._releases()
         return "\n".join(
             [self.sentence(), self.choice(), "", *table, "", *releases, "", self._assumptions()]
         )
 
     def __repr__(self) -> str:
-        first = self.rows[0] if self.rows else None
-        expected = "" if first is None else f"; {first.method} captures {first.percent}"
-        expected = "; no method finds anything" if self.finds_nothing else expected
+        first = self.rows[0]
+        expected = f"{first.method} captures {first.percent}"
+        expected = "no method finds anything" if self.finds_nothing else expected
         return (
             f"<Plan: n_samples={self.n_samples}, n_features={self.n_features}, "
             f"n_components={self.n_components}, epsilon={self.epsilon:g}, delta={self.delta:g}"
-            f"{expected}>"
+            f"; {expected}>"
         )
 
     def _repr_html_(self) -> str:
-        said = f"{self.sentence()} {self.choice()}"
         heads, *rows = self._table()
-        table = html_table(heads, rows)
-        below = [*(f"{row.method} releases {row.releases}." for row in self.rows)]
-        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in (*below, self._assumptions()))
-        return f"<div><p>{escape(said)}</p>{table}{paragraphs}</div>"
+        above = f"<p>{escape(self.sentence())} {escape(self.choice())}</p>"
+        below = "".join(
+            f"<p>{escape(text)}</p>" for text in (*self._releases(), self._assumptions())
+        )
+        return f"<div>{above}{html_table(heads, rows)}{below}</div>"
+
+    def _releases(self) -> list[str]:
+        return [f"{row.method} releases {row.releases}." for row in self.rows]
 
     def _table(self) -> list[tuple[str, ...]]:
         """Heads and cells."""
@@ -423,7 +427,7 @@ def plan(
     names = methods_of(methods, asked)
     if asked.sees_spectrum:
         asked = counted(asked, recommended)
-    found = _filled(asked, names, False, progress)
+    found = _filled(asked, names, False, progress or _silent)
     return replace(found, enough=_enough(found)) if found.finds_nothing else found
 
 
@@ -432,18 +436,20 @@ def _enough(found: Plan) -> int | None:
     method = found.rows[0].method
     for step in range(1, NOTHING.steps + 1):
         n = min(round(float(f"{found.n_samples * 10 ** (step / 2):.1g}")), MAX_ROWS)
-        moved = _filled(replace(found, n_samples=n, rows=()), [method], True, None)
+        moved = _filled(replace(found, n_samples=n, rows=()), [method], True, _silent)
         if moved._found(moved.rows[0]) >= NOTHING.enough:
             return n
     return None
 
 
-def _filled(empty: Plan, names: list[str], curve: bool, progress: Progress | None) -> Plan:
+def _filled(empty: Plan, names: list[str], curve: bool, progress: Progress) -> Plan:
     return replace(empty, rows=expectations(empty, names, empty.recommended, curve, progress))
 
 
-def _part(progress: Progress | None, done: int, of: int) -> Progress | None:
-    """Progress in one of several plans."""
-    if progress is None:
-        return None
+def _silent(method: str, share: float) -> None:
+    """Report progress to nobody."""
+
+
+def _part(progress: Progress, done: int, of: int) -> Progress:
+    """Report progress in one of several plans."""
     return lambda method, share: progress(method, (done + share) / of)

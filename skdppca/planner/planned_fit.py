@@ -28,14 +28,11 @@ GROWING = "DPGauss"
 # The variances are held one by one.
 MOST_FEATURES = 2**24
 
-COUNTS = {
+CONSTRAINTS = {
     "n_samples": [Interval(Integral, 2, MAX_ROWS, closed="both")],
     "n_features": [Interval(Integral, 1, MOST_FEATURES, closed="both")],
     "group_size": [Interval(Integral, 1, MAX_ROWS, closed="both"), None],
     "cohorts": [Interval(Integral, 1, MAX_ROWS, closed="both")],
-}
-CONSTRAINTS = {
-    **COUNTS,
     "n_components": BasePrivatePCA._parameter_constraints["n_components"],
     "epsilon": [Interval(Real, 0, None, closed="neither")],  # at inf there is nothing to plan
     "delta": PrivatePCA._parameter_constraints["delta"],
@@ -141,11 +138,11 @@ class PlannedFit:
         if self.cohorts > 1:
             mu = mu_of(self.epsilon, self.delta) / math.sqrt(self.cohorts)
             epsilon = epsilon_of(mu, self.delta)
-        return Problem.of(
+        return Problem(
             self.n_samples,
             np.array(self.variances),
             self.n_components,
-            epsilon,
+            self.n_samples * (mu_of(epsilon, self.delta) if self.delta else epsilon),
             self.delta,
             self.adjacency,
             Assumed(self.group_size, self.shared, self.scale, self.missing, self.tails, law),
@@ -154,9 +151,6 @@ class PlannedFit:
 
 def check(given: dict[str, Any]) -> None:
     """Refuse invalid arguments of `plan`; the spectrum's numbers are checked with their count."""
-    for name in (*COUNTS, "n_components"):
-        if isinstance(given[name], bool):  # Python counts it among the whole numbers
-            raise TypeError(f"{name}={given[name]} is not a whole number; give an int")
     check_parameters(CONSTRAINTS, given, "plan")
     if given["cohorts"] > given["n_samples"]:
         raise ValueError(
@@ -164,26 +158,18 @@ def check(given: dict[str, Any]) -> None:
             "cohorts together; choose fewer cohorts"
         )
     d, k = given["n_features"], given["n_components"]
-    if d > SIMULATION.most_features and not isinstance(k, Integral):
-        raise ValueError(
-            f"n_components={k!r} with n_features={d} cannot be simulated; give a number of at most "
-            f"{SIMULATION.most_components}"
-        )
-    if (
-        isinstance(given["spectrum"], str)
-        and given["spectrum"] == "spiked"
-        and not isinstance(k, Integral)
-    ):
+    counted = isinstance(k, Integral)
+    if isinstance(given["spectrum"], str) and given["spectrum"] == "spiked" and not counted:
         raise ValueError(
             f"spectrum='spiked' has as many spikes as components, but n_components={k!r}; give a "
             "number, or variances"
         )
-    if isinstance(k, Integral) and k > d:
+    if counted and k > d:
         raise ValueError(f"n_components={k} exceeds n_features={d}; choose at most {d}")
-    if d > SIMULATION.most_features and k > SIMULATION.most_components:
+    if d > SIMULATION.most_features and not (counted and k <= SIMULATION.most_components):
         raise ValueError(
-            f"n_components={k} with n_features={d} cannot be simulated; plan for at most "
-            f"{SIMULATION.most_components} components, or {SIMULATION.most_features} features"
+            f"n_components={k!r} with n_features={d} cannot be simulated; give a number of at most "
+            f"{SIMULATION.most_components}, or plan for {SIMULATION.most_features} features"
         )
 
 

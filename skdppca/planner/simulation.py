@@ -18,9 +18,9 @@ from scipy import linalg
 
 from ..decomposition import METHODS, BasePrivatePCA, Method
 from ..metrics import missed_share
-from ..privacy import epsilon_of, mu_of
+from ..privacy import epsilon_of
 from ..privacy.charging import needs_no_accountant
-from .synthetic_rows import PLAIN, Assumed, SyntheticRows
+from .synthetic_rows import Assumed, SyntheticRows
 
 # The seed is public: the same question has the same answer.
 SEED = 20_260
@@ -134,24 +134,9 @@ class Problem:
     n_mu: float
     delta: float
     adjacency: str
-    assumed: Assumed = PLAIN
+    assumed: Assumed = field(default_factory=Assumed)
     spread: float = 1.0
     unit: float = 1.0
-
-    @classmethod
-    def of(
-        cls,
-        n_samples: int,
-        variances: np.ndarray,
-        n_components: int,
-        epsilon: float,
-        delta: float,
-        adjacency: str,
-        assumed: Assumed = PLAIN,
-    ) -> Problem:
-        """The planned fit, with all its features."""
-        n_mu = n_samples * (mu_of(epsilon, delta) if delta else epsilon)
-        return cls(n_samples, variances, n_components, n_mu, delta, adjacency, assumed)
 
     def lumped(self, exponent: float, features: int) -> Problem:
         """The same with at most `features` features.

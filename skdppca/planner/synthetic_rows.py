@@ -170,10 +170,6 @@ class Assumed:
         return SyntheticRows(rows, groups, values, vectors)
 
 
-# Single complete rows of light tails.
-PLAIN = Assumed()
-
-
 def exact_rows(variances: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Turn standard rows into ones of mean 0 and exactly this covariance, up to `PARTED`.
 

@@ -43,7 +43,7 @@ def asked(facts):
 def unsimulated(monkeypatch):
     """Plans without a single fit: every method misses the same."""
     same = Prediction((0.1, 0.2, 0.3), "clipped", None, None)
-    monkeypatch.setattr(answers, "predict", lambda *_: same)
+    monkeypatch.setattr(answers, "predict", lambda *_, **__: same)
     monkeypatch.setattr(answers, "expected_components", lambda *_: 2)
 
 
@@ -103,8 +103,8 @@ def test_the_recommended_method_is_simulated_as_private_pca_sets_it(unsimulated,
 def test_a_method_that_is_ahead_is_named_and_not_recommended(monkeypatch):
     losses = {"ResidualGauss": (0.2, 0.3, 0.4), "KDPPCA": (0.01, 0.02, 0.03)}
 
-    def predict(candidate, *_):
-        name = candidate.method.estimator.__name__
+    def predict(candidate, *_, **__):
+        name = candidate.name
         return Prediction(losses.get(name, (0.25, 0.35, 0.45)), "clipped", None, None)
 
     monkeypatch.setattr(answers, "predict", predict)
