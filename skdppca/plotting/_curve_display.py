@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .._text.digits import percent_up
 from ..privacy import (
-    ApproximateEvent,
     BaseAccountant,
     GaussianEvent,
     NonPrivateEvent,
     PrivacyEvent,
     PrivacyReport,
-    PureEvent,
     Statement,
     coin,
     compose,
@@ -26,29 +24,17 @@ from ..privacy import (
 )
 from ._display import FitDisplay, fitted
 from ._pipeline_steps import learned_before, private_steps
-from ._style import (
-    COLOURS,
-    LEGEND,
-    NOISE,
-    as_written,
-    check_choice,
-    percent_axis,
-    styled,
-)
+from ._style import COLOURS, LEGEND, NOISE, as_written, percent_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# Shares of false alarms that the curve is drawn through; the axes begin at the least if they are
-# logarithmic.
-LEAST = 1e-6
-ALARMS = np.unique(np.concatenate([np.geomspace(LEAST, 1.0, 121), np.linspace(0.0, 1.0, 201)]))
+# Shares of false alarms that the curve is drawn through.
+ALARMS = np.unique(np.concatenate([np.geomspace(1e-6, 1.0, 121), np.linspace(0.0, 1.0, 201)]))
 
 # The curves and the diagonal of a picture, by which the next display knows them.
 CURVE, DIAGONAL = "skdppca attack bound", "skdppca without the release"
-
-Variant = Literal["gaussian", "approximate", "pure"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -179,23 +165,19 @@ class PrivacyCurveDisplay(FitDisplay):
         cls,
         epsilon: float,
         delta: float = 1e-6,
-        variant: Variant = "gaussian",
         *,
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Plot the bound for a budget.
+        """Plot the bound for Gaussian noise that has this epsilon at this delta.
+
+        All methods but `SmoothSensitivityPCA` add such noise. For another release use `from_event`.
 
         Parameters
         ----------
         epsilon : float
         delta : float, default=1e-6
-        variant : {"gaussian", "approximate", "pure"}, default="gaussian"
-            - "gaussian": Gaussian noise that has this epsilon at this delta, as all methods but
-              `SmoothSensitivityPCA` add it;
-            - "approximate": any release of which only epsilon and delta are known;
-            - "pure": any release with this epsilon; give ``delta=0``.
         ax, name, options
             As in `plot`.
 
@@ -203,39 +185,27 @@ class PrivacyCurveDisplay(FitDisplay):
         -------
         PrivacyCurveDisplay
         """
-        check_choice("variant", variant, *get_args(Variant))
-        event: PrivacyEvent
-        if variant == "gaussian":
-            mu = mu_of(epsilon, delta)
-            event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
-        elif variant == "approximate":
-            event = ApproximateEvent(epsilon, delta)
-        else:
-            if delta:
-                raise ValueError(f"delta={delta!r} is not 0, as variant='pure' has it; give 0")
-            event = PureEvent(epsilon)
+        mu = mu_of(epsilon, delta)
+        event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
         if name is None:
-            name = f"ε = {epsilon:g}" + (f", δ = {delta:g}" if delta else "")
+            name = f"ε = {epsilon:g}, δ = {delta:g}"
         return cls._of(event, name=name).plot(ax, **options)
 
     @classmethod
     def from_accountant(
         cls,
         ledger: BaseAccountant | Statement,
-        which: Literal["spent", "budget"] = "spent",
         *,
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Plot the bound for all that an accountant charged, or may charge.
+        """Plot the bound for all that an accountant charged.
 
         Parameters
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
-        which : {"spent", "budget"}, default="spent"
-            - "spent": all charges together; with cohorts, what somebody may have paid at most;
-            - "budget": all that may be charged, by any releases.
+            All charges count together; with cohorts, what somebody may have paid at most.
         ax, name, options
             As in `plot`.
 
@@ -243,14 +213,11 @@ class PrivacyCurveDisplay(FitDisplay):
         -------
         PrivacyCurveDisplay
         """
-        check_choice("which", which, "spent", "budget")
         statement = ledger if isinstance(ledger, Statement) else ledger.statement()
         terms = statement.chain.terms
-        spent = which == "spent"
-        event = statement.event() if spent else ApproximateEvent(terms.epsilon, terms.delta)
-        name = f"ledger: {which}" if name is None else name
-        note = f"{which.capitalize()}, for every {terms.unit} ({terms.adjacency})"
-        return cls._of(event, name=name, note=note).plot(ax, **options)
+        name = "ledger: spent" if name is None else name
+        note = f"Spent, for every {terms.unit} ({terms.adjacency})"
+        return cls._of(statement.event(), name=name, note=note).plot(ax, **options)
 
     @classmethod
     def _from_reports(
@@ -294,14 +261,10 @@ class PrivacyCurveDisplay(FitDisplay):
         self,
         ax: Axes | None = None,
         *,
-        name: str | None = None,
         marks: Sequence[float] = (0.01, 0.05),
         guess: bool = True,
-        scale: Literal["linear", "log"] = "linear",
         title: str | None = "guarantee",
         line_kw: dict[str, Any] | None = None,
-        mark_kw: dict[str, Any] | None = None,
-        guess_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the curve.
 
@@ -309,55 +272,40 @@ class PrivacyCurveDisplay(FitDisplay):
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw: for several curves, ``first.ax_``. By default in a new figure of pyplot.
-        name : str, optional
-            For the legend; by default that of the display.
         marks : sequence of float, default=(0.01, 0.05)
             Shares of false alarms at which the bound is marked, and written.
         guess : bool, default=True
             Whether to draw what an attacker reaches without the release, once in a picture.
-        scale : {"linear", "log"}, default="linear"
-            Of both axes. "log" shows small shares of false alarms.
         title : str or None, default="guarantee"
             By default the guarantee, unless the axes have a title; None for none.
-        line_kw, mark_kw, guess_kw : dict, optional
-            Passed to matplotlib for the curve, the marks and the diagonal.
+        line_kw : dict, optional
+            Passed to matplotlib for the curve.
 
         Returns
         -------
         PrivacyCurveDisplay
             This one.
         """
-        from matplotlib.lines import Line2D
-
-        check_choice("scale", scale, "linear", "log")
         ax = self._take_axes(ax, 5.6, 5.0)
         earlier = [line for line in ax.lines if line.get_gid() == CURVE]
-        style = {
+        style: dict[str, Any] = {
             "color": COLOURS[len(earlier) % len(COLOURS)],
             "linewidth": 1.8,
             "linestyle": ("-", "--", "-.", ":")[len(earlier) % 4],
-            "label": self._label(self.name if name is None else name, marks),
+            "label": self._label(marks),
             "gid": CURVE,
         }
-        x, y = np.asarray(self.false_positive_rate), np.asarray(self.detection_rate)
-        if scale == "log":
-            x, y = x[x > 0], y[x > 0]
+        x = np.asarray(self.false_positive_rate)
         self.guess_: Line2D | None = None
         if guess and not any(line.get_gid() == DIAGONAL for line in ax.lines):
-            dots = {"color": NOISE, "linewidth": 1.0, "linestyle": ":", "gid": DIAGONAL}
-            (self.guess_,) = ax.plot(
-                x, x, **styled(dots | {"label": "without the release"}, guess_kw, Line2D)
-            )
-        (self.line_,) = ax.plot(x, y, **styled(style, line_kw, Line2D))
+            (self.guess_,) = ax.plot(x, x, ":", color=NOISE, linewidth=1.0, gid=DIAGONAL)
+            self.guess_.set_label("without the release")
+        (self.line_,) = ax.plot(x, self.detection_rate, **style | (line_kw or {}))
         self.marks_: Line2D | None = None
         if len(marks):
-            dots = {"color": self.line_.get_color(), "linestyle": "none", "marker": "o"}
-            (self.marks_,) = ax.plot(
-                marks,
-                [self.detection_at(mark) for mark in marks],
-                **styled(dots | {"markersize": 5}, mark_kw, Line2D),
-            )
-        self._dress(scale)
+            found = [self.detection_at(mark) for mark in marks]
+            (self.marks_,) = ax.plot(marks, found, "o", color=self.line_.get_color(), markersize=5)
+        self._dress()
         if self.reports:
             self._write_guarantee(title)
         else:
@@ -380,23 +328,20 @@ class PrivacyCurveDisplay(FitDisplay):
     def _private(self) -> bool:
         return not isinstance(self.event, NonPrivateEvent)
 
-    def _label(self, name: str | None, marks: Sequence[float]) -> str:
-        label = "this release" if name is None else as_written(name)
+    def _label(self, marks: Sequence[float]) -> str:
+        label = "this release" if self.name is None else as_written(self.name)
         if not self._private:
             return f"{label}: NOT PRIVATE"
         bounds = [f"{100 * mark:g} %: {percent_up(self.detection_at(mark))} %" for mark in marks]
         return "\n".join([label, ",  ".join(bounds)] if bounds else [label])
 
-    def _dress(self, scale: str) -> None:
+    def _dress(self) -> None:
         ax = self.ax_
         ax.set_xlabel("False alarms: absent records that the attack calls present")
         ax.set_ylabel("Detected: present records that it calls present")
-        if scale == "log":
-            ax.set(xscale="log", yscale="log", xlim=(LEAST, 1.0), ylim=(LEAST, 1.05))
-        else:
-            ax.set(xlim=(-0.01, 1.0), ylim=(0.0, 1.01))
-            for axis in (ax.xaxis, ax.yaxis):
-                percent_axis(axis)
+        ax.set(xlim=(-0.01, 1.0), ylim=(0.0, 1.01))
+        for axis in (ax.xaxis, ax.yaxis):
+            percent_axis(axis)
         ax.grid(color=NOISE, alpha=0.2, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
         written = any("\n" in str(line.get_label()) for line in ax.lines)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Height of the line above panels that has their title, over that of a panel.
 HEADING = 1e-3
 
+# The most panels side by side.
+N_COLUMNS = 5
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Display:
@@ -51,11 +54,10 @@ class Display:
         self,
         ax: Axes | Sequence[Axes] | np.ndarray | None,
         n: int,
-        n_columns: int,
         size: Callable[[int, int], tuple[float, float]],
         *,
         of: str,
-        share: tuple[bool, bool] = (False, False),
+        shared: bool = False,
     ) -> list[Axes]:
         """Draw in `n` panels, which are returned in their order.
 
@@ -65,14 +67,12 @@ class Display:
         ----------
         ax : Axes, sequence of Axes or None
             Axes to be divided; one for each panel; or None for a new figure of pyplot.
-        n_columns : int
-            The most panels side by side.
         size : callable
             Width and height of a new figure, by its numbers of rows and columns.
         of : str
             What a panel shows, for errors.
-        share : (bool, bool)
-            Whether all panels have one horizontal, or one vertical axis.
+        shared : bool, default=False
+            Whether all panels have the same axes.
         """
         self.axes_: np.ndarray
         self.bounding_ax_: Axes | None = None
@@ -82,10 +82,10 @@ class Display:
                 raise ValueError(f"ax has {len(given)} axes for {n} {of}; give one axes, or {n}")
             self.axes_, self._heading = given[:n].reshape(1, n), given[0]
         else:
-            rows = math.ceil(n / n_columns)
+            rows = math.ceil(n / N_COLUMNS)
             columns = math.ceil(n / rows)
             bounding: Any = _shown_axes(*size(rows, columns)) if ax is None else ax
-            self.axes_, self._heading = _divided(bounding, n, rows, columns, of, share)
+            self.axes_, self._heading = _divided(bounding, n, rows, columns, of, shared)
             self.bounding_ax_ = bounding
         self.figure_ = self._heading.figure  # type: ignore[assignment]
         return [panel for panel in self.axes_.ravel() if panel is not None]
@@ -194,7 +194,7 @@ def _shown_axes(width: float, height: float) -> Axes:
 
 
 def _divided(
-    bounding: Any, n: int, rows: int, columns: int, of: str, share: tuple[bool, bool]
+    bounding: Any, n: int, rows: int, columns: int, of: str, shared: bool
 ) -> tuple[np.ndarray, Axes]:
     """Divide axes into panels, None where none is used, below a line that has their title."""
     place = bounding.get_subplotspec()
@@ -214,12 +214,9 @@ def _divided(
     heading.set_axis_off()
     axes = np.full((rows, columns), None, dtype=object)
     for i in range(n):
-        first = axes[0, 0]
-        axes.flat[i] = bounding.figure.add_subplot(
-            grid[columns + i],
-            sharex=first if share[0] else None,
-            sharey=first if share[1] else None,
-        )
+        first = axes[0, 0] if shared else None
+        place = grid[columns + i]
+        axes.flat[i] = bounding.figure.add_subplot(place, sharex=first, sharey=first)
     heading.set_title(bounding.get_title(loc="left"), loc="left")
     bounding.set_title("", loc="left")
     return axes, heading

@@ -12,7 +12,7 @@ import numpy as np
 from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted, noise_in_words
 from ._noise_of_fits import alignments
-from ._style import DIVERGING, NOISE, UNSTATED, WARNING, styled
+from ._style import DIVERGING, NOISE, UNSTATED, WARNING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,8 +126,6 @@ class ComponentsImageDisplay(FitDisplay):
         self,
         ax: Axes | Sequence[Axes] | None = None,
         *,
-        n_columns: int = 5,
-        cmap: Any = DIVERGING,
         titles: bool = True,
         title: str | None = "guarantee",
         im_kw: dict[str, Any] | None = None,
@@ -138,39 +136,34 @@ class ComponentsImageDisplay(FitDisplay):
         ----------
         ax : matplotlib.axes.Axes, or a sequence of them, optional
             Axes to be divided, or one for each component. By default a new figure of pyplot.
-        n_columns : int, default=5
-            The most images side by side.
-        cmap : str or Colormap, default="RdBu_r"
-            Its middle is 0. Images with colours have none: there, grey is 0.
         titles : bool, default=True
             Whether each image has its number and its share of the variance above it; in grey if
             the component is lost in the noise.
         title : str or None, default="guarantee"
             By default the guarantee of the fit; None for none.
         im_kw : dict, optional
-            Passed to matplotlib for the images.
+            Passed to matplotlib for the images. In images with colours, grey is 0.
 
         Returns
         -------
         ComponentsImageDisplay
             This one.
         """
-        from matplotlib.image import AxesImage
-
         components = np.asarray(self.components, dtype=float)
 
         def size(rows: int, columns: int) -> tuple[float, float]:
             return max(1.5 * columns + 0.2, 4.4), 1.75 * rows + 0.5
 
-        panels = self._take_panels(ax, len(components), n_columns, size, of="components")
+        panels = self._take_panels(ax, len(components), size, of="components")
         self.images_: list[AxesImage] = []
         largest = max(float(np.abs(components).max()), 1e-300)
-        style = {"cmap": cmap, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+        style: dict[str, Any] = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
+        style |= {"interpolation": "nearest", **(im_kw or {})}
         for i, panel in enumerate(panels):
             image = components[i].reshape(self.image_shape)
             if image.ndim == 3:
                 image = (1 + image / largest) / 2
-            self.images_.append(panel.imshow(image, **styled(style, im_kw, AxesImage)))
+            self.images_.append(panel.imshow(image, **style))
             panel.set(xticks=[], yticks=[])
             panel.spines[:].set_visible(False)
             if titles:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
 from ._display import Display, guarantee
-from ._style import NOISE, WARNING, as_written, styled
+from ._style import NOISE, WARNING, as_written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +41,7 @@ class ProjectionMapDisplay(Display):
 
     Parameters
     ----------
-    counts, edges, components, classes, threshold, outside, noise_sd
-        As in `skdppca.maps.ProjectionMap`.
+    found : skdppca.maps.ProjectionMap
     reports : sequence of PrivacyReport, default=()
         Of the map.
 
@@ -54,8 +53,7 @@ class ProjectionMapDisplay(Display):
         The axes that they lie in; None if you gave one for each class.
     figure_ : matplotlib.figure.Figure
     meshes_ : list of matplotlib.collections.QuadMesh
-    colorbar_ : matplotlib.colorbar.Colorbar, list of them, or None
-        A list if every panel has a scale of its own.
+    colorbar_ : matplotlib.colorbar.Colorbar
 
     Examples
     --------
@@ -72,17 +70,15 @@ class ProjectionMapDisplay(Display):
     'Component 1'
     """
 
-    counts: np.ndarray
-    edges: tuple[np.ndarray, np.ndarray]
-    components: tuple[int, int]
-    classes: Sequence[Hashable] | None = None
-    threshold: float
-    outside: np.ndarray
-    noise_sd: float
+    found: ProjectionMap
 
     @classmethod
     def from_map(
-        cls, found: ProjectionMap, *, ax: Axes | Sequence[Axes] | None = None, **options: Any
+        cls,
+        found: ProjectionMap,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+        title: str | None = "guarantee",
     ) -> Self:
         """Plot a projection map.
 
@@ -90,44 +86,18 @@ class ProjectionMapDisplay(Display):
         ----------
         found : ProjectionMap
             From `skdppca.maps.projection_map`.
-        ax, options
+        ax, title
             As in `plot`.
 
         Returns
         -------
         ProjectionMapDisplay
         """
-        display = cls(
-            counts=found.counts,
-            edges=found.edges,
-            components=found.components,
-            classes=found.classes,
-            threshold=found.threshold,
-            outside=found.outside,
-            noise_sd=found.noise_sd,
-            reports=(found.privacy_,),
-        )
-        return display.plot(ax, **options)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *args: Any, **options: Any) -> NoReturn:
-        """Refuse: a map is a release of its own, which spends budget. Use `from_map`."""
-        raise TypeError(
-            "a map spends budget, which a fit does not hold; call found = "
-            "skdppca.maps.projection_map(pca, X, epsilon=1.0) first, and then "
-            "ProjectionMapDisplay.from_map(found)"
-        )
+        display = cls(found=found, reports=(found.privacy_,))
+        return display.plot(ax, title=title)
 
     def plot(
-        self,
-        ax: Axes | Sequence[Axes] | None = None,
-        *,
-        cmap: Any = "YlGnBu",
-        n_columns: int = 5,
-        shared_scale: bool = True,
-        colorbar: bool = True,
-        title: str | None = "guarantee",
-        mesh_kw: dict[str, Any] | None = None,
+        self, ax: Axes | Sequence[Axes] | None = None, *, title: str | None = "guarantee"
     ) -> Self:
         """Draw the map.
 
@@ -135,110 +105,85 @@ class ProjectionMapDisplay(Display):
         ----------
         ax : matplotlib.axes.Axes, or a sequence of them, optional
             Axes to be divided, or one for each class. By default a new figure of pyplot.
-        cmap : str or Colormap, default="YlGnBu"
-            From few to many; its palest eighth is not used, as it looks like a blank cell.
-        n_columns : int, default=5
-            The most classes side by side.
-        shared_scale : bool, default=True
-            Whether all classes have one colour scale. If not, shares within a class can be
-            compared, and not the classes.
-        colorbar : bool, default=True
-            Whether there is one, or one for each panel with its own scale.
         title : str or None, default="guarantee"
             By default the guarantee of the map and that of its axes; None for none.
-        mesh_kw : dict, optional
-            Passed to matplotlib for the cells.
 
         Returns
         -------
         ProjectionMapDisplay
             This one.
         """
-        from matplotlib.collections import QuadMesh
-
-        counts = np.asarray(self.counts).reshape(-1, *np.shape(self.counts)[-2:])
+        counts = np.asarray(self.found.counts).reshape(-1, *np.shape(self.found.counts)[-2:])
         n = len(counts)
         with np.errstate(over="ignore"):
-            ratio = float(np.ptp(self.edges[1]) / np.ptp(self.edges[0]))
+            ratio = float(np.ptp(self.found.edges[1]) / np.ptp(self.found.edges[0]))
         side = 5.2 if n == 1 else 2.6
         tall = side * min(max(ratio, FLATTEST), TALLEST)
 
         def size(rows: int, columns: int) -> tuple[float, float]:
             return side * columns + 1.0, tall * rows + 0.9
 
-        panels = self._take_panels(ax, n, n_columns, size, of="classes", share=(True, True))
+        panels = self._take_panels(ax, n, size, of="classes", shared=True)
         self.meshes_: list[QuadMesh] = []
         columns = self.axes_.shape[1]
+        # The colours end above the threshold, even if no count does.
+        most = max(float(counts.max()), self.found.threshold + 1.0)
+        style: dict[str, Any] = {"cmap": _colours(), "vmin": 0.0, "vmax": most}
         for i, panel in enumerate(panels):
-            # The colours end above the threshold, even if no count does.
-            most = max(float((counts if shared_scale else counts[i]).max()), self.threshold + 1.0)
-            seen = np.ma.masked_less(counts[i].T, self.threshold)
-            style = {"cmap": _colours(cmap), "vmin": 0.0, "vmax": most}
-            self.meshes_.append(
-                panel.pcolormesh(*self.edges, seen, **styled(style, mesh_kw, QuadMesh))
-            )
+            seen = np.ma.masked_less(counts[i].T, self.found.threshold)
+            self.meshes_.append(panel.pcolormesh(*self.found.edges, seen, **style))
             panel.set_facecolor(EMPTY)
             panel.set_aspect("equal" if FLATTEST <= ratio <= TALLEST else "auto")
             panel.spines[["top", "right"]].set_visible(False)
             if i % columns == 0:
-                panel.set_ylabel(f"Component {self.components[1] + 1}")
+                panel.set_ylabel(f"Component {self.found.components[1] + 1}")
             if i + columns >= n:
-                panel.set_xlabel(f"Component {self.components[0] + 1}")
+                panel.set_xlabel(f"Component {self.found.components[0] + 1}")
             if self.bounding_ax_ is not None:
                 panel.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= n)
-            if self.classes is not None:
-                panel.set_title(as_written(f"class {self.classes[i]}"), fontsize="medium")
-        self.colorbar_: Colorbar | list[Colorbar] | None = None
-        if colorbar and shared_scale:
-            self.colorbar_ = self._bar(self.meshes_[0], panels)
-            self._label(self.colorbar_)
-        elif colorbar:
-            self.colorbar_ = [
-                self._bar(mesh, [panel]) for mesh, panel in zip(self.meshes_, panels, strict=True)
-            ]
-        if self.reports and (self.bounding_ax_ is not None or self.classes is None):
+            if self.found.classes is not None:
+                panel.set_title(as_written(f"class {self.found.classes[i]}"), fontsize="medium")
+        self.colorbar_: Colorbar = self._bar(self.meshes_[0], panels)
+        if self.reports and (self.bounding_ax_ is not None or self.found.classes is None):
             self._write_title(title, _title(self.reports[0]), self._private)
         return self
 
     @property
     def alt_text_(self) -> str:
         """What the picture shows, in words."""
-        counts = np.asarray(self.counts)
-        above = int(np.sum(counts >= self.threshold))
-        first, second = (component + 1 for component in self.components)
+        counts = np.asarray(self.found.counts)
+        above = int(np.sum(counts >= self.found.threshold))
+        first, second = (component + 1 for component in self.found.components)
         return (
             f"Noisy histogram along components {first} and {second}: {above} of {counts.size} "
-            f"cells hold more than noise (sd {self.noise_sd:.2g}); the fullest holds about "
+            f"cells hold more than noise (sd {self.found.noise_sd:.2g}); the fullest holds about "
             f"{round(float(counts.max()))} records."
         )
 
     def _bar(self, mesh: QuadMesh, axes: list[Axes]) -> Colorbar:
         bar = self.figure_.colorbar(mesh, ax=axes, fraction=0.05, aspect=25, shrink=0.9)
-        if self.threshold > 0:
-            bar.ax.axhspan(0.0, self.threshold, color=EMPTY)
-            bar.ax.axhline(self.threshold, color=NOISE, linewidth=0.8)
-        return bar
-
-    def _label(self, bar: Colorbar) -> None:
+        if self.found.threshold > 0:
+            bar.ax.axhspan(0.0, self.found.threshold, color=EMPTY)
+            bar.ax.axhline(self.found.threshold, color=NOISE, linewidth=0.8)
         unit = self.reports[0].unit if self.reports else "row"
         who = "records" if unit == "row" else as_written(f"{unit}s")
-        n, outside = np.size(self.outside), round(float(np.sum(self.outside)))
+        n, outside = np.size(self.found.outside), round(float(np.sum(self.found.outside)))
         bar.set_label(
-            f"Noisy number of {who} (noise: sd {self.noise_sd:.2g})\n"
-            f"outside of all cells: {outside} (sd {self.noise_sd * math.sqrt(n):.2g})"
+            f"Noisy number of {who} (noise: sd {self.found.noise_sd:.2g})\n"
+            f"outside of all cells: {outside} (sd {self.found.noise_sd * math.sqrt(n):.2g})"
             + ("" if self._private else "; NOT PRIVATE"),
             fontsize="small",
             color="black" if self._private else WARNING,
         )
+        return bar
 
 
-def _colours(cmap: Any) -> Any:
+def _colours() -> Any:
     """Return a colour map whose lightest colour can be told from a blank cell."""
     from matplotlib import colormaps
-    from matplotlib.colors import Colormap, ListedColormap
+    from matplotlib.colors import ListedColormap
 
-    whole = cmap if isinstance(cmap, Colormap) else colormaps[cmap]
-    return ListedColormap(whole(np.linspace(0.12, 1.0, 256)))
+    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.12, 1.0, 256)))
 
 
 def _title(report: PrivacyReport) -> str:

@@ -34,23 +34,6 @@ def is_elliptical(pca: Any) -> bool:
     return _shares(pca) is not None
 
 
-def standard_errors(pca: Any) -> np.ndarray:
-    """Return the sd of every variance, as the notes of `ScreeDisplay` derive it; or zeros.
-
-    It holds the noise of what clipping is told to have taken. NaN where the report does not say how
-    noisy an answer was.
-    """
-    details = pca.privacy_.details
-    if "variance_errors" in details:
-        return np.asarray(details["variance_errors"], dtype=float)
-    errors = _clipped_errors(pca)
-    if "clipping_errors" not in details:
-        return errors
-    variances = np.asarray(pca.explained_variance_, dtype=float)
-    added = np.asarray(details["clipping_errors"], dtype=float)[: len(errors)]
-    return np.hypot(errors * variances / _clipped_variances(pca), added)
-
-
 def lost_in_noise(pca: Any) -> np.ndarray:
     """Return which components the noise drowns."""
     errors = _clipped_errors(pca)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from ._style import (
     LEGEND,
     NOISE,
     VERMILION,
-    check_choice,
     ink_on,
     percent_axis,
-    styled,
 )
 
 if TYPE_CHECKING:
@@ -94,9 +92,8 @@ class PlanDisplay(Display):
         *,
         over: Over = "epsilon",
         plans: Sequence[Any] | None = None,
-        progress: Callable[[str, float], None] | None = None,
         ax: Axes | None = None,
-        **options: Any,
+        title: str | None = "guarantee",
     ) -> Self:
         """Simulate a plan for other numbers, and plot what is expected.
 
@@ -105,12 +102,10 @@ class PlanDisplay(Display):
         plan : skdppca.planner.Plan
         over : {"epsilon", "n_samples"} or a pair of both, default="epsilon"
             The horizontal axis, from a tenth to ten times the plan's value. A pair, such as
-            ``("n_samples", "epsilon")``, gives a heat map of one method.
+            ``("n_samples", "epsilon")``, gives a heat map of the plan's first method.
         plans : sequence of Plan, optional
             What ``plan.along(over)`` returned. By default it is simulated now.
-        progress : callable, optional
-            As for `skdppca.planner.plan`.
-        ax, options
+        ax, title
             As in `plot`.
 
         Returns
@@ -127,75 +122,43 @@ class PlanDisplay(Display):
                 f"over={over!r} is unknown; choose 'epsilon', 'n_samples' or a pair of both"
             )
         if plans is None and len(pair) == 2:
-            methods = options.get("methods") or [plan.rows[0].method]
-            one = replace(plan, rows=tuple(row for row in plan.rows if row.method in methods))
-            plans = [
-                point
-                for row in one.along(pair[1], progress)
-                for point in row.along(pair[0], progress)
-            ]
+            one = replace(plan, rows=plan.rows[:1])
+            plans = [point for row in one.along(pair[1]) for point in row.along(pair[0])]
         elif plans is None:
-            plans = plan.along(pair[0], progress)
+            plans = plan.along(pair[0])
         display = cls(plans=plans, plan=plan, over=pair[0] if len(pair) == 1 else pair)  # type: ignore[arg-type]
-        return display.plot(ax, **options)
+        return display.plot(ax, title=title)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        scale: Literal["loss", "linear"] = "loss",
-        methods: Sequence[str] | None = None,
-        ranges: bool = True,
-        title: str | None = "guarantee",
-        line_kw: dict[str, Any] | None = None,
-        range_kw: dict[str, Any] | None = None,
-        here_kw: dict[str, Any] | None = None,
-        mesh_kw: dict[str, Any] | None = None,
-    ) -> Self:
-        """Draw the expectations.
+    def plot(self, ax: Axes | None = None, *, title: str | None = "guarantee") -> Self:
+        """Draw the expectations, and the bands in which half of all fits lie.
+
+        The axis of the captured variance is logarithmic in what is missed, so 90 % is as far from
+        99 % as 99 % is from 99.9 %. Less than 0.001 % is drawn there.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw. By default in a new figure of pyplot.
-        scale : {"loss", "linear"}, default="loss"
-            Of the captured variance.
-
-            - "loss": logarithmic in what is missed, so 90 % is as far from 99 % as 99 % is from
-              99.9 %. Less than 0.001 % is drawn there;
-            - "linear": from 0 to 100 %.
-        methods : sequence of str, optional
-            Those that are drawn; by default all of the plan. A heat map shows the first one.
-        ranges : bool, default=True
-            Whether to draw the band in which half of all fits lie.
         title : str or None, default="guarantee"
             By default what was planned for, unless the axes have a title; None for none.
-        line_kw, range_kw, here_kw, mesh_kw : dict, optional
-            Passed to matplotlib for the lines, the bands, the mark of the plan's own numbers and
-            the heat map.
 
         Returns
         -------
         PlanDisplay
             This one.
         """
-        check_choice("scale", scale, "loss", "linear")
-        known = [row.method for row in self.plans[0].rows]
-        chosen = known if methods is None else list(methods)
-        if not chosen or not set(chosen) <= set(known):
-            raise ValueError(f"methods={methods!r} are not in this plan; it has {known}")
         self._take_axes(ax, 7.2, 4.4)
         self.lines_: dict[str, Line2D] = {}
         self.ranges_: dict[str, FillBetweenPolyCollection] = {}
         self.im_: QuadMesh | None = None
         self.contours_: QuadContourSet | None = None
         if isinstance(self.over, str):
-            self._curves(self.over, scale, chosen, ranges, line_kw, range_kw, here_kw)
+            self._curves(self.over)
             fixed = f"epsilon={self.plan.epsilon:g}"
             fixed = fixed if self.over == "n_samples" else f"n={self.plan.n_samples}"
         else:
-            self._heatmap(self.over, chosen[0], mesh_kw, here_kw)
-            fixed = chosen[0]
+            self._heatmap(self.over)
+            fixed = self.plan.rows[0].method
         self._write_title(title, _title(self.plan, fixed))
         return self
 
@@ -204,92 +167,61 @@ class PlanDisplay(Display):
         """What the picture shows, in words."""
         return str(self.plan.sentence())
 
-    def _curves(
-        self,
-        over: str,
-        scale: str,
-        methods: list[str],
-        ranges: bool,
-        line_kw: dict[str, Any] | None,
-        range_kw: dict[str, Any] | None,
-        here_kw: dict[str, Any] | None,
-    ) -> None:
-        from matplotlib.collections import PolyCollection
-        from matplotlib.lines import Line2D
-
-        ax, loss = self.ax_, scale == "loss"
-        values = [getattr(point, over) for point in self.plans]
-
-        def height(captured: float) -> float:
-            return max(1 - captured, SMALLEST) if loss else captured
-
-        for i, method in enumerate(methods):
-            rows, mine = [point[method] for point in self.plans], self.plan[method]
+    def _curves(self, over: str) -> None:
+        ax, values = self.ax_, [getattr(point, over) for point in self.plans]
+        for i, mine in enumerate(self.plan.rows):
+            rows = [point[mine.method] for point in self.plans]
             advised = mine.recommended and not self.plan.finds_nothing
-            style = {
-                "color": COLOURS[i % len(COLOURS)],
-                "marker": MARKERS[i % len(MARKERS)],
-                "markersize": 5,
-                "linewidth": 2.6 if advised else 1.3,
-                "label": f"{method}: {mine.percent}" + "\n(recommended)" * advised,
-            }
-            heights = [height(row.captured) for row in rows]
-            (line,) = ax.plot(values, heights, **styled(style, line_kw, Line2D))
-            self.lines_[method] = line
-            if ranges:
-                band = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
-                self.ranges_[method] = ax.fill_between(
-                    values,
-                    [height(row.captured_low) for row in rows],
-                    [height(row.captured_high) for row in rows],
-                    **styled(band, range_kw, PolyCollection),
-                )
+            (self.lines_[mine.method],) = ax.plot(
+                values,
+                [_loss(row.captured) for row in rows],
+                color=COLOURS[i % len(COLOURS)],
+                marker=MARKERS[i % len(MARKERS)],
+                markersize=5,
+                linewidth=2.6 if advised else 1.3,
+                label=f"{mine.method}: {mine.percent}" + "\n(recommended)" * advised,
+            )
+            self.ranges_[mine.method] = ax.fill_between(
+                values,
+                [_loss(row.captured_low) for row in rows],
+                [_loss(row.captured_high) for row in rows],
+                color=COLOURS[i % len(COLOURS)],
+                alpha=0.15,
+                linewidth=0,
+            )
         here = getattr(self.plan, over)
-        dashes = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED, "zorder": 0}
-        self.here_: Line2D = ax.axvline(here, **styled(dashes, here_kw, Line2D))
+        dashes: dict[str, Any] = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
+        self.here_: Line2D = ax.axvline(here, zorder=0, **dashes)
         ax.set(xscale="log", xlabel=AXIS_NAMES[over])
         ax.set_ylabel("Expected captured variance,\nof the best possible")
-        if loss:
-            lowest = min(np.min(line.get_ydata()) for line in self.lines_.values())
-            ax.set(yscale="log", ylim=(1.0, max(lowest, SMALLEST) / 1.3))
-            ticks = [tick for tick in TICKS if tick >= ax.get_ylim()[1]]
-            ax.set_yticks(ticks, [_percent(1 - tick) for tick in ticks])
-            ax.yaxis.minorticks_off()
-        else:
-            ax.set_ylim(0.0, 1.02)
-            percent_axis(ax.yaxis)
+        lowest = min(np.min(line.get_ydata()) for line in self.lines_.values())
+        ax.set(yscale="log", ylim=(1.0, lowest / 1.3))
+        ticks = [tick for tick in TICKS if tick >= ax.get_ylim()[1]]
+        ax.set_yticks(ticks, [_percent(1 - tick) for tick in ticks])
+        ax.yaxis.minorticks_off()
         self._ticks(ax.xaxis, over, values)
         ax.grid(axis="y", color=NOISE, alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        bands = "\nband: half of all fits" * bool(ranges)
+        where = f"at epsilon={here:g}" if over == "epsilon" else f"at n={here}"
         ax.legend(
-            title=(f"at epsilon={here:g}" if over == "epsilon" else f"at n={here}") + bands,
+            title=f"{where}\nband: half of all fits",
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
             frameon=False,
             **LEGEND,
         )
 
-    def _heatmap(
-        self,
-        over: tuple[str, str],
-        method: str,
-        mesh_kw: dict[str, Any] | None,
-        here_kw: dict[str, Any] | None,
-    ) -> None:
-        from matplotlib.collections import QuadMesh
-        from matplotlib.lines import Line2D
-
-        ax = self.ax_
+    def _heatmap(self, over: tuple[str, str]) -> None:
+        ax, method = self.ax_, self.plan.rows[0].method
         captured = {
             tuple(getattr(point, name) for name in over): point[method].captured
             for point in self.plans
         }
         x, y = (sorted({key[i] for key in captured}) for i in (0, 1))
         grid = np.array([[captured.get((a, b), np.nan) for a in x] for b in y])
-        style = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "shading": "gouraud"}
-        style = style if np.isfinite(grid).all() else style | {"shading": "nearest"}
-        self.im_ = ax.pcolormesh(x, y, grid, **styled(style, mesh_kw, QuadMesh))
+        shading = "gouraud" if np.isfinite(grid).all() else "nearest"
+        style: dict[str, Any] = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "shading": shading}
+        self.im_ = ax.pcolormesh(x, y, grid, **style)
         ax.set(xscale="log", yscale="log", xlabel=AXIS_NAMES[over[0]], ylabel=AXIS_NAMES[over[1]])
         low, high = np.nanmin(grid), np.nanmax(grid)
         levels = [level for level in CONTOURS if low < level < high]
@@ -297,13 +229,9 @@ class PlanDisplay(Display):
             inks = [ink_on(ground) for ground in self.im_.to_rgba(np.array(levels))]
             self.contours_ = ax.contour(x, y, grid, levels=levels, colors=inks, linewidths=1.4)
             ax.clabel(self.contours_, fmt={level: _percent(level) for level in levels}, fontsize=9)
-        cross = {"color": VERMILION, "marker": "P", "markersize": 11, "markeredgecolor": "white"}
-        (self.here_,) = ax.plot(
-            [getattr(self.plan, over[0])],
-            [getattr(self.plan, over[1])],
-            linestyle="none",
-            **styled(cross, here_kw, Line2D),
-        )
+        here = [getattr(self.plan, name) for name in over]
+        cross: dict[str, Any] = {"markersize": 11, "markeredgecolor": "white"}
+        (self.here_,) = ax.plot(here[:1], here[1:], "P", color=VERMILION, **cross)
         self._ticks(ax.xaxis, over[0], x)
         self._ticks(ax.yaxis, over[1], y)
         bar = self.figure_.colorbar(self.im_, ax=ax)
@@ -316,6 +244,10 @@ class PlanDisplay(Display):
         rounded = [value if value == here else float(f"{value:.2g}") for value in values]
         axis.set_ticks(values, [f"{value:g}" for value in rounded])
         axis.minorticks_off()
+
+
+def _loss(captured: float) -> float:
+    return max(1 - captured, SMALLEST)
 
 
 def _percent(share: float) -> str:

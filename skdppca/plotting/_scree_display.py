@@ -22,10 +22,8 @@ from ._style import (
     LEGEND,
     NOISE,
     VERMILION,
-    as_written,
     check_choice,
     percent_axis,
-    styled,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +37,10 @@ MAX_LEFT_OUT = 12
 # With more components than this, points are small and bars have no caps.
 CROWDED = 25
 
-Kind = Literal["variance", "ratio", "cumulative"]
+Kind = Literal["variance", "ratio"]
+
+# The share of all fits that an error bar is to hold.
+LEVEL = 0.95
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,12 +67,8 @@ class ScreeDisplay(FitDisplay):
         The smallest variance that the noise does not drown; 0 without noise, None if unknown.
     total : float, optional
         Variance along all directions, which ratios are of.
-    level : float, default=0.95
-        What share of all fits the error bars hold.
     units : str, default="squared units of the features"
         Of the variances.
-    name : str, optional
-        For the legend, where several fits are in one picture.
     reports : sequence of PrivacyReport, default=()
         Of the fit that the numbers came from.
     learned_before : sequence of str, default=()
@@ -181,33 +178,25 @@ class ScreeDisplay(FitDisplay):
     n_rest: int = 0
     noise_floor: float | None = None
     total: float | None = None
-    level: float = 0.95
     units: str = "squared units of the features"
-    name: str | None = None
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         *,
-        level: float = 0.95,
-        n_left_out: int | Literal["auto"] = "auto",
         ax: Axes | None = None,
-        name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Plot the variances of a fitted private PCA.
+        """Plot the variances of a fitted private PCA, with error bars that hold 95 % of all fits.
+
+        If the fit released a spectrum, four more components are shown than it kept, at most 12.
 
         Parameters
         ----------
         estimator : fitted private PCA or Pipeline
             Of a pipeline, its last private PCA.
-        level : float, default=0.95
-            Share of all fits that an error bar is to hold, between 0 and 1.
-        n_left_out : int or "auto", default="auto"
-            How many components to show that the fit did not keep, if it released their variances.
-            "auto": four more than it kept, and at most 12.
-        ax, name, options
+        ax, options
             As in `plot`.
 
         Returns
@@ -220,12 +209,9 @@ class ScreeDisplay(FitDisplay):
             If the fit released no variances; the message says why, and how to get them.
         """
         pca = fitted(estimator)
-        if not 0 < level < 1:
-            raise ValueError(f"level={level!r} is no share of fits; give a number such as 0.95")
         variances = np.asarray(pca.explained_variance_, dtype=float)
         share = pca.explained_variance_ratio_[0]
         k = len(variances)
-        n_more = min(k + 4, MAX_LEFT_OUT) if n_left_out == "auto" else n_left_out
         has_spectrum = "spectrum" in pca.privacy_.details
         n_rest = 0 if has_spectrum else pca.n_features_in_ - k
         model = "under an elliptical model, " if is_elliptical(pca) else ""
@@ -234,16 +220,14 @@ class ScreeDisplay(FitDisplay):
             estimator,
             pca,
             variances=variances,
-            interval=variance_intervals(pca, level),
+            interval=variance_intervals(pca, LEVEL),
             lost=lost_in_noise(pca),
-            left_out=left_out(pca, n_more),
+            left_out=left_out(pca, min(k + 4, MAX_LEFT_OUT)),
             rest=float(pca.noise_variance_) if n_rest else None,
             n_rest=n_rest,
             noise_floor=noise_floor_of(pca),
             total=float(variances[0] / share) if share else None,
-            level=level,
             units=f"{model}squared units of the {scaled}features",
-            name=name,
         )
         return display.plot(ax, **options)
 
@@ -251,14 +235,9 @@ class ScreeDisplay(FitDisplay):
         self,
         ax: Axes | None = None,
         *,
-        name: str | None = None,
         kind: Kind = "variance",
         title: str | None = "guarantee",
         legend: bool = True,
-        errorbar_kw: dict[str, Any] | None = None,
-        left_out_kw: dict[str, Any] | None = None,
-        floor_kw: dict[str, Any] | None = None,
-        rest_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the variances.
 
@@ -266,18 +245,12 @@ class ScreeDisplay(FitDisplay):
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw. By default in a new figure of pyplot.
-        name : str, optional
-            Label of the components; by default that of the display.
-        kind : {"variance", "ratio", "cumulative"}, default="variance"
-            - "variance": the variances themselves;
-            - "ratio": their shares of the total;
-            - "cumulative": the share of all components up to each one, without bars and floor.
+        kind : {"variance", "ratio"}, default="variance"
+            The variances themselves, or their shares of the total.
         title : str or None, default="guarantee"
             By default the guarantee of the fit, unless the axes have a title; None for none.
         legend : bool, default=True
             Whether to draw a legend.
-        errorbar_kw, left_out_kw, floor_kw, rest_kw : dict, optional
-            Passed to matplotlib for the components, those left out, and the two lines.
 
         Returns
         -------
@@ -290,11 +263,9 @@ class ScreeDisplay(FitDisplay):
         self._take_axes(ax, 6.4, 4.0)
         self.errorbar_: ErrorbarContainer | None = None
         self.lost_: Line2D | None = None
-        name = self.name if name is None else name
-        self._draw_components(kind, name, errorbar_kw)
-        self._draw_others(
-            kind, "" if name is None else f"{as_written(name)}: ", left_out_kw, floor_kw, rest_kw
-        )
+        scale = 1.0 if kind == "variance" or not self.total else self.total
+        self._draw_components(scale)
+        self._draw_others(scale)
         self._dress(kind, title, legend)
         return self
 
@@ -310,10 +281,8 @@ class ScreeDisplay(FitDisplay):
             text += f"; noise floor {self.noise_floor:.3g}"
         return f"{text}; {noise_in_words(self.lost, k)}"
 
-    def _draw_components(self, kind: Kind, name: str | None, own: dict[str, Any] | None) -> None:
-        from matplotlib.lines import Line2D
-
-        heights, k = self._scaled(self.variances, kind), len(self.variances)
+    def _draw_components(self, scale: float) -> None:
+        heights, k = np.asarray(self.variances) / scale, len(self.variances)
         number = np.arange(1, k + 1)
         lost = np.zeros(k, dtype=bool) if self.lost is None else np.asarray(self.lost)
         crowded = k > CROWDED
@@ -324,75 +293,50 @@ class ScreeDisplay(FitDisplay):
             "markersize": 4 if crowded else 6.5,
             "zorder": 3,
         }
-        above, bars = ~lost, self._bars(kind)
+        above, bars = ~lost, self._bars(scale)
         if above.any():
-            label = "component" if name is None else as_written(name)
+            label = "component"
             if bars is not None:
-                label += f"; bar: {100 * self.level:.3g} % range, noise and clipping"
-            defaults = {"elinewidth": 1.2, "capsize": 0 if crowded else 3, "label": label}
+                label += f"; bar: {100 * LEVEL:.3g} % range, noise and clipping"
             self.errorbar_ = self.ax_.errorbar(
                 number[above],
                 heights[above],
                 yerr=None if bars is None else bars[:, above],
-                **styled(style | defaults, own, Line2D),
+                elinewidth=1.2,
+                capsize=0 if crowded else 3,
+                label=label,
+                **style,
             )
         if lost.any():
             hollow = {"color": NOISE, "markerfacecolor": "white", "label": "lost in the noise"}
             (self.lost_,) = self.ax_.plot(number[lost], heights[lost], **style | hollow)
 
-    def _draw_others(
-        self,
-        kind: Kind,
-        whose: str,
-        left_out_kw: dict[str, Any] | None,
-        floor_kw: dict[str, Any] | None,
-        rest_kw: dict[str, Any] | None,
-    ) -> None:
-        from matplotlib.lines import Line2D
-
+    def _draw_others(self, scale: float) -> None:
         self.left_out_: Line2D | None = None
         self.floor_: Line2D | None = None
         self.rest_: Line2D | None = None
-        k = len(self.variances)
         if self.left_out is not None and len(self.left_out):
-            heights = self._scaled(np.append(self.variances, self.left_out), kind)[k:]
-            dots = {"linestyle": "none", "marker": ".", "markersize": 6, "color": "#9a9a9a"}
-            (self.left_out_,) = self.ax_.plot(
-                k + 1 + np.arange(len(heights)),
-                heights,
-                **styled(dots | {"label": f"{whose}left out"}, left_out_kw, Line2D),
-            )
-        if kind == "cumulative":
-            return
-        scale = 1.0 if kind == "variance" or not self.total else self.total
+            number = len(self.variances) + 1 + np.arange(len(self.left_out))
+            heights = np.asarray(self.left_out) / scale
+            dots: dict[str, Any] = {"markersize": 6, "color": "#9a9a9a", "label": "left out"}
+            (self.left_out_,) = self.ax_.plot(number, heights, ".", **dots)
         if self.noise_floor:
-            dashes = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
-            self.floor_ = self.ax_.axhline(
-                self.noise_floor / scale,
-                **styled(dashes | {"label": f"{whose}noise floor"}, floor_kw, Line2D),
-            )
+            dashes: dict[str, Any] = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
+            self.floor_ = self.ax_.axhline(self.noise_floor / scale, label="noise floor", **dashes)
         elif self.noise_floor is None:
-            self.ax_.plot([], [], " ", label=f"{whose}noise floor not known")
+            self.ax_.plot([], [], " ", label="noise floor not known")
         if self.rest is not None:
             several = f"mean of the other {self.n_rest} directions"
             label = several if self.n_rest > 1 else "the other direction"
-            dots = {"color": NOISE, "linewidth": 1.1, "linestyle": ":"}
-            self.rest_ = self.ax_.axhline(
-                self.rest / scale, **styled(dots | {"label": whose + label}, rest_kw, Line2D)
-            )
+            dotted: dict[str, Any] = {"color": NOISE, "linewidth": 1.1, "linestyle": ":"}
+            self.rest_ = self.ax_.axhline(self.rest / scale, label=label, **dotted)
 
-    def _scaled(self, variances: np.ndarray, kind: Kind) -> np.ndarray:
-        if kind == "variance" or not self.total:
-            return np.asarray(variances)
-        shares = np.asarray(variances) / self.total
-        return np.cumsum(shares) if kind == "cumulative" else shares
-
-    def _bars(self, kind: Kind) -> np.ndarray | None:
+    def _bars(self, scale: float) -> np.ndarray | None:
         """Lengths of the error bars below and above, or None if there are none."""
-        if self.interval is None or kind == "cumulative" or np.isnan(self.interval).all():
+        if self.interval is None or np.isnan(self.interval).all():
             return None
-        ends = np.array([self._scaled(end, kind) for end in np.asarray(self.interval).T])
-        middle = self._scaled(self.variances, kind)
+        ends = np.asarray(self.interval).T / scale
+        middle = np.asarray(self.variances) / scale
         return np.maximum(np.array([middle - ends[0], ends[1] - middle]), 0.0)
 
     def _dress(self, kind: Kind, title: str | None, legend: bool) -> None:
@@ -403,7 +347,6 @@ class ScreeDisplay(FitDisplay):
         labels = {
             "variance": f"Variance ({self.units})".replace(", ", ",\n"),
             "ratio": "Share of the variance",
-            "cumulative": "Share of the variance,\nof all components so far",
         }
         ax.set_xlabel("Component")
         ax.set_ylabel(labels[kind])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._text import printable
@@ -51,13 +50,6 @@ def figure(width: float, height: float) -> Figure:
             f"plots need matplotlib, which is not installed; {how_to_install('plot')}"
         ) from error
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def styled(defaults: Mapping[str, Any], own: Mapping[str, Any] | None, of: Any) -> dict[str, Any]:
-    """Return the user's style over the defaults; both may use the short names of a class."""
-    from matplotlib.cbook import normalize_kwargs
-
-    return {**normalize_kwargs(dict(defaults), of), **normalize_kwargs(dict(own or {}), of)}
 
 
 def as_written(text: object) -> str:

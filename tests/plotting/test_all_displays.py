@@ -90,32 +90,10 @@ def planned(pca, **options):
 # How each is drawn from a fit; its artists; and what it is not drawn of.
 CASES = {
     "scree": (ScreeDisplay.from_estimator, ["errorbar_", "left_out_", "floor_"], ""),
-    "ratio": (
-        partial(ScreeDisplay.from_estimator, kind="ratio"),
-        ["errorbar_", "left_out_", "floor_"],
-        "",
-    ),
-    "cumulative": (
-        partial(ScreeDisplay.from_estimator, kind="cumulative"),
-        ["errorbar_", "left_out_"],
-        "",
-    ),
     "loadings": (LoadingsDisplay.from_estimator, ["im_", "text_", "colorbar_"], ""),
-    "bars": (partial(LoadingsDisplay.from_estimator, kind="bar"), ["bars_", "axes_"], ""),
-    "circle": (
-        partial(LoadingsDisplay.from_estimator, kind="circle"),
-        ["arrows_", "circle_"],
-        "one component",
-    ),
     "images": (images, ["images_", "axes_"], ""),
     "curve": (PrivacyCurveDisplay.from_estimator, ["line_", "guess_", "marks_"], ""),
-    "log": (
-        partial(PrivacyCurveDisplay.from_estimator, scale="log"),
-        ["line_", "guess_", "marks_"],
-        "",
-    ),
-    "map": (mapped, ["meshes_", "axes_", "colorbar_"], "one component, pipeline"),
-    "map of classes": (
+    "map": (
         partial(mapped, y=PEOPLE % 3),
         ["meshes_", "axes_", "colorbar_"],
         "one component, pipeline",
@@ -124,24 +102,15 @@ CASES = {
     "ledger": (ledger, ["line_", "budget_", "marks_"], "fits"),
 }
 
-ONE_EACH = ("scree", "loadings", "images", "curve", "map of classes", "plan", "ledger")
 
-
-def cases(*, without=()):
-    return [
+def on_all(*, without=()):
+    """Parametrise by all cases but some."""
+    chosen = [
         pytest.param((draw, artists), id=name)
         for name, (draw, artists, never) in CASES.items()
         if not any(word in never for word in without)
     ]
-
-
-def on_all(*, without=()):
-    """Parametrise by all cases; the quick tests run one of every class."""
-    chosen = cases(without=without)
-    slowly = [pytest.param(*c.values, id=c.id, marks=pytest.mark.slow) for c in chosen]
-    return pytest.mark.parametrize(
-        "case", [c if c.id in ONE_EACH else slow for c, slow in zip(chosen, slowly, strict=True)]
-    )
+    return pytest.mark.parametrize("case", chosen)
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +138,10 @@ def ax():
     return Figure(layout="constrained").subplots()
 
 
-@pytest.fixture(scope="module", params=cases())
+@pytest.fixture(scope="module", params=CASES)
 def shown(request, pca):
     """A picture that was drawn and written once: its axes, itself, its artists and its texts."""
-    draw, artists = request.param
+    draw, artists, _ = CASES[request.param]
     ax = Figure(layout="constrained").subplots()
     display = draw(pca, ax=ax)
     return ax, display, artists, saved(display)
@@ -208,13 +177,6 @@ def numbers(figure):
     return [np.ma.getdata(array) for array in drawn if array is not None]
 
 
-def test_a_picture_goes_into_given_axes(shown):
-    ax, display, _, _ = shown
-    assert type(display) in DISPLAYS
-    assert getattr(display, "bounding_ax_", getattr(display, "ax_", None)) is ax
-    assert display.figure_ is ax.figure
-
-
 @on_all()
 def test_a_window_is_touched_only_without_axes(pca, ax, pyplot, case):
     draw, _ = case
@@ -224,37 +186,30 @@ def test_a_window_is_touched_only_without_axes(pca, ax, pyplot, case):
     assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [display.figure_]
 
 
-def test_the_artists_are_at_hand(shown):
-    _, display, artists, _ = shown
-    for name in artists:
-        artist = getattr(display, name)
-        assert artist is not None
-        assert not hasattr(artist, "__len__") or len(artist)
-
-
 @on_all()
 def test_to_plot_again_returns_the_display_and_draws_the_same(pca, ax, case):
     draw, _ = case
     display = draw(pca, ax=ax)
-    options = {k: v for k, v in getattr(draw, "keywords", {}).items() if k in ("kind", "scale")}
     before = numbers(display.figure_)
-    assert display.plot(Figure(layout="constrained").subplots(), **options) is display
+    assert display.plot(Figure(layout="constrained").subplots()) is display
     after = numbers(display.figure_)
     assert len(before) == len(after) > 0
     assert all(map(np.array_equal, before, after))
 
 
-def test_names_are_no_formulas(shown):
-    _, display, _, texts = shown
+def test_a_picture_in_given_axes_has_its_artists_its_texts_and_the_guarantee(shown):
+    ax, display, artists, texts = shown
+    assert type(display) in DISPLAYS and display.figure_ is ax.figure
+    assert getattr(display, "bounding_ax_", getattr(display, "ax_", None)) is ax
+    for artist in (getattr(display, name) for name in artists):
+        assert artist is not None and (not hasattr(artist, "__len__") or len(artist))
     named = [text for text in texts if "foo" in text]
     assert named or type(display) is PlanDisplay
-    assert all(r"\$\foo\$" in text for text in named)
-
-
-def test_it_says_in_words_what_it_shows(shown):
-    alt = shown[1].alt_text_
-    assert alt.endswith(".")
-    assert len(alt) > 20
+    assert all(r"\$\foo\$" in text for text in named)  # no formulas
+    assert display.alt_text_.endswith(".") and len(display.alt_text_) > 20
+    epsilon = r"$\varepsilon$ = 20, $\delta$ = 1e-06 for every \$\foo\$ (add-remove)"
+    own = {PlanDisplay: "no data", LedgerDisplay: r"Budget: $\varepsilon$ = 2"}
+    assert any(own.get(type(display), epsilon) in text for text in texts)
 
 
 @on_all(without=["fits"])
@@ -265,27 +220,17 @@ def test_what_is_not_private_is_called_so_in_red(seeded, ax, case):
     assert len(display.reports) == 1
 
 
-def test_the_guarantee_is_the_title(shown):
-    _, display, _, texts = shown
-    epsilon = r"$\varepsilon$ = 20, $\delta$ = 1e-06 for every \$\foo\$ (add-remove)"
-    own = {PlanDisplay: "no data", LedgerDisplay: r"Budget: $\varepsilon$ = 2"}
-    assert any(own.get(type(display), epsilon) in text for text in texts)
-
-
 @on_all()
-def test_a_title_can_be_given_or_left_out(pca, ax, case):
-    draw, _ = case
-    assert "mine" in texts_of(draw(pca, ax=ax, title="mine"))
-    ax = Figure(layout="constrained").subplots()
-    assert not any("varepsilon" in text for text in texts_of(draw(pca, ax=ax, title=None)))
+def test_a_title_can_be_given_or_left_out_and_one_that_is_there_stays(pca, case):
+    def texts(before="", **options):
+        ax = Figure(layout="constrained").subplots()
+        ax.set_title(before, loc="left")
+        return texts_of(case[0](pca, ax=ax, **options))
 
-
-@on_all()
-def test_a_title_that_is_there_stays(pca, ax, case):
-    ax.set_title("before", loc="left")
-    texts = texts_of(case[0](pca, ax=ax))
-    assert "before" in texts
-    assert not any("varepsilon" in text for text in texts)
+    assert "mine" in texts(title="mine")
+    for shown in (texts(title=None), stays := texts("before")):
+        assert not any("varepsilon" in text for text in shown)
+    assert "before" in stays
 
 
 @on_all(without=["fits", "pipeline"])
@@ -341,19 +286,9 @@ def test_a_display_keeps_what_it_is_given_and_computes_nothing(display):
     assert "reports" in parameters
     given = {name: object() for name in parameters}
     assert vars(display(**given)) == given
-
-
-@pytest.mark.parametrize("display", DISPLAYS)
-def test_all_displays_have_one_base(display):
     assert issubclass(display, Display)
-
-
-@pytest.mark.parametrize("display", DISPLAYS)
-def test_styles_are_dictionaries_and_never_loose(display):
-    plot = inspect.signature(display.plot)
-    kinds = {parameter.kind for parameter in plot.parameters.values()}
-    assert inspect.Parameter.VAR_KEYWORD not in kinds
-    assert [name for name in plot.parameters if name.endswith("_kw")]
+    plot = inspect.signature(display.plot).parameters.values()
+    assert inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in plot}
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
@@ -399,15 +334,6 @@ def test_a_warning_goes_below_the_title_of_another_fit(pca, seeded, ax):
     first, second = ax.get_title(loc="left").split("\n")
     assert "varepsilon" in first
     assert "NOT PRIVATE" in second
-
-
-@pytest.mark.parametrize(
-    ("short", "long"), [({"lw": 3.0, "c": "k"}, {"linewidth": 3.0, "color": "k"})]
-)
-def test_styles_may_use_short_names(pca, ax, short, long):
-    for style in (short, long):
-        display = PrivacyCurveDisplay.from_estimator(pca, ax=ax, line_kw=style)
-        assert (display.line_.get_linewidth(), display.line_.get_color()) == (3.0, "k")
 
 
 @pytest.mark.parametrize("draw", [images, partial(mapped, y=PEOPLE % 3)])

@@ -46,13 +46,11 @@ def test_words_are_written_in_colours_that_are_seen_on_white(colour):
     assert contrast(colour, "white") >= LEAST
 
 
-@pytest.mark.parametrize("cmap", ["RdBu_r", "viridis", "cividis", "Greys"])
-def test_a_number_is_read_on_every_cell_of_a_heat_map(cmap):
-    figure = Figure()
+def test_a_number_is_read_on_every_cell_of_a_heat_map():
     loadings = np.linspace(-1, 1, 80).reshape(2, 40)
     names = [f"x{i}" for i in range(40)]
     display = LoadingsDisplay(loadings=loadings, feature_names=names)
-    display.plot(figure.subplots(), cmap=cmap, include_values=True)
+    display.plot(Figure().subplots())
     for (i, l), value in np.ndenumerate(loadings):  # noqa: E741
         words = display.text_[l, i]
         assert contrast(words.get_color(), display.im_.to_rgba(value)) >= LEAST

@@ -9,7 +9,6 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.plotting import PrivacyCurveDisplay
 from skdppca.privacy import (
-    ApproximateEvent,
     GaussianEvent,
     NonPrivateEvent,
     PureEvent,
@@ -57,30 +56,9 @@ def test_without_marks_and_guess_there_is_the_curve_alone(ax):
     assert ax.lines[:] == [display.line_]
 
 
-@pytest.mark.parametrize(
-    ("options", "event"),
-    [
-        ({"epsilon": 1.0}, GaussianEvent(mu_of(1.0, 1e-6))),
-        ({"epsilon": math.inf}, NonPrivateEvent()),
-        ({"epsilon": 1.0, "variant": "approximate"}, ApproximateEvent(1.0, 1e-6)),
-        ({"epsilon": 1.0, "delta": 0, "variant": "pure"}, PureEvent(1.0)),
-    ],
-)
-def test_a_budget_has_the_curve_of_its_kind(ax, options, event):
-    assert PrivacyCurveDisplay.from_epsilon(ax=ax, **options).event == event
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"variant": "pure"}, "delta=1e-06 is not 0"),
-        ({"variant": "renyi"}, "variant='renyi' is unknown"),
-        ({"scale": "sqrt"}, "scale='sqrt' is unknown"),
-    ],
-)
-def test_an_option_that_is_none_is_refused(ax, options, message):
-    with pytest.raises(ValueError, match=message):
-        PrivacyCurveDisplay.from_epsilon(1.0, ax=ax, **options)
+def test_a_budget_has_the_curve_of_gaussian_noise(ax):
+    assert PrivacyCurveDisplay.from_epsilon(1.0, ax=ax).event == GaussianEvent(mu_of(1.0, 1e-6))
+    assert PrivacyCurveDisplay.from_epsilon(math.inf, ax=ax).event == NonPrivateEvent()
 
 
 def test_a_report_has_the_curve_of_its_event(ax):
@@ -126,10 +104,6 @@ def test_a_ledger_has_the_curve_of_all_its_charges(ax, as_statement):
     ledger = accountant.statement() if as_statement else accountant
     display = PrivacyCurveDisplay.from_accountant(ledger, ax=ax)
     assert display.event.mu == pytest.approx(0.3 * math.sqrt(2))
-    budget = PrivacyCurveDisplay.from_accountant(ledger, "budget", ax=Figure().subplots())
-    assert budget.event == ApproximateEvent(4.0, 1e-6)
-    with pytest.raises(ValueError, match="which='left' is unknown"):
-        PrivacyCurveDisplay.from_accountant(ledger, "left", ax=ax)
 
 
 def test_a_ledger_with_seeded_noise_is_bounded_by_nothing(ax):

@@ -81,29 +81,6 @@ def test_labels_are_shown_as_they_were_written(accountant, ax):
     assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
 
 
-def test_styles_are_taken_over_and_plot_returns_the_display(accountant, ax):
-    display = LedgerDisplay.from_ledger(accountant.statement(), ax=ax)
-    assert display.plot(ax, line_kw={"color": "k"}, budget_kw={"linewidth": 3.0}) is display
-    assert (display.line_.get_color(), display.budget_.get_linewidth()) == ("k", 3.0)
-
-
-@pytest.mark.parametrize(
-    ("remaining", "shown"), [(3.6251, "3.62"), (0.019999, "0.0199"), (0.0, "0"), (0.5, "0.5")]
-)
-def test_what_is_left_is_rounded_down(ax, remaining, shown):
-    display = LedgerDisplay(
-        totals=[],
-        labels=[],
-        kinds=[],
-        times=[],
-        epsilon=4.0,
-        delta=1e-6,
-        remaining=remaining,
-    )
-    assert display.plot(ax).alt_text_.endswith(f"One more may cost {shown}.")
-    assert display.budget_.get_label() == f"budget (one more charge may cost {shown})"
-
-
 def test_an_unknown_axis_is_refused(accountant, ax):
     with pytest.raises(ValueError, match="over='charges' is unknown; choose 'charge' or 'time'"):
         LedgerDisplay.from_ledger(accountant, ax=ax, over="charges")
