@@ -137,7 +137,7 @@ def ours(tables: list[np.ndarray]) -> list[dict]:
             shown = projection_map(pca, X, bins=BINS, random_state=seed + 2 * NOISE_SEED, **half)
             seconds.append(perf_counter() - start)
             exact = np.histogram2d(*pca.transform(X)[:, :2].T, bins=shown.edges)[0]
-            both = (one / max(one.sum(), 1e-300) for one in (shown.clipped, exact))
+            both = (one / max(one.sum(), 1e-300) for one in (np.maximum(shown.counts, 0.0), exact))
             far.append(float(np.abs(np.subtract(*both)).sum() / 2))
         rows.append(row("scores", "PrivatePCA and projection_map", epsilon, far, seconds))
     return rows

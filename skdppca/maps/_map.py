@@ -47,6 +47,12 @@ class MapConstants:
 
 MAP = MapConstants()
 
+# What a report of a map states of its arguments.
+PARAMETERS = (
+    *("epsilon", "delta", "bins", "extent", "components", "classes", "adjacency", "unit"),
+    *("accountant", "random_state"),
+)
+
 
 @dataclass(frozen=True)
 class ProjectionMap:
@@ -81,11 +87,6 @@ class ProjectionMap:
     noise_sd: float
     privacy_: PrivacyReport = field(repr=False)
     accountant: BaseAccountant | None = field(default=None, repr=False)
-
-    @property
-    def clipped(self) -> np.ndarray:
-        """The counts, negative ones as 0: to be drawn, not to be added up."""
-        return np.maximum(self.counts, 0.0)
 
     @property
     def threshold(self) -> float:
@@ -231,6 +232,7 @@ def projection_map(
     >>> found.counts.shape
     (12, 12)
     """
+    given = {name: value for name, value in locals().items() if name in PARAMETERS}
     # 1. validate
     check_pca(pca)
     pca = copy.copy(pca)  # another fit of it meanwhile changes no axis
@@ -267,18 +269,9 @@ def projection_map(
         unit=unit,
         accountant=accountant,
         parameters=public_parameters(
-            {
-                "epsilon": epsilon,
-                "delta": delta,
-                "bins": bins,
-                "extent": extent,
-                "components": pair,
-                "classes": names,
-                "adjacency": adjacency,
-                "unit": unit,
-                "accountant": accountant,
-                "random_state": random_state,
-            }
+            given
+            | {"components": pair, "classes": names, "accountant": accountant}
+            | {"adjacency": adjacency, "unit": unit}
         ),
         noise=noise_source(epsilon, random_state),
         centre=histogram.centre,
@@ -286,15 +279,9 @@ def projection_map(
         not_private=tuple(f"axes: {reason}" for reason in axes.not_private),
         cohorts=named,
     )
-    about_axes = {
-        "axes": axes.method,
-        "axes_epsilon": axes.epsilon,
-        "axes_delta": axes.delta,
-        "axes_unit": axes.unit,
-        "axes_adjacency": axes.adjacency,
-        "axes_private": axes.private,
-        "axes_release": axes.release_id,
-    }
+    stated = ("epsilon", "delta", "unit", "adjacency", "private")
+    about_axes = {"axes": axes.method, **{f"axes_{name}": getattr(axes, name) for name in stated}}
+    about_axes["axes_release"] = axes.release_id
     first = () if names is None else (len(names),)
 
     def results(answer: Answer) -> Results:

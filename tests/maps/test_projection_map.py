@@ -186,11 +186,6 @@ def test_arrays_are_read_only():
         assert not array.flags.writeable
 
 
-def test_clipped_counts_are_not_negative_and_the_others_may_be():
-    found = projection_map(PCA_2, X, bins=40, **COST)
-    assert found.counts.min() < 0 <= found.clipped.min()
-
-
 def test_about_one_empty_cell_of_a_map_is_above_the_threshold():
     # 50 maps of 400 cells: the number above is Poisson of mean 50, within 25..80 but for 1e-4
     empty = ((1e6, 1e6 + 1), (1e6, 1e6 + 1))
