@@ -32,35 +32,31 @@ class Fitted:
     hits: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
-class Fitting:
-    """Fits candidates on the same records.
+def fit_candidate(
+    rows: Any,
+    groups: Any,
+    y: Any,
+    checked: np.ndarray | sparse.csr_array,
+    candidate: Candidate,
+) -> Fitted:
+    """Fit both steps, one after the other. Each charges its own part of the candidate's mu^2.
 
     Parameters
     ----------
     rows : array-like or sparse matrix
-    groups : array-like or None
-    y : array-like or None
-        Labels for the classifier.
-    checked : ndarray or csr_array or None
-        The rows as they were validated; the classifier needs them.
+    groups, y : array-like or None
+        The records of the rows, and their labels for a classifier.
+    checked : ndarray or csr_array
+        The rows as they were validated; a classifier needs them.
+    candidate : Candidate
     """
-
-    rows: Any
-    groups: Any
-    y: Any = None
-    checked: np.ndarray | sparse.csr_array | None = None
-
-    def __call__(self, candidate: Candidate) -> Fitted:
-        """Fit both, one after the other. Each charges its own part of the candidate's mu^2."""
-        pca, classifier = candidate.pca.fit(self.rows, groups=self.groups), candidate.classifier
-        if classifier is None:
-            return Fitted(candidate)
-        scores = _scores(pca, self.checked)
-        classifier.fit(scores, self.y, groups=self.groups)
-        classes = classifier._public_classes()
-        numbers = class_numbers(self.y, classes, len(scores))
-        return Fitted(candidate, numbers == nearest_class(scores, classifier.centroids_))
+    pca, classifier = candidate.pca.fit(rows, groups=groups), candidate.classifier
+    if classifier is None:
+        return Fitted(candidate)
+    scores = _scores(pca, checked)
+    classifier.fit(scores, y, groups=groups)
+    numbers = class_numbers(y, classifier._public_classes(), len(scores))
+    return Fitted(candidate, numbers == nearest_class(scores, classifier.centroids_))
 
 
 def _scores(pca: BasePrivatePCA, X: Any) -> np.ndarray:

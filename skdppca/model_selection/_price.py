@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
 from numbers import Integral
 from typing import Any
 
@@ -24,8 +23,7 @@ from sklearn.pipeline import Pipeline
 
 from ..exceptions import MovingFoldsWarning
 from ..neighbors import PrivateNearestCentroid
-from ..privacy import GaussianEvent, PrivacyEvent, compose, epsilon_of_event
-from ..privacy.notebook import html_table
+from ..privacy import PrivacyEvent, compose, epsilon_of_event
 from ..private_data import Public
 from ._candidates import PrivateStep
 from ._folds import RecordKFold
@@ -33,9 +31,6 @@ from ._private_search import PrivateSearchCV
 
 # Splitters that look at the number of rows and at chance, never at a value, a label or a group.
 BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
-
-# Deltas at which a cost is shown; the second is the usual one.
-DELTAS = (1e-5, USUAL := 1e-6, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -60,27 +55,7 @@ class Price:
 
     def __repr__(self) -> str:
         fits = "secret number of fits" if self.n_fits is None else f"at most {self.n_fits} fits"
-        return f"<Price: {fits}{self._cost()}>"
-
-    def _repr_html_(self) -> str:
-        fits = "stays secret" if self.n_fits is None else f"at most {self.n_fits}"
-        if not self._cost():
-            return f"<p>Number of fits: {fits}. For the cost call <code>epsilon(delta)</code>.</p>"
-        rows = [(f"{delta:g}", self._up(delta)) for delta in DELTAS]
-        return f"<p>Number of fits: {fits}.</p>{html_table(('at delta', 'epsilon'), rows)}"
-
-    def _cost(self) -> str:
-        """The cost in a few words, if it takes no time to say: that of Gaussian noise."""
-        if not all(isinstance(total, GaussianEvent) for total in self.totals):
-            return ""
-        return f", epsilon {self._up(USUAL)} at delta {USUAL:g}"
-
-    def _up(self, delta: float) -> str:
-        """The epsilon at `delta`, rounded up."""
-        exact = Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(
-            self.epsilon(delta)
-        )
-        return f"{float(exact):g}"
+        return f"<Price: {fits}>"
 
 
 def price(

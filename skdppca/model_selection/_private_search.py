@@ -31,15 +31,10 @@ from ..private_data import PrivateData, Public
 from ..records import Records
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
-from ._fitting import Fitted, Fitting
+from ._fitting import Fitted, fit_candidate
 from ._row_steps import transform_rows
 from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
-from ._search_plan import (
-    SEARCH,
-    SearchPlan,
-    budget_of,
-    plan_search,
-)
+from ._search_plan import SEARCH, SearchPlan, budget_of, plan_search
 from ._search_runs import best_run, draw_runs, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner
 
@@ -294,7 +289,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             cohorts=named,
             verbose=self.verbose,
         )
-        fit = Fitting(rows, groups, y, checked) if supervised else Fitting(rows, groups)
+        fit = partial(fit_candidate, rows, groups, y, checked if supervised else rows)
 
         def search(data: PrivateData) -> Best:
             scorer = self._scorer(data, labels, candidates, plan)

@@ -83,21 +83,13 @@ def run(*scores, score=float):
     return best_run(scores, fit, score, workers(None))
 
 
-def test_the_best_run_is_kept():
-    score, place, winner = run(1.0, 3.0, 2.0)
-    assert (score, place, winner) == (3.0, 1, 3.0)
-
-
-def test_a_run_that_fails_loses_against_any_other():
-    assert run(None, -math.inf, None)[1] == 1
-
-
-def test_a_score_that_fails_loses_too():
+@pytest.mark.parametrize(
+    "scores", [(1.0, 3.0, 2.0), (None, -math.inf, None), (1.0, 2.0, 2.0, None, 2.0)]
+)
+def test_the_first_of_the_best_runs_is_kept_and_one_that_fails_loses(scores):
+    score, place, winner = run(*scores)
+    assert place == 1 and score == winner == scores[1]
     assert run(5.0, 1.0, score=lambda s: 1 / (s - 5.0))[1] == 1
-
-
-def test_of_equal_scores_the_first_wins():
-    assert run(1.0, 2.0, 2.0, None, 2.0)[1] == 1
 
 
 def test_no_line_of_progress_tells_how_many_runs_there_were(capfd):
