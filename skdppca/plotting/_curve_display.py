@@ -49,8 +49,6 @@ class PrivacyCurveDisplay(FitDisplay):
     ----------
     event : PrivacyEvent
         What was released.
-    false_positive_rate, detection_rate : ndarray
-        Points of the curve.
     name : str, optional
         For the legend.
     reports : sequence of PrivacyReport, default=()
@@ -88,8 +86,6 @@ class PrivacyCurveDisplay(FitDisplay):
     """
 
     event: PrivacyEvent
-    false_positive_rate: np.ndarray
-    detection_rate: np.ndarray
     name: str | None = None
     note: str = ""
 
@@ -158,7 +154,7 @@ class PrivacyCurveDisplay(FitDisplay):
         -------
         PrivacyCurveDisplay
         """
-        return cls._of(event, name=name).plot(ax, **options)
+        return cls(event=event, name=name).plot(ax, **options)
 
     @classmethod
     def from_epsilon(
@@ -189,7 +185,7 @@ class PrivacyCurveDisplay(FitDisplay):
         event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
         if name is None:
             name = f"ε = {epsilon:g}, δ = {delta:g}"
-        return cls._of(event, name=name).plot(ax, **options)
+        return cls(event=event, name=name).plot(ax, **options)
 
     @classmethod
     def from_accountant(
@@ -217,7 +213,7 @@ class PrivacyCurveDisplay(FitDisplay):
         terms = statement.chain.terms
         name = "ledger: spent" if name is None else name
         note = f"Spent, for every {terms.unit} ({terms.adjacency})"
-        return cls._of(statement.event(), name=name, note=note).plot(ax, **options)
+        return cls(event=statement.event(), name=name, note=note).plot(ax, **options)
 
     @classmethod
     def _from_reports(
@@ -235,13 +231,8 @@ class PrivacyCurveDisplay(FitDisplay):
             )
         private = all(report.private for report in reports)
         event = compose(report.cost for report in reports) if private else NonPrivateEvent()
-        display = cls._of(event, name=name, reports=tuple(reports), learned_before=learned)
+        display = cls(event=event, name=name, reports=tuple(reports), learned_before=learned)
         return display.plot(ax, **options)
-
-    @classmethod
-    def _of(cls, event: PrivacyEvent, **more: Any) -> Self:
-        rates = detection_rate(event, ALARMS)
-        return cls(event=event, false_positive_rate=ALARMS, detection_rate=rates, **more)
 
     def detection_at(self, false_positive_rate: float) -> float:
         """Return the largest share of present records that a test detects, rounded up."""
@@ -295,12 +286,13 @@ class PrivacyCurveDisplay(FitDisplay):
             "label": self._label(marks),
             "gid": CURVE,
         }
-        x = np.asarray(self.false_positive_rate)
         self.guess_: Line2D | None = None
         if guess and not any(line.get_gid() == DIAGONAL for line in ax.lines):
-            (self.guess_,) = ax.plot(x, x, ":", color=NOISE, linewidth=1.0, gid=DIAGONAL)
+            (self.guess_,) = ax.plot(ALARMS, ALARMS, ":", color=NOISE, linewidth=1.0, gid=DIAGONAL)
             self.guess_.set_label("without the release")
-        (self.line_,) = ax.plot(x, self.detection_rate, **style | (line_kw or {}))
+        (self.line_,) = ax.plot(
+            ALARMS, detection_rate(self.event, ALARMS), **style | (line_kw or {})
+        )
         self.marks_: Line2D | None = None
         if len(marks):
             found = [self.detection_at(mark) for mark in marks]
