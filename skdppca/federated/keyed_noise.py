@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +21,7 @@ from ..noise import SAMPLER, SharedQuery
 from ..privacy.chain import canonical
 from .messages import PROTOCOL, Request, RunPlan
 
-SECRET_BYTES = 32
+SECRET, SECRET_BYTES = "noise.key", 32
 
 # Hexadecimal digits of a seal: 128 bits.
 SEAL_DIGITS = 32
@@ -38,19 +42,53 @@ class NoiseKey(NamedTuple):
     seal: str
 
 
+def create_secret(folder: Path) -> None:
+    """Make a site's permanent secret, from which the noise of all its runs follows.
+
+    Parameters
+    ----------
+    folder : Path
+        Where no such file lies yet.
+    """
+    file = os.open(folder / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w") as out:
+        out.write(os.urandom(SECRET_BYTES).hex() + "\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def read_secret(folder: Path) -> bytes:
+    """Read what `create_secret` made."""
+    file = folder / SECRET
+    if file.exists() and re.fullmatch("[0-9a-f]{64}", text := file.read_text().strip()):
+        return bytes.fromhex(text)
+    raise ValueError(f"{file}: it holds no secret; put the file of this site back")
+
+
+def secret_of(secret: bytes, run: str, purpose: str) -> bytes:
+    """Derive a secret of one run, for one purpose.
+
+    It is the same whenever the site is asked, even where nothing else is left of the run. So a
+    folder that was put back from before the run draws the same random subsets and the same noise.
+    """
+    text = {"protocol": PROTOCOL, "run": run, "for": purpose}
+    return hmac.digest(secret, canonical(text).encode(), "sha256")
+
+
 def noise_key(
-    secret: str, site: str, plan: RunPlan, request: Request, query: SharedQuery, steps: np.ndarray
+    secret: bytes, site: str, plan: RunPlan, request: Request, query: SharedQuery, steps: np.ndarray
 ) -> NoiseKey:
     """The key of a site's noise for one question, and the seal of the question's charge.
 
     Parameters
     ----------
-    secret : str
-        256 random bits of the run, hexadecimal, for this alone.
+    secret : bytes
+        The site's permanent one.
     site : str
     plan : RunPlan
     request : Request
-        Of this plan; its digest covers every bit of it.
+        Of this plan. Everything in it counts but the keys of masks, which no noise follows from:
+        a folder that was put back from before the run hands out another key.
     query : SharedQuery
         What the request stands for at this site.
     steps : ndarray of int64
@@ -61,15 +99,17 @@ def noise_key(
     **Claim.** Let an analyst, the server and other sites ask what they like, in view of all answers
     so far. Let the site's files be put back, lost in part or copied at any time, and its process be
     killed. Then what they see of its noisy vectors is what they would see if the site had drawn
-    fresh noise, independent of all else, for every pair of a request and a vector that occurs, and
-    had repeated that draw whenever the pair occurs again. (Up to the assumptions below.)
+    fresh noise, independent of all else, for every pair of a request (but for its keys) and a
+    vector that occurs, and had repeated that draw whenever the pair occurs again. (Up to the
+    assumptions below.)
 
     So to ask once more gives nothing that was not charged, and of the requests that were answered
     each is a `SharedQuery` of its price.
 
     *Proof.* 1. The text below is canonical JSON with the digests of the request and of the vector.
-    Two pairs have the same text only if two contents have the same SHA-256. 2. HMAC-SHA256 with a
-    secret that nothing else is computed from is a pseudo-random function: no efficient observer,
+    Two pairs have the same text only if two contents have the same SHA-256. 2. HMAC-SHA256 with
+    the run's secret is a pseudo-random function, since that secret is an HMAC of the permanent one,
+    at a point that nothing else is computed at (`secret_of`): no efficient observer,
     who may choose the texts in view of all values before, can tell its values from those of a
     random function R. Texts depend on the records. That is no objection, since an observer could
     know the records. 3. R gives an independent uniform key for every pair, whatever the pair is:
@@ -87,7 +127,9 @@ def noise_key(
     time and a random nonce, so once an older copy of the ledger is charged again, the heads are
     others from there on, and all later questions would be answered anew.
 
-    *What it rests on.* HMAC-SHA256, SHA-256 and SHAKE-256; that the secret stays at the site; and
+    *What it rests on.* HMAC-SHA256, SHA-256 and SHAKE-256; that the secret stays at the site, after
+    the run as well as during it (who has it and a site's noisy vector can test what the vector is,
+    and the mask's key, which is gone with the run, hides the vector); and
     that the same table gives the same vector. A sum in float64 may round otherwise with another
     number of threads or on another machine, and would get other noise. Where the ledger has the
     question's row, the seal tells, and the site refuses. It also rests on a table that stays the
@@ -100,7 +142,7 @@ def noise_key(
         "site": site,
         "run": request.run,
         "round": request.round,
-        "request": request.digest,
+        "request": replace(request, keys={}).digest,
         "plan": plan.digest,
         "roster": sorted(plan.study.sites),
         "honest": plan.honest,
@@ -114,6 +156,6 @@ def noise_key(
 
     def keyed(purpose: str) -> bytes:
         content = canonical(text | {"for": purpose}).encode()
-        return hmac.digest(bytes.fromhex(secret), content, "sha256")
+        return hmac.digest(secret_of(secret, request.run, "noise"), content, "sha256")
 
     return NoiseKey(keyed("noise"), keyed("seal").hex()[:SEAL_DIGITS])

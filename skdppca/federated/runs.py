@@ -55,10 +55,6 @@ class Run:
         Whose signature it has.
     secret : str
         For the masks; gone when the run is over.
-    labels : str
-        What random parts follow from, hexadecimal; likewise.
-    noise : str
-        What noise follows from (`keyed_noise`), hexadecimal; likewise.
     table : str
         The fingerprint of the table.
     look : str
@@ -78,12 +74,10 @@ class Run:
     plan: str
     analyst: str
     secret: str
-    labels: str
     table: str
     ledger: tuple[int, int, str]
-    noise: str = ""  # from here on, older runs lack what they are void without
-    look: str = ""
-    marker: tuple[int, int] = (0, 0)
+    look: str
+    marker: tuple[int, int]
     answered: tuple[Answered, ...] = ()
     begun: str = ""
     over: bool = False
@@ -94,14 +88,14 @@ class Run:
 
     def ended(self) -> Run:
         """The same when it is over: only that it was is kept."""
-        return replace(self, secret="", labels="", noise="", table="", look="", over=True)
+        return replace(self, secret="", table="", look="", over=True)
 
     @classmethod
     def from_json(cls, text: str) -> Run:
         """What `to_json` wrote."""
         content = json.loads(text)
         for name in ("ledger", "marker"):
-            content[name] = tuple(content.get(name, ()))
+            content[name] = tuple(content[name])
         content["answered"] = tuple(
             Answered(
                 digest,
@@ -205,7 +199,7 @@ class Runs:
         """
         letters = self._outbox.glob(f"{run.id}-*[0-9]")
         rounds = [int(letter.name.removeprefix(f"{run.id}-")) for letter in letters]
-        is_marked = run.noise != "" and run.marker == _place(self._marker(run.id))
+        is_marked = run.marker == _place(self._marker(run.id))
         return is_marked and max(rounds, default=0) <= len(run.answered)
 
     def send(self, run: str, round: int, reply: Reply) -> None:

@@ -34,7 +34,7 @@ from ..privacy.floats import root_up
 from ..records import Part, Records
 from ..records.machine import memory_limit
 from .identity import Identity, verified
-from .keyed_noise import SECRET_BYTES, noise_key
+from .keyed_noise import create_secret, noise_key, read_secret, secret_of
 from .masks import Pad, RunKey, masked
 from .messages import (
     Close,
@@ -64,8 +64,6 @@ MAX_LOG = 2**20
 # Plans that wait for approval.
 MAX_PENDING = 100
 
-LABEL_BYTES = 32
-
 # Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, letter.
 HELD = 8
 
@@ -85,10 +83,10 @@ M = TypeVar("M", RunPlan, Request, Close)
 class Site:
     """A site of a study, in a folder of its own.
 
-    The folder holds ``site.json`` (`Policy`), ``identity.key``, the ledger, the state of runs, the
-    plans that a person approved, and two logs. ``errors.log`` may hold data of the site, and
-    ``refused.log`` holds codes. None of it may be shared. If a backup of it was put back, call
-    `void_open_runs`.
+    The folder holds ``site.json`` (`Policy`), ``identity.key``, ``noise.key``, the ledger, the
+    state of runs, the plans that a person approved, and two logs. ``errors.log`` may hold data of
+    the site, and ``refused.log`` holds codes. None of it may be shared. If a backup of it was put
+    back, call `void_open_runs`.
 
     Parameters
     ----------
@@ -108,6 +106,7 @@ class Site:
         self.folder = Path(folder)
         self.policy = Policy.read(self.folder / POLICY)
         self.identity = Identity.read(self.folder / KEY)
+        self._secret = read_secret(self.folder)
         self.ledger = PrivacyLedger(self.folder / self.policy.ledger)
         self._read = read
         self._runs = Runs(self.folder)
@@ -141,7 +140,9 @@ class Site:
         """
         for name in ("", *FOLDERS):
             (Path(folder) / name).mkdir(mode=0o700, parents=not name, exist_ok=True)
-        return Identity.create(Path(folder) / KEY)
+        identity = Identity.create(Path(folder) / KEY)
+        create_secret(Path(folder))
+        return identity
 
     @property
     def name(self) -> str:
@@ -368,10 +369,8 @@ class Site:
             plan=plan.body.decode(),
             analyst=analyst,
             secret=RunKey().secret,
-            labels=os.urandom(LABEL_BYTES).hex(),
             table=table.fingerprint,
             ledger=(self._ledger_file, len(statement.chain.rows), statement.chain.head()),
-            noise=os.urandom(SECRET_BYTES).hex(),
             look=look,
             marker=self._runs.mark(plan.run),
         )
@@ -442,7 +441,7 @@ class Site:
                 if not isinstance(due, Receipt):
                     self._charged(run, plan, request.round, answered, due, seal="failed")
                 raise
-            drawn = noise_key(run.noise, self.name, plan, request, query, query.rounded(total))
+            drawn = noise_key(self._secret, self.name, plan, request, query, query.rounded(total))
             # charge; from here on nothing may be asked otherwise
             run = self._charged(run, plan, request.round, answered, due, drawn.seal)
             # then noise, then the outbox, then the reply
@@ -525,7 +524,7 @@ class Site:
             raise Refused(Refusal.TABLE)
 
     def _records(self, run: Run, asked: Asked) -> Records:
-        """The site's records through the question's steps; the parts follow from the run's key."""
+        """The site's records through the question's steps; the parts follow from the run's id."""
         self._check_unchanged(run)
         _, table = self._usable_table()
         if table.fingerprint != run.table:
@@ -534,7 +533,7 @@ class Site:
         for part in asked.drawn():
             if known.setdefault(part.draw, part.shares) != part.shares:
                 raise Refused(Refusal.QUESTION)
-        records, labels = table.records, bytes.fromhex(run.labels)
+        records, labels = table.records, secret_of(self._secret, run.id, "labels")
         for step in asked.steps:
             if isinstance(step, Drawn):
                 key = hmac.digest(labels, step.draw.to_bytes(8, "little"), "sha256")

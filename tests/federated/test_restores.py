@@ -25,7 +25,7 @@ from skdppca import PrivacyLedger
 from skdppca.federated import Expected, Refusal, Refused, Reply, Site, Study, respond
 from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
-from skdppca.federated.keyed_noise import NoiseKey
+from skdppca.federated.keyed_noise import NoiseKey, secret_of
 from skdppca.federated.questions import Asked, Drawn
 from skdppca.federated.site_table import SiteTable, in_memory, read_arrays
 from skdppca.noise import SharedQuery
@@ -140,7 +140,11 @@ RESTORES = {
 
 
 def put_back(talk, name):
-    act, folder = RESTORES[name], talk.made.folder
+    put_back_into(talk.made, name)
+
+
+def put_back_into(made, name):
+    act, folder = RESTORES[name], made.folder
     if callable(act):
         act(folder / "east")
     else:
@@ -191,7 +195,7 @@ def test_a_folder_that_was_put_back_ends_its_open_runs_and_the_next_run_starts_c
     assert isinstance(answer, Refused) and answer.code is Refusal.RUN_OVER
     assert not talk.made.receipts("east")
     kept = (talk.made.folder / "east" / "runs" / f"{talk.plan.run}.json").read_text()
-    assert json.loads(kept)["noise"] == "" and json.loads(kept)["secret"] == ""
+    assert json.loads(kept)["secret"] == ""
     later = Talk(talk.made)
     later.hello()
     for round in (1, 2):
@@ -251,30 +255,63 @@ def test_a_letter_of_another_time_is_not_sent(unseen, talk):
 def test_the_secret_goes_when_the_run_closes(talk):
     asked(talk, 1, {})
     runs = talk.made.folder / "east" / "runs"
-    secrets = json.loads((runs / f"{talk.plan.run}.json").read_text())
-    assert len(bytes.fromhex(secrets["noise"])) == 32
-    assert secrets["noise"] not in (secrets["secret"], secrets["labels"])
+    secret = json.loads((runs / f"{talk.plan.run}.json").read_text())["secret"]
     assert isinstance(talk.send("east", "close", talk.close("cd" * 32)), Reply)
     files = (talk.made.folder / "east").rglob("*")
     kept = b"".join(file.read_bytes() for file in files if file.is_file())
-    for name in ("noise", "secret", "labels"):
-        assert secrets[name].encode() not in kept
+    assert secret.encode() not in kept
 
 
-def test_every_run_has_a_secret_of_its_own(talk):
+def test_every_run_every_purpose_and_every_site_has_a_secret_of_its_own():
+    one, other = bytes(32), bytes([1]) * 32
+    found = {
+        secret_of(secret, run, purpose)
+        for secret in (one, other)
+        for run in ("ab" * 16, "cd" * 16)
+        for purpose in ("noise", "labels")
+    }
+    assert len(found) == 8
+
+
+def test_a_folder_that_was_put_back_from_before_the_run_draws_the_same_noise(tmp_path):
+    made = make(tmp_path, parts_of(X, 3))
+    east = made.sites["east"]
+
+    def asked_all(talk):
+        """The answers, the key of the masks, and the head of the ledger."""
+        talk.hello()
+        sent = [vector(talk.send("east", "answer", *question(talk, i))) for i in (1, 2, 3)]
+        head = east.ledger.statement().chain.head()
+        return [one.tobytes() for one in sent], talk.keys["east"], head
+
+    backed_up(made.folder / "east")
+    first = Talk(made)
+    before = asked_all(first)
+    put_back_into(made, "rm and cp")
+    east = made.restarted("east")
+    after = asked_all(Talk(made, run=first.plan.run))  # the same plan
+    assert before[0] == after[0]
+    assert before[1] != after[1] and before[2] != after[2]
+    assert len(made.receipts("east")) == 3
+
+
+def test_another_run_draws_other_noise_and_other_subsets(talk):
     other = Talk(talk.made)
     other.hello()
-    runs = [talk.made.sites["east"]._runs.find(one.plan.run) for one in (talk, other)]
-    assert runs[0].noise != runs[1].noise
+    for round in (1, 2):  # alike with probability below 1e-9
+        mine, theirs = (
+            vector(one.send("east", "answer", *question(one, round))) for one in (talk, other)
+        )
+        assert (mine != theirs).any()
 
 
-def test_a_run_that_an_older_version_began_is_void(talk):
-    file = talk.made.folder / "east" / "runs" / f"{talk.plan.run}.json"
-    content = json.loads(file.read_text())
-    for name in ("noise", "look", "marker"):
-        del content[name]
-    file.write_text(json.dumps(content))
-    assert asked(talk, 1, {}).code is Refusal.RUN_OVER
+@pytest.mark.parametrize("content", [None, "", "ab" * 31, "AB" * 32])
+def test_a_site_without_its_secret_does_not_start(talk, content):
+    folder = talk.made.folder / "east"
+    file = folder / "noise.key"
+    file.unlink() if content is None else file.write_text(content)
+    with pytest.raises(ValueError, match="it holds no secret; put the file of this site back"):
+        Site(folder)
 
 
 # --- another sum

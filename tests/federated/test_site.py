@@ -522,9 +522,8 @@ def test_a_run_that_nobody_closed_leaves_no_secret_letter_or_marker(made, talk, 
         aged(folder / "runs" / f"{talk.plan.run}.json", 7.1)
         asks = end == "age, when asked"
         talk.send("east", "answer", *talk.request(SUM, round=2)) if asks else other.hello()
-    for secret in (open_run.secret, open_run.labels, open_run.noise):
-        files = [file for file in folder.rglob("*") if file.is_file()]
-        assert secret and not any(secret.encode() in file.read_bytes() for file in files)
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert not any(open_run.secret.encode() in file.read_bytes() for file in files)
     assert not list(folder.glob(f"outbox/{talk.plan.run}-*"))
     assert not (folder / "runs" / f"{talk.plan.run}.marker").exists()
     assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
@@ -853,7 +852,7 @@ def test_whatever_is_raised_within_only_its_code_leaves(made, talk, monkeypatch)
     folder = made.sites["east"].folder
     assert "swordfish" in (folder / "errors.log").read_text()  # which stays at the site
     assert "swordfish" not in (folder / "refused.log").read_text()
-    for name in ("errors.log", "refused.log", "identity.key"):
+    for name in ("errors.log", "refused.log", "identity.key", "noise.key"):
         assert (folder / name).stat().st_mode & 0o077 == 0
 
 
