@@ -151,7 +151,6 @@ def over_sites(method: type, table: Data, m: int, h: int) -> tuple[Any, list[Sen
                 "memory",
                 max_epsilon=EPSILON,
                 max_delta=DELTA,
-                approval="automatic",
             ).write(home / "site.json")
             sites.append(Site(home, lambda *_, i=i: (X[i::m], None)))
         transport = Counted(LocalSites(sites))

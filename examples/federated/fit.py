@@ -9,23 +9,19 @@ import sys
 from command import call
 
 from skdppca import DPGauss
-from skdppca.federated import Identity, Refusal, SitesError, Study, fit_sites
+from skdppca.federated import Identity, SitesError, Study, fit_sites
 from skdppca.federated.flower import FlowerTransport
 
 
-def main(server: str, run: str | None = None) -> None:
+def main(server: str) -> None:
     """Fit three private components of all patients, and print what they are and what it cost."""
     pca = DPGauss(n_components=3, epsilon=1.0, delta=1e-6, scale="private")
     study, analyst = Study.read("study.json"), Identity.read("analyst.key")
     try:
         with FlowerTransport(server, root_certificates="ca.crt") as sites:
-            fit_sites(pca, study=study, transport=sites, analyst=analyst, run=run)
+            fit_sites(pca, study=study, transport=sites, analyst=analyst)
     except SitesError as error:
-        waits = Refusal.APPROVAL in error.refused.values()
-        again = (
-            f"\nThen: python {sys.argv[0]} {server} {error.run}" if waits else ""
-        )
-        sys.exit(f"{error}{again}")
+        sys.exit(str(error))
     print(pca.privacy_)
     print(
         f"release {pca.privacy_.release_id}"
@@ -44,12 +40,5 @@ if __name__ == "__main__":
     )
     parser.add_argument(
         "server", metavar="HOST:PORT", help="of the server, as in 127.0.0.1:8000"
-    )
-    parser.add_argument(
-        "run",
-        metavar="RUN",
-        nargs="?",
-        help="the id of a run whose plan the hospitals have approved since, 32 digits; without it, "
-        "a new run begins",
     )
     call(main, parser)

@@ -32,7 +32,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": commands, **flower, **private}
 
 
-def done(folder: Path, command: str, may_fail: bool = False) -> str:
+def done(folder: Path, command: str) -> str:
     """Run a command to its end, and return all that it printed."""
     print(f"$ {command}", flush=True)
     ended = subprocess.run(
@@ -44,7 +44,7 @@ def done(folder: Path, command: str, may_fail: bool = False) -> str:
         text=True,
     )
     print(ended.stdout, flush=True)
-    if ended.returncode and not may_fail:
+    if ended.returncode:
         sys.exit(f"it failed: {command}")
     return ended.stdout
 
@@ -150,15 +150,7 @@ def main(folder: Path) -> None:
             )
             command = f"skdppca site run {name}/site --server {server} --root-certificates ca.crt"
             stack.enter_context(running(folder, command, f"{name}.log"))
-        waiting = done(folder, f"{python}/fit.py {server}", may_fail=True)
-        for name in HOSPITALS:
-            plan = re.search(
-                "Plan ([0-9a-f]{64})",
-                done(folder, f"skdppca site show {name}/site"),
-            )
-            done(folder, f"skdppca site approve {name}/site {plan[1]}")
-        run = re.search("run ([0-9a-f]{32})", waiting)
-        done(folder, f"{python}/fit.py {server} {run[1]}")
+        done(folder, f"{python}/fit.py {server}")
         for name in HOSPITALS:
             done(folder, f"skdppca site show {name}/site")
             done(folder, f"skdppca ledger show {name}/site/study.ledger")

@@ -70,7 +70,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "site": (
         ("make the keys of a site", "skdppca site key our_site/"),
-        ("list plans that wait", "skdppca site show our_site/"),
+        ("list questions and charges", "skdppca site show our_site/"),
     ),
     "site key": (("make the keys of a site", "skdppca site key our_site/"),),
     "site init": (
@@ -81,8 +81,5 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "site run": (("answer questions", "skdppca site run our_site/ --server host:9092"),),
-    "site show": (("list plans that wait", "skdppca site show our_site/"),),
-    "site approve": (("agree to a plan", "skdppca site approve our_site/ DIGEST"),),
-    "site reject": (("turn a plan down", "skdppca site reject our_site/ DIGEST"),),
-    "site void": (("end all open runs", "skdppca site void our_site/"),),
+    "site show": (("list questions and charges", "skdppca site show our_site/"),),
 }

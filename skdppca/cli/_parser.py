@@ -513,7 +513,7 @@ def _add_release(command: argparse.ArgumentParser) -> None:
 def _add_site(command: argparse.ArgumentParser) -> None:
     from ..federated.policy import Policy
     from ._parameter_options import add_parameter
-    from ._site_command import approve, init, key, reject, run, show, void
+    from ._site_command import init, key, run, show
 
     actions = command.add_subparsers(required=True, metavar="ACTION")
     keys = actions.add_parser("key", help="make a folder with this site's keys")
@@ -576,9 +576,6 @@ def _add_site(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="most sites that may collude against this one (default: as the study states)",
     )
-    start.add_argument(
-        "--approve-all", action="store_true", help="agree to plans without asking a person"
-    )
     start.set_defaults(run=init)
     serving = actions.add_parser("run", help="answer questions until Ctrl-C")
     serving.add_argument("--server", required=True, metavar="HOST:PORT")
@@ -589,28 +586,10 @@ def _add_site(command: argparse.ArgumentParser) -> None:
         help="the certificates that the server is checked against",
     )
     serving.set_defaults(run=run)
-    showing = actions.add_parser(
-        "show", help="list the plans that wait for approval, the questions and the charges"
-    )
+    showing = actions.add_parser("show", help="list the questions and the charges")
     showing.set_defaults(run=show)
-    agreement = actions.add_parser("approve", help="approve a plan, so that it can run")
-    agreement.set_defaults(run=approve)
-    rejection = actions.add_parser("reject", help="refuse a plan")
-    rejection.set_defaults(run=reject)
-    ending = actions.add_parser("void", help="end one open run, or all of them")
-    ending.set_defaults(run=void)
-    for action in (keys, start, serving, showing, agreement, rejection, ending):
+    for action in (keys, start, serving, showing):
         action.add_argument("directory", type=Path, metavar="DIR", help="the folder of this site")
-    for action in (agreement, rejection):
-        action.add_argument(
-            "digest", metavar="PLAN", help="the digest of the plan, as `show` prints it"
-        )
-    ending.add_argument(
-        "name",
-        metavar="RUN",
-        nargs="?",
-        help="the run, as `show` prints it (default: all open runs)",
-    )
 
 
 def _add_completion(command: argparse.ArgumentParser) -> None:

@@ -24,11 +24,8 @@ from ._terminal import print_to
 
 try:
     from ..federated.identity import Identity
-    from ..federated.messages import RunPlan
     from ..federated.node_key import NODE_PUBLIC_KEY, create_node_key
     from ..federated.policy import Policy
-    from ..federated.questions import QUESTIONS
-    from ..federated.refusals import Refusal
     from ..federated.runs import Run, Runs, cost
     from ..federated.site import KEY, POLICY, Site
     from ..federated.site_table import read_arrays
@@ -106,7 +103,6 @@ def init(options: argparse.Namespace) -> None:
         statistics=None if options.statistics is None else tuple(options.statistics),
         min_sites=options.min_sites,
         max_colluders=options.max_colluders,
-        approval="automatic" if options.approve_all else "plan",
     )
     policy.write(folder / POLICY)
     made = [folder / POLICY]
@@ -129,8 +125,6 @@ def run(options: argparse.Namespace) -> None:
     from ..federated.supernode import serve
 
     def say(text: str) -> None:
-        if text.endswith(f"({Refusal.APPROVAL.value})"):
-            text += f"; see it with: {_command('show', options.directory)}"
         now = datetime.now().isoformat(" ", "seconds")
         print_to("stderr", f"{now} {site.name}: {text}\n")
 
@@ -144,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def show(options: argparse.Namespace) -> None:
-    """Print what this site agrees to, what waits for approval, and what was asked and charged."""
+    """Print what this site agrees to, and what was asked and charged."""
     site = _opened(options.directory)
     lines = _agreed(site)
     rows = [_row(site, one) for one in _runs(site)]
@@ -152,32 +146,7 @@ def show(options: argparse.Namespace) -> None:
         heads = ("run", "estimator", "questions", "epsilon", "state")
         lines += ["", f"Runs, with epsilon at delta={site.ledger.delta:g}:"]
         lines += aligned([heads, *rows])
-    for digest in site.pending():
-        lines += ["", *_plan(_pending(site, digest), digest)]
-        lines += [f"  To approve it: {_command('approve', options.directory, digest)}"]
-        lines += [f"  To reject it: {_command('reject', options.directory, digest)}"]
     print("\n".join(lines))
-
-
-def approve(options: argparse.Namespace) -> None:
-    """Approve a plan that waits, and print it."""
-    site = _opened(options.directory)
-    waiting = options.digest in site.pending()
-    lines = _plan(_pending(site, options.digest), options.digest) if waiting else []
-    site.approve(options.digest)
-    print("\n".join([*lines, "Approved. The analyst can send it again."]))
-
-
-def reject(options: argparse.Namespace) -> None:
-    """Reject a plan that waits."""
-    _opened(options.directory).reject(options.digest)
-    print("Rejected. The analyst sees that when sending the plan again.")
-
-
-def void(options: argparse.Namespace) -> None:
-    """End one open run, or all of them, as when a backup was put back."""
-    ended = _opened(options.directory).void_open_runs(options.name)
-    print("\n".join(f"ended: run {name}" for name in ended) or "no run was open")
 
 
 def _command(action: str, folder: Path, *more: str) -> str:
@@ -267,15 +236,12 @@ def _agreed(site: Site) -> list[str]:
     policy, study = site.policy, site.policy.study
     others = ", ".join(name for name in study.sites if name != site.name)
     columns = study.columns if isinstance(study.columns, int) else _first(study.columns)
-    asked = "after a person approves the plan" if policy.approval == "plan" else "at once"
     return [
         f"{site.name} takes part in the study {study.name}, with {others}.",
         f"table: {policy.table}",
         f"columns: {columns}; a record is a {study.unit}",
-        f"answers: {asked}; to analysts {', '.join(policy.analysts) or 'nobody'}",
+        f"answers: to analysts {', '.join(policy.analysts) or 'nobody'}",
         f"with at least {policy.min_sites} sites, of which {policy.colluders} may collude",
-        f"open runs end after {policy.run_days} days without a question; plans that wait, after "
-        f"{policy.plan_days} days",
         f"one run: at most epsilon {policy.max_epsilon:g}, delta {policy.max_delta:g}",
         f"ledger: {site.ledger.path}, remaining epsilon {site.ledger.remaining.epsilon:.6g} at "
         f"delta {site.ledger.delta:g}",
@@ -286,37 +252,6 @@ def _first(names: Sequence[str]) -> str:
     """The first names of many."""
     more = [f"{len(names) - MAX_LISTED} more ({POLICY} lists all)"] * (len(names) > MAX_LISTED)
     return ", ".join([*names[:MAX_LISTED], *more])
-
-
-def _plan(plan: RunPlan, digest: str) -> list[str]:
-    """A plan in words. Its texts are an analyst's, so they are made safe to print."""
-    sites, parameters = (
-        plan.study.sites,
-        ", ".join(
-            f"{name}={value!r}" for name, value in plan.parameters.items() if value is not None
-        ),
-    )
-    every = set(plan.statistics) == set(QUESTIONS)
-    kinds = "all kinds of sums that sites answer" if every else ", ".join(plan.statistics)
-    m, colluders = len(sites), len(sites) - plan.honest
-    work = "one other site works" if colluders == 1 else f"{colluders} other sites work"
-    return [
-        printable(line)
-        for line in (
-            f"Plan {digest}",
-            f"  releases: {plan.estimator}({parameters})",
-            f"  of the sites: {', '.join(sites)}",
-            f"  costs at most: epsilon {plan.epsilon:g} at delta {plan.delta:g}, of each ledger",
-            f"  holds even if {work} against you, together with the server and the analyst: the "
-            f"noise of {plan.honest} of {m} sites is enough; if more do, they learn more than the "
-            "cost says",
-            f"  asks for: {kinds}",
-        )
-    ]
-
-
-def _pending(site: Site, digest: str) -> RunPlan:
-    return RunPlan.from_body((site.folder / "pending" / f"{digest}.json").read_bytes())
 
 
 def _runs(site: Site) -> Sequence[Run]:

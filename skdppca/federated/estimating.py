@@ -27,7 +27,7 @@ from ..statistics import Scaled, Statistic
 from ..statistics.fields import LARGEST
 from .federation import Federation, new_run
 from .identity import Identity
-from .messages import RunPlan, is_run
+from .messages import RunPlan
 from .questions import QUESTIONS, Asked, Drawn, priced, standin
 from .runs import cost
 from .study import Study
@@ -47,7 +47,6 @@ def fit_sites(
     analyst: Identity,
     max_colluders: int | None = None,
     statistics: Sequence[str] | None = None,
-    run: str | None = None,
 ) -> E:
     """Fit an estimator on the records of several sites, which never share one.
 
@@ -72,8 +71,6 @@ def fit_sites(
     statistics : sequence of str, optional
         The kinds of questions that may be asked; by default those that this estimator can ask. A
         site refuses every other question.
-    run : str, optional
-        The id of a run that waits for approval (`SitesError.run`). By default a new run.
 
     Returns
     -------
@@ -103,8 +100,8 @@ def fit_sites(
     ...     home = f"{folder.name}/{name}"
     ...     np.save(f"{home}/table.npy", X[i::3])
     ...     ledger = PrivacyLedger.create(f"{home}/study.ledger", epsilon=2.0, delta=1e-6)
-    ...     Policy(name, study, (analyst.public,), "table.npy", max_epsilon=1.0, max_delta=1e-6,
-    ...            approval="automatic").write(f"{home}/site.json")
+    ...     Policy(name, study, (analyst.public,), "table.npy", max_epsilon=1.0, max_delta=1e-6
+    ...     ).write(f"{home}/site.json")
     >>> sites = LocalSites([Site(f"{folder.name}/{name}") for name in names])
     >>> pca = fit_sites(DPGauss(1), study=study, transport=sites, analyst=analyst)
     >>> bool(abs(pca.components_[0, 0]) > 0.9), pca.privacy_.details["sites"]
@@ -117,11 +114,6 @@ def fit_sites(
             f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA or one of "
             f"{names}"
         )
-    if run is not None and not is_run(run):
-        raise ValueError(
-            f"run={run!r} is no id of a run; give the 32 digits of SitesError.run, or None for a "
-            "new run"
-        )
     estimator._validate_params()
     begun: list[Federation] = []
 
@@ -131,7 +123,7 @@ def fit_sites(
         _check(seen, study, colluders)
         public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
         plan = RunPlan(
-            run=new_run() if run is None else run,
+            run=new_run(),
             study=study,
             honest=len(study.sites) - colluders,
             epsilon=float(seen.epsilon),
@@ -157,8 +149,8 @@ def fit_sites(
     if lacking:
         warnings.warn(
             f"the fit is complete, but {', '.join(lacking)} did not confirm its end: the ledger "
-            "there does not name this release, and the run's key is kept until the run is ended "
-            "there (Site.void_open_runs)",
+            "there does not name this release, and the run's key is kept; ask them to stop the "
+            f"site and to delete {begun[0].plan.run}* in its folders runs and outbox",
             stacklevel=2,
         )
     announce(estimator.privacy_, estimator.verbose)

@@ -33,7 +33,7 @@ class SitesError(RuntimeError):
     false : tuple of str
         The sites that have signed something else than what they were asked for.
     run : str
-        The run's id. If sites only wait for a person's approval, pass it to `fit_sites` again.
+        The run's id.
     """
 
     def __init__(
@@ -68,12 +68,6 @@ class SitesError(RuntimeError):
                 "same skdppca is installed there"
             )
         super().__init__(f"run {run}: {': '.join([when, *filter(None, ['. '.join(reasons)])])}.")
-
-    @property
-    def _waits(self) -> bool:
-        """Whether sites only wait for a person's approval."""
-        only = set(self.refused.values()) == {Refusal.APPROVAL}
-        return only and not self.silent and not self.false
 
 
 class Federation:
@@ -124,8 +118,7 @@ class Federation:
         try:
             replies = self._gathered("hello", self.plan, {}, when)
         except SitesError as error:
-            if not error._waits:
-                self._release(set(self.sites) - set(error.refused))
+            self._release(set(self.sites) - set(error.refused))
             raise
         false = []
         for site, reply in replies.items():
@@ -187,7 +180,7 @@ class Federation:
         return query.value(total).reshape(asked.statistic.shape)
 
     def _release(self, sites: Iterable[str]) -> None:
-        """Tell sites that a plan comes to nothing, for which they may have set budget aside."""
+        """Tell sites that a plan comes to nothing, so that they forget its key."""
         self._over = True
         body = Close(self.plan.run, self.plan.digest, None).body
         with suppress(Exception):

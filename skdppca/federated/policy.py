@@ -12,8 +12,6 @@ from .questions import QUESTIONS
 from .refusals import Refusal
 from .study import MAX_SITES, Study, check, is_name, read_json, written
 
-MAX_DAYS = 3650
-
 
 @dataclass(frozen=True)
 class Policy:
@@ -42,12 +40,6 @@ class Policy:
     max_colluders : int or None, default=None
         The most other sites that may work together against this one, and with the server. None
         stands for the study's number. A site may give a larger one.
-    approval : {"plan", "automatic"}, default="plan"
-        Whether a person approves every plan.
-    run_days : int, default=7
-        The days without a question after which a run is over.
-    plan_days : int, default=30
-        The days after which a plan that waits, or was approved or rejected, is forgotten.
     """
 
     name: str
@@ -61,9 +53,6 @@ class Policy:
     statistics: tuple[str, ...] | None = None
     min_sites: int = 3
     max_colluders: int | None = None
-    approval: str = "plan"
-    run_days: int = 7
-    plan_days: int = 30
 
     def __post_init__(self) -> None:
         valid = is_name(self.name) and self.name in self.study.sites
@@ -88,15 +77,11 @@ class Policy:
         for name, low, high in (
             ("min_sites", 2, MAX_SITES),
             ("max_colluders", least, MAX_SITES),
-            ("run_days", 1, MAX_DAYS),
-            ("plan_days", 1, MAX_DAYS),
         ):
             value = getattr(self, name)
             valid = type(value) is int and low <= value <= high
             valid = valid or (name == "max_colluders" and value is None)
             check(name, value, valid, f"give a number from {low} to {high}")
-        valid = self.approval in ("plan", "automatic")
-        check("approval", self.approval, valid, "choose 'plan' or 'automatic'")
 
     @property
     def colluders(self) -> int:

@@ -21,9 +21,6 @@ class Refusal(StrEnum):
     UNIT = "other-unit"
     ROWS = "other-table"
     PERSON = "other-max-sites-per-person"
-    APPROVAL = "awaits-approval"
-    REJECTED = "plan-rejected"
-    CROWDED = "too-many-plans"
     BUDGET = "ledger-exhausted"
     RUN = "unknown-run"
     RUN_USED = "run-id-used"
@@ -67,16 +64,11 @@ MEANINGS = {
     Refusal.UNIT: "the site protects another unit; agree on what a record is",
     Refusal.ROWS: "the study and the site disagree on max_rows, sparse or missing; agree on them",
     Refusal.PERSON: "the site declares another max_sites_per_person; agree on it",
-    Refusal.APPROVAL: "a person at the site must approve the plan (skdppca site approve); then "
-    "send the same plan again",
-    Refusal.REJECTED: "a person at the site has rejected the plan; ask why, and begin a new run",
-    Refusal.CROWDED: "too many plans wait at the site; ask its people to approve or reject some",
-    Refusal.BUDGET: "the site's ledger cannot afford this run beside the runs that are open there; "
-    "end those, lower epsilon, or end the study",
+    Refusal.BUDGET: "the site's ledger cannot afford this; lower epsilon, or end the study",
     Refusal.RUN: "the site knows no such run; begin a new one",
     Refusal.RUN_USED: "the run's id was used before; begin a new run",
-    Refusal.RUN_OVER: "the run is over at the site (closed, ended by a person, not asked anything "
-    "for days, or the site's folder was restored, copied or moved); begin a new run",
+    Refusal.RUN_OVER: "the run is over at the site (closed, or the site's folder was restored, "
+    "copied or moved); begin a new run",
     Refusal.PLAN: "this belongs to another plan than the site agreed to; begin a new run",
     Refusal.ROUND: "this is not the next question of the run; begin a new run",
     Refusal.CHANGED: "this round was asked differently before; begin a new run",

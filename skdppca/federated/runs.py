@@ -168,10 +168,6 @@ class Runs:
         """Ids of all runs there ever were."""
         return sorted(file.stem for file in self._runs.glob("*.json"))
 
-    def touched(self, run: str) -> float:
-        """When a run was kept last: when it began, or was asked something. In seconds."""
-        return self._file(run).stat().st_mtime
-
     def keep(self, run: Run) -> None:
         """Store a run: when this returns, it is on the disk."""
         written_safely(self._file(run.id), run.to_json().encode())

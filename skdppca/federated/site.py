@@ -13,9 +13,7 @@ whatever follows from public facts alone is refused before the sum is computed.
 from __future__ import annotations
 
 import hmac
-import json
 import os
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,7 +41,6 @@ from .messages import (
     VersionError,
     array_digest,
     digest_of,
-    is_digest,
     is_run,
     key_text,
     refusal_text,
@@ -52,30 +49,20 @@ from .messages import (
 from .policy import Policy
 from .questions import Asked, Drawn, QuestionError, priced, read_question, standin
 from .refusals import Refusal, Refused
-from .runs import Answered, Run, Runs, cost, written_safely
+from .runs import Answered, Run, Runs, cost
 from .site_table import Reader, SiteTable, look, read_arrays
 from .transport import Reply
 
-FOLDERS = ("runs", "outbox", "approved", "pending", "rejected")
+FOLDERS = ("runs", "outbox")
 POLICY, KEY, ERRORS, REFUSED = "site.json", "identity.key", "errors.log", "refused.log"
 
 # Bytes of a local log, of which the last and the one before are kept.
 MAX_LOG = 2**20
-# Plans that wait for approval.
-MAX_PENDING = 100
 
 # Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, letter.
 HELD = 8
 
 BYTES = 8  # of a word
-
-DAY = 24 * 60 * 60
-
-# Digits that name a run, at least: as many as `skdppca site show` prints.
-LEAST_DIGITS = 8
-
-# Whose lock a run is admitted with: else two could be promised the same budget.
-ADMISSION = "admission"
 
 M = TypeVar("M", RunPlan, Request, Close)
 
@@ -84,9 +71,9 @@ class Site:
     """A site of a study, in a folder of its own.
 
     The folder holds ``site.json`` (`Policy`), ``identity.key``, ``noise.key``, the ledger, the
-    state of runs, the plans that a person approved, and two logs. ``errors.log`` may hold data of
-    the site, and ``refused.log`` holds codes. None of it may be shared. If a backup of it was put
-    back, call `void_open_runs`.
+    state of runs, and two logs. ``errors.log`` may hold data of the site, and ``refused.log`` holds
+    codes. None of it may be shared. To end a run that nobody closes, stop the site and delete the
+    files of the run in ``runs`` and ``outbox``.
 
     Parameters
     ----------
@@ -224,112 +211,6 @@ class Site:
         text = refusal_text(self.name, sent, nonce, code.value)
         return Refused(code, self.identity.sign(text))
 
-    # --- for the site's own people
-
-    def pending(self) -> dict[str, dict[str, Any]]:
-        """The plans that wait for approval, by their digests."""
-        self._expire()
-        files = sorted((self.folder / "pending").glob("*.json"))
-        return {file.stem: json.loads(file.read_text()) for file in files}
-
-    def approve(self, digest: str) -> None:
-        """Approve a plan that was seen.
-
-        Parameters
-        ----------
-        digest : str
-            Of a plan in `pending`.
-        """
-        self._decide(digest, "approved")
-
-    def reject(self, digest: str) -> None:
-        """Reject a plan that was seen: it waits no longer, and the analyst is told.
-
-        Parameters
-        ----------
-        digest : str
-            Of a plan in `pending`.
-        """
-        self._decide(digest, "rejected")
-
-    def _decide(self, digest: str, decision: str) -> None:
-        file = self.folder / "pending" / f"{digest}.json"
-        if not is_digest(digest) or not file.exists():
-            for made in ("approved", "rejected"):
-                if is_digest(digest) and (self.folder / made / file.name).exists():
-                    raise ValueError(f"digest={digest!r} is {made} already")
-            raise ValueError(
-                f"digest={digest!r} is no plan that waits here; give all 64 digits of one that "
-                f"`skdppca site show {self.folder}` lists"
-            )
-        (self.folder / decision).mkdir(mode=0o700, exist_ok=True)
-        written_safely(self.folder / decision / file.name, file.read_bytes())
-        file.unlink()
-
-    def void_open_runs(self, name: str | None = None) -> list[str]:
-        """End all open runs, or one; to be called when a backup was put back.
-
-        A backup does not know what was answered and charged after it was made. Budget that an open
-        run might still charge is free afterwards.
-
-        Parameters
-        ----------
-        name : str, optional
-            The first digits of a run's id, at least 8. By default all runs.
-
-        Returns
-        -------
-        list of str
-            The runs that were open.
-
-        Raises
-        ------
-        ValueError
-            If no open run, or more than one, has this name.
-        """
-        open_runs = list(self._open())
-        if name is not None:
-            found = [run for run in open_runs if run.id.startswith(name)]
-            if len(name) < LEAST_DIGITS or len(found) != 1:
-                raise ValueError(
-                    f"run={name!r} is not the id of one open run; give the digits that `skdppca "
-                    f"site show {self.folder}` lists for it, at least {LEAST_DIGITS}"
-                )
-            open_runs = found
-        for run in open_runs:
-            self._end(run.id)
-        return [run.id for run in open_runs]
-
-    def _open(self) -> Iterator[Run]:
-        """The runs that are not over."""
-        for name in self._runs.ids():
-            run = self._runs.find(name)
-            if run is not None and not run.over:
-                yield run
-
-    def _end(self, name: str) -> None:
-        with self._runs.locked(name):
-            run = self._runs.find(name)
-            if run is not None and not run.over:
-                self._runs.end(run)
-
-    def _expire(self) -> None:
-        """Forget the plans that nobody asked for in time, and end the runs that nobody closed."""
-        oldest = time.time() - self.policy.plan_days * DAY
-        for folder in ("pending", "approved", "rejected"):
-            for file in (self.folder / folder).glob("*.json"):
-                if file.stat().st_mtime < oldest:
-                    file.unlink(missing_ok=True)
-        for run in list(self._open()):
-            if self._is_stale(run):
-                self._end(run.id)
-
-    def _is_stale(self, run: Run) -> bool:
-        """Whether it is open, and nothing was asked in it for days."""
-        return (
-            not run.over and self._runs.touched(run.id) < time.time() - self.policy.run_days * DAY
-        )
-
     # --- hello
 
     def _hello(self, body: bytes, signature: str) -> Reply:
@@ -338,8 +219,7 @@ class Site:
         objection = self.policy.objection(plan)
         if objection is not None:
             raise Refused(objection)
-        self._expire()
-        with self._runs.locked(ADMISSION), self._runs.locked(plan.run):
+        with self._runs.locked(plan.run):
             run = self._runs.find(plan.run)
             if run is None:
                 run = self._begun(plan, analyst)
@@ -360,9 +240,9 @@ class Site:
         statement = self.ledger.statement()
         if _charges(statement, f"{plan.run}/"):
             raise Refused(Refusal.RUN_USED)  # the ledger knows it, and the runs were lost
-        if self.policy.approval == "plan":
-            self._check_approved(plan)
-        self._check_affordable(plan)
+        mu = mu_of(plan.epsilon, plan.delta)
+        if not self._affords(statement, mu):
+            raise Refused(Refusal.BUDGET)
         look, table = self._usable_table()
         return Run(
             id=plan.run,
@@ -375,36 +255,6 @@ class Site:
             marker=self._runs.mark(plan.run),
         )
 
-    def _check_affordable(self, plan: RunPlan) -> None:
-        """Refuse what the ledger cannot pay beside all that open runs may still charge it.
-
-        Their costs are Gaussian, so the squares of their mu add up (`skdppca.privacy`). The ledger
-        is read after the runs: what one of them charges meanwhile counts twice, and is never left
-        out.
-        """
-        reserved = Fraction(mu_of(plan.epsilon, plan.delta)) ** 2
-        for run in self._open():
-            agreed = run.agreed()
-            reserved += Fraction(mu_of(agreed.epsilon, agreed.delta)) ** 2 - cost(run.answered)
-        spent = self.ledger.statement().chain.total
-        if not spent.charged(GaussianEvent(root_up(reserved))).fits(
-            self.ledger.epsilon, self.ledger.delta
-        ):
-            raise Refused(Refusal.BUDGET)
-
-    def _check_approved(self, plan: RunPlan) -> None:
-        name = f"{plan.digest}.json"
-        if (self.folder / "approved" / name).exists():
-            return
-        if (self.folder / "rejected" / name).exists():
-            raise Refused(Refusal.REJECTED)
-        waiting = self.folder / "pending"
-        if not (waiting / name).exists():
-            if len(list(waiting.glob("*.json"))) >= MAX_PENDING:
-                raise Refused(Refusal.CROWDED)
-            written_safely(waiting / name, plan.body)
-        raise Refused(Refusal.APPROVAL)
-
     # --- answer
 
     def _answer(self, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> Reply:
@@ -412,9 +262,6 @@ class Site:
         request = _read(Request, body)
         with self._runs.locked(request.run):
             run = self._known(request.run, request.plan, analyst)
-            if self._is_stale(run):
-                self._runs.end(run)
-                raise Refused(Refusal.RUN_OVER)
             statement = self._check_open(run)
             digest, before = digest_of(body), len(run.answered)
             if request.round <= before:  # it was charged
@@ -565,11 +412,14 @@ class Site:
         if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
             raise Refused(Refusal.BEYOND_PLAN)
         mu = root_up(after - paid)
-        if not statement.chain.total.charged(GaussianEvent(mu)).fits(
-            self.ledger.epsilon, self.ledger.delta
-        ):
+        if not self._affords(statement, mu):
             raise Refused(Refusal.BUDGET)
         return mu
+
+    def _affords(self, statement: Statement, mu: float) -> bool:
+        """Whether the ledger can be charged a Gaussian event."""
+        spent = statement.chain.total.charged(GaussianEvent(mu))
+        return spent.fits(self.ledger.epsilon, self.ledger.delta)
 
     def _charged(
         self,

@@ -92,7 +92,7 @@ def test_an_unknown_option_refers_to_the_help_of_its_command(run):
         ("skdppca ledger sh", "show"),
         ("skdppca ledger show --pl", "--plot"),
         ("skdppca fit t.csv --eps", "--epsilon"),
-        *[("skdppca site ap", "approve")] * FEDERATED,
+        *[("skdppca site sh", "show")] * FEDERATED,
     ],
 )
 def test_bash_completes_commands_and_options(run, words, completed):

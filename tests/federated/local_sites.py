@@ -1,4 +1,4 @@
-"""Sites for tests: in this process, with small ledgers and automatic approval."""
+"""Sites for tests: in this process, with small ledgers."""
 
 import atexit
 import shutil
@@ -117,7 +117,7 @@ def make(
         max_colluders=colluders,
     )
     made = Made(folder, study, analyst)
-    given = {"approval": "automatic", "min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5}
+    given = {"min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5}
     for name, table in zip(names, tables, strict=True):
         shutil.copy(ledger(*budget, unit), folder / name / "study.ledger")
         Policy(

@@ -27,5 +27,5 @@ def test_without_cryptography_the_command_says_what_to_install():
     code = WITHOUT + "from skdppca.cli import main; main(['site', 'show', 'folder'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.count("\n") == 1
-    assert "needs cryptography" in done.stderr
+    assert "needs the package cryptography" in done.stderr
     assert how_to_install("federated") in done.stderr

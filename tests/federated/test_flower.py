@@ -130,7 +130,6 @@ def study(server, tmp_path):
             "table.npy",
             max_epsilon=2.0,
             max_delta=1e-6,
-            approval="automatic",
         ).write(folder / "site.json")
     return SimpleNamespace(study=study, analyst=analyst, folder=tmp_path)
 

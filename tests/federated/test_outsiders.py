@@ -334,7 +334,7 @@ def test_a_refusal_is_signed_for_one_message_one_time_one_code_and_one_site(made
     ):
         assert not other.is_from("east", refused)
     for changed in (
-        Refused(Refusal.APPROVAL, refused.signature),
+        Refused(Refusal.STUDY, refused.signature),
         Refused(Refusal.BUDGET),
         Refused(Refusal.BUDGET, "00" * 64),
         made.sites["north"].refusal(Refusal.BUDGET, sent, "ab" * 16),
@@ -384,7 +384,7 @@ def of_another_message(posing, true, body):
 
 
 def of_another_time(posing, true, body):
-    return posing.sites["north"].refusal(Refusal.APPROVAL, posing.sent, "ab" * 16)
+    return posing.sites["north"].refusal(Refusal.STUDY, posing.sent, "ab" * 16)
 
 
 def without_nonce(posing, true, body):
@@ -564,7 +564,7 @@ def impostors(made):
     return [
         posing(lambda body: Refused(Refusal.BUDGET)),
         posing(lambda body: Refused(Refusal.BUSY)),
-        posing(lambda body: north.refusal(Refusal.APPROVAL, digest_of(body), "ab" * 16)),
+        posing(lambda body: north.refusal(Refusal.STUDY, digest_of(body), "ab" * 16)),
         posing(lambda body: Reply({"site": "north", "request": digest_of(body)})),
         posing(lambda body: Refused(Refusal.BUDGET), "south"),
         posing(lambda body: Refused(Refusal.BUDGET), "nobody"),

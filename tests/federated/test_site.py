@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, Study, respond
+from skdppca.federated import Identity, Policy, Refusal, Refused, Reply, Site, Study
 from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
@@ -194,22 +193,6 @@ def test_a_run_id_is_used_once(made, talk):
     talk.send("east", "close", talk.close())
     assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
     assert code(again.send("east", "hello", again.plan)) is Refusal.RUN_USED
-
-
-def test_a_plan_waits_for_a_person(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), approval="plan")
-    talk, site = Talk(made), made.sites["east"]
-    assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
-    waiting = site.pending()
-    assert list(waiting) == [talk.plan.digest]
-    assert waiting[talk.plan.digest]["epsilon"] == 5.0
-    with pytest.raises(ValueError, match="no plan that waits"):
-        site.approve("ab" * 32)
-    site.approve(talk.plan.digest)
-    assert isinstance(talk.send("east", "hello", talk.plan), Reply)
-    assert not site.pending()
-    changed = Talk(made, run=talk.plan.run, epsilon=5.1)
-    assert code(changed.send("east", "hello", changed.plan)) is Refusal.RUN_USED
 
 
 # --- questions
@@ -414,168 +397,28 @@ def test_a_ledger_that_something_else_has_emptied_is_charged_no_further(made, ta
     assert len(made.receipts("east")) == before
 
 
-# --- runs at the same time
-
-
-def test_a_run_is_not_promised_what_another_open_run_may_still_charge(tmp_path):
+def test_runs_at_the_same_time_share_a_ledger_and_never_exceed_it(tmp_path):
     made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
     first, second = Talk(made), Talk(made)  # each can be afforded, but not both
     first.hello()
-    assert code(second.send("east", "hello", second.plan)) is Refusal.BUDGET
-    first.send("east", "close", first.close())
-    assert isinstance(second.send("east", "hello", second.plan), Reply)
-
-
-def test_what_a_run_has_charged_is_reserved_no_second_time(tmp_path):
-    whole, small = mu_of(6.0, 1e-6), mu_of(5.0, 1e-6)
-    left = epsilon_of((whole**2 - small**2) ** 0.5 * (1 - 1e-9), 1e-6)
-    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
-    first, second = Talk(made), Talk(made, epsilon=left)
-    first.hello()
-    first.send("east", "answer", *first.request(SUM, mu=0.7 * small))
-    assert isinstance(second.send("east", "hello", second.plan), Reply)
-    third = Talk(made, epsilon=0.01)
-    assert code(third.send("east", "hello", third.plan)) is Refusal.BUDGET
-    for talk, mu in ((first, 0.7 * small), (second, mu_of(left, 1e-6) * (1 - 1e-9))):
-        talk.hello()
-        round = 2 if talk is first else 1
-        reply = talk.send("east", "answer", *talk.request(SUM, mu=mu, round=round))
-        assert isinstance(reply, Reply)
-
-
-def test_two_runs_that_begin_at_once_are_not_promised_the_same_budget(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
-    east, talks, replies = made.sites["east"], [Talk(made) for _ in range(4)], []
-    several = [Site(east.folder, east._read) for _ in talks]
-
-    def begin(talk, site):
-        signature = made.analyst.sign(talk.plan.body)
-        replies.append(respond(site, "hello", talk.plan.body, signature, {}))
-
-    threads = [
-        threading.Thread(target=begin, args=pair) for pair in zip(talks, several, strict=True)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(isinstance(reply, Reply) for reply in replies) == 1
-
-
-def test_what_is_charged_while_a_run_begins_is_not_left_out(tmp_path, monkeypatch):
-    whole, small = mu_of(6.0, 1e-6), mu_of(5.0, 1e-6)
-    left = epsilon_of((whole**2 - small**2) ** 0.5 * (1 + 1e-3), 1e-6)  # a little too much
-    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6))
-    first, second = Talk(made), Talk(made, epsilon=left)
-    first.hello()
-    open_runs = Site._open
-
-    def meanwhile(site):
-        with monkeypatch.context() as patch:
-            patch.setattr(Site, "_open", open_runs)
-            first.send("east", "answer", *first.request(SUM, mu=0.7 * small))
-        return open_runs(site)
-
-    monkeypatch.setattr(Site, "_expire", lambda site: None)
-    monkeypatch.setattr(Site, "_open", meanwhile)
-    assert code(second.send("east", "hello", second.plan)) is Refusal.BUDGET
+    second.hello()
+    for talk, paid in ((first, True), (second, False)):
+        reply = talk.send("east", "answer", *talk.request(SUM, mu=0.9 * mu_of(5.0, 1e-6)))
+        assert isinstance(reply, Reply) if paid else code(reply) is Refusal.BUDGET
     assert len(made.receipts("east")) == 1
 
 
-# --- what nobody closes
-
-
-def aged(file, days):
-    """A file that was written some days ago."""
-    then = time.time() - days * 24 * 60 * 60
-    os.utime(file, (then, then))
-
-
-@pytest.mark.parametrize(("days", "is_over"), [(6.9, False), (7.1, True)])
-def test_a_run_in_which_nothing_was_asked_for_days_is_over(made, talk, days, is_over):
-    east = made.sites["east"]
-    talk.send("east", "answer", *talk.request(SUM))
-    aged(east.folder / "runs" / f"{talk.plan.run}.json", days)
-    reply = talk.send("east", "answer", *talk.request(SUM, round=2))
-    assert is_over is (not isinstance(reply, Reply))
-    assert east._runs.find(talk.plan.run).over is is_over
-    assert not is_over or code(reply) is Refusal.RUN_OVER
-    assert len(list(east.folder.glob("outbox/*"))) == (0 if is_over else 2)
-
-
-def test_a_run_that_is_over_by_its_age_frees_its_budget_for_the_next(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), budget=(6.0, 1e-6), run_days=2)
-    first, second = Talk(made), Talk(made)
-    first.hello()
-    aged(made.sites["east"].folder / "runs" / f"{first.plan.run}.json", 2.1)
-    assert isinstance(second.send("east", "hello", second.plan), Reply)
-
-
-@pytest.mark.parametrize("end", ["age, when asked", "age, when another begins", "void"])
-def test_a_run_that_nobody_closed_leaves_no_secret_letter_or_marker(made, talk, end):
-    east, other = made.sites["east"], Talk(made)
-    talk.send("east", "answer", *talk.request(SUM))
-    open_run, folder = east._runs.find(talk.plan.run), east.folder
-    if end == "void":
-        assert east.void_open_runs(talk.plan.run) == [talk.plan.run]
-    else:
-        aged(folder / "runs" / f"{talk.plan.run}.json", 7.1)
-        asks = end == "age, when asked"
-        talk.send("east", "answer", *talk.request(SUM, round=2)) if asks else other.hello()
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    assert not any(open_run.secret.encode() in file.read_bytes() for file in files)
-    assert not list(folder.glob(f"outbox/{talk.plan.run}-*"))
-    assert not (folder / "runs" / f"{talk.plan.run}.marker").exists()
-    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_OVER
-
-
-@pytest.mark.parametrize("end", ["expire", "reject"])
-def test_plans_that_wait_do_not_keep_others_out_for_ever(tmp_path, monkeypatch, end):
-    monkeypatch.setattr(site_module, "MAX_PENDING", 3)
-    made = make(tmp_path, parts_of(X, 3), approval="plan", plan_days=5)
-    east, talks = made.sites["east"], [Talk(made) for _ in range(4)]
-    for talk in talks[:3]:
-        assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
-    assert code(talks[3].send("east", "hello", talks[3].plan)) is Refusal.CROWDED
-    assert code(talks[0].send("east", "hello", talks[0].plan)) is Refusal.APPROVAL
-    if end == "expire":
-        aged(east.folder / "pending" / f"{talks[0].plan.digest}.json", 5.1)
-    else:
-        east.reject(talks[0].plan.digest)
-    assert code(talks[3].send("east", "hello", talks[3].plan)) is Refusal.APPROVAL
-    assert set(east.pending()) == {talk.plan.digest for talk in talks[1:]}
-
-
-def test_a_plan_that_a_person_rejected_is_refused_and_not_approved_later(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), approval="plan")
-    talk, site = Talk(made), made.sites["east"]
-    talk.send("east", "hello", talk.plan)
-    site.reject(talk.plan.digest)
-    assert not site.pending()
-    assert code(talk.send("east", "hello", talk.plan)) is Refusal.REJECTED
-    with pytest.raises(ValueError, match="is rejected already"):
-        site.approve(talk.plan.digest)
-
-
-def test_an_approval_that_nobody_used_is_forgotten(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), approval="plan")
-    talk, site = Talk(made), made.sites["east"]
-    talk.send("east", "hello", talk.plan)
-    site.approve(talk.plan.digest)
-    aged(site.folder / "approved" / f"{talk.plan.digest}.json", 30.1)
-    assert code(talk.send("east", "hello", talk.plan)) is Refusal.APPROVAL
-
-
-def test_one_run_of_two_can_be_voided(made, talk):
-    other = Talk(made)
-    other.hello()
-    site = made.sites["east"]
-    assert site.void_open_runs(talk.plan.run[:8]) == [talk.plan.run]
-    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.RUN_OVER
-    assert isinstance(other.send("east", "answer", *other.request(SUM)), Reply)
-    for name in (talk.plan.run, "", other.plan.run[:7], "0" * 32):
-        with pytest.raises(ValueError, match="is not the id of one open run"):
-            site.void_open_runs(name)
+@pytest.mark.parametrize("was_charged", [True, False])
+def test_a_run_whose_files_a_person_has_deleted_is_not_asked_again(made, talk, was_charged):
+    folder = made.sites["east"].folder
+    if was_charged:
+        talk.send("east", "answer", *talk.request(SUM))
+    for file in (*folder.glob(f"runs/{talk.plan.run}*"), *folder.glob(f"outbox/{talk.plan.run}*")):
+        file.unlink()
+    made.restarted("east")
+    assert code(talk.send("east", "answer", *talk.request(SUM, round=2))) is Refusal.RUN
+    if was_charged:
+        assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_USED
 
 
 def test_a_ledger_with_a_hard_link_is_refused_by_a_code(made, talk, tmp_path):
@@ -743,13 +586,6 @@ def test_a_run_that_the_ledger_alone_remembers_is_not_begun_again(made, talk):
     (east / "runs").mkdir()
     made.restarted("east")
     assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_USED
-
-
-def test_a_person_can_void_open_runs(made, talk):
-    talk.send("east", "answer", *talk.request(SUM))
-    assert made.sites["east"].void_open_runs() == [talk.plan.run]
-    assert made.sites["east"].void_open_runs() == []
-    assert code(talk.send("east", "answer", *talk.request(SUM, round=2))) is Refusal.RUN_OVER
 
 
 # --- the end of a run
@@ -1046,7 +882,6 @@ def test_a_site_is_prepared_once(made):
         {"max_delta": 0.0},
         {"min_sites": 1},
         {"max_colluders": 0},
-        {"approval": "never"},
         {"statistics": ("KendallMatrix",)},
         {"groups": "patient"},
         {"table": ""},
