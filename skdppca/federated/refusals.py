@@ -67,8 +67,7 @@ MEANINGS = {
     Refusal.BUDGET: "the site's ledger cannot afford this; lower epsilon, or end the study",
     Refusal.RUN: "the site knows no such run; begin a new one",
     Refusal.RUN_USED: "the run's id was used before; begin a new run",
-    Refusal.RUN_OVER: "the run is over at the site (closed, or the site's folder was restored, "
-    "copied or moved); begin a new run",
+    Refusal.RUN_OVER: "the run is over at the site, or its ledger was replaced; begin a new run",
     Refusal.PLAN: "this belongs to another plan than the site agreed to; begin a new run",
     Refusal.ROUND: "this is not the next question of the run; begin a new run",
     Refusal.CHANGED: "this round was asked differently before; begin a new run",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -57,16 +56,9 @@ class Run:
         For the masks; gone when the run is over.
     table : str
         The fingerprint of the table.
-    look : str
-        How the table's files looked (`table.look`).
-    marker : tuple of (int, int)
-        Where the run's marker lies: no copy of the file has this number and this time.
-    ledger : tuple of (int, int, str)
-        The ledger's file number, and the last row there was with its head.
+    ledger : tuple of (int, str)
+        The last row of the ledger, when the run began or was charged last, and the head there.
     answered : tuple of Answered
-    begun : str
-        The digest of the question that the ledger is being charged for: a charge of which nothing
-        is known here was made after this file was backed up.
     over : bool
     """
 
@@ -75,11 +67,8 @@ class Run:
     analyst: str
     secret: str
     table: str
-    ledger: tuple[int, int, str]
-    look: str
-    marker: tuple[int, int]
+    ledger: tuple[int, str]
     answered: tuple[Answered, ...] = ()
-    begun: str = ""
     over: bool = False
 
     def agreed(self) -> RunPlan:
@@ -88,14 +77,13 @@ class Run:
 
     def ended(self) -> Run:
         """The same when it is over: only that it was is kept."""
-        return replace(self, secret="", table="", look="", over=True)
+        return replace(self, secret="", table="", over=True)
 
     @classmethod
     def from_json(cls, text: str) -> Run:
         """What `to_json` wrote."""
         content = json.loads(text)
-        for name in ("ledger", "marker"):
-            content[name] = tuple(content[name])
+        content["ledger"] = tuple(content["ledger"])
         content["answered"] = tuple(
             Answered(
                 digest,
@@ -179,24 +167,6 @@ class Runs:
         for file in (*self._outbox.glob(f"{run.id}-*"), *cut_short):
             file.unlink()
         synced(self._outbox)
-        self._marker(run.id).unlink(missing_ok=True)
-
-    def mark(self, run: str) -> tuple[int, int]:
-        """Make the marker of a new run, and return where it lies."""
-        written_safely(self._marker(run), b"")
-        return _place(self._marker(run))
-
-    def is_in_place(self, run: Run) -> bool:
-        """Whether nothing says that the run's files were put back, copied or moved.
-
-        A marker is written once. Whoever writes it again, or another file in its place, gives it
-        another number or another time of its last change, which no program can set. A letter in
-        the outbox to a question that the run has not answered is of a later state of it.
-        """
-        letters = self._outbox.glob(f"{run.id}-*[0-9]")
-        rounds = [int(letter.name.removeprefix(f"{run.id}-")) for letter in letters]
-        is_marked = run.marker == _place(self._marker(run.id))
-        return is_marked and max(rounds, default=0) <= len(run.answered)
 
     def send(self, run: str, round: int, reply: Reply) -> None:
         """Put an answer into the outbox; were it lost, it would be computed again, to the bit."""
@@ -221,20 +191,8 @@ class Runs:
     def _letter(self, run: str, round: int) -> Path:
         return self._outbox / f"{run}-{round}"
 
-    def _marker(self, run: str) -> Path:
-        return self._runs / f"{run}.marker"
-
 
 def written_safely(path: Path, content: bytes) -> None:
     """Write a file that only this user can read, whole or not at all, and onto the disk."""
     with replaced(path) as file:
         file.write(content)
-
-
-def _place(file: Path) -> tuple[int, int]:
-    """A file's number and the time of its last change; zeros if there is none."""
-    try:
-        found = os.stat(file)
-    except FileNotFoundError:
-        return 0, 0
-    return found.st_ino, found.st_ctime_ns

@@ -243,16 +243,14 @@ class Site:
         mu = mu_of(plan.epsilon, plan.delta)
         if not self._affords(statement, mu):
             raise Refused(Refusal.BUDGET)
-        look, table = self._usable_table()
+        table = self._usable_table()
         return Run(
             id=plan.run,
             plan=plan.body.decode(),
             analyst=analyst,
             secret=RunKey().secret,
             table=table.fingerprint,
-            ledger=(self._ledger_file, len(statement.chain.rows), statement.chain.head()),
-            look=look,
-            marker=self._runs.mark(plan.run),
+            ledger=(len(statement.chain.rows), statement.chain.head()),
         )
 
     # --- answer
@@ -290,7 +288,7 @@ class Site:
                 raise
             drawn = noise_key(self._secret, self.name, plan, request, query, query.rounded(total))
             # charge; from here on nothing may be asked otherwise
-            run = self._charged(run, plan, request.round, answered, due, drawn.seal)
+            self._charged(run, plan, request.round, answered, due, drawn.seal)
             # then noise, then the outbox, then the reply
             vector = masked(query.share(total, NoiseSource(key=drawn.key)), pads)
             reply = self._signed(digest, vector, mu=query.mu.hex())
@@ -359,21 +357,16 @@ class Site:
             raise Refused(Refusal.MEMORY)
 
     def _total(self, run: Run, asked: Asked) -> np.ndarray:
-        """The exact sum over the records, of which the table has not changed in this run."""
+        """The exact sum over the records."""
         with np.errstate(all="ignore"):  # rows that overflow weigh nothing
-            total = self._records(run, asked).total(asked.statistic)
-        self._check_unchanged(run)
-        return total
-
-    def _check_unchanged(self, run: Run) -> None:
-        """Refuse if a file of the table was written to since the run began."""
-        if self._look() != run.look:
-            raise Refused(Refusal.TABLE)
+            return self._records(run, asked).total(asked.statistic)
 
     def _records(self, run: Run, asked: Asked) -> Records:
-        """The site's records through the question's steps; the parts follow from the run's id."""
-        self._check_unchanged(run)
-        _, table = self._usable_table()
+        """The site's records through the question's steps, of a table that the run began with.
+
+        The random subsets follow from the run's id.
+        """
+        table = self._usable_table()
         if table.fingerprint != run.table:
             raise Refused(Refusal.TABLE)
         known = {part.draw: part.shares for one in run.answered for part in one.drawn}
@@ -396,16 +389,12 @@ class Site:
         All that can be refused from public facts is refused here: before the sum, whose time may
         tell of the table.
         """
-        is_new = round > len(run.answered)
         receipt = next(iter(_charges(statement, f"{run.id}/{round}/")), None)
         if receipt is not None:
             if not receipt.label.startswith(_label(run, round, answered)):
                 raise Refused(Refusal.CHANGED)
-            if is_new and run.begun != answered.digest:  # a backup: it was answered already
-                self._runs.end(run)
-                raise Refused(Refusal.RUN_OVER)
             return receipt
-        if not is_new:  # of another ledger, or of none
+        if round <= len(run.answered):  # of another ledger, or of none
             self._runs.end(run)
             raise Refused(Refusal.RUN_OVER)
         paid, after = cost(run.answered), cost((*run.answered, answered))
@@ -429,20 +418,16 @@ class Site:
         answered: Answered,
         due: Receipt | float,
         seal: str,
-    ) -> Run:
-        """The run with this question, charged: once, whenever the site was cut off."""
+    ) -> None:
+        """Charge a question, once, whenever the site was cut off; and keep that it was asked."""
         label = _label(run, round, answered) + seal
         if not isinstance(due, Receipt):
-            run = replace(run, begun=answered.digest)
-            self._runs.keep(run)
             due = self._charge(due, plan, label)
         elif due.label != label:  # another vector: with other noise it would be a second answer
             raise Refused(Refusal.SUM)
         if round > len(run.answered):
-            mark = (self._ledger_file, due.row, due.head)
-            run = replace(run, answered=(*run.answered, answered), ledger=mark)
-            self._runs.keep(run)
-        return run
+            answers = (*run.answered, answered)
+            self._runs.keep(replace(run, answered=answers, ledger=(due.row, due.head)))
 
     def _charge(self, mu: float, plan: RunPlan, label: str) -> Receipt:
         try:
@@ -486,31 +471,20 @@ class Site:
         return run
 
     def _check_open(self, run: Run) -> Statement:
-        """Refuse a run that is over, or that a backup has brought back.
-
-        What was put back has other files, or lacks what the run has seen.
-        """
-        if not run.over and self._runs.is_in_place(run):
-            file, row, head = run.ledger
+        """Refuse a run that is over, or whose ledger lacks what the run has charged."""
+        if not run.over:
+            row, head = run.ledger
             statement = self.ledger.statement()
             chain = statement.chain
-            if file == self._ledger_file and row <= len(chain.rows) and chain.head(row) == head:
+            if row <= len(chain.rows) and chain.head(row) == head:
                 return statement
-        if not run.over:
             self._runs.end(run)
         raise Refused(Refusal.RUN_OVER)
 
-    @property
-    def _ledger_file(self) -> int:
-        """Its number, which a copy of it does not have."""
-        return os.stat(self.ledger.path).st_ino
-
-    def _usable_table(self) -> tuple[str, SiteTable]:
-        """The table, and how its files looked when it was read."""
+    def _usable_table(self) -> SiteTable:
+        """The table, or the code for one that cannot be used."""
         try:
-            self.table  # noqa: B018 (read, if it was not)
-            assert self._held is not None
-            return self._held
+            return self.table
         except Exception:
             self._note_error("table")
         raise Refused(Refusal.TABLE)

@@ -55,13 +55,6 @@ def talk(tmp_path):
     return talk
 
 
-@pytest.fixture
-def unseen(monkeypatch):
-    """No file tells that it was put back, as after a snapshot of a virtual machine."""
-    monkeypatch.setattr(runs_module, "_place", lambda file: (1, 1), raising=False)
-    monkeypatch.setattr(Site, "_ledger_file", 1)
-
-
 def question(talk, round):
     """Questions about all records, and about a random part of them."""
     return talk.request(SUM, round=round, steps=HALF if round % 2 == 0 else ())
@@ -134,8 +127,6 @@ RESTORES = {
     "cp backup/runs/*.json east/runs/; rm -f east/outbox/*",
     "the outbox alone": "rm east/outbox/*; cp -a backup/outbox/. east/outbox/",
     "the lock": "rm east/runs/*.lock",
-    "the marker": "touch east/runs/*.marker",
-    "the marker is lost": "rm -f east/runs/*.marker",
 }
 
 
@@ -151,6 +142,10 @@ def put_back_into(made, name):
         subprocess.run(act, shell=True, cwd=folder, check=True)
 
 
+# What brings back all of a site, or all but letters, which are written again.
+WHOLE = ("rm and cp", "mv and cp", "in place", "all but the outbox, which is lost", "cp over it")
+
+
 @pytest.mark.parametrize("restarted", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("before", [0, 2])
 @pytest.mark.parametrize("name", RESTORES)
@@ -164,56 +159,10 @@ def test_no_question_is_answered_twice_with_other_noise(talk, name, before, rest
     put_back(talk, name)
     if restarted:
         talk.made.restarted("east")
-    for _ in range(2):
-        for round in range(1, ROUNDS + 1):
-            asked(talk, round, seen)
-
-
-@pytest.mark.parametrize("before", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 2))])
-@pytest.mark.parametrize("name", RESTORES)
-def test_not_even_where_no_file_tells_of_it(unseen, talk, name, before):
-    seen = {}
-    for round in range(1, ROUNDS):
-        if round == before + 1:
-            backed_up(talk.made.folder / "east")
-        assert isinstance(asked(talk, round, seen), Reply)
-    put_back(talk, name)
-    talk.made.restarted("east")
-    answers = [asked(talk, round, seen) for round in range(1, ROUNDS + 1)]
-    if name in ("rm and cp", "mv and cp", "in place", "all but the outbox, which is lost"):
-        # all of it is as it was, so all is answered again, to the bit, and charged again
+    answers = [asked(talk, round, seen) for _ in range(2) for round in range(1, ROUNDS + 1)]
+    if name in WHOLE and restarted:  # all is answered again, to the bit, and charged again
         assert all(isinstance(answer, Reply) for answer in answers)
         assert len(talk.made.receipts("east")) == ROUNDS
-
-
-@pytest.mark.parametrize("name", ["rm and cp", "mv and cp", "cp over it", "tar over it"])
-def test_a_folder_that_was_put_back_ends_its_open_runs_and_the_next_run_starts_clean(talk, name):
-    backed_up(talk.made.folder / "east")
-    put_back(talk, name)  # nothing else has changed: the ledger, too, is in its place
-    talk.made.restarted("east")
-    answer = talk.send("east", "answer", *talk.request(SUM))
-    assert isinstance(answer, Refused) and answer.code is Refusal.RUN_OVER
-    assert not talk.made.receipts("east")
-    kept = (talk.made.folder / "east" / "runs" / f"{talk.plan.run}.json").read_text()
-    assert json.loads(kept)["secret"] == ""
-    later = Talk(talk.made)
-    later.hello()
-    for round in (1, 2):
-        assert isinstance(asked(later, round, {}), Reply)
-
-
-def test_a_copy_of_a_folder_does_not_answer(talk):
-    seen = {}
-    asked(talk, 1, seen)
-    folder = talk.made.folder
-    backed_up(folder / "east")
-    first = talk.made.sites["east"]
-    talk.made.sites["east"] = Site(folder / "backup", first._read)
-    for round in (1, 2):
-        answer = asked(talk, round, seen)
-        assert isinstance(answer, Refused) and answer.code is Refusal.RUN_OVER
-    talk.made.sites["east"] = first  # which goes on
-    assert isinstance(asked(talk, 2, seen), Reply)
 
 
 def test_a_lost_letter_is_written_again_to_the_bit_at_no_charge(talk):
@@ -228,16 +177,7 @@ def test_a_lost_letter_is_written_again_to_the_bit_at_no_charge(talk):
     assert len(talk.made.receipts("east")) == ROUNDS - 1
 
 
-def test_a_letter_to_a_question_that_was_not_answered_ends_the_run(unseen, talk):
-    seen = {}
-    backed_up(talk.made.folder / "east")
-    asked(talk, 1, seen)
-    put_back(talk, "cp over it")  # which takes no file away
-    talk.made.restarted("east")
-    assert asked(talk, 1, seen).code is Refusal.RUN_OVER
-
-
-def test_a_letter_of_another_time_is_not_sent(unseen, talk):
+def test_a_letter_of_another_time_is_not_sent(talk):
     seen = {}
     backed_up(talk.made.folder / "east")
     asked(talk, 1, seen)
@@ -412,7 +352,7 @@ def exact(talk, rows, request):
 
 
 @pytest.mark.parametrize("weak", [True, False])
-def test_two_noises_of_one_question_do_not_cancel(unseen, talk, monkeypatch, weak):
+def test_two_noises_of_one_question_do_not_cancel(talk, monkeypatch, weak):
     # fails with probability 1e-8: all of four numbers of sd 2.8 s below .01 s
     if weak:
         monkeypatch.setattr(site_module, "noise_key", constant)
@@ -423,11 +363,10 @@ def test_two_noises_of_one_question_do_not_cancel(unseen, talk, monkeypatch, wea
 
 
 @pytest.mark.parametrize("weak", [True, False])
-def test_two_sums_with_one_noise_have_no_exact_difference(unseen, talk, monkeypatch, weak):
+def test_two_sums_with_one_noise_have_no_exact_difference(talk, monkeypatch, weak):
     # fails with probability 1e-8, as above
     if weak:
         monkeypatch.setattr(site_module, "noise_key", constant)
-    monkeypatch.setattr(Site, "_check_unchanged", lambda *_: None)
     monkeypatch.setattr(SiteTable, "fingerprint", "the same")
     runs = talk.made.restarted("east")._runs
     runs.keep(replace(runs.find(talk.plan.run), table="the same"))
@@ -487,7 +426,7 @@ def test_a_site_that_is_killed_at_any_step_has_one_noise_and_one_charge(talk, tm
             log.unlink()
         if not killed:
             break
-    assert round > 10
+    assert round > 5
 
 
 @pytest.mark.parametrize("action", ["hello", "close"])
@@ -536,13 +475,8 @@ def test_two_that_answer_at_once_without_a_lock_have_one_noise(talk, monkeypatch
         thread.start()
     for thread in threads:
         thread.join()
-    # whoever charged has answered; one that saw the charge and an older state took it for a backup,
-    # and ended the run
-    last = asked(talk, 1, seen)
-    if isinstance(last, Refused):
-        assert last.code is Refusal.RUN_OVER
-    else:
-        answers.append(vector(last).tobytes())
+    # several may have charged
+    answers.append(vector(asked(talk, 1, seen)).tobytes())
     assert len(set(answers)) == 1
 
 
@@ -614,9 +548,7 @@ def test_a_table_that_was_written_to_during_a_run_is_refused_and_not_charged(
     assert not talk.made.receipts("east")
 
 
-def test_a_table_that_is_written_to_while_it_is_summed_is_refused_and_not_charged(
-    filed, monkeypatch
-):
+def test_a_table_that_is_written_to_while_it_is_summed_is_summed_as_it_was(filed, monkeypatch):
     talk, path = filed
     records = Site._records
 
@@ -625,9 +557,11 @@ def test_a_table_that_is_written_to_while_it_is_summed_is_refused_and_not_charge
         swapped(path)
         return found
 
-    monkeypatch.setattr(Site, "_records", late)
-    answer = talk.send("east", "answer", *talk.request(SUM))
-    assert answer.code is Refusal.TABLE and not talk.made.receipts("east")
+    with monkeypatch.context() as patch:
+        patch.setattr(Site, "_records", late)
+        assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
+    answer = talk.send("east", "answer", *talk.request(SUM, round=2))
+    assert answer.code is Refusal.TABLE and len(talk.made.receipts("east")) == 1
 
 
 def test_a_table_that_was_written_to_between_two_runs_is_read_again(filed):
