@@ -17,12 +17,11 @@ from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import epsilon_of
 from ..privacy.charging import needs_no_accountant
-from ..privacy.fit_report import jsonable
 from ..privacy.floats import root_up
 from ..privacy.strength import warn_if_weak
 from ..private_data import Public
 from ..records import Pieces
-from ..releasing import announce, public_parameters
+from ..releasing import announce
 from ..statistics import Scaled, Statistic
 from ..statistics.fields import LARGEST
 from .federation import Federation, new_run
@@ -129,7 +128,6 @@ def fit_sites(
             epsilon=float(seen.epsilon),
             delta=float(seen.delta),
             estimator=type(seen).__name__,
-            parameters=jsonable(public_parameters(seen.get_params())),
             statistics=kinds_asked(seen, public)
             if statistics is None
             else tuple(sorted(set(statistics))),

@@ -92,7 +92,7 @@ class Federation:
     ) -> None:
         self.plan = plan
         self._transport, self._analyst, self._attempts = transport, analyst, attempts
-        self._keys: dict[str, list[str]] = {}
+        self._keys: dict[str, tuple[str, str]] = {}
         self._over = False
         self.answered: list[Answered] = []  # or asked: what sites may have charged
         self.draws = 0
@@ -124,7 +124,7 @@ class Federation:
         for site, reply in replies.items():
             key, signature = (reply.fields.get(name, "") for name in ("key", "key_signature"))
             if verified(self.study.sites[site], signature, key_text(self.plan.digest, site, key)):
-                self._keys[site] = [key, signature]
+                self._keys[site] = key, signature
             else:
                 false.append(site)
         if false:
@@ -182,7 +182,7 @@ class Federation:
     def _release(self, sites: Iterable[str]) -> None:
         """Tell sites that a plan comes to nothing, so that they forget its key."""
         self._over = True
-        body = Close(self.plan.run, self.plan.digest, None).body
+        body = Close(run=self.plan.run, plan=self.plan.digest, release=None).body
         with suppress(Exception):
             signature, told = self._analyst.sign(body), sorted(sites)
             expected = Expected.of("close", body, signature, {}, self.study.sites)
@@ -209,7 +209,7 @@ class Federation:
             run's key until they are told.
         """
         self._over = True
-        close = Close(self.plan.run, self.plan.digest, release)
+        close = Close(run=self.plan.run, plan=self.plan.digest, release=release)
         replies, _ = self._exchanged("close", close, {})
         return tuple(s for s in self.sites if not isinstance(replies.get(s), Reply))
 

@@ -41,7 +41,7 @@ from flwr.supercore.inflatable.inflatable_protobuf_utils import make_push_object
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError, push_objects
 from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 
-from .questions import declared_shapes
+from .messages import declared_bytes, declared_shapes
 from .refusals import Refusal, Refused
 from .transport import Reply
 
@@ -368,12 +368,6 @@ def packed_request(
     """What the analyst sends to a site."""
     stream = b"".join(arrays[name].astype("<f8").tobytes() for name in sorted(arrays))
     return _packed({"body": body, "signature": signature, "nonce": nonce}, stream)
-
-
-def declared_bytes(body: bytes) -> int:
-    """Bytes of the arrays beside a message, as it declares them itself."""
-    shapes = declared_shapes(body).values()
-    return 8 * sum(math.prod(shape) for shape in shapes)
 
 
 def unpacked_request(

@@ -11,15 +11,14 @@ import hashlib
 import hmac
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from ..noise import SAMPLER, SharedQuery
-from ..privacy.chain import canonical
-from .messages import PROTOCOL, Request, RunPlan
+from .messages import PROTOCOL, Request, RunPlan, canonical
 
 SECRET, SECRET_BYTES = "noise.key", 32
 
@@ -72,7 +71,7 @@ def secret_of(secret: bytes, run: str, purpose: str) -> bytes:
     folder that was put back from before the run draws the same random subsets and the same noise.
     """
     text = {"protocol": PROTOCOL, "run": run, "for": purpose}
-    return hmac.digest(secret, canonical(text).encode(), "sha256")
+    return hmac.digest(secret, canonical(text), "sha256")
 
 
 def noise_key(
@@ -155,7 +154,7 @@ def noise_key(
     }
 
     def keyed(purpose: str) -> bytes:
-        content = canonical(text | {"for": purpose}).encode()
+        content = canonical(text | {"for": purpose})
         return hmac.digest(secret_of(secret, request.run, "noise"), content, "sha256")
 
     return NoiseKey(keyed("noise"), keyed("seal").hex()[:SEAL_DIGITS])

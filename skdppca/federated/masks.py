@@ -21,8 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from ..privacy.chain import canonical
-from .messages import PROTOCOL
+from .messages import PROTOCOL, canonical
 
 CHUNK = 2**20
 
@@ -75,7 +74,7 @@ class RunKey:
             pair = sorted((site, other))
             info = {"protocol": PROTOCOL, "pair": pair, "keys": [keys[name] for name in pair]}
             derived = HKDF(
-                hashes.SHA256(), 32, salt=bytes.fromhex(digest), info=canonical(info).encode()
+                hashes.SHA256(), 32, salt=bytes.fromhex(digest), info=canonical(info)
             ).derive(self._key.exchange(theirs))
             pads.append(Pad(derived, adds=site < other))
         return pads

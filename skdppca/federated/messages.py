@@ -1,65 +1,41 @@
-"""What is said: plans, questions and ends of runs, as canonical JSON, read strictly.
+"""What is said: plans, questions and ends of runs, as canonical JSON.
 
 One content has one text: keys are sorted, nothing is added, floats read back exactly. So a digest
-of the text names the content, and a signature of the text signs it.
+of the text names the content, and a signature of the text signs it. The structs are the schema, the
+parser and the check; a text that is not what its content is written as is no message, so that no
+key stands in it twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 
-from ..privacy.chain import canonical
-from ..privacy.storage import parse_json
-from .identity import is_public_key
-from .study import Study
+from .questions import Question
+from .study import PublicKey, Study, check
 
 PROTOCOL = "skdppca-sum/1"
 
 # Bytes of a message: fifty sites with their keys take 20 kB, a million names of columns most.
 MAX_BODY = 2**24
 
-# Lists and objects within each other: what is read in one place must be readable in all others.
-MAX_DEPTH = 32
-
 # No run asks more often.
 MAX_ROUNDS = 10_000
 
-
-def parsed(body: bytes) -> Any:
-    """Read canonical JSON.
-
-    Raises
-    ------
-    ValueError
-        If it is too long or nested too deeply, holds NaN, infinity or a key twice, or is not
-        written canonically.
-    """
-    if len(body) > MAX_BODY:
-        raise ValueError(f"it has more than {MAX_BODY} bytes")
-    try:
-        content = parse_json(body.decode("ascii"), MAX_BODY)
-        # a space, or another spelling of a number, is gone by now
-        same = canonical(content).encode() == body
-        if _depth(content) > MAX_DEPTH:
-            raise RecursionError
-    except (RecursionError, OverflowError):
-        raise ValueError("it is nested too deeply, or holds a number that is too large") from None
-    if not same:
-        raise ValueError("it is not written canonically")
-    return content
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+RunId = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+Title = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,99}\Z")]
 
 
-def _depth(value: Any) -> int:
-    """How many lists and objects are within each other."""
-    inside = value.values() if isinstance(value, dict) else value
-    return 1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
+def canonical(content: Any) -> bytes:
+    """Equal contents give equal texts: keys are sorted, and floats read back exactly."""
+    return msgspec.json.encode(content, order="sorted")
 
 
 def digest_of(body: bytes) -> str:
@@ -73,73 +49,50 @@ def array_digest(array: np.ndarray) -> str:
     return hashlib.sha256(f"{array.shape}\n".encode() + content.tobytes()).hexdigest()
 
 
-def is_digest(value: Any) -> bool:
-    """Whether this can be a SHA-256."""
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+class Versioned(Struct):
+    """What every version of a message says.
+
+    Parameters
+    ----------
+    protocol : str
+    """
+
+    protocol: str
 
 
-def is_run(value: Any) -> bool:
-    """Whether this can be a run's id: 128 bits, hexadecimal."""
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+class VersionError(ValueError):
+    """A message of another version of the protocol."""
 
 
-def _counted(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def _between(low: float, high: float) -> Callable[[Any], bool]:
-    return lambda value: type(value) is float and low < value < high
-
-
-def _each(valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda values: (
-        isinstance(values, Mapping)
-        and all(isinstance(key, str) and valid(value) for key, value in values.items())
-    )
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_title(value: Any) -> bool:
-    return isinstance(value, str) and len(value) < 100
-
-
-def _is_sorted_tuple(value: Any) -> bool:
-    known = isinstance(value, tuple) and all(isinstance(name, str) for name in value)
-    return known and list(value) == sorted(set(value))
-
-
-def _is_digest_or_none(value: Any) -> bool:
-    return value is None or is_digest(value)
-
-
-def _is_signed_key(value: Any) -> bool:
-    """Whether this can be a public key and a signature; whether it is valid is seen later."""
-    return isinstance(value, list) and len(value) == 2 and is_public_key(value[0])
-
-
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="action"):
     """Base: a bundle of public facts with one canonical text; their types say what they may be."""
 
-    action: ClassVar[str]
-    run: Annotated[str, is_run]
+    run: RunId
+    protocol: Literal["skdppca-sum/1"] = "skdppca-sum/1"
 
     @property
     def body(self) -> bytes:
-        """The canonical text."""
-        return canonical(self.to_dict()).encode()
+        """The canonical text.
+
+        Raises
+        ------
+        ValueError
+            If a value is not of its type, or is not finite: it would not read back.
+        """
+        body, same = canonical(self), False
+        try:
+            again = msgspec.json.decode(body, type=type(self))
+            same = again == self and canonical(again) == body
+        except msgspec.ValidationError as error:
+            raise ValueError(f"a message is not valid: {error}") from None
+        if not same:
+            raise ValueError("a message is not valid: it would not read back as it is")
+        return body
 
     @property
     def digest(self) -> str:
         """What names this message."""
         return digest_of(self.body)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, the protocol's version and what kind of message it is."""
-        return {"protocol": PROTOCOL, "action": self.action} | asdict(self)
 
     @classmethod
     def from_body(cls, body: bytes) -> Self:
@@ -149,43 +102,24 @@ class Message:
         ------
         VersionError
             If it is written for another version of the protocol.
-        ValueError, TypeError
+        ValueError
             If it is anything else than such a message.
         """
-        content = parsed(body)
-        if not isinstance(content, dict):
-            raise ValueError("it is no message")
-        if content.pop("protocol", None) != PROTOCOL:
-            raise VersionError("another version of the protocol")
-        if content.pop("action", None) != cls.action:
-            raise ValueError("it is another kind of message")
-        if set(content) != {field.name for field in fields(cls)}:
-            raise ValueError("it has other fields")
-        message = cls._built(content)
-        if message.body != body:  # what is built is what was signed, to the last bit
-            raise ValueError("it is not written as skdppca writes it")
-        return message
-
-    @classmethod
-    def _built(cls, content: dict[str, Any]) -> Self:
-        return cls(**content)
-
-    def __post_init__(self) -> None:
-        for name, declared in get_type_hints(type(self), include_extras=True).items():
-            if get_origin(declared) is Annotated:
-                self._check(name, declared.__metadata__[0](getattr(self, name)))
-
-    def _check(self, name: str, valid: bool) -> None:
-        if not valid:
-            raise ValueError(f"{name} is not valid")
+        why = f"it has more than {MAX_BODY} bytes"
+        if len(body) <= MAX_BODY:
+            try:
+                if msgspec.json.decode(body, type=Versioned).protocol != PROTOCOL:
+                    raise VersionError("another version of the protocol")
+                message = msgspec.json.decode(body, type=cls)
+                if canonical(message) == body:  # to the last bit
+                    return message
+                why = "it is not written as skdppca writes it"
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                why = str(error)
+        raise ValueError(why)
 
 
-class VersionError(ValueError):
-    """A message of another version of the protocol."""
-
-
-@dataclass(frozen=True)
-class RunPlan(Message):
+class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
     """What an analyst will ask, at most: what the sites agree to before anything is asked.
 
     Parameters
@@ -199,42 +133,26 @@ class RunPlan(Message):
     epsilon, delta : float
         What the whole run may cost at every site.
     estimator : str
-    parameters : dict
-        As a report holds them; for whoever approves the plan.
+        Its name.
     statistics : tuple of str
         The kinds of questions that may be asked.
     """
 
-    action: ClassVar[str] = "hello"
     study: Study
     honest: int
-    epsilon: Annotated[float, _between(0, math.inf)]
-    delta: Annotated[float, _between(0, 1)]
-    estimator: Annotated[str, _is_title]
-    parameters: Annotated[dict[str, Any], _is_object]
-    statistics: Annotated[tuple[str, ...], _is_sorted_tuple]
+    epsilon: Annotated[float, Meta(gt=0)]
+    delta: Annotated[float, Meta(gt=0, lt=1)]
+    estimator: Title
+    statistics: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        m = len(self.study.sites)
-        self._check("study", m >= 2)
-        self._check("honest", _counted(1, m - 1)(self.honest))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, as JSON holds them."""
-        return super().to_dict() | {"statistics": list(self.statistics)}
-
-    @classmethod
-    def _built(cls, content: dict[str, Any]) -> Self:
-        study = Study.from_dict(content.pop("study"))
-        names = content.pop("statistics")
-        if not isinstance(names, list):
-            raise TypeError("statistics is no list")
-        return cls(study=study, statistics=tuple(names), **content)
+        m, names = len(self.study.sites), self.statistics
+        check("honest", self.honest, 1 <= self.honest < m, "leave out one site at least")
+        rises = list(names) == sorted(set(names))
+        check("statistics", names, rises, "sort the names, and give each of them once")
 
 
-@dataclass(frozen=True)
-class Request(Message):
+class Request(Message, frozen=True, kw_only=True, tag="answer"):
     """One question to all sites of a run. The masks depend on every bit of it.
 
     Parameters
@@ -244,30 +162,27 @@ class Request(Message):
         The digest of the plan.
     round : int
         From 1.
-    question : dict
-        As `skdppca.federated.questions` writes it.
+    question : Question
     inputs : dict of str to str
         The digests of the arrays that go beside it.
     grid_log2 : int
         The spacing of the sum, as an exponent of 2.
     noise_sd : float
         Of the noise that each site adds, in units of the grid; of the diagonal, if symmetric.
-    keys : dict of str to list
+    keys : dict of str to (str, str)
         Of every site of the roster: the run's public key, and the site's signature.
     """
 
-    action: ClassVar[str] = "answer"
-    plan: Annotated[str, is_digest]
-    round: Annotated[int, _counted(1, MAX_ROUNDS)]
-    question: Annotated[dict[str, Any], _is_object]
-    inputs: Annotated[dict[str, str], _each(is_digest)]
-    grid_log2: Annotated[int, _counted(-900, 900)]
-    noise_sd: Annotated[float, _between(0, math.inf)]
-    keys: Annotated[dict[str, list[str]], _each(_is_signed_key)]
+    plan: Digest
+    round: Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
+    question: Question
+    inputs: dict[str, Digest]
+    grid_log2: Annotated[int, Meta(ge=-900, le=900)]
+    noise_sd: Annotated[float, Meta(gt=0)]
+    keys: dict[str, tuple[PublicKey, str]]
 
 
-@dataclass(frozen=True)
-class Close(Message):
+class Close(Message, frozen=True, kw_only=True, tag="close"):
     """The end of a run.
 
     Parameters
@@ -279,14 +194,26 @@ class Close(Message):
         The id of what was released; None if the run failed.
     """
 
-    action: ClassVar[str] = "close"
-    plan: Annotated[str, is_digest]
-    release: Annotated[str | None, _is_digest_or_none]
+    plan: Digest
+    release: Digest | None
+
+
+def declared_bytes(body: bytes) -> int:
+    """Bytes of the arrays beside a message, as it declares them itself; 0 if it is no question."""
+    return 8 * sum(math.prod(shape) for shape in declared_shapes(body).values())
+
+
+def declared_shapes(body: bytes) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that go beside a message, by name; none if it declares none."""
+    try:
+        return Request.from_body(body).question.shapes()
+    except ValueError:
+        return {}
 
 
 def key_text(plan: str, site: str, key: str) -> bytes:
     """What a site signs when it hands out its public key for a run."""
-    return canonical({"says": "key", "plan": plan, "site": site, "key": key}).encode()
+    return canonical({"says": "key", "plan": plan, "site": site, "key": key})
 
 
 def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
@@ -297,7 +224,7 @@ def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
     said = {name: value for name, value in fields.items() if name != "signature"}
     data = None if vector is None else np.ascontiguousarray(vector, dtype="<u8").tobytes()
     digest = None if data is None else digest_of(data)
-    return canonical({"says": "reply", "fields": said, "vector": digest}).encode()
+    return canonical({"says": "reply", "fields": said, "vector": digest})
 
 
 def refusal_text(site: str, sent: str, nonce: str, code: str) -> bytes:
@@ -313,9 +240,7 @@ def refusal_text(site: str, sent: str, nonce: str, code: str) -> bytes:
         message before is no answer.
     code : str
     """
-    return canonical(
-        {"says": "refusal", "site": site, "sent": sent, "nonce": nonce, "code": code}
-    ).encode()
+    return canonical({"says": "refusal", "site": site, "sent": sent, "nonce": nonce, "code": code})
 
 
 def sent_digest(action: str, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> str:
@@ -329,4 +254,4 @@ def sent_digest(action: str, body: bytes, signature: str, arrays: Mapping[str, n
         for name, array in arrays.items()
     }
     content = {"body": digest_of(body), "signature": signature, "arrays": beside}
-    return digest_of(canonical({"action": action} | content).encode())
+    return digest_of(canonical({"action": action} | content))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Self
+
+from msgspec import Struct
 
 from .identity import is_public_key
 from .messages import RunPlan
@@ -13,8 +14,7 @@ from .refusals import Refusal
 from .study import MAX_SITES, Study, check, is_name, read_json, written
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     """What a site agrees to.
 
     Parameters
@@ -112,31 +112,10 @@ class Policy:
         return next((refusal for objects, refusal in objections if objects), None)
 
     @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Return the policy that `to_dict` wrote; what has a default may be missing."""
-        known = {entry.name for entry in fields(cls)}
-        if not isinstance(content, dict) or not set(content) <= known:
-            raise ValueError(f"a policy has the keys {', '.join(sorted(known))}, and no others")
-        content = dict(content)
-        content["study"] = Study.from_dict(content.get("study"))
-        for name in ("analysts", "statistics"):
-            if isinstance(content.get(name), list):
-                content[name] = tuple(content[name])
-        return cls(**content)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, as JSON-able values."""
-        lists = {
-            "analysts": list(self.analysts),
-            "statistics": None if self.statistics is None else list(self.statistics),
-        }
-        return asdict(self) | lists | {"study": self.study.to_dict()}
-
-    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a policy from a JSON file."""
-        return read_json(path, cls.from_dict)
+        return read_json(path, cls)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a JSON file, where nothing lies yet."""
-        written(path, self.to_dict())
+        written(path, self)

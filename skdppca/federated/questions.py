@@ -8,13 +8,13 @@ numbers, and its proof holds for all of them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
 from scipy import sparse
 
 from ..noise import SharedQuery
@@ -63,8 +63,49 @@ class QuestionError(ValueError):
     """A question that sites do not answer."""
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Array(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="array"):
+    """An array that goes beside a question.
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int
+    """
+
+    name: str
+    shape: tuple[Annotated[int, Meta(ge=0)], ...]
+
+    def __post_init__(self) -> None:
+        need(math.prod(self.shape) <= MAX_ENTRIES)
+
+
+class MeasureForm(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="measure"):
+    """A measure, by its name and its fields.
+
+    Parameters
+    ----------
+    kind : str
+    fields : dict
+    """
+
+    kind: str
+    fields: dict[str, bool | int | float | Array | None]
+
+
+class Form(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="kind"):
+    """A view or a statistic, by its name and its fields.
+
+    Parameters
+    ----------
+    kind : str
+    fields : dict
+    """
+
+    kind: str
+    fields: dict[str, bool | int | float | Array | MeasureForm | None]
+
+
+class Drawn(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="part"):
     """One of several disjoint random parts, as it is spoken of: the key stays at each site.
 
     Parameters
@@ -75,13 +116,42 @@ class Drawn:
     index : int
     """
 
-    draw: int
-    shares: tuple[int, ...]
-    index: int
+    draw: Annotated[int, Meta(ge=0, lt=2**31)]
+    shares: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=MAX_FACES)], ...],
+        Meta(min_length=1, max_length=MAX_PARTS),
+    ]
+    index: Annotated[int, Meta(ge=0)]
+
+    def __post_init__(self) -> None:
+        need(sum(self.shares) <= MAX_FACES and self.index < len(self.shares))
 
     def of(self, records: Records) -> Records:
         """What stands in for the records of a part: who is in it, only a site's key can tell."""
         return records
+
+
+class Question(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question as it travels.
+
+    Parameters
+    ----------
+    steps : tuple of Form or Drawn
+        Views, and choices of random parts.
+    statistic : Form
+    """
+
+    steps: Annotated[tuple[Form | Drawn, ...], Meta(max_length=MAX_STEPS)]
+    statistic: Form
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays beside it, by name."""
+        forms = [step for step in (*self.steps, self.statistic) if isinstance(step, Form)]
+        values = [value for form in forms for value in form.fields.values()]
+        values += [
+            inner for one in values if isinstance(one, MeasureForm) for inner in one.fields.values()
+        ]
+        return {value.name: value.shape for value in values if isinstance(value, Array)}
 
 
 @dataclass(frozen=True)
@@ -162,8 +232,8 @@ def priced(
 
 def written_question(
     steps: Iterable[Any], statistic: Statistic
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A question as JSON-able values, and the arrays beside it.
+) -> tuple[Question, dict[str, np.ndarray]]:
+    """A question as it travels, and the arrays beside it.
 
     Raises
     ------
@@ -172,75 +242,36 @@ def written_question(
     """
     arrays: dict[str, np.ndarray] = {}
 
-    def write(value: Any) -> Any:
+    def write(value: Any, form: type[Form | MeasureForm] = MeasureForm) -> Any:
         if isinstance(value, Drawn):
-            return {
-                "kind": "Part",
-                "draw": value.draw,
-                "shares": list(value.shares),
-                "index": value.index,
-            }
+            return value
         if isinstance(value, np.ndarray):
             name = f"a{len(arrays)}"
             arrays[name] = np.ascontiguousarray(value, dtype=np.float64)
-            return {"array": name, "shape": list(value.shape)}
+            return Array(name, value.shape)
         if isinstance(value, np.generic):
             return value.item()
         kind = type(value).__name__
         if kind in KINDS:
             if kind not in QUESTIONS:
                 raise QuestionError(f"{kind} is not asked of sites")
-            content = {field.name: write(getattr(value, field.name)) for field in fields(value)}
-            return {"kind": kind} | content
+            return form(kind, {one.name: write(getattr(value, one.name)) for one in fields(value)})
         if value is not None and type(value) not in (bool, int, float):
             raise QuestionError(f"a {kind} is not sent to sites")
         return value
 
-    return {
-        "steps": [write(step) for step in steps],
-        "statistic": write(statistic),
-    }, arrays
-
-
-def declared_shapes(body: bytes) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays that go beside a message, by name; none if it declares none.
-
-    Parameters
-    ----------
-    body : bytes
-        Of a message whose signature was checked.
-    """
-    found: dict[str, tuple[int, ...]] = {}
-
-    def look(value: Any) -> None:
-        if isinstance(value, list):
-            for one in value:
-                look(one)
-        elif isinstance(value, dict) and set(value) == {"array", "shape"}:
-            shape = value["shape"]
-            need(isinstance(value["array"], str) and isinstance(shape, list))
-            need(all(type(n) is int and n >= 0 for n in shape))
-            need(math.prod(shape) <= MAX_ENTRIES)
-            found[value["array"]] = tuple(shape)
-        elif isinstance(value, dict):
-            look(list(value.values()))
-
-    try:
-        look(json.loads(body)["question"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return {}
-    return found
+    written = tuple(write(step, Form) for step in steps)
+    return Question(written, write(statistic, Form)), arrays
 
 
 def read_question(
-    content: Any, arrays: Mapping[str, np.ndarray], base: Records
+    question: Question, arrays: Mapping[str, np.ndarray], base: Records
 ) -> tuple[Asked, Layout]:
     """Read what `written_question` wrote, and refuse everything else.
 
     Parameters
     ----------
-    content : object
-        Parsed JSON.
+    question : Question
     arrays : mapping of str to ndarray
     base : Records
         A stand-in for the site's: what a question cannot be asked of, it fails on here.
@@ -256,24 +287,22 @@ def read_question(
     QuestionError
     """
     try:
-        return _read(content, dict(arrays), base)
+        return _read(question, dict(arrays), base)
     except QuestionError:
         raise
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
         raise QuestionError(f"it cannot be asked: {error}") from None
 
 
-def _read(content: Any, arrays: dict[str, np.ndarray], base: Records) -> tuple[Asked, Layout]:
-    need(isinstance(content, dict) and set(content) == {"steps", "statistic"})
-    need(isinstance(content["steps"], list) and len(content["steps"]) <= MAX_STEPS)
+def _read(question: Question, arrays: dict[str, np.ndarray], base: Records) -> tuple[Asked, Layout]:
     records, steps = base, []
-    for entry in content["steps"]:
+    for form in question.steps:
         d = records.layout.n_features
-        step = _part(entry) if _kind(entry) == "Part" else _built(entry, arrays, d, VIEWS)
+        step = form if isinstance(form, Drawn) else _built(form, arrays, d, VIEWS)
         records = step.of(records)
         steps.append(step)
     layout = records.layout
-    built = _built(content["statistic"], arrays, layout.n_features, STATISTICS)
+    built = _built(question.statistic, arrays, layout.n_features, STATISTICS)
     statistic = _consistent(built, layout)
     need(not arrays)  # all of them were used, once
     need(isinstance(statistic, Statistic) and statistic.additive and statistic.norm == 2)
@@ -285,39 +314,26 @@ def _read(content: Any, arrays: dict[str, np.ndarray], base: Records) -> tuple[A
     return Asked(tuple(steps), statistic), layout
 
 
-def _kind(entry: Any) -> Any:
-    need(isinstance(entry, dict))
-    return entry.get("kind")
-
-
-def _part(entry: dict[str, Any]) -> Drawn:
-    need(set(entry) == {"kind", "draw", "shares", "index"})
-    draw, shares, index = entry["draw"], entry["shares"], entry["index"]
-    need(type(draw) is int and 0 <= draw < 2**31)
-    need(isinstance(shares, list) and 1 <= len(shares) <= MAX_PARTS)
-    need(all(type(share) is int and 1 <= share <= MAX_FACES for share in shares))
-    need(sum(shares) <= MAX_FACES and type(index) is int and 0 <= index < len(shares))
-    return Drawn(draw, tuple(shares), index)
-
-
-def _built(entry: Any, arrays: dict[str, np.ndarray], d: int, among: Collection[str]) -> Any:
-    """What a dict with a "kind" stands for, each of its fields as its type allows."""
-    kind = _kind(entry)
-    need(isinstance(kind, str) and kind in among)
-    types, lengths = types_of(kind), {"d": d}
-    need(set(entry) == {"kind", *types})
+def _built(
+    form: Form | MeasureForm, arrays: dict[str, np.ndarray], d: int, among: Collection[str]
+) -> Any:
+    """What a form stands for, each of its fields as its type allows."""
+    need(form.kind in among)
+    types, lengths = types_of(form.kind), {"d": d}
+    need(set(form.fields) == set(types))
 
     def value(content: Any) -> Any:
-        if not isinstance(content, dict):
-            return content
-        if "kind" in content:
+        if isinstance(content, MeasureForm):
             return _built(content, arrays, d, MEASURES)
-        need(set(content) == {"array", "shape"} and isinstance(content["array"], str))
-        found = arrays.pop(content["array"])
-        need(list(found.shape) == content["shape"])
+        if not isinstance(content, Array):
+            return content
+        found = arrays.pop(content.name)
+        need(found.shape == content.shape)
         return found
 
-    return KINDS[kind](**{name: read(types[name], value(entry[name]), lengths) for name in types})
+    return KINDS[form.kind](
+        **{name: read(types[name], value(form.fields[name]), lengths) for name in types}
+    )
 
 
 def _consistent(statistic: Any, layout: Layout) -> Any:

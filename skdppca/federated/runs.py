@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
 from ..privacy.storage import replaced, synced
 from .messages import RunPlan
@@ -23,7 +22,7 @@ from .transport import Reply
 PATIENCE = 60.0
 
 
-class Answered(NamedTuple):
+class Answered(Struct, frozen=True):
     """A question that was charged.
 
     Parameters
@@ -41,8 +40,7 @@ class Answered(NamedTuple):
     drawn: tuple[Drawn, ...] = ()
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run, as a site knows it.
 
     Parameters
@@ -77,26 +75,7 @@ class Run:
 
     def ended(self) -> Run:
         """The same when it is over: only that it was is kept."""
-        return replace(self, secret="", table="", over=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> Run:
-        """What `to_json` wrote."""
-        content = json.loads(text)
-        content["ledger"] = tuple(content["ledger"])
-        content["answered"] = tuple(
-            Answered(
-                digest,
-                mu,
-                tuple(Drawn(part["draw"], tuple(part["shares"]), part["index"]) for part in drawn),
-            )
-            for digest, mu, drawn in content["answered"]
-        )
-        return cls(**content)
-
-    def to_json(self) -> str:
-        """Everything."""
-        return json.dumps(asdict(self))
+        return msgspec.structs.replace(self, secret="", table="", over=True)
 
 
 def cost(answered: tuple[Answered, ...]) -> Fraction:
@@ -116,7 +95,7 @@ def cost(answered: tuple[Answered, ...]) -> Fraction:
             continue
         first, *inner = one.drawn
         within = draws.setdefault(first.draw, {}).setdefault(first.index, [])
-        within.append(one._replace(drawn=tuple(inner)))
+        within.append(Answered(one.digest, one.mu, tuple(inner)))
     return paid + sum(max(cost(tuple(part)) for part in parts.values()) for parts in draws.values())
 
 
@@ -150,7 +129,7 @@ class Runs:
     def find(self, run: str) -> Run | None:
         """The run of this id, if there is one; to be called with its lock."""
         file = self._file(run)
-        return Run.from_json(file.read_text()) if file.exists() else None
+        return msgspec.json.decode(file.read_bytes(), type=Run) if file.exists() else None
 
     def ids(self) -> list[str]:
         """Ids of all runs there ever were."""
@@ -158,7 +137,7 @@ class Runs:
 
     def keep(self, run: Run) -> None:
         """Store a run: when this returns, it is on the disk."""
-        written_safely(self._file(run.id), run.to_json().encode())
+        written_safely(self._file(run.id), msgspec.json.encode(run))
 
     def end(self, run: Run) -> None:
         """Keep that there was this run, and nothing else of it."""
@@ -171,7 +150,7 @@ class Runs:
     def send(self, run: str, round: int, reply: Reply) -> None:
         """Put an answer into the outbox; were it lost, it would be computed again, to the bit."""
         assert reply.vector is not None
-        head = json.dumps(reply.fields).encode()
+        head = msgspec.json.encode(reply.fields)
         content = len(head).to_bytes(8, "little") + head + reply.vector.astype("<u8").tobytes()
         written_safely(self._letter(run, round), content)
 
@@ -182,7 +161,7 @@ class Runs:
             return None
         content = file.read_bytes()
         end = 8 + int.from_bytes(content[:8], "little")
-        fields: dict[str, Any] = json.loads(content[8:end])
+        fields = msgspec.json.decode(content[8:end], type=dict[str, str])
         return Reply(fields, np.frombuffer(content[end:], dtype="<u8").astype(np.uint64))
 
     def _file(self, run: str) -> Path:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
 
 from ..privacy import epsilon_of, mu_of
-from ..privacy.storage import parse_json
 from ..records import MAX_ROWS
 from .identity import is_public_key
 
@@ -19,9 +18,12 @@ MAX_SITES = 50
 MAX_FEATURES = 2**20
 MAX_TEXT = 2**10
 
+PublicKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
-@dataclass(frozen=True)
-class Study:
+T = TypeVar("T", bound=Struct)
+
+
+class Study(Struct, frozen=True, forbid_unknown_fields=True):
     """The public facts of a study.
 
     Parameters
@@ -92,7 +94,7 @@ class Study:
         m, colluders = len(self.sites), self.max_colluders
         if colluders is None:
             colluders = max(1, m // 3)
-            object.__setattr__(self, "max_colluders", colluders)
+            msgspec.structs.force_setattr(self, "max_colluders", colluders)
         valid = type(colluders) is int and 1 <= colluders < max(2, m)
         check("max_colluders", colluders, valid, "give a number from 1 to that of the other sites")
 
@@ -113,27 +115,13 @@ class Study:
         return epsilon_of(self.max_sites_per_person * mu_of(epsilon, delta), delta)
 
     @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Return the study that `to_dict` wrote; refuse missing and unknown keys."""
-        if not isinstance(content, dict) or set(content) != {entry.name for entry in fields(cls)}:
-            names = ", ".join(entry.name for entry in fields(cls))
-            raise ValueError(f"a study has exactly the keys {names}")
-        columns = content["columns"]
-        return cls(**content | {"columns": tuple(columns) if type(columns) is list else columns})
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, as JSON-able values."""
-        columns = self.columns
-        return asdict(self) | {"columns": columns if isinstance(columns, int) else list(columns)}
-
-    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study from a JSON file."""
-        return read_json(path, cls.from_dict)
+        return read_json(path, cls)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the study to a JSON file, where nothing lies yet."""
-        written(path, self.to_dict())
+        written(path, self)
 
 
 def is_name(value: Any) -> bool:
@@ -143,24 +131,24 @@ def is_name(value: Any) -> bool:
     )
 
 
-def read_json(path: str | os.PathLike[str], build: Any) -> Any:
-    """What is built of a JSON file that a person may have written."""
+def read_json(path: str | os.PathLike[str], kind: type[T]) -> T:
+    """Read a JSON file that a person may have written."""
     name = os.fsdecode(path)
     try:
-        return build(parse_json(Path(path).read_text(encoding="utf-8")))
+        return msgspec.json.decode(Path(path).read_bytes(), type=kind)
     except OSError as error:
         raise type(error)(f"{name}: {error.strerror}; check the path") from None
-    except json.JSONDecodeError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{name}: it is no JSON ({error}); check that it is the file") from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{name}: {error}") from error
 
 
-def written(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+def written(path: str | os.PathLike[str], content: Struct) -> None:
     """Write JSON for people, where nothing lies yet."""
     try:
-        with open(path, "x", encoding="utf-8") as out:
-            out.write(json.dumps(content, indent=2) + "\n")
+        with open(path, "xb") as out:
+            out.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     except FileExistsError:
         raise FileExistsError(
             f"{os.fsdecode(path)}: exists already, and others may hold copies of it; keep it, or "

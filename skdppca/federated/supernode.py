@@ -22,7 +22,6 @@ from .flower_messages import (  # before flwr
     Incoming,
     bounded,
     check_server,
-    declared_bytes,
     packed_reply,
     push,
     speaks,
@@ -49,7 +48,7 @@ from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
-from ..privacy.chain import canonical
+from .messages import canonical, declared_bytes
 from .node_key import NODE_PUBLIC_KEY, read_node_key
 from .refusals import Refusal, Refused
 from .site import Site
@@ -160,10 +159,10 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
 def room_for(site: Site) -> int:
     """How large a message to this site can be, in bytes, without the arrays beside it.
 
-    A plan names all columns, and may give numbers for them: two of at most 32 digits each.
+    A plan names all columns.
     """
     study = site.policy.study
-    return ROOM + len(canonical(study.to_dict())) + 64 * study.n_features
+    return ROOM + len(canonical(study))
 
 
 def room_of(site: Site, first: Mapping[str, Any]) -> int:

@@ -1,10 +1,10 @@
 import os
 import re
 import stat
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("cryptography")
 

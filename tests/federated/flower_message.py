@@ -4,6 +4,24 @@ from flwr.app.message import make_message
 from flwr.app.metadata import Metadata
 from flwr.supercore.date import now
 
+from skdppca.federated.messages import Request
+from skdppca.federated.questions import Array, Form, Question
+
+
+def question(**arrays):
+    """The text of a message that declares these arrays."""
+    declared = {name: Array(name, one.shape) for name, one in arrays.items()}
+    return Request(
+        run="ab" * 16,
+        plan="cd" * 32,
+        round=1,
+        question=Question((), Form("Count", declared)),
+        inputs={},
+        grid_log2=0,
+        noise_sd=1.0,
+        keys={},
+    ).body
+
 
 def letter(content, kind="query.answer", reply_to="", run=1, node=2, **changes):
     """A message of Flower's."""

@@ -153,7 +153,6 @@ class Talk:
             "epsilon": 5.0,
             "delta": 1e-6,
             "estimator": "DPGauss",
-            "parameters": {},
             "statistics": tuple(sorted(QUESTIONS)),
         }
         self.plan = RunPlan(**(given | more))
@@ -169,7 +168,7 @@ class Talk:
         replies = {name: self.send(name, "hello", self.plan) for name in self.made.sites}
         for name, reply in replies.items():
             if isinstance(reply, Reply):
-                self.keys[name] = [reply.fields["key"], reply.fields["key_signature"]]
+                self.keys[name] = reply.fields["key"], reply.fields["key_signature"]
         return replies
 
     def query(self, asked, mu):
@@ -203,4 +202,4 @@ class Talk:
         return Request(**(given | changes)), arrays
 
     def close(self, release=None):
-        return Close(self.plan.run, self.plan.digest, release)
+        return Close(run=self.plan.run, plan=self.plan.digest, release=release)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import sparse
 from scipy.stats import chi2
 
@@ -524,7 +525,7 @@ def test_a_ledger_that_runs_out_is_named(tmp_path):
 
 
 def test_one_sites_objection_leaves_the_others_uncharged(made):
-    made.sites["south"].policy = replace(made.sites["south"].policy, max_epsilon=1.0)
+    made.sites["south"].policy = structs.replace(made.sites["south"].policy, max_epsilon=1.0)
     error = failed(made)
     assert error.refused == {"south": Refusal.LIMITS}
     assert not any(made.receipts(name) for name in made.sites)
@@ -533,7 +534,7 @@ def test_one_sites_objection_leaves_the_others_uncharged(made):
 def test_a_plan_that_comes_to_nothing_keeps_no_budget_at_those_who_agreed(tmp_path):
     made = make(tmp_path, parts_of(X, 3), budget=(10.0, 1e-5))
     policy = made.sites["south"].policy
-    made.sites["south"].policy = replace(policy, max_epsilon=1.0)
+    made.sites["south"].policy = structs.replace(policy, max_epsilon=1.0)
     assert failed(made).refused == {"south": Refusal.LIMITS}
     made.sites["south"].policy = policy
     fit_sites(few(), **made.call)
@@ -541,7 +542,7 @@ def test_a_plan_that_comes_to_nothing_keeps_no_budget_at_those_who_agreed(tmp_pa
 
 def test_a_site_with_other_columns_is_named(made):
     site = made.sites["east"]
-    site.policy = replace(site.policy, study=replace(site.policy.study, columns=7))
+    site.policy = structs.replace(site.policy, study=structs.replace(site.policy.study, columns=7))
     assert failed(made).refused == {"east": Refusal.COLUMNS}
 
 

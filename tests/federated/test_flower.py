@@ -48,18 +48,17 @@ from skdppca.federated.flower_messages import (
     Inbox,
     certificates,
     check_server,
-    declared_bytes,
     packed_reply,
     packed_request,
     push,
     unpacked_reply,
     unpacked_request,
 )
+from skdppca.federated.messages import declared_bytes
 from skdppca.federated.node_key import create_node_key, read_node_key
 from skdppca.federated.supernode import serve
-from skdppca.privacy.chain import canonical
 
-from .flower_message import letter
+from .flower_message import letter, question
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
 NAMES = ["north", "south", "west"]
@@ -349,12 +348,6 @@ def sent(content):
     """What a message's records hold, as it is when it arrives."""
     first, *parts = content.values()
     return dict(first), b"".join(part["bytes"] for part in parts)
-
-
-def question(**arrays):
-    """A message that declares these arrays."""
-    declared = [{"array": name, "shape": list(one.shape)} for name, one in arrays.items()]
-    return canonical({"question": {"statistic": declared}}).encode()
 
 
 class OnceGiven:

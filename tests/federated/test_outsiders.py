@@ -1,12 +1,13 @@
 """What somebody without any key of the study can do: nothing but be ignored."""
 
+import dataclasses
 import gzip
 import hashlib
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("flwr")
 
@@ -42,7 +43,7 @@ from skdppca.federated.messages import digest_of, refusal_text
 from skdppca.federated.transport import Expected, respond
 from skdppca.statistics import ClippedSum
 
-from .flower_message import letter
+from .flower_message import letter, question
 from .local_sites import Talk, make, parts_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
@@ -168,13 +169,6 @@ def test_a_flood_of_heads_takes_little_memory_and_keeps_nobody_out(clock):
         found, looks = box.look([PullMessagesRequest()], flower_messages.MOST_NEW), looks + 1
         assert len(box._waiting) <= flower_messages.MOST_WAITING
     assert said(found) == [b"whole"] and looks <= 300 / flower_messages.MOST_NEW + 1
-
-
-def question(**arrays):
-    from skdppca.privacy.chain import canonical
-
-    shapes = [{"array": name, "shape": list(one.shape)} for name, one in arrays.items()]
-    return canonical({"question": {"statistic": shapes}}).encode()
 
 
 LARGE = np.ones((1024, 1024))  # 8 MB
@@ -328,8 +322,8 @@ def test_a_refusal_is_signed_for_one_message_one_time_one_code_and_one_site(made
     assert expected.is_from("east", refused)
     assert not expected.is_from("north", refused) and not expected.is_from("nobody", refused)
     for other in (
-        replace(expected, sent="bb" * 32),
-        replace(expected, nonce="cd" * 16),
+        dataclasses.replace(expected, sent="bb" * 32),
+        dataclasses.replace(expected, nonce="cd" * 16),
         Expected(digest_of(body), sent, made.study.sites),
     ):
         assert not other.is_from("east", refused)

@@ -11,12 +11,12 @@ import sys
 import threading
 import time
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import count
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import sparse
 
 pytest.importorskip("cryptography")

