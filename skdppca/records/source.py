@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 class Source(ABC):
     """Records, wherever they are, as they are seen through views; nothing in it is assigned.
 
-    Views and statistics are all that reaches whoever holds the records: names and numbers
-    (`skdppca.statistics.encode`).
+    Views and statistics are all that reaches whoever holds the records.
     """
 
     @property

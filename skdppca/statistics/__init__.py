@@ -1,7 +1,7 @@
 """What may be asked of the records: a closed set of sums, each beside its proof."""
 
 from ..records import KINDS, Measure, View
-from .base import Rounding, Statistic, around, decode, encode
+from .base import Rounding, Statistic, around
 from .captured import CapturedTotal
 from .cells import Histogram
 from .columns import ColumnCells, MeanSquares
@@ -56,6 +56,4 @@ __all__ = [
     "View",
     "around",
     "clip_measure",
-    "decode",
-    "encode",
 ]

@@ -1,14 +1,13 @@
-"""What a statistic is, what it is made of, and how both become numbers and back."""
+"""What a statistic is, and what it is made of."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..records import KINDS, Kind, Layout, Records
+from ..records import Kind, Layout, Records
 
 
 class Rounding(NamedTuple):
@@ -81,53 +80,3 @@ def check_grouped(statistic: Any, layout: Layout) -> None:
 def around(centre: np.ndarray) -> np.ndarray | None:
     """The centre, or None where nothing need be subtracted."""
     return centre if centre.any() else None
-
-
-def encode(value: Any) -> Any:
-    """Names and numbers, and nothing else: fit for JSON.
-
-    Raises
-    ------
-    TypeError
-        If it holds a function.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdppca.statistics import CountBeyond, Distances, encode
-    >>> encode(CountBeyond(Distances(np.zeros(2)), 3.0))["kind"]
-    'CountBeyond'
-    """
-    if isinstance(value, Kind):
-        content = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-        return {"kind": type(value).__name__, **content}
-    if isinstance(value, np.ndarray):
-        numbers = value.ravel().tolist()
-        return {"dtype": value.dtype.str, "shape": list(value.shape), "numbers": numbers}
-    if isinstance(value, np.generic):
-        return value.item()
-    if callable(value):
-        raise TypeError("a function is code and is not sent; hold all records in one place")
-    return value
-
-
-def decode(value: Any) -> Any:
-    """What `encode` was given, to the bit.
-
-    Raises
-    ------
-    ValueError
-        If it names a kind that is not in the closed set, or other fields than that kind has.
-    """
-    if not isinstance(value, dict):
-        return value
-    if "numbers" in value:
-        return np.array(value["numbers"], dtype=value["dtype"]).reshape(value["shape"])
-    name = value.get("kind")
-    if name not in KINDS:
-        raise ValueError(f"kind={name!r} is not a known statistic; install the same skdppca here")
-    content = {key: decode(entry) for key, entry in value.items() if key != "kind"}
-    known = {field.name for field in fields(KINDS[name])}
-    if set(content) != known:
-        raise ValueError(f"{name} has the fields {sorted(known)}; install the same skdppca here")
-    return KINDS[name](**content)
