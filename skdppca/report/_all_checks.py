@@ -31,7 +31,6 @@ from ._contents import (
     FILES,
     MOST,
     PAGE,
-    REGISTRY,
     SIGNATURE,
     arrays_file,
     as_json,
@@ -45,7 +44,6 @@ from ._facts import account, charged_here, findings_of, guarantee
 from ._page import page
 from ._plain import is_plain, read_plain
 from ._redrawn import Pictures
-from ._registry import registry
 from ._signature import MOST_SIGNED, is_signature, wrong_signature
 from ._sizes import archived, most_bytes
 from ._subject import Subject, rebuilt
@@ -134,7 +132,7 @@ class ReleaseFiles(Examined):
             return most_bytes(self.document, self.reports, len(self.text))
         # as far as can be told without a report
         there = {name for name in FILES if name != SIGNATURE and (self.path / name).is_file()}
-        expected = {*there, *(self.listed or ()), arrays_file(0), REPORT, REGISTRY, PAGE}
+        expected = {*there, *(self.listed or ()), arrays_file(0), REPORT, PAGE}
         return dict.fromkeys(expected, MAX_LENGTH)
 
     @cached_property
@@ -365,7 +363,7 @@ def is_ours(document: Mapping[str, Any]) -> bool:
 
 
 def _wrong_page(release: ReleaseFiles) -> Iterator[str]:
-    """Whether page and draft say what the report says: they are written again."""
+    """Whether the page says what the report says: it is written again."""
     document, held, pictures = release.document, release.held, release.pictures
     if not is_ours(document) or pictures.missing:
         return
@@ -383,12 +381,12 @@ def _wrong_page(release: ReleaseFiles) -> Iterator[str]:
 
 
 def pages(document: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, str]:
-    """The page and the draft of a report, by their names; `files` has its pictures."""
+    """The page of a report, by its name; `files` has its pictures."""
     pictures = {
         one["name"]: files[f"{one['name']}.svg"].decode(errors="replace")
         for one in document["pictures"]
     }
-    return {PAGE: page(document, pictures), REGISTRY: registry(document)}
+    return {PAGE: page(document, pictures)}
 
 
 def _wrong_checks(release: ReleaseFiles) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ._directory import MANIFEST, REPORT, Write
 from ._pictures import PICTURES
 from ._subject import Subject
 
-PAGE, REGISTRY = "report.html", "registry.yaml"
+PAGE = "report.html"
 SIGNATURE = f"{MANIFEST}.sig"
 
 # Releases in one report, at most.
@@ -30,7 +30,6 @@ FILES = (
     *(f"components{number}.csv" for number in _NUMBERS),
     REPORT,
     PAGE,
-    REGISTRY,
     *(f"{name}{number}.svg" for name in PICTURES for number in _NUMBERS),
     SIGNATURE,
 )

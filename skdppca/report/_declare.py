@@ -12,7 +12,7 @@ from shlex import quote
 from .._version import __version__
 from ..privacy.storage import MAX_LENGTH
 from ._all_checks import is_ours, pages
-from ._contents import FILES, PAGE, REGISTRY, as_json
+from ._contents import FILES, PAGE, as_json
 from ._context import Context, check_words
 from ._directory import REPORT, claimed
 from ._plain import read_plain
@@ -136,9 +136,7 @@ def _restated(
     hashes = found.hashes  # of the bytes that were verified, whatever lies there by now
     most = most_bytes(earlier, found.reports, MAX_LENGTH)
     kept = {
-        name: read_plain(source / name, most[name])
-        for name in hashes
-        if name not in (REPORT, PAGE, REGISTRY)
+        name: read_plain(source / name, most[name]) for name in hashes if name not in (REPORT, PAGE)
     }
     if any(sha256(content).hexdigest() != hashes[name] for name, content in kept.items()):
         raise ValueError(f"{source} was changed while it was read; try again")

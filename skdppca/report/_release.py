@@ -18,13 +18,12 @@ from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
-from ._contents import FILES, MOST, PAGE, REGISTRY, as_json, files
+from ._contents import FILES, MOST, PAGE, as_json, files
 from ._context import Context, check_words
 from ._directory import REPORT, Write, claimed
 from ._document import assemble, self_checks
 from ._page import markdown, page, snippet
 from ._pictures import Picture, draw
-from ._registry import registry, writer
 from ._results import results
 from ._sections import templates
 from ._sizes import archived
@@ -182,18 +181,6 @@ class ReleaseReport:
         """
         return markdown(self._document)
 
-    def registry_yaml(self) -> str:
-        """Return a draft for the registry of deployments of differential privacy.
-
-        Where a person must complete it, it says TODO.
-
-        Returns
-        -------
-        str
-            YAML.
-        """
-        return registry(self._document)
-
     def open(self) -> None:
         """Show the page in the web browser, from a temporary file."""
         with tempfile.NamedTemporaryFile(
@@ -216,7 +203,7 @@ class ReleaseReport:
         -------
         list of str
             The names of the files: ``report.html``, ``report.json``, ``MANIFEST.json``, arrays,
-            tables, pictures and ``registry.yaml``.
+            tables and pictures.
 
         Raises
         ------
@@ -224,7 +211,7 @@ class ReleaseReport:
             If the directory is not empty, in use, or cannot be written to, or if the arrays take
             more than 2 GiB.
         ImportError
-            Without jinja2 or PyYAML (the extra ``report``); nothing is written then.
+            Without jinja2 (the extra ``report``); nothing is written then.
         """
         check_libraries()
         with claimed(Path(directory), FILES, force, "force=True") as place:
@@ -242,7 +229,6 @@ class ReleaseReport:
         texts: Document = {
             REPORT: self.json,
             **pictures,
-            REGISTRY: self.registry_yaml,
             PAGE: self.html,
         }
         return files(self._subjects, texts)
@@ -311,14 +297,13 @@ class ReleaseReport:
 
 
 def check_libraries() -> None:
-    """Refuse to write a release here, if what writes its page or its draft is missing.
+    """Refuse to write a release here, if what writes its page is missing.
 
     Raises
     ------
     ImportError
     """
     templates()
-    writer()
 
 
 def _title(subjects: Sequence[Subject]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ..privacy import PrivacyReport, Released
 from ..privacy.storage import MAX_LENGTH
 from ._archive import OVERHEAD
-from ._contents import PAGE, REGISTRY, arrays_file, table_file
+from ._contents import PAGE, arrays_file, table_file
 from ._directory import REPORT
 
 # Most bytes of one archive: all components of 16 000 features.
@@ -92,4 +92,4 @@ def most_bytes(
     picture = min(FRAME + A_MARK * (marks + charges) + A_PIXEL * pixels, MOST_DRAWN)
     found |= {f"{one['name']}.svg": picture for one in document["pictures"]}
     words = FRAME + LONGER * length + SHOWN * picture * len(document["pictures"])
-    return found | {PAGE: words, REGISTRY: words}
+    return found | {PAGE: words}

@@ -15,7 +15,7 @@ from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Sta
 from ..privacy.checks import anew, run
 from ..privacy.parts import paid_by, parts_of
 from ._all_checks import CHECKS, ReleaseFiles, is_ours, odd_files, states_lacks
-from ._contents import PAGE, REGISTRY, SIGNATURE
+from ._contents import PAGE, SIGNATURE
 from ._directory import MANIFEST, instead_of
 from ._sections import claim, words
 
@@ -244,7 +244,7 @@ def _alone(release: ReleaseFiles) -> list[str]:
     drawn = [f"{picture['name']}.svg" for picture in release.document["pictures"]]
     alone = [name for name in drawn if name not in release.pictures.drawn_again]
     if not is_ours(release.document):
-        alone += [PAGE, REGISTRY, "the checks that it states"]
+        alone += [PAGE, "the checks that it states"]
     steps = ["the steps of a Pipeline"] if release.document["steps"] else []
     alone += ["the title", *steps, "what was declared"]
     if any(report.feature_names is None for report in release.reports):

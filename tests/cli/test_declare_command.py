@@ -82,7 +82,7 @@ def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers,
 def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
     command = ("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert run(*command).status == 0
-    inside = tmp_path / "stated" / "registry.yaml"
+    inside = tmp_path / "stated" / "report.html"
     inside.write_text("curator: Clinic\n")
     result = run(*command[:3], inside, *command[4:], "--force")
     assert is_one_line_error(result) and "would be replaced" in result.err

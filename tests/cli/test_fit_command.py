@@ -29,7 +29,6 @@ WITHOUT_PICTURES = {
     "components.csv",
     "report.json",
     "report.html",
-    "registry.yaml",
     "MANIFEST.json",
     "SHA256SUMS",
 }
@@ -604,9 +603,8 @@ def test_another_demo_is_charged_to_the_same_ledger(run, tmp_path):
     assert len(PrivacyLedger(tmp_path / "demo-digits.ledger").receipts) == 2
 
 
-@pytest.mark.parametrize("library", ["jinja2", "yaml"])
-def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch, library):
-    monkeypatch.setitem(sys.modules, library, None)
+def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     result = run("demo", "--out", tmp_path / "demo")
     assert result.status == 0
     assert "These data are public" in result.out

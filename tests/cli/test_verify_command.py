@@ -18,13 +18,12 @@ from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._page import page
 from skdppca.report._pictures import draw
-from skdppca.report._registry import registry
 from skdppca.report._subject import rebuilt
 
 from .conftest import NAMES, is_one_line_error
 
 FILES = [
-    *("components.npz", "components.csv", "report.json", "report.html", "registry.yaml"),
+    *("components.npz", "components.csv", "report.json", "report.html"),
     "MANIFEST.json",
 ]
 
@@ -86,7 +85,6 @@ def rehash(out, redrawn=False):
             names = [picture["name"] for picture in content["pictures"]]
             pictures = {name: (out / f"{name}.svg").read_text() for name in names}
             (out / "report.html").write_text(page(content, pictures))
-            (out / "registry.yaml").write_text(registry(content))
 
     edit(out, again)
     names = json.loads((out / "MANIFEST.json").read_text())["files"]

@@ -15,7 +15,6 @@ from skdppca.report import Context, ReleaseReport, verify
 from skdppca.report._contents import as_json
 from skdppca.report._directory import MANIFEST, SUMS, manifest, sums
 from skdppca.report._page import page as page_of
-from skdppca.report._registry import registry
 
 ROWS = np.random.default_rng(0).normal(size=(400, 4))
 
@@ -152,7 +151,6 @@ def test_what_a_ledger_lacked_is_compared_with_it(lacking, says):
     ]
     (out / "report.json").write_text(as_json(document))
     (out / "report.html").write_text(page_of(document, {}))
-    (out / "registry.yaml").write_text(registry(document))
     hashes = json.loads((out / MANIFEST).read_text())["files"]
     files = {name: sha256((out / name).read_bytes()).hexdigest() for name in hashes}
     (out / MANIFEST).write_text(manifest(files))

@@ -12,7 +12,7 @@ from skdppca.report._directory import Directory
 from .conftest import TITLE, sign
 
 MORE = Context(region="Anytown", fitted_before="no")
-WORDS = ("report.json", "report.html", "registry.yaml", "MANIFEST.json", "SHA256SUMS")
+WORDS = ("report.json", "report.html", "MANIFEST.json", "SHA256SUMS")
 
 
 def document(folder):

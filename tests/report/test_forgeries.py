@@ -30,7 +30,6 @@ from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._page import page
 from skdppca.report._pictures import draw, of_the_ledger
 from skdppca.report._png import repacked
-from skdppca.report._registry import registry
 from skdppca.report._subject import rebuilt
 from skdppca.report._svg import alike, wrong_svg
 
@@ -109,7 +108,6 @@ def page_again(out, document):
         for one in document["pictures"]
     }
     (out / "report.html").write_text(page(document, pictures))
-    (out / "registry.yaml").write_text(registry(document))
     manifest_again(out)
 
 
@@ -218,7 +216,7 @@ def test_other_arrays_are_found_at_level_2(out):
 
 
 @pytest.mark.parametrize("hashed", [False, True])
-@pytest.mark.parametrize("name", ["report.html", "registry.yaml"])
+@pytest.mark.parametrize("name", ["report.html"])
 def test_an_edited_page_is_found_at_level_2_whatever_its_hash(out, name, hashed):
     text = (out / name).read_text()
     assert text.count("Clinic") == 1
@@ -429,7 +427,7 @@ def test_a_signature_by_another_key_is_found_at_level_4(out, keys):
 
 def test_a_signature_of_another_manifest_is_found_at_level_4(out, keys):
     sign(out / "MANIFEST.json", keys[0])
-    (out / "registry.yaml").write_text("{}")
+    (out / "report.html").write_text("{}")
     manifest_again(out)
     assert failed(verify(out, signer=f"{keys[0]}.pub")) == [2, 4]
 
@@ -1168,7 +1166,7 @@ def test_a_unit_of_another_direction_does_not_reach_the_page(out):
     document["guarantee"]["unit"] = turned
     document["fits"][0]["core"]["guarantee"]["unit"] = turned
     page_again(out, document)
-    for name in ("report.html", "registry.yaml"):
+    for name in ("report.html",):
         text = (out / name).read_text()
         assert "\u202e" not in text and r"row\u202e" in text
     assert "\u202e" not in str(verify(out))

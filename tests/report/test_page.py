@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import yaml
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
@@ -133,7 +132,6 @@ def test_free_text_is_escaped_everywhere(made, page):
     assert "<script" not in snippet
     text = made.report.markdown()
     assert not re.search(r"(?<!\\)<", text) and r"\<script\>" in text
-    assert yaml.safe_load(made.report.registry_yaml())["deployment"]["basic"]["name"] == TITLE
 
 
 def test_words_are_no_formula_and_not_struck_out_in_markdown(made):
@@ -200,7 +198,6 @@ def test_each_of_several_fits_has_its_own_pictures(frame):
 def test_figures_that_do_not_hold_are_called_so_where_they_stand(frame):
     report = declared(frame, fitted_before="yes")
     assert "the figures below do not hold" in report.html()
-    assert "NOT AS STATED" in report.registry_yaml()
 
 
 BOXES = {
@@ -347,7 +344,7 @@ def test_the_exact_number_of_records_is_in_no_file_under_add_remove(frame, tmp_p
     assert round(pca.n_samples_) != 1777
     ReleaseReport(pca).write(tmp_path / "out")
     for path in (tmp_path / "out").iterdir():
-        if path.suffix in (".json", ".html", ".yaml"):
+        if path.suffix in (".json", ".html"):
             assert not re.search(r"(?<![\d.])1 ?777(?!\d)", path.read_text()), path
 
 
@@ -426,18 +423,6 @@ def test_releases_that_do_not_add_up_are_refused(made, frame):
         ReleaseReport(object())
 
 
-def test_the_registry_draft_is_complete_but_for_what_a_person_must_say(made):
-    entry = yaml.safe_load(made.report.registry_yaml())
-    assert (entry["status"], entry["tier"]) == ("Draft", 3)
-    deployment = entry["deployment"]
-    assert deployment["basic"]["publication_date"] == made.pca.privacy_.receipt.time[:10]
-    assert deployment["basic"]["data_curators"] == ["Clinic"]
-    assert deployment["basic"]["data_product_region"].startswith("TODO")
-    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert "mu = 0.2368" in deployment["privacy_loss"]["privacy_parameters_details"]
-    assert entry["url_slug"].startswith("TODO")
-
-
 def test_sites_are_named_where_the_records_are_at_sites(frame):
     from dataclasses import replace
 
@@ -458,8 +443,6 @@ def test_sites_are_named_where_the_records_are_at_sites(frame):
     assert "A person with records at 2 sites has epsilon 2.1" in text
     assert "| north | 5 | 0.25 | 0.9 |" in text
     assert "Trust model: federated. Trusted: 3 sites" in text and "of which 2 do not" in text
-    model = yaml.safe_load(report.registry_yaml())["deployment"]["deployment_model"]
-    assert model["model_name"] == "Federated"
 
 
 def test_what_was_declared_public_asks_for_its_source(frame):
@@ -494,10 +477,9 @@ def test_the_guarantee_alone_tells_of_a_ledger_with_other_charges():
     assert "%" not in text[text.index("Budget:") : text.index("Checks:")]
 
 
-@pytest.mark.parametrize("library", ["jinja2", "yaml"])
-def test_a_report_whose_page_cannot_be_made_writes_nothing(made, tmp_path, monkeypatch, library):
+def test_a_report_whose_page_cannot_be_made_writes_nothing(made, tmp_path, monkeypatch):
     report = ReleaseReport(made.pca, pictures=False)
-    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=re.escape(how_to_install("report"))):
         report.write(tmp_path / "release")
     assert not (tmp_path / "release").exists()
