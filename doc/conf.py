@@ -1,7 +1,10 @@
 """Sphinx configuration."""
 
+import json
 import sys
 from pathlib import Path
+
+import msgspec
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -10,6 +13,7 @@ from inventories import written  # noqa: E402
 from public_names import described  # noqa: E402
 
 from skdppca import __version__  # noqa: E402
+from skdppca.report._document import Document  # noqa: E402
 
 project = "skdppca"
 author = "The skdppca developers"
@@ -63,6 +67,12 @@ warnings.simplefilter("ignore", exceptions.SeededNoiseWarning)
 warnings.simplefilter("ignore", exceptions.UnaccountedFitsWarning)
 warnings.simplefilter("ignore", exceptions.UnaccountedScoreWarning)
 """
+
+# What the page of the report's schema shows.
+(HERE / "_build").mkdir(exist_ok=True)
+(HERE / "_build" / "report_schema.json").write_text(
+    json.dumps(msgspec.json.schema(Document), indent=2)
+)
 
 # Links to other projects: what we refer to there is listed here, so that a build needs no network.
 intersphinx_mapping = written(HERE / "_inventories", HERE / "_build" / "inventories")

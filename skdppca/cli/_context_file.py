@@ -8,8 +8,8 @@ from typing import Any
 
 from ..privacy.installing import how_to_install
 from ..report import Context
+from ..report._contents import read_file
 from ..report._context import HAZARDS, LABELS, VOIDING
-from ..report._plain import read_plain
 
 INTRODUCTION = (
     "# What you declare about a release. Write each answer between its quotation marks.",
@@ -51,7 +51,7 @@ def context_of(path: Path | None) -> Context | None:
         raise ImportError(f"--context needs PyYAML; {how_to_install('report')}") from None
     answers: Any = None
     try:
-        node = yaml.compose(read_plain(path, MOST_STATED, links=True).decode(), yaml.SafeLoader)
+        node = yaml.compose(read_file(path, MOST_STATED).decode(), yaml.SafeLoader)
         twice = _named_twice(node)
         answers = {} if twice else _flat(node, yaml.SafeLoader(""))
         wrong = f"states {twice[0]} twice" if twice else ""

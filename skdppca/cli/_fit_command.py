@@ -24,10 +24,9 @@ from ..privacy.config import VARIABLE, get_config
 from ..privacy.fit_report import no_scales
 from ..private_data import Public
 from ..report import ReleaseReport
-from ..report._contents import FILES
+from ..report._contents import FILES, archived
 from ..report._directory import Directory, claimed, replacing
 from ..report._results import advice, not_stated, results
-from ..report._sizes import archived
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
 from ._context_file import context_of

@@ -461,6 +461,9 @@ def _add_report(command: argparse.ArgumentParser) -> None:
     _add_release(command)
     _add_details(command)
     _add_json(command)
+    command.add_argument(
+        "--page", type=Path, metavar="FILE", help="write the page, made anew from the release"
+    )
     command.set_defaults(run=report)
 
 
@@ -623,7 +626,7 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
         "--signer",
         type=Path,
         metavar="KEY",
-        help="the SSH public key of the signer of MANIFEST.json (ssh-keygen -Y sign -n skdppca)",
+        help="the SSH public key of the signer of SHA256SUMS (ssh-keygen -Y sign -n skdppca)",
     )
     _add_json(command)
     command.set_defaults(run=verify_release)

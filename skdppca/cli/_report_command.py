@@ -5,16 +5,24 @@ from __future__ import annotations
 import argparse
 
 from ..privacy.parts import paid_by
+from ..privacy.storage import replaced
 from ..report import verify
+from ..report._release import rendered
 from ..report._results import advice, results
 from ..report._verify import check_directory
 from ._json import of_release, text
+
+# Rights of the page, less the umask.
+ANYONE = 0o666
 
 
 def report(options: argparse.Namespace) -> int:
     """Print what a release found and what it cost, if its files agree; return the exit status."""
     check_directory(options.directory)
     found = verify(options.directory)
+    if found.passed and options.page is not None:
+        with replaced(options.page, ANYONE) as file:
+            file.write(rendered(found.subjects, found.document).encode())
     if options.json:
         print(text("release", of_release(options.directory, found)))
         return 0 if found.passed else 1

@@ -18,9 +18,7 @@ from ..decomposition import BasePrivatePCA
 from ..privacy import PrivacyReport
 from ..privacy.storage import parse_json, replaced
 from ..report import verify
-from ..report._contents import cell
-from ..report._load import subject_in
-from ..report._plain import read_plain
+from ..report._contents import cell, read_file
 from ..report._results import advice
 from ..report._sections import status_of
 from ..report._verify import check_directory
@@ -52,7 +50,7 @@ def sample(options: argparse.Namespace) -> int:
     if not found.passed:
         print(found)
         return 1
-    subject = subject_in(options.directory, found, _place(found.reports, options.directory))
+    subject = found.subjects[_place(found.reports, options.directory)]
     pca, names, report = subject.fitted, subject.names, subject.report
     content = _label(report, options)
     # the label takes its place first: rows are never without it
@@ -92,7 +90,7 @@ def _check_free(out: Path, label: Path, force: bool) -> None:
 
 def _is_label(path: Path) -> bool:
     try:
-        return bool(parse_json(read_plain(path, MOST_LABEL).decode())["schema"] == SCHEMA)
+        return bool(parse_json(read_file(path, MOST_LABEL).decode())["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError):
         return False
 

@@ -1,10 +1,19 @@
-"""The report of a release: a page to decide on, files to publish, and checks for both."""
+"""The report of a release: a page to decide on, files to publish, and checks of these."""
 
 from ._context import Context
 from ._declare import declare
 from ._load import load
 from ._merge import merge
-from ._release import ReleaseReport
+from ._release import ReleaseReport, render
 from ._verify import Verification, verify
 
-__all__ = ["Context", "ReleaseReport", "Verification", "declare", "load", "merge", "verify"]
+__all__ = [
+    "Context",
+    "ReleaseReport",
+    "Verification",
+    "declare",
+    "load",
+    "merge",
+    "render",
+    "verify",
+]

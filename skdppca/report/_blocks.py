@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ._pictures import Picture
+
 
 @dataclass(frozen=True)
 class Text:
@@ -69,11 +71,10 @@ class Code:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, by its name."""
+    """A picture."""
 
     kind: ClassVar[str] = "figure"
-    name: str
-    alt: str
+    picture: Picture
 
 
 Block = Text | Facts | TableBlock | Bullets | Code | Figure
@@ -130,8 +131,7 @@ def called_for(template: Any, facts: Mapping[str, Any]) -> list[tuple[str, list[
         return tuple(entries)
 
     def figure(name: str) -> str:
-        there = [one for one in facts["pictures"] if one["name"] == name]
-        return add(*(Figure(name, one["alt"]) for one in there))
+        return add(*(Figure(one) for one in facts["pictures"] if one.name == name))
 
     calls: dict[str, Callable[..., str]] = {
         "section": section,

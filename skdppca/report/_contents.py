@@ -3,36 +3,57 @@
 from __future__ import annotations
 
 import csv
+import errno
+import hashlib
 import io
 import json
+import os
+import re
+import stat
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from math import prod
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .._text import printable
-from ._archive import write_archive
-from ._directory import MANIFEST, REPORT, Write
-from ._pictures import PICTURES
+from ..privacy import Released
 from ._subject import Subject
 
-PAGE = "report.html"
-SIGNATURE = f"{MANIFEST}.sig"
+# Writes a file that is open for it.
+Write = Callable[[BinaryIO], object]
+
+REPORT, PAGE = "report.json", "report.html"
+
+# The hashes of all other files, as `sha256sum -c` reads them, and their signature.
+SUMS = "SHA256SUMS"
+SIGNATURE = f"{SUMS}.sig"
+LINE = re.compile("([0-9a-f]{64})  ([a-z0-9.]+)")
 
 # Releases in one report, at most.
 MOST = 9
 
 _NUMBERS = ("", *map(str, range(2, MOST + 1)))
 
-# All names that a release may have beside its manifest.
+# All names that a release may have beside its hashes.
 FILES = (
     *(f"components{number}.npz" for number in _NUMBERS),
     *(f"components{number}.csv" for number in _NUMBERS),
     REPORT,
     PAGE,
-    *(f"{name}{number}.svg" for name in PICTURES for number in _NUMBERS),
     SIGNATURE,
 )
+
+# Most bytes of one archive: all components of 16 000 features. And of the hashes.
+MOST_BYTES = 2**31
+MOST_LISTED = 2**14
+
+# Bytes that an array takes beside its numbers, at most: headers of zip and npy, its name twice.
+OVERHEAD = 1024
+NUMBERS = re.compile("bool|u?int(8|16|32|64)|float(16|32|64)")
 
 # A spreadsheet may run a cell that begins so as a formula, also in full width (OWASP, "CSV
 # Injection"). A quote before it makes it text.
@@ -40,12 +61,12 @@ FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def arrays_file(place: int) -> str:
-    """The name of the archive of the release at this place of a report."""
+    """Return the name of the archive of the release at this place of a report."""
     return f"components{_NUMBERS[place]}.npz"
 
 
 def table_file(place: int) -> str:
-    """The name of its table, if it has components."""
+    """Return the name of its table, if it has components."""
     return f"components{_NUMBERS[place]}.csv"
 
 
@@ -64,14 +85,14 @@ def files(subjects: Sequence[Subject], texts: Mapping[str, Callable[[], str]]) -
         found[arrays_file(place)] = lambda file, one=one: _write_arrays(one, file)  # type: ignore[misc]
     for place, one in enumerate(subjects):
         if "components" in one.arrays:
-            found[table_file(place)] = lambda file, one=one: write_table(one, file)  # type: ignore[misc]
+            found[table_file(place)] = lambda file, one=one: file.write(table(one))  # type: ignore[misc]
     for name, text in texts.items():
         found[name] = lambda file, text=text: file.write(text().encode())  # type: ignore[misc]
     return found
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """The document as text, the same for the same values."""
+    """Return the document as text, the same for the same values."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
@@ -79,22 +100,91 @@ def _write_arrays(subject: Subject, file: BinaryIO) -> None:
     """Write the arrays as they are: the report holds their hashes."""
     names = {"feature_names": np.array(subject.names, dtype=str)} if subject.names else {}
     arrays: dict[str, Any] = {**subject.arrays, **names}
-    write_archive(arrays, file)
+    np.savez(file, **arrays)
 
 
-def write_table(subject: Subject, file: BinaryIO) -> None:
-    """Write one line per feature: name, mean, private scale if any, entry in each component."""
+def table(subject: Subject) -> bytes:
+    """Return one line per feature: name, mean, private scale if any, entry in each component."""
     columns = {name: subject.arrays[name] for name in ("mean", "scale") if name in subject.arrays}
     components = np.atleast_2d(subject.arrays["components"])
-    text = io.TextIOWrapper(file, newline="", encoding="utf-8")
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv.writer(text := io.StringIO(), lineterminator="\n")
     lines.writerow(["feature", *columns, *(f"pc{i + 1}" for i in range(len(components)))])
     for name, *entries in zip(subject.names, *columns.values(), *components, strict=True):
         lines.writerow([cell(name), *map(float, entries)])
-    text.detach()
+    return text.getvalue().encode()
 
 
 def cell(name: str) -> str:
-    """A name as printable text, which no reader takes for a new line and none for a formula."""
+    """Return a name as printable text, which no reader takes for a new line or a formula."""
     text = printable(name)
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def archived(released: Sequence[Released], names: Sequence[str] | None = None) -> None:
+    """Refuse arrays and names of features that take more bytes than a release may.
+
+    Raises
+    ------
+    ValueError
+    """
+    total = 4 * len(names) * max(map(len, names)) if names else 0
+    for one in released:
+        if not NUMBERS.fullmatch(one.dtype) or min(one.shape, default=0) < 0:
+            raise ValueError(f"{one.name} is declared with a type or a shape that no array has")
+        total += prod(one.shape) * np.dtype(one.dtype).itemsize + OVERHEAD
+    if total > MOST_BYTES:
+        raise ValueError(
+            f"arrays and names take more than {MOST_BYTES / 2**30:g} GiB, and no release holds "
+            "more; set keep_matrix=False if there is a matrix, or release fewer components"
+        )
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """Return what a regular file holds.
+
+    Raises
+    ------
+    OSError
+        If there is none, or it has more bytes than `most`; `strerror` says which.
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):  # to read a pipe or a device may never end
+        raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
+    if about.st_size > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", os.fspath(path))
+    return path.read_bytes()
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
+    """Return the arrays of a release; None if there is no archive of them, whatever is wrong."""
+    with suppress(Exception):
+        content = read_file(path, MOST_BYTES)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            unpacked = sum(one.file_size for one in archive.infolist())
+        if len({*names}) == len(names) and unpacked <= len(content):
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                return dict(arrays)
+    return None
+
+
+def sums(hashes: Mapping[str, str]) -> str:
+    """Return the hashes of files by their names, as `sha256sum -c` reads them."""
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in hashes.items())
+
+
+def hashes_in(folder: Path) -> dict[str, str] | None:
+    """Return the hashes that a release lists, by name; None if it lists none."""
+    try:
+        text = read_file(folder / SUMS, MOST_LISTED).decode(errors="replace")
+    except OSError:
+        return None
+    lines = [LINE.fullmatch(line) for line in text.splitlines()]
+    hashes = {line[2]: line[1] for line in lines if line is not None}
+    return hashes if sums(hashes) == text else None
+
+
+def hash_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct, structs
 
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
@@ -61,8 +62,7 @@ def denied(answer: str) -> bool:
     return NO.fullmatch(answer.strip()) is not None
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the curator declares about a release: free text, which nobody checks.
 
     A report prints it under "Declared by the curator, not checked". It prints what was not stated
@@ -144,7 +144,7 @@ class Context:
     collection_needed: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in structs.asdict(self).items():
             if value is None:
                 continue
             if not isinstance(value, str):
@@ -156,6 +156,7 @@ class Context:
                         else "write a sentence, or leave it out if there is nothing to state"
                     )
                 )
+            check_letters(name, value)
             if len(value) > LONGEST:
                 raise ValueError(
                     f"{name} has {len(value)} characters; write at most {LONGEST}, and refer to a "
@@ -164,7 +165,9 @@ class Context:
 
     def to_dict(self) -> dict[str, str | None]:
         """Return all answers as JSON-able values; None where there is none."""
-        return {name: (value and value.strip()) or None for name, value in vars(self).items()}
+        return {
+            name: (value and value.strip()) or None for name, value in structs.asdict(self).items()
+        }
 
     @classmethod
     def from_dict(cls, answers: Mapping[str, Any]) -> Context:
@@ -183,7 +186,7 @@ class Context:
         ------
         ValueError, TypeError
         """
-        names = [entry.name for entry in fields(cls)]
+        names = cls.__struct_fields__
         if not isinstance(answers, Mapping):
             raise TypeError(f"a context maps names to text; the names are {', '.join(names)}")
         for name in answers:
@@ -192,6 +195,12 @@ class Context:
                     f"{name!r} is no part of a context; give any of {', '.join(names)}"
                 )
         return cls(**answers)
+
+
+def check_letters(name: str, text: str) -> None:
+    """Refuse half a letter, which no file holds."""
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{name} holds half of a letter (a surrogate); write it again")
 
 
 def check_words(title: object, context: object) -> None:
@@ -208,6 +217,7 @@ def check_words(title: object, context: object) -> None:
             f"title has {len(title.strip())} characters; write at least one, and at most "
             f"{LONGEST_TITLE}"
         )
+    check_letters("title", title or "")
     if context is not None and not isinstance(context, Context):
         raise TypeError(
             f"context={context!r} is no Context; give one, such as Context(purpose='...')"

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
-from operator import methodcaller
 from os import PathLike
 from pathlib import Path
-from shlex import quote
 
-from .._version import __version__
-from ..privacy.storage import MAX_LENGTH
-from ._all_checks import is_ours, pages
-from ._contents import FILES, PAGE, as_json
+from ._contents import FILES, PAGE, REPORT, as_json, files
 from ._context import Context, check_words
-from ._directory import REPORT, claimed
-from ._plain import read_plain
-from ._release import check_libraries
-from ._sizes import most_bytes
-from ._verify import check_directory, verify
+from ._directory import claimed
+from ._release import check_libraries, rendered
+from ._verify import agreeing
 
 
 def declare(
@@ -55,8 +47,8 @@ def declare(
     Raises
     ------
     ValueError
-        If the files of the release do not agree or are by another version, if an answer contradicts
-        one that the release has or none is new, or if `out` is not empty.
+        If the files of the release do not agree, if an answer contradicts one that the release has
+        or none is new, or if `out` is not empty.
     OSError
         If there is no release, or `out` cannot be written to.
     ImportError
@@ -91,39 +83,11 @@ def copied(
 ) -> list[str]:
     """Write the copy, as `declare` tells; `forcing` is how a user asks for `force`."""
     check_libraries()
-    contents = _restated(source, target, title, context)
-    with claimed(target, FILES, force, forcing) as place:
-        place.reserve(map(len, contents.values()))
-        try:
-            for name, content in contents.items():
-                place.add(name, methodcaller("write", content))
-            return place.publish()
-        except OSError as error:
-            place.discard()
-            failed = error
-        raise OSError(f"{target} cannot be written to ({failed.strerror}); choose another place")
-
-
-def _restated(
-    source: Path, target: Path, title: str | None, context: Context | None
-) -> dict[str, bytes]:
-    """All files of the copy, by name."""
     check_words(title, context)
-    check_directory(source)
     if _lies_in(target, source):
         raise ValueError(f"{target} lies in {source}, which stays as it is; choose another place")
-    found = verify(source)
-    if not found.passed:
-        raise ValueError(
-            f"the files of {source} do not agree, so no more is stated of them; to see what "
-            f"differs: skdppca verify {quote(str(source))}"
-        )
+    found = agreeing(source)
     earlier = dict(found.document)
-    if not is_ours(earlier):
-        raise ValueError(
-            f"{source} was written by another version of skdppca than {__version__}, which writes "
-            "pages in other words; state more with that version"
-        )
     stated = {
         "title": earlier["title"] if title is None else title.strip(),
         "context": _joined(earlier["context"], (context or Context()).to_dict()),
@@ -133,16 +97,17 @@ def _restated(
             f"{source} states all of this already; give another title, or answers to what it does "
             "not state"
         )
-    hashes = found.hashes  # of the bytes that were verified, whatever lies there by now
-    most = most_bytes(earlier, found.reports, MAX_LENGTH)
-    kept = {
-        name: read_plain(source / name, most[name]) for name in hashes if name not in (REPORT, PAGE)
-    }
-    if any(sha256(content).hexdigest() != hashes[name] for name, content in kept.items()):
-        raise ValueError(f"{source} was changed while it was read; try again")
     document = earlier | stated
-    words = {REPORT: as_json(document), **pages(document, kept)}
-    return kept | {name: text.encode() for name, text in words.items()}
+    texts = {REPORT: lambda: as_json(document), PAGE: lambda: rendered(found.subjects, document)}
+    with claimed(target, FILES, force, forcing) as place:
+        try:
+            for name, write in files(found.subjects, texts).items():
+                place.add(name, write)
+            return place.publish()
+        except OSError as error:
+            place.discard()
+            failed = error
+        raise OSError(f"{target} cannot be written to ({failed.strerror}); choose another place")
 
 
 def _lies_in(inner: Path, outer: Path) -> bool:

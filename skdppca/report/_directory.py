@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
 from ..privacy.storage import MAX_LENGTH
-from ._plain import read_plain
-
-# Writes a file that is open for it.
-Write = Callable[[BinaryIO], object]
-
-MANIFEST, MANIFEST_SCHEMA = "MANIFEST.json", "skdppca-manifest/1"
-
-# What a release says of itself.
-REPORT = "report.json"
-
-# The same hashes and that of the manifest, as `sha256sum -c` reads them.
-SUMS = "SHA256SUMS"
+from ._contents import REPORT, SUMS, Write, hash_of_file, read_file, sums
 
 # The lock dies with its process: after a crash the file of this name stands in nobody's way.
 LOCK = "skdppca.lock"
@@ -44,18 +31,6 @@ MARGIN = 2**17
 
 # No space, no quota, or a limit on the size of files.
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
-
-
-def manifest(hashes: Mapping[str, str]) -> str:
-    """The text of a manifest: the files of a release with their SHA-256, by name."""
-    content = {"schema": MANIFEST_SCHEMA, "files": dict(hashes)}
-    return f"{json.dumps(content, indent=2)}\n"
-
-
-def sums(hashes: Mapping[str, str]) -> str:
-    """The hashes of a manifest and of itself, as `sha256sum -c` reads them."""
-    own = hashlib.sha256(manifest(hashes).encode()).hexdigest()
-    return "".join(f"{sha256}  {name}\n" for name, sha256 in {**hashes, MANIFEST: own}.items())
 
 
 class Directory:
@@ -87,7 +62,7 @@ class Directory:
         """Hold room on the disk for files of these sizes, until the first of them is written.
 
         Each takes a place in the folder and whole blocks, as the files will. There must be some
-        more, for rows of a ledger and the manifest, which is not held.
+        more, for rows of a ledger and the hashes, which are not held.
 
         Raises
         ------
@@ -123,12 +98,11 @@ class Directory:
         self._room.close()
         path = self._apart / name
         try:
-            with path.open("xb+") as file:
+            with path.open("xb") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-                file.seek(0)
-                self._hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            self._hashes[name] = hash_of_file(path)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -136,12 +110,11 @@ class Directory:
     def publish(self) -> list[str]:
         """Replace an earlier release by the files that were added; return all their names.
 
-        The manifest goes first and comes last, so a directory without it is visibly incomplete.
+        Its hashes go first and come last, so a directory without them is visibly incomplete.
         """
         files = dict(self._hashes)
         self.add(SUMS, lambda file: file.write(sums(files).encode()))
-        self.add(MANIFEST, lambda file: file.write(manifest(files).encode()))
-        for name in (MANIFEST, SUMS, *self._results):
+        for name in (SUMS, *self._results):
             (self.out / name).unlink(missing_ok=True)
         for name in self._hashes:
             os.replace(self._apart / name, self.out / name)
@@ -181,7 +154,7 @@ def claimed(
     ----------
     out : Path
     results : sequence of str
-        Names of the files to come, beside the manifest.
+        Names of the files to come, beside their hashes.
     force : bool
         Whether files of these names may be replaced. Only an earlier release is, or a part of one.
     forcing : str
@@ -193,7 +166,7 @@ def claimed(
         If another run writes to the directory, if it is not empty, or not writable; or if an update
         was cut short, whose release would take the place of this one.
     """
-    if (_beside(out, NEXT) / MANIFEST).is_file():
+    if (_beside(out, NEXT) / SUMS).is_file():
         raise ValueError(
             f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
             f"which was paid for; finish it with the next --update {out}, or move that folder away"
@@ -216,7 +189,7 @@ def claimed(
     if refused is not None:
         raise refused
     try:
-        _check_free(out, (MANIFEST, SUMS, *results), force, forcing)
+        _check_free(out, (SUMS, *results), force, forcing)
         try:
             directory = Directory(out, results)
         except OSError as error:
@@ -295,7 +268,7 @@ def _settle(out: Path) -> None:
         If the next one did not grow from this one, which then came between.
     """
     following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
-    if not (following / MANIFEST).is_file():
+    if not (following / SUMS).is_file():
         return
     if out.exists():
         if _release(out)[0] != _release(following)[1]:
@@ -305,8 +278,8 @@ def _settle(out: Path) -> None:
                 "and verify both"
             )
         if previous.exists():
-            # the manifest first: what is left is visibly no release
-            (previous / MANIFEST).unlink(missing_ok=True)
+            # the hashes first: what is left is visibly no release
+            (previous / SUMS).unlink(missing_ok=True)
             shutil.rmtree(previous)
         os.rename(out, previous)
     os.rename(following, out)
@@ -318,7 +291,7 @@ def _release(folder: Path) -> tuple[str, str]:
     Of a folder without a report that skdppca wrote, both differ from all others.
     """
     try:
-        (fit,) = json.loads(read_plain(folder / REPORT, MAX_LENGTH))["fits"]
+        (fit,) = json.loads(read_file(folder / REPORT, MAX_LENGTH))["fits"]
         cohorts = fit["core"]["details"].get("cohorts", ())
         return str(fit["release_id"]), str(cohorts[-2]["release_id"]) if len(cohorts) > 1 else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -333,13 +306,13 @@ def instead_of(out: Path) -> str:
     if os.path.lexists(out):
         return ""
     there = [_beside(out, end) for end in (NEXT, PREVIOUS)]
-    found = " and ".join(str(path) for path in there if (path / MANIFEST).is_file())
+    found = " and ".join(str(path) for path in there if (path / SUMS).is_file())
     return found and f"an update of it was cut short, and its releases are in {found}"
 
 
 def _check_replaceable(out: Path, results: Sequence[str]) -> None:
     """Refuse to move or to remove what is no release."""
-    if os.path.lexists(out) and not (out / MANIFEST).is_file():
+    if os.path.lexists(out) and not (out / SUMS).is_file():
         raise OSError(f"{out} holds no release; give the directory of one, or a new name")
     if out.is_symlink() or os.path.ismount(out):
         raise ValueError(f"{out} is a link or a mounted disk; give the directory itself")
@@ -349,7 +322,7 @@ def _check_replaceable(out: Path, results: Sequence[str]) -> None:
             f"{following} has files of an update that was cut short, which may have been charged; "
             "look at them, then move that folder away"
         )
-    known = {LOCK, MANIFEST, SUMS, *results}
+    known = {LOCK, SUMS, *results}
     if os.path.lexists(previous) and (
         not previous.is_dir() or not {path.name for path in previous.iterdir()} <= known
     ):
@@ -363,9 +336,7 @@ def _check_free(out: Path, results: Sequence[str], force: bool, forcing: str) ->
         with suppress(OSError):
             path.rmdir()  # what a run that was killed has left, if it is empty
     found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
-    ours = MANIFEST in found or all(
-        name in results or name.startswith(UNFINISHED) for name in found
-    )
+    ours = SUMS in found or all(name in results or name.startswith(UNFINISHED) for name in found)
     if found and not (force and ours):
         cut_short = [name for name in found if name.startswith(UNFINISHED)]
         hint = f"; {cut_short[0]}/ is from a run that was cut short" if cut_short else ""

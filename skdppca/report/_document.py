@@ -1,39 +1,200 @@
-"""What a report holds, as JSON-able values, and the schema that describes it."""
+"""What a report holds: structs are its schema, its parser and its check."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, json
 
 from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
 from ..privacy.accountant import BaseAccountant
 from ..privacy.checks import anew
-from ..privacy.installing import how_to_install
-from ._context import Context
-from ._drawing import drawn_by
+from ._contents import MOST, archived, as_json
+from ._context import LONGEST_TITLE, Context
 from ._facts import account, findings_of, guarantee
-from ._pictures import Picture
 from ._subject import Subject
 
-SCHEMA = "skdppca-report/3"
+SCHEMA = "skdppca-report/1"
 
-# The keys of a document, and of what a fit says of itself.
-ORDER = (
-    *("schema", "title", "guarantee", "fits", "ledger", "context", "steps", "pictures"),
-    *("drawing", "checks"),
-)
-DRAWING = ("matplotlib", "freetype", "image_shape")
-LISTS = {
-    "steps": [one.name for one in fields(UnreleasedStep)],
-    "pictures": ["name", "alt"],
-    "checks": [one.name for one in fields(Finding)],
-}
+# What a fit says of itself.
 OWN = ("schema", "core", "release_id", "release")
+
+Adjacency = Literal["add-remove", "replace-one"]
+Count = Annotated[int, Meta(ge=0)]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Identity = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+Number = int | float | Literal["inf", "-inf", "nan"]
+Positive = Annotated[float, Meta(ge=0)] | Literal["inf"]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Text = Annotated[str, Meta(min_length=1)]
+
+
+class Part(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A part of the document; a key that it does not have is refused."""
+
+
+class Attack(Part):
+    """Upper bounds on what an attacker can find out who knows all other records."""
+
+    coin: Share
+    detection: list[tuple[Share, Share]]
+    household: Count
+    household_coin: Share
+
+
+class Guarantee(Part):
+    """How strong the guarantee of all releases in this document together is."""
+
+    private: bool
+    not_private: list[str]
+    unit: Text
+    adjacency: Adjacency
+    epsilon: Positive
+    delta: Share
+    variant: str
+    mu: Positive | None
+    failure: Share
+    profile: list[tuple[Share, Positive]]
+    attack: Attack | None
+
+
+class Loading(Part):
+    """A large entry of a component; `noise`: whether privacy noise alone explains it."""
+
+    feature: str
+    entry: float
+    noise: bool | None
+
+
+class Component(Part):
+    """What was found of a component."""
+
+    variance: Number | None
+    range: tuple[Number, Number] | None
+    share: Number | None
+    alignment: Number | None
+    largest: list[Loading]
+
+
+class Results(Part):
+    """What a fit found."""
+
+    n_components: Count
+    n_features: Count
+    n_records: Number | None
+    n_records_is_noisy: bool
+    lost: Count | None
+    clip: str | None
+    norm_bound: Number | None
+    components: list[Component]
+
+
+class Row(Part):
+    """The ledger's row that names the release."""
+
+    kind: Literal["release"]
+    row: Count
+    head: Digest
+    accountant: Identity
+    charge: Count
+    release: Digest
+
+
+class Fit(Part):
+    """One release: the report of the fit, which `release_id` is the hash of, and what it found.
+
+    `core` is hashed as canonical JSON: sorted keys, ASCII, no spaces.
+    """
+
+    schema: str
+    core: dict[str, Any]
+    release_id: Digest
+    release: Row | None
+    results: Results | None
+
+
+class Shares(Part):
+    """Shares of the budget's mu squared, where every charge is Gaussian."""
+
+    this_release: Annotated[float, Meta(ge=0)]
+    all: Annotated[float, Meta(ge=0)]
+
+
+class Charge(Part):
+    """A charge of the ledger."""
+
+    row: Count
+    label: str
+    external: bool
+    seeded: bool
+    this_release: bool
+    epsilon: Positive
+    total: Number | None
+    cohorts: list[str] | UnsetType = UNSET
+
+
+class Cohort(Part):
+    """What a cohort has paid, with the charges on all, and has left."""
+
+    name: Text
+    mu: Number | None
+    spent: Positive
+    remaining: Positive
+    this_release: bool
+
+
+class Ledger(Part):
+    """The account as it was when the report was written: up to its row `rows`."""
+
+    accountant: Identity
+    epsilon: Positive
+    delta: Share
+    adjacency: Adjacency
+    unit: Text
+    rows: Count
+    head: Digest
+    n_charges: Count
+    n_external: Count
+    n_unrecorded: Count
+    spent_before: Positive
+    spent_after: Positive
+    spent: Positive
+    remaining: Positive
+    shares: Shares | None
+    charges: list[Charge]
+    max_cohorts_per_person: Count | UnsetType = UNSET
+    n_cohorts: Count | UnsetType = UNSET
+    cohorts: list[Cohort] | UnsetType = UNSET
+
+
+class Step(Part):
+    """A step of a Pipeline that released nothing; `fitted`: whether it learns from the records."""
+
+    name: str
+    kind: str
+    place: Literal["before", "behind"]
+    fitted: bool
+
+
+class Document(Part):
+    """The report of one or several private releases. Infinity is the text "inf".
+
+    `context` is declared, and not checked. `image_shape` is that of a row that is an image.
+    `differs` is what did not agree when this was written.
+    """
+
+    schema: Literal["skdppca-report/1"]
+    title: Annotated[str, Meta(min_length=1, max_length=LONGEST_TITLE)]
+    guarantee: Guarantee
+    fits: Annotated[list[Fit], Meta(min_length=1, max_length=MOST)]
+    ledger: Ledger | None
+    context: Context
+    steps: list[Step]
+    image_shape: Annotated[list[Count], Meta(min_length=2, max_length=3)] | None
+    differs: list[str]
 
 
 def assemble(
@@ -42,14 +203,13 @@ def assemble(
     title: str,
     context: Context,
     statement: Statement | None,
-    checks: Sequence[Finding],
+    differs: Sequence[str],
     steps: Sequence[UnreleasedStep] = (),
-    pictures: Sequence[Picture] = (),
     image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Return the document of these releases."""
+    """Return the document of these releases, as JSON-able values."""
     reports = [subject.report for subject in subjects]
-    return {
+    document = {
         "schema": SCHEMA,
         "title": title,
         "guarantee": guarantee(reports),
@@ -59,23 +219,44 @@ def assemble(
         "ledger": None if statement is None else account(statement, reports),
         "context": context.to_dict(),
         "steps": [asdict(step) for step in steps],
-        "pictures": [{"name": picture.name, "alt": picture.alt} for picture in pictures],
-        "drawing": _drawing(image_shape) if pictures else None,
-        "checks": [
-            {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}
-            for one in checks
-        ],
+        "image_shape": None if image_shape is None else list(map(int, image_shape)),
+        "differs": list(differs),
     }
+    return parsed(as_json(document))
 
 
-def _drawing(image_shape: Sequence[int] | None) -> dict[str, Any]:
-    """With what the pictures can be drawn again."""
-    shape = None if image_shape is None else list(map(int, image_shape))
-    return {**drawn_by(), "image_shape": shape}
+def parsed(text: str) -> dict[str, Any]:
+    """Return the document that a text holds, as JSON-able values."""
+    found: dict[str, Any] = json.decode(json.encode(json.decode(text, type=Document)))
+    return found
+
+
+def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
+    """Return the document that a text holds, and the reports of its fits.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If skdppca does not write it so.
+    """
+    document = parsed(text)
+    reports = tuple(reports_of(document))
+    for report in reports:
+        archived(report.released, report.feature_names)
+    # the core is a mapping of any order
+    fits = [
+        report.to_dict() | {"results": fit["results"]}
+        for report, fit in zip(reports, document["fits"], strict=True)
+    ]
+    for own, fit in zip(fits, document["fits"], strict=True):
+        own["release_id"] = fit["release_id"]
+    if text != as_json(document | {"fits": fits}):
+        raise ValueError("spaces, order, the form of numbers, or a key that is there twice")
+    return document, reports
 
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
-    """What the releases, their arrays and the ledger, which is read once, say of each other."""
+    """Return what the releases, their arrays and the ledger, read once, say of each other."""
     charged = any(one.report.receipt is not None for one in subjects)
     statement = None if ledger is None or not charged else anew(ledger)
     return [
@@ -90,51 +271,5 @@ def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> l
 
 
 def reports_of(document: Mapping[str, Any]) -> list[PrivacyReport]:
-    """The fits' own reports in a document; refuse what they cannot have written."""
+    """Return the fits' own reports in a document; refuse what they cannot have written."""
     return [PrivacyReport.from_dict({name: fit[name] for name in OWN}) for fit in document["fits"]]
-
-
-def in_order(document: Mapping[str, Any], reports: Sequence[PrivacyReport]) -> dict[str, Any]:
-    """The document in the order of `assemble`, as far as that is given; `reports` are its own."""
-    fits = [
-        report.to_dict() | {name: fit[name] for name in ("release_id", "results")}
-        for report, fit in zip(reports, document["fits"], strict=True)
-    ]
-    stated = document["context"]
-    context = {name: stated[name] for name in Context().to_dict() if name in stated}
-    lists = {
-        name: [{key: one[key] for key in keys} for one in document[name]]
-        for name, keys in LISTS.items()
-    }
-    whole = {name: document[name] for name in ORDER if name in document}  # "drawing" may lack
-    if whole.get("drawing") is not None:
-        whole["drawing"] = {name: document["drawing"][name] for name in DRAWING}
-    return whole | lists | {"fits": fits, "context": context}
-
-
-@cache
-def _validator() -> Any:
-    try:
-        from jsonschema import Draft202012Validator
-    except ImportError:
-        raise ImportError(
-            "A report is checked against its schema by jsonschema. Install it: "
-            f"{how_to_install('report')}"
-        ) from None
-    schema = json.loads((files(__package__) / "schema.json").read_text(encoding="utf-8"))
-    return Draft202012Validator(schema)
-
-
-def check_schema(content: Any) -> str | None:
-    """Return where a document first departs from the schema, or None.
-
-    Raises
-    ------
-    ImportError
-        Without jsonschema.
-    """
-    errors = sorted(_validator().iter_errors(content), key=lambda error: list(map(str, error.path)))
-    if not errors:
-        return None
-    where = "/".join(map(str, errors[0].absolute_path)) or "the document"
-    return f"{where}: {errors[0].message}"

@@ -7,13 +7,12 @@ import logging
 import os
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
 from typing import Any
 
 from ..plotting._style import figure
-from ._png import repacked
 
 # matplotlib reads these when it is imported; a nonsense value ends the import.
 VARIABLES = {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
@@ -35,9 +34,6 @@ AS_TEXT: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.0,
 }
-
-IMAGE = re.compile(r'(href="data:image/png;base64,)([^"]*)')
-REFERENCE = re.compile(r'(href="|url\()#([^")]*)')
 
 
 @contextmanager
@@ -68,49 +64,19 @@ def settings() -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def drawn_by() -> dict[str, str]:
-    """Versions of what places every line and letter of a picture.
+def address(drawn: Any) -> str:
+    """Return a figure as an address that a page shows it by, the same whenever it is drawn.
 
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
-    import matplotlib
-    from matplotlib import ft2font
-
-    return {"matplotlib": matplotlib.__version__, "freetype": ft2font.__freetype_version__}
-
-
-def svg(drawn: Any, alt: str) -> str:
-    """Return a figure as an `svg` element, the same whenever it is drawn.
+    No markup can come out of it, and a picture that is shown by an address runs and loads nothing.
 
     Parameters
     ----------
     drawn : matplotlib.figure.Figure
-    alt : str
-        The finding, in a sentence.
     """
     import matplotlib
 
     with matplotlib.rc_context(AS_TEXT):
         drawn.savefig(buffer := io.StringIO(), format="svg", metadata=NOTHING)
     text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(IMAGE, lambda image: image[1] + repacked(image[2]), _numbered(text))
-    return text.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)
-
-
-def _numbered(text: str) -> str:
-    """With numbers in the place of ids: a hash has room for what nobody can compute again."""
-    numbers: dict[str, int] = {}
-
-    def refer(to: re.Match[str]) -> str:
-        return f"{to[1]}#i{numbers.setdefault(to[2], len(numbers))}"
-
-    def name(tag: re.Match[str]) -> str:
-        return f'{tag[1]} id="i{numbers[tag[2]]}"' if tag[2] in numbers else tag[1]
-
-    text = re.sub(r"<\w[^<>]*>", lambda tag: re.sub(REFERENCE, refer, tag[0]), text)
-    return re.sub(r'(<\w[^<>]*) id="([^"]*)"', name, text)
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
+    return f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}"

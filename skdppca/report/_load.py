@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from ..decomposition.fitted import read_only
-from ._archive import read_archive
-from ._contents import arrays_file
-from ._plain import read_plain
-from ._sizes import MOST_BYTES
-from ._subject import RESTORED, Subject, rebuilt
-from ._verify import Verification, check_directory, verify
+from ._subject import RESTORED, Subject
+from ._verify import agreeing
 
 
 def load(directory: str | PathLike[str]) -> Any:
@@ -70,31 +64,14 @@ def load(directory: str | PathLike[str]) -> Any:
 
 
 def opened(path: Path) -> tuple[Subject, Mapping[str, Any]]:
-    """The only PCA in a directory, read-only, as `load` tells, and its report's document."""
-    check_directory(path)
-    found = verify(path)
-    if not found.passed:
-        raise ValueError(
-            f"the files of {path} do not agree, so nothing is made of them; to see what differs: "
-            f"skdppca verify {quote(str(path))}"
-        )
+    """Return the only PCA in a directory, read-only, and its report's document."""
+    found = agreeing(path)
     if len(found.reports) > 1:
         raise ValueError(
             f"{path} holds {len(found.reports)} releases; write the one that you need to a "
             "directory of its own"
         )
-    return _frozen(subject_in(path, found, 0), path), found.document
-
-
-def subject_in(path: Path, found: Verification, place: int) -> Subject:
-    """A release in a directory that was verified, from the bytes that were verified."""
-    name = arrays_file(place)
-    content = read_plain(path / name, MOST_BYTES)
-    if sha256(content).hexdigest() != found.hashes[name]:
-        raise ValueError(f"{path} was changed while it was read; try again")
-    arrays = read_archive(content)
-    names = np.asarray(arrays.get("feature_names", ())).tolist()
-    return rebuilt(found.reports[place], arrays, names)
+    return _frozen(found.subjects[0], path), found.document
 
 
 def _frozen(subject: Subject, path: Path) -> Subject:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 import tempfile
 import webbrowser
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,16 +17,16 @@ from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
-from ._contents import FILES, MOST, PAGE, as_json, files
+from ._contents import FILES, MOST, PAGE, REPORT, Write, archived, as_json, files
 from ._context import Context, check_words
-from ._directory import REPORT, Write, claimed
+from ._directory import claimed
 from ._document import assemble, self_checks
-from ._page import markdown, page, snippet
+from ._page import page, snippet
 from ._pictures import Picture, draw
 from ._results import results
 from ._sections import templates
-from ._sizes import archived
 from ._subject import Subject, reread, subjects_of
+from ._verify import agreeing
 
 # In the class below, `dict` is a method.
 Document = dict[str, Any]
@@ -93,8 +92,8 @@ class ReleaseReport:
     1.0
     >>> all(finding.passed for finding in report.check())
     True
-    >>> print(report.markdown().splitlines()[4])
-    **Private, and charged to a ledger**
+    >>> "Private, and charged to a ledger" in report.html()
+    True
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class ReleaseReport:
         Returns
         -------
         dict
-            As the JSON schema ``skdppca/report/schema.json`` describes it.
+            As the documentation's page *Report JSON schema* describes it.
         """
         return copy.deepcopy(self._document)
 
@@ -172,15 +171,6 @@ class ReleaseReport:
         """
         return snippet(self._document, self._pictures)
 
-    def markdown(self) -> str:
-        """Return the report as Markdown text; its pictures are links to the files of `write`.
-
-        Returns
-        -------
-        str
-        """
-        return markdown(self._document)
-
     def open(self) -> None:
         """Show the page in the web browser, from a temporary file."""
         with tempfile.NamedTemporaryFile(
@@ -202,8 +192,8 @@ class ReleaseReport:
         Returns
         -------
         list of str
-            The names of the files: ``report.html``, ``report.json``, ``MANIFEST.json``, arrays,
-            tables and pictures.
+            The names of the files: ``report.html``, ``report.json``, arrays, tables, and
+            ``SHA256SUMS``.
 
         Raises
         ------
@@ -220,27 +210,17 @@ class ReleaseReport:
             return place.publish()
 
     def _files(self) -> Mapping[str, Write]:
-        """What writes each file, by its name; refuse arrays that nobody could verify."""
+        """Return what writes each file, by its name; refuse arrays that nobody could verify."""
         for one in self._subjects:
             archived(one.report.released, one.names)
-        pictures = {
-            f"{name}.svg": partial(str, picture) for name, picture in self._pictures.items()
-        }
-        texts: Document = {
-            REPORT: self.json,
-            **pictures,
-            PAGE: self.html,
-        }
-        return files(self._subjects, texts)
+        return files(self._subjects, {REPORT: self.json, PAGE: self.html})
 
     @cached_property
-    def _drawn(self) -> list[Picture]:
+    def _pictures(self) -> list[Picture]:
         if self.no_pictures:
             return []
-        as_stated = not any(step.voids for step in self._steps)
         try:
-            subjects = list(map(reread, self._subjects))
-            return draw(subjects, self._statement, self._image_shape, as_stated)
+            return _drawn(list(map(reread, self._subjects)), self._document)
         except ImportError:
             self.no_pictures = f"they need matplotlib; {how_to_install('report')}"
         except Exception as error:  # the words are worth more than a picture
@@ -251,28 +231,20 @@ class ReleaseReport:
     @property
     def failed_to_draw(self) -> Exception | None:
         """Why matplotlib, which is there, could not draw the pictures."""
-        _ = self._drawn
+        _ = self._pictures
         return self._failure
-
-    @property
-    def _pictures(self) -> Mapping[str, str]:
-        return {picture.name: picture.svg for picture in self._drawn}
 
     @cached_property
     def _document(self) -> Document:
-        """As it is read again, which turns two halves of a letter into the letter."""
-        document = assemble(
+        return assemble(
             self._subjects,
             title=self._title,
             context=self._context,
             statement=self._statement,
-            checks=self.check(),
+            differs=[f"{one.what}: {one.says}" for one in self.check() if not one.passed],
             steps=self._steps,
-            pictures=self._drawn,
             image_shape=self._image_shape,
         )
-        read: Document = json.loads(as_json(document))
-        return read
 
     def _repr_html_(self) -> str:
         return self.html_snippet()
@@ -304,6 +276,60 @@ def check_libraries() -> None:
     ImportError
     """
     templates()
+
+
+def render(directory: str | PathLike[str]) -> str:
+    """Return the page of a release as HTML, made anew from its report and its arrays.
+
+    The page in a folder is a rendering, and no evidence: `verify` does not compare its words. Who
+    must decide on a release renders its page.
+
+    Parameters
+    ----------
+    directory : str or path-like
+        What `ReleaseReport.write` or ``skdppca fit --out`` wrote.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError, OSError
+        If there is no release, or its files do not agree.
+    ImportError
+        Without jinja2 (the extra ``report``).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from skdppca import DPGauss
+    >>> from skdppca.report import ReleaseReport, render
+    >>> pca = DPGauss(n_components=2, epsilon=1.0).fit(load_digits().data)
+    >>> report = ReleaseReport(pca)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     names = report.write(f"{folder}/release")
+    ...     page = render(f"{folder}/release")
+    >>> page == report.html()
+    True
+    """
+    found = agreeing(Path(directory))
+    return rendered(found.subjects, found.document)
+
+
+def rendered(subjects: Sequence[Subject], document: Mapping[str, Any]) -> str:
+    """Return the page of a document, with pictures if they can be drawn here."""
+    try:
+        pictures = _drawn(subjects, document)
+    except Exception:  # without matplotlib, or of numbers that it cannot draw
+        pictures = []
+    return page(document, pictures)
+
+
+def _drawn(subjects: Sequence[Subject], document: Mapping[str, Any]) -> list[Picture]:
+    as_stated = not any(one["place"] == "before" and one["fitted"] for one in document["steps"])
+    return draw(subjects, document["image_shape"], as_stated)
 
 
 def _title(subjects: Sequence[Subject]) -> str:

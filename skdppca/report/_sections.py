@@ -21,6 +21,7 @@ from ._blocks import Box, Facts, Section, Text, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
 from ._found import MOST_LINES, beyond
+from ._pictures import Picture
 
 Document = Mapping[str, Any]
 
@@ -153,16 +154,16 @@ def _at_more_sites(report: PrivacyReport) -> str:
     return str(words().at_more_sites(number, most, epsilon, report.delta, others))
 
 
-def sections(document: Document) -> list[Section]:
-    """All twelve sections but the first, which has the box and what was found."""
+def sections(document: Document, pictures: Sequence[Picture]) -> list[Section]:
+    """Return all sections but the first, which has the box and what was found."""
     template = templates().get_template("sections.txt")
-    _, *found = called_for(template, _facts(shown(document)))
+    _, *found = called_for(template, _facts(shown(document)) | {"pictures": pictures})
     return [Section(number, *one) for number, one in enumerate(found, start=2)]
 
 
 def status_of(document: Document) -> str:
     """The state of the box, a key of `STATUS`."""
-    if not all(check["passed"] for check in document["checks"]):
+    if document["differs"]:
         return "failed"
     if not document["guarantee"]["private"]:
         return "broken"

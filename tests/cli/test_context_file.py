@@ -77,7 +77,7 @@ def test_a_context_that_may_never_end_is_not_read(command, kind, run, fit, tmp_p
 def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_path):
     from skdppca.report import Context
 
-    answers = {name: "\U0001f600" * 2000 for name in vars(Context())}
+    answers = {name: "\U0001f600" * 2000 for name in Context().to_dict()}
     text = "".join(f'{name}: "{answer}"\n' for name, answer in answers.items())
     escaped = text.replace("\U0001f600", "\\U0001F600")
     (tmp_path / "answers.yaml").write_text(escaped)

@@ -11,7 +11,7 @@ from skdppca.report._context import HAZARDS, LABELS
 
 from .conftest import is_one_line_error
 
-# The signature of another manifest, by a key that nobody holds.
+# The signature of other hashes, by a key that nobody holds.
 SIGNATURE = """\
 -----BEGIN SSH SIGNATURE-----
 U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgNfeWlEEmouo/chn+9d4vZYMrlU
@@ -89,7 +89,7 @@ def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
 
 
 def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp_path):
-    (release / "MANIFEST.json.sig").write_text(SIGNATURE)
+    (release / "SHA256SUMS.sig").write_text(SIGNATURE)
     result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert "is not of the copy; sign that, too." in result.out
 

@@ -1,11 +1,12 @@
 import hashlib
-import json
 import os
+import re
 import zipfile
+from base64 import b64decode
 
 import pytest
 
-from skdppca.report import _directory, _sizes
+from skdppca.report import _contents, _directory
 from skdppca.report._directory import claimed
 
 from .conftest import charges, is_one_line_error
@@ -57,7 +58,7 @@ def test_files_of_a_run_that_was_cut_short_are_named_and_kept(fit, tmp_path):
     assert (tmp_path / "out" / "unfinished-xyz" / "components.npz").exists()
 
 
-@pytest.mark.parametrize("name", ["components.npz", "MANIFEST.json"])
+@pytest.mark.parametrize("name", ["components.npz", "SHA256SUMS"])
 def test_a_directory_in_the_place_of_a_result_is_refused_before_the_charge(
     fit, ledger, tmp_path, name
 ):
@@ -73,7 +74,7 @@ def test_nothing_is_in_place_before_all_is_written(earlier):
         put(directory, a="new a")
         assert found(earlier).items() >= {"a": "old a", "b": "old b"}.items()
         directory.publish()
-    assert set(found(earlier)) == {"a", "MANIFEST.json", "SHA256SUMS"}
+    assert set(found(earlier)) == {"a", "SHA256SUMS"}
 
 
 def test_a_run_that_ends_before_publishing_leaves_the_earlier_release(earlier):
@@ -99,7 +100,7 @@ def test_two_releases_are_never_mixed_even_if_a_move_fails(earlier, monkeypatch,
         put(directory, a="new a", b="new b")
         directory.publish()
     assert not any("old" in text for text in found(earlier).values())
-    assert "MANIFEST.json" not in found(earlier)
+    assert "SHA256SUMS" not in found(earlier)
     assert all(name in directory.contents() for name in NAMES)
 
 
@@ -136,27 +137,28 @@ def test_a_disk_without_room_is_found_before_the_charge(fit, ledger, monkeypatch
 def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
     fit, ledger, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_sizes, "MOST_BYTES", 2000)
+    monkeypatch.setattr(_contents, "MOST_BYTES", 2000)
     result = fit("--ledger", ledger, "-k", 4)
     assert is_one_line_error(result)
     assert "release fewer components. Nothing was charged" in result.err
     assert charges(ledger) == 0
 
 
-def test_the_manifest_has_the_hash_of_every_other_file(fit, tmp_path):
-    assert fit(pictures=True).status == 0
-    manifest = json.loads((tmp_path / "out" / "MANIFEST.json").read_text())
+def test_every_other_file_has_its_hash(fit, tmp_path):
+    assert fit().status == 0
     hashes = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in (tmp_path / "out").iterdir()
-        if path.name not in ("MANIFEST.json", "SHA256SUMS")
+        if path.name != "SHA256SUMS"
     }
-    assert manifest == {"schema": "skdppca-manifest/1", "files": hashes}
+    assert _contents.hashes_in(tmp_path / "out") == hashes
 
 
 def test_no_file_says_when_it_was_written_or_by_which_version(fit, tmp_path):
     assert fit(pictures=True).status == 0
     with zipfile.ZipFile(tmp_path / "out" / "components.npz") as archive:
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-    picture = (tmp_path / "out" / "scree.svg").read_text()
-    assert "<metadata>" not in picture and "Matplotlib" not in picture
+    pictures = re.findall('base64,([^"]*)', (tmp_path / "out" / "report.html").read_text())
+    assert len(pictures) == 3
+    for picture in map(b64decode, pictures):
+        assert b"<metadata>" not in picture and b"Matplotlib" not in picture

@@ -24,15 +24,7 @@ from skdppca.report._sections import status_of
 
 from .conftest import NAMES, charges, is_one_line_error
 
-WITHOUT_PICTURES = {
-    "components.npz",
-    "components.csv",
-    "report.json",
-    "report.html",
-    "MANIFEST.json",
-    "SHA256SUMS",
-}
-FILES = WITHOUT_PICTURES | {"privacy.svg", "scree.svg", "loadings.svg"}
+FILES = {"components.npz", "components.csv", "report.json", "report.html", "SHA256SUMS"}
 
 
 def core_in(directory):
@@ -187,8 +179,9 @@ def test_a_fit_without_variances_writes_all_that_there_is(run, rows, tmp_path, m
     assert result.status == 0
     assert "No variances: the noise hides" in result.out
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == FILES - {"scree.svg"}
+    assert names == FILES
     page = (tmp_path / "out" / "report.html").read_text()
+    assert 'id="picture-loadings"' in page and 'id="picture-scree"' not in page
     assert "No variances: the noise hides" in page
     assert run("report", tmp_path / "out").status == 0
 
@@ -266,15 +259,15 @@ def test_force_writes_nothing_where_there_is_no_release(fit, ledger, tmp_path):
 
 def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
     (tmp_path / "out").mkdir()
-    for name in ("thesis.tex", "components.csv", "components.svg", "MANIFEST.json"):
+    for name in ("thesis.tex", "components.csv", "SHA256SUMS"):
         (tmp_path / "out" / name).touch()
     assert fit("--force").status == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == WITHOUT_PICTURES | {"thesis.tex"}
+    assert names == FILES | {"thesis.tex"}
     assert (tmp_path / "out" / "components.csv").read_text()
 
 
-@pytest.mark.parametrize("name", ["components.csv", "MANIFEST.json", "skdppca.lock"])
+@pytest.mark.parametrize("name", ["components.csv", "SHA256SUMS", "skdppca.lock"])
 def test_the_data_and_the_ledger_are_never_replaced_by_results(
     run, table, budget, ledger, tmp_path, name
 ):
@@ -540,7 +533,7 @@ def test_what_is_printed_of_a_path_cannot_steer_the_terminal(run, table, budget,
     result = run("fit", table, *budget, "--no-pictures", "--out", out)
     assert result.status == 0
     assert r"\x1b[2J\udcff/: components.npz" in result.out and "\x1b" not in result.out
-    assert {path.name for path in out.iterdir()} == WITHOUT_PICTURES
+    assert {path.name for path in out.iterdir()} == FILES
 
 
 @pytest.mark.parametrize(
@@ -581,9 +574,8 @@ def test_the_demo_shows_the_digits(run, tmp_path):
     result = run("demo", "--out", tmp_path / "demo")
     assert result.status == 0
     assert "These data are public" in result.out
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == (
-        (FILES - {"loadings.svg"}) | {"components.svg"}
-    )
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == FILES
+    assert 'id="picture-components"' in (tmp_path / "demo" / "report.html").read_text()
 
 
 def test_the_demo_ends_on_a_page_that_can_be_trusted(run, tmp_path):

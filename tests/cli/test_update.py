@@ -73,20 +73,20 @@ def grown(update):
 
 def cohorts_in(folder):
     """The cohorts of a release whose files agree; none if it is no whole release."""
-    if not (folder / "MANIFEST.json").is_file() or not verify(folder).passed:
+    if not (folder / "SHA256SUMS").is_file() or not verify(folder).passed:
         return []
     details = load(folder).privacy_.details
     return [name for part in details["cohorts"] for name in part["cohorts"]]
 
 
 def test_a_release_grows_by_a_cohort(update, grown, ledger, tmp_path):
-    before = (tmp_path / "registry" / "MANIFEST.json").read_bytes()
+    before = (tmp_path / "registry" / "SHA256SUMS").read_bytes()
     done = update(2)
     assert done.status == 0, done.err
     registry, previous = tmp_path / "registry", tmp_path / "registry.previous"
     assert cohorts_in(registry) == ["2026-Q1", "2026-Q2"]
     assert cohorts_in(previous) == ["2026-Q1"]
-    assert (previous / "MANIFEST.json").read_bytes() == before
+    assert (previous / "SHA256SUMS").read_bytes() == before
     assert f"The release before, {load(previous).privacy_.release_id[:16]}, is in" in done.out
     assert "registry.previous/" in done.out and "--scale private" not in done.out
     assert verify(registry, ledger=ledger).passed

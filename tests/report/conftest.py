@@ -1,4 +1,6 @@
+import html
 import json
+import re
 import shutil
 import subprocess
 from types import SimpleNamespace
@@ -65,6 +67,12 @@ def sign(file, key, namespace="skdppca"):
     command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, file]
     subprocess.run(command, check=True, capture_output=True)
     return file.with_name(f"{file.name}.sig").read_bytes()
+
+
+def text_of(report):
+    """The words of a report's page."""
+    page = report.html().partition("<body")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def document_of(out):

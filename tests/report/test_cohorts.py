@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from skdppca._text.digits import up
 from skdppca.privacy import GaussianEvent, PrivacyReport, epsilon_of_event, verify_report
 from skdppca.report import Context, ReleaseReport, verify
 from skdppca.report._contents import as_json
-from skdppca.report._directory import MANIFEST, SUMS, manifest, sums
-from skdppca.report._page import page as page_of
+
+from .conftest import text_of
 
 ROWS = np.random.default_rng(0).normal(size=(400, 4))
 
@@ -100,7 +99,7 @@ def test_verify_computes_the_table_of_cohorts_again(ledger, tmp_path, change):
     out = tmp_path / "out"
     document, _ = written(fitted(ledger, "2026-Q2"), out)
     document["ledger"]["cohorts"][0] |= change
-    (out / "report.json").write_text(json.dumps(document))
+    (out / "report.json").write_text(as_json(document))
     (name,) = change
     wrong = [one.says for one in verify(out, ledger=ledger).findings if one.what == "totals"]
     assert len(wrong) == 1 and wrong[0].startswith(f"ledger/cohorts/0/{name} is {change[name]}")
@@ -133,30 +132,10 @@ def test_files_that_say_what_their_ledger_lacked_agree_with_themselves(lacking):
     out, ledger = lacking
     found = verify(out)
     assert wrong(found) == []
-    assert "what it states that the ledger lacked" in found.notes[2]
-    assert "CHECKS FAILED" in (out / "report.html").read_text()
     lacks = "cohort 2026-Q1: no ledger was charged for it"
+    page = (out / "report.html").read_text()
+    assert "CHECKS FAILED" in page and f"ledger: {lacks}" in page
     assert wrong(verify(out, ledger=ledger)) == [(3, "ledger", lacks)]
-
-
-@pytest.mark.parametrize("says", [["not much"], [], None], ids=["else", "nothing", "more"])
-def test_what_a_ledger_lacked_is_compared_with_it(lacking, says):
-    out, ledger = lacking
-    document = json.loads((out / "report.json").read_text())
-    checks = document["checks"]
-    (place,) = (place for place, one in enumerate(checks) if not one["passed"])
-    said = [checks[place]["says"], "more"] if says is None else says
-    checks[place : place + 1] = [checks[place] | {"says": one} for one in said] or [
-        checks[place] | {"passed": True, "says": "the ledger holds this release"}
-    ]
-    (out / "report.json").write_text(as_json(document))
-    (out / "report.html").write_text(page_of(document, {}))
-    hashes = json.loads((out / MANIFEST).read_text())["files"]
-    files = {name: sha256((out / name).read_bytes()).hexdigest() for name in hashes}
-    (out / MANIFEST).write_text(manifest(files))
-    (out / SUMS).write_text(sums(files))
-    levels = {(level, what) for level, what, _ in wrong(verify(out, ledger=ledger))}
-    assert levels == {(3, "ledger"), *([(3, "checks")] if said else [])}
 
 
 def test_a_first_fit_without_a_cohort_is_said_to_cost_everybody(tmp_path):
@@ -196,12 +175,12 @@ def test_a_drift_stands_in_the_box_and_first_in_the_shell():
     report = ReleaseReport(pca, pictures=False)
     said = "Q2 differs from the cohorts before by"
     assert str(report).startswith(said) and str(report).count(said) == 1
-    assert f"Drift: {said}" in report.markdown()
+    assert f"Drift {said}" in text_of(report)
 
 
 def test_charges_of_the_ledger_stand_beside_a_denial_of_other_releases(ledger):
     pca = fitted(ledger, "2026-Q2")
-    page = ReleaseReport(pca, context=Context(other_releases="None."), pictures=False).markdown()
+    page = text_of(ReleaseReport(pca, context=Context(other_releases="None."), pictures=False))
     assert page.count("The ledger lists 2 earlier charges.") == 2  # in sections 6 and 10
-    alone = ReleaseReport(DPGauss(2, epsilon=1.0).fit(ROWS), pictures=False).markdown()
+    alone = text_of(ReleaseReport(DPGauss(2, epsilon=1.0).fit(ROWS), pictures=False))
     assert "earlier charge" not in alone

