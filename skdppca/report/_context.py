@@ -8,11 +8,15 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from .._text import comes_back
+
 # Characters of one answer: a page has room for a paragraph, and not for a book.
 LONGEST = 2000
 
 # Characters of a title, which has room for three lines.
 LONGEST_TITLE = 300
+
+NO_TEXT = "holds a NUL or half of a letter, which no file gives back; leave it out"
 
 # How an answer is called on the page.
 LABELS = {
@@ -156,7 +160,8 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                         else "write a sentence, or leave it out if there is nothing to state"
                     )
                 )
-            check_letters(name, value)
+            if not comes_back(value):
+                raise ValueError(f"{name} {NO_TEXT}")
             if len(value) > LONGEST:
                 raise ValueError(
                     f"{name} has {len(value)} characters; write at most {LONGEST}, and refer to a "
@@ -197,12 +202,6 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return cls(**answers)
 
 
-def check_letters(name: str, text: str) -> None:
-    """Refuse half a letter, which no file holds."""
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError(f"{name} holds half of a letter (a surrogate); write it again")
-
-
 def check_words(title: object, context: object) -> None:
     """Refuse what is no title and no context; None is either.
 
@@ -217,7 +216,8 @@ def check_words(title: object, context: object) -> None:
             f"title has {len(title.strip())} characters; write at least one, and at most "
             f"{LONGEST_TITLE}"
         )
-    check_letters("title", title or "")
+    if title is not None and not comes_back(title):
+        raise ValueError(f"title {NO_TEXT}")
     if context is not None and not isinstance(context, Context):
         raise TypeError(
             f"context={context!r} is no Context; give one, such as Context(purpose='...')"

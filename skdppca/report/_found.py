@@ -8,7 +8,7 @@ from typing import Any
 
 from .._text import digits, shown
 from ..privacy.fit_report import drifts, no_scales
-from ._blocks import Block, TableBlock, Text
+from ._blocks import Block
 from ._document import reports_of
 
 # The first section of a report.
@@ -50,9 +50,9 @@ def found(document: Mapping[str, Any]) -> list[Block]:
             continue
         method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
         warnings = [*no_scales(report), *(f"{line}." for line in drifts(report))]
-        blocks += [Text(f"{method}{warning}", "warning") for warning in warnings]
-        blocks += [Text(f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
-        blocks += [Text(note, "note") for note in _notes(fit)]
+        blocks += [Block("text", f"{method}{warning}", "warning") for warning in warnings]
+        blocks += [Block("text", f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
+        blocks += [Block("text", note, "note") for note in _notes(fit)]
     return blocks
 
 
@@ -98,7 +98,7 @@ def _of_cohorts(details: Mapping[str, Any]) -> float:
     return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))
 
 
-def _table(components: Sequence[Mapping[str, Any]]) -> TableBlock:
+def _table(components: Sequence[Mapping[str, Any]]) -> Block:
     """A line for each component, without the columns of what was not released."""
     columns = {
         "component": [str(number) for number in range(1, len(components) + 1)],
@@ -110,7 +110,7 @@ def _table(components: Sequence[Mapping[str, Any]]) -> TableBlock:
     told = {head: cells[:MOST_LINES] for head, cells in columns.items() if any(cells)}
     words = [i for i, head in enumerate(told) if head in ("alignment", "largest loadings")]
     rows = list(zip(*told.values(), strict=True))
-    return TableBlock("The components", list(told), rows, words)
+    return Block("table", rows, "", "The components", list(told), words)
 
 
 def _notes(fit: Mapping[str, Any]) -> Iterator[str]:

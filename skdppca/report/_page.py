@@ -35,7 +35,7 @@ def _rendered(
     style = environment.loader.get_source(environment, "style.css")[0].strip()
     text: str = environment.get_template(template).render(
         title=shown(document["title"]),
-        box=box(document),
+        **box(document),
         first=FIRST,
         found=found(document),
         pictures=pictures,

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from .._text import printable
+from .._text import aligned, printable
 from .._text.digits import down, up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
@@ -15,7 +15,7 @@ from ..privacy.fit_report import drifts
 from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
-from ._blocks import Block, TableBlock, Text
+from ._blocks import Block
 from ._document import reports_of
 from ._found import found
 from ._sections import claim, status_of
@@ -58,8 +58,7 @@ def results(
     table: list[str] = []
     notes: list[str] = []
     for block in found(document):
-        is_note = isinstance(block, Text) and block.tone == "note"
-        (notes if is_note else table).extend(_lines(block))
+        (notes if block.tone == "note" else table).extend(_lines(block))
     for report, fit in zip(reports, document["fits"], strict=True):
         notes += lost(report, fit["results"], shell)
         remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
@@ -133,9 +132,9 @@ def _plan(report: PrivacyReport, results: Mapping[str, Any], shell: bool) -> str
 
 
 def _lines(block: Block) -> list[str]:
-    if isinstance(block, TableBlock):
-        return ["", *block.aligned(), ""]
-    return [block.text]  # type: ignore[union-attr]
+    if block.kind == "text":
+        return [block.content]
+    return ["", *aligned([block.heads, *block.content]), ""]
 
 
 def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:

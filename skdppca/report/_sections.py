@@ -17,7 +17,7 @@ from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
-from ._blocks import Box, Facts, Section, Text, called_for
+from ._blocks import Section, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
 from ._found import MOST_LINES, beyond
@@ -101,14 +101,12 @@ def words() -> Any:
     return templates().get_template("words.txt").module
 
 
-def box(document: Document) -> Box:
-    """Who is protected, how strongly, how much of the budget is gone, and what the checks say."""
+def box(document: Document) -> dict[str, Any]:
+    """Return the decision box: its status, its headline, and its blocks."""
     told = shown(document)
-    ((_, blocks),) = called_for(templates().get_template("box.txt"), _facts(told))
-    reasons = [block.text for block in blocks if isinstance(block, Text)]
-    (facts,) = (block.facts for block in blocks if isinstance(block, Facts))
+    (section,) = called_for(templates().get_template("box.txt"), _facts(told))
     status = status_of(told)
-    return Box(status, words().STATUS[status], facts, reasons)
+    return {"status": status, "headline": words().STATUS[status], "box": section.blocks}
 
 
 def claim(document: Document) -> list[str]:
@@ -158,7 +156,7 @@ def sections(document: Document, pictures: Sequence[Picture]) -> list[Section]:
     """Return all sections but the first, which has the box and what was found."""
     template = templates().get_template("sections.txt")
     _, *found = called_for(template, _facts(shown(document)) | {"pictures": pictures})
-    return [Section(number, *one) for number, one in enumerate(found, start=2)]
+    return found
 
 
 def status_of(document: Document) -> str:
