@@ -1,58 +1,33 @@
-"""``skdppca completion``: what a shell needs to complete commands and options."""
+"""``skdppca completion``: a script that lets a shell complete commands, options and files."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from contextlib import suppress
-from shlex import quote
+from pathlib import Path
 
-SHELLS = ("bash", "zsh")
+from ..privacy.installing import how_to_install
 
-# zsh runs the function of bash; files complete where no word does.
-ZSH = "autoload -Uz bashcompinit && bashcompinit"
-FUNCTION = """\
-_skdppca() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words
-  case "${{COMP_WORDS[*]:1:COMP_CWORD-1}} " in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}}
-complete -o default -F _skdppca skdppca"""
+SHELLS = ("bash", "zsh", "tcsh")
 
 
 def completion(options: argparse.Namespace) -> None:
-    """Print the function that completes commands; the shell that reads it needs no Python."""
-    from ._parser import COMMANDS, parser_of
+    """Print the script; the shell that reads it needs no Python."""
+    try:
+        import shtab
+    except ImportError:
+        raise ImportError(f"skdppca completion needs shtab; {how_to_install('cli')}") from None
+    from ._parser import parser_of
 
-    found: dict[str, list[str]] = {}
-    for name in COMMANDS:
-        with suppress(ImportError):  # what needs an extra completes to its name alone
-            found |= leaves(parser_of(name), (), name)
-    cases = [f"    {quote(path)}*) {_words(words)}" for path, words in found.items()]
-    cases.append(f"    ' ') {_words(COMMANDS)}")
-    text = FUNCTION.format(cases="\n".join(cases))
-    print(f"{ZSH}\n{text}" if options.shell == "zsh" else text)
-
-
-def _words(words: Iterable[str]) -> str:
-    return f"words={quote(' '.join(words))} ;;"
+    parser = parser_of(None)
+    _complete_files(parser, shtab.FILE)
+    print(shtab.complete(parser, options.shell))
 
 
-def leaves(
-    parser: argparse.ArgumentParser, before: tuple[str, ...], called: str
-) -> dict[str, list[str]]:
-    """The words that may follow a command, longest commands first."""
-    found: dict[str, list[str]] = {}
+def _complete_files(parser: argparse.ArgumentParser, files: object) -> None:
+    """Let every option that takes a path complete files."""
     for action in parser._actions:
+        if action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
         if isinstance(action, argparse._SubParsersAction):
-            for name, one in action.choices.items():
-                if before or name == called:
-                    found |= leaves(one, (*before, name), called)
-    if before:
-        words = [flag for action in parser._actions for flag in action.option_strings]
-        for action in parser._actions:
-            words += [] if action.option_strings else map(str, action.choices or ())
-        found[" ".join(before) + " "] = words
-    return found
+            for one in action.choices.values():
+                _complete_files(one, files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -72,8 +73,11 @@ def _words(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from _words(one)
 
 
-def parser_of(called: str) -> argparse.ArgumentParser:
-    """Return the parser. Only the command that is called imports what its options need."""
+def parser_of(called: str | None) -> argparse.ArgumentParser:
+    """Return the parser, with the options of the command that is called, or of all (None).
+
+    Only they are imported. Among all, a command whose libraries are missing has no options.
+    """
     parser = _Parser(prog="skdppca", description="Differentially private PCA.")
     parser.add_argument("--version", action="version", version=f"skdppca {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -82,6 +86,9 @@ def parser_of(called: str) -> argparse.ArgumentParser:
         if name == called:
             parser.called = command
             add_options(command)
+        elif called is None:
+            with suppress(ImportError):
+                add_options(command)
     return parser
 
 
@@ -634,7 +641,7 @@ def _add_verify(command: argparse.ArgumentParser) -> None:
 
 # What the first argument may be: the command's summary, and what adds its options.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "completion": ("print a script that lets bash or zsh complete commands", _add_completion),
+    "completion": ("print a script that lets a shell complete commands", _add_completion),
     "demo": ("release private components of public digits, with a ledger and a page", _add_demo),
     "fit": ("release private components of a table", _add_fit),
     "plan": ("predict what each method finds; reads no data", _add_plan),

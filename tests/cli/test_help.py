@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,21 +94,20 @@ def test_an_unknown_option_refers_to_the_help_of_its_command(run):
         ("skdppca ledger show --pl", "--plot"),
         ("skdppca fit t.csv --eps", "--epsilon"),
         *[("skdppca site sh", "show")] * FEDERATED,
+        ("skdppca fit --ledger ./con", "./conftest.py"),
     ],
 )
-def test_bash_completes_commands_and_options(run, words, completed):
-    function = run("completion", "bash").out
+def test_bash_completes_commands_options_and_files(run, words, completed):
+    script = run("completion", "bash").out
     count = len(words.split()) - 1
-    ask = f"COMP_WORDS=({words}); COMP_CWORD={count}; _skdppca; echo ${{COMPREPLY[@]}}"
-    code = f"{function}\n{ask}"
-    done = subprocess.run([shutil.which("bash"), "-c", code], capture_output=True, text=True)
+    ask = f"COMP_WORDS=({words}); COMP_CWORD={count}; _shtab_skdppca; echo ${{COMPREPLY[@]}}"
+    bash = [shutil.which("bash"), "-c", f"{script}\n{ask}"]
+    done = subprocess.run(bash, capture_output=True, text=True, cwd=Path(__file__).parent)
     assert (done.stdout.strip(), done.stderr) == (completed, "")
 
 
-def test_zsh_is_given_the_same_function(run):
-    first, _, rest = run("completion", "zsh").out.partition("\n")
-    assert first == "autoload -Uz bashcompinit && bashcompinit"
-    assert rest == run("completion", "bash").out
+def test_zsh_gets_a_script_of_its_own(run):
+    assert run("completion", "zsh").out.startswith("#compdef skdppca\n")
 
 
 @pytest.mark.slow
