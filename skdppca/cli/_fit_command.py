@@ -31,7 +31,7 @@ from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
 from ._context_file import context_of
 from ._csv_files import CsvFormat
-from ._json import of_fit, text
+from ._json import Fitted
 from ._out_directory import replaced, spare, write
 from ._parameter_options import parameters
 from ._progress import progress
@@ -169,7 +169,7 @@ def _release(
     written = write(report, directory)
     document, name = report.dict(), printable(str(options.ledger))
     if options.json:
-        return text("fit", of_fit(options.out, written, report.no_pictures, document))
+        return str(Fitted(str(options.out), written, report.no_pictures, document))
     lines = results(document, name, options.details)
     lines += [] if earlier or no_scales(pca.privacy_) else _units(pca, names)
     lines += [where_written(options.out, written, report.no_pictures), *advice(document)]

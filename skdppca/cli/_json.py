@@ -1,114 +1,176 @@
-"""What ``--json`` prints: one document, with a schema of its own in `schemas.json`."""
+"""Documents that ``--json`` prints. Each struct is the schema of one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
 
 from ..planner import Plan
-from ..privacy import Statement, epsilon_of_event
+from ..privacy import Entry, Finding, Statement, epsilon_of_event
 from ..privacy.fit_report import jsonable
 from ..report import Verification
 from ..report._sections import status_of
 
-
-@cache
-def schemas() -> Mapping[str, Any]:
-    """The schemas, by what they describe."""
-    found: Mapping[str, Any] = json.loads(
-        (files(__package__) / "schemas.json").read_text(encoding="utf-8")
-    )
-    return found
+# Infinity is "inf", because JSON has no number for it.
+Number = float | Literal["inf"]
 
 
-def text(kind: str, content: Mapping[str, Any]) -> str:
-    """A document as JSON; infinity as "inf"."""
-    return json.dumps({"schema": f"skdppca-{kind}/1", **jsonable(content)}, indent=2)
+class Document(Struct, tag_field="schema", forbid_unknown_fields=True):
+    """A document, which names its schema; as text, JSON."""
+
+    def __str__(self) -> str:
+        return json.dumps(jsonable(to_builtins(self)), indent=2)
 
 
-def of_plans(found: Plan, along: Sequence[Plan], releases: int) -> dict[str, Any]:
+class Planned(Document, tag="skdppca-plan/1"):
     """A plan, and those along an axis if there are any."""
-    return {"releases": releases, "plan": _plan(found), "along": [_plan(one) for one in along]}
+
+    releases: int
+    plan: dict[str, Any]
+    along: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, found: Plan, along: Sequence[Plan], releases: int) -> Planned:
+        """What was planned."""
+        plan, *others = (
+            asdict(one) | {"finds_nothing": one.finds_nothing} for one in (found, *along)
+        )
+        return cls(releases=releases, plan=plan, along=others)
 
 
-def _plan(found: Plan) -> dict[str, Any]:
-    named = {one.name: getattr(found, one.name) for one in fields(found)}
-    return named | {"finds_nothing": found.finds_nothing, "rows": found.to_dict()}
+class Fitted(Document, tag="skdppca-fit/1"):
+    """What a fit wrote, and its report."""
+
+    out: str
+    files: list[str]
+    no_pictures: str
+    report: dict[str, Any]
 
 
-def of_fit(out: object, written: Sequence[str], no_pictures: str, report: Any) -> dict[str, Any]:
-    """What a fit or a merge wrote, and its report."""
-    return {"out": str(out), "files": written, "no_pictures": no_pictures, "report": report}
+class Merged(Fitted, tag="skdppca-merge/1"):
+    """What a merge wrote, and its report."""
 
 
-def of_release(directory: object, found: Verification) -> dict[str, Any]:
+class Released(Document, tag="skdppca-release/1"):
     """A release in a directory; nothing of what it says if its files do not agree."""
-    passed = found.passed
-    return {
-        "directory": str(directory),
-        "passed": passed,
-        "status": status_of(found.document) if passed else None,
-        "findings": _findings(found),
-        "report": found.document if passed else None,
-    }
+
+    directory: str
+    passed: bool
+    status: str | None
+    findings: tuple[Finding, ...]
+    report: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, directory: object, found: Verification) -> Released:
+        """The release that was verified."""
+        return cls(
+            directory=str(directory),
+            passed=found.passed,
+            status=status_of(found.document) if found.passed else None,
+            findings=found.findings,
+            report=dict(found.document) if found.passed else None,
+        )
 
 
-def of_ledger(file: object, statement: Statement) -> dict[str, Any]:
-    """A ledger's budget, charges and totals."""
-    terms, chain, delta = statement.chain.terms, statement.chain, statement.budget.delta
-    return {
-        "file": str(file),
-        "accountant": terms.accountant,
-        "head": chain.head(),
-        "adjacency": terms.adjacency,
-        "unit": terms.unit,
-        "delta": delta,
-        "budget": statement.budget.epsilon,
-        "spent": statement.spent.epsilon,
-        "remaining": statement.remaining.epsilon,
-        "max_cohorts_per_person": terms.max_cohorts_per_person,
-        "cohorts": [
-            {
-                "name": name,
-                "spent": statement.spent_by(name).epsilon,
-                "remaining": statement.remaining_for(name).epsilon,
-            }
-            for name in statement.cohorts
-        ],
-        "charges": [
-            {
-                "row": one.receipt.row,
-                "time": one.receipt.time,
-                "label": one.receipt.label,
-                "cohorts": list(one.receipt.cohorts),
-                "epsilon": epsilon_of_event(one.receipt.event, delta),
-                "total": one.total,
-                "external": one.external,
-                "seeded": one.receipt.seeded,
-                "release": None if one.release is None else one.release.release,
-            }
-            for one in statement.entries
-        ],
-    }
-
-
-def of_verification(found: Verification) -> dict[str, Any]:
+class Verified(Document, tag="skdppca-verify/1"):
     """What agrees and what differs."""
-    return {
-        "passed": found.passed,
-        "levels": found.levels,
-        "notes": {str(level): note for level, note in found.notes.items()},
-        "findings": _findings(found),
-        "hashes": found.hashes,
-    }
+
+    passed: bool
+    levels: tuple[int, ...]
+    notes: dict[str, str]
+    findings: tuple[Finding, ...]
+    hashes: dict[str, str]
+
+    @classmethod
+    def of(cls, found: Verification) -> Verified:
+        """What was found."""
+        return cls(
+            passed=found.passed,
+            levels=found.levels,
+            notes={str(level): note for level, note in found.notes.items()},
+            findings=found.findings,
+            hashes=dict(found.hashes),
+        )
 
 
-def _findings(found: Verification) -> list[dict[str, Any]]:
-    return [
-        {"level": one.level, "what": one.what, "passed": one.passed, "says": one.says}
-        for one in found.findings
-    ]
+class Cohort(Struct):
+    """What a cohort was charged."""
+
+    name: str
+    spent: Number
+    remaining: float
+
+
+class Charge(Struct, kw_only=True):
+    """A row of a ledger."""
+
+    row: int
+    time: str
+    label: str
+    cohorts: tuple[str, ...]
+    epsilon: Number
+    total: Number | None
+    external: bool
+    seeded: bool
+    release: str | None
+
+    @classmethod
+    def of(cls, entry: Entry, delta: float) -> Charge:
+        """An entry, with its epsilon at the ledger's delta."""
+        receipt = entry.receipt
+        return cls(
+            row=receipt.row,
+            time=receipt.time,
+            label=receipt.label,
+            cohorts=receipt.cohorts,
+            epsilon=epsilon_of_event(receipt.event, delta),
+            total=entry.total,
+            external=entry.external,
+            seeded=receipt.seeded,
+            release=None if entry.release is None else entry.release.release,
+        )
+
+
+class Listed(Document, tag="skdppca-ledger/1"):
+    """A ledger's budget, charges and totals."""
+
+    file: str
+    accountant: str
+    head: str
+    adjacency: str
+    unit: str
+    delta: float
+    budget: float
+    spent: Number
+    remaining: float
+    max_cohorts_per_person: int
+    cohorts: list[Cohort]
+    charges: list[Charge]
+
+    @classmethod
+    def of(cls, file: object, statement: Statement) -> Listed:
+        """What a ledger holds."""
+        terms, delta = statement.chain.terms, statement.budget.delta
+        return cls(
+            file=str(file),
+            accountant=terms.accountant,
+            head=statement.chain.head(),
+            adjacency=terms.adjacency,
+            unit=terms.unit,
+            delta=delta,
+            budget=statement.budget.epsilon,
+            spent=statement.spent.epsilon,
+            remaining=statement.remaining.epsilon,
+            max_cohorts_per_person=terms.max_cohorts_per_person,
+            cohorts=[
+                Cohort(
+                    name, statement.spent_by(name).epsilon, statement.remaining_for(name).epsilon
+                )
+                for name in statement.cohorts
+            ],
+            charges=[Charge.of(entry, delta) for entry in statement.entries],
+        )

@@ -26,7 +26,7 @@ from ..report import verify as verify_release
 from ..report._sections import words
 from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
 from ._ended import Ended, status_of
-from ._json import of_ledger, text
+from ._json import Listed
 from ._picture_file import check_picture, draw
 from ._terminal import SHOWN
 
@@ -152,7 +152,7 @@ def show(options: argparse.Namespace) -> None:
     check_there(options.file)
     statement = PrivacyLedger(options.file).statement()
     if options.json:
-        print(text("ledger", of_ledger(options.file, statement)))
+        print(Listed.of(options.file, statement))
         return
     print(_head(options, statement))
     rows = [_row(entry, statement) for entry in statement.entries]

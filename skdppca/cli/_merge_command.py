@@ -11,7 +11,7 @@ from ..report._directory import claimed
 from ..report._release import check_libraries
 from ..report._results import advice, not_stated, results
 from ._context_file import context_of
-from ._json import of_fit, text
+from ._json import Merged
 from ._out_directory import apart, replaced, write
 
 
@@ -28,7 +28,7 @@ def merge(options: argparse.Namespace) -> None:
         written = write(report, directory)
     document = report.dict()
     if options.json:
-        print(text("merge", of_fit(options.out, written, report.no_pictures, document)))
+        print(Merged(str(options.out), written, report.no_pictures, document))
         return
     print("\n".join(results(document, details=options.details)))
     print(f"Written to {options.out}/: {', '.join(written)}")

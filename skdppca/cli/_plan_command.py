@@ -14,7 +14,7 @@ from ..decomposition import METHODS
 from ..planner import Expectation, Plan, plan
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
-from ._json import of_plans, text
+from ._json import Planned
 from ._parameter_options import parameters
 from ._picture_file import check_picture, draw
 from ._progress import moving
@@ -54,7 +54,7 @@ def plan_fits(options: argparse.Namespace) -> None:
     if options.json:
         if options.plot is not None:
             _draw(found, plans, options)
-        print(text("plan", of_plans(found, plans, options.releases)))
+        print(Planned.of(found, plans, options.releases))
         return
     if options.releases > 1:
         print(

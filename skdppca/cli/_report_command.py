@@ -10,7 +10,7 @@ from ..report import verify
 from ..report._release import rendered
 from ..report._results import advice, results
 from ..report._verify import check_directory
-from ._json import of_release, text
+from ._json import Released
 
 # Rights of the page, less the umask.
 ANYONE = 0o666
@@ -24,7 +24,7 @@ def report(options: argparse.Namespace) -> int:
         with replaced(options.page, ANYONE) as file:
             file.write(rendered(found.subjects, found.document).encode())
     if options.json:
-        print(text("release", of_release(options.directory, found)))
+        print(Released.of(options.directory, found))
         return 0 if found.passed else 1
     if not found.passed:
         print(found)

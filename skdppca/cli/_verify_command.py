@@ -9,7 +9,7 @@ from pathlib import Path
 from ..report import verify
 from ..report._verify import check_directory
 from ._charged_ledger import check_there
-from ._json import of_verification, text
+from ._json import Verified
 
 
 def verify_release(options: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def verify_release(options: argparse.Namespace) -> int:
     found = verify(
         options.directory, ledger=options.ledger, head=options.head, signer=options.signer
     )
-    print(text("verify", of_verification(found)) if options.json else found)
+    print(Verified.of(found) if options.json else found)
     return 0 if found.passed else 1
 
 

@@ -1,27 +1,24 @@
-"""What ``--json`` prints is one document, as its schema describes it."""
+"""What ``--json`` prints is one document, as its struct describes it."""
 
 import json
 
+import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
 from skdppca import PrivacyLedger
-from skdppca.cli._json import schemas
+from skdppca.cli._json import Fitted, Listed, Merged, Planned, Released, Verified
 from skdppca.report._document import parsed
+
+DOCUMENTS = Planned | Fitted | Merged | Released | Verified | Listed
 
 
 def read(kind, result, status=0):
-    """The document that was printed, if it is as its schema says."""
+    """The document that was printed, if it is as its struct says."""
     assert (result.status, result.err) == (status, "")
+    msgspec.json.decode(result.out, type=DOCUMENTS)
     content = json.loads(result.out)
-    Draft202012Validator.check_schema(schemas()[kind])
-    Draft202012Validator(schemas()[kind]).validate(content)
+    assert content["schema"] == f"skdppca-{kind}/1"
     return content
-
-
-def test_every_schema_refuses_an_empty_document():
-    for schema in schemas().values():
-        assert not Draft202012Validator(schema).is_valid({})
 
 
 @pytest.mark.parametrize("more", [(), ("--over", "n"), ("--releases", 2)], ids=str)
