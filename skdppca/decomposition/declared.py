@@ -12,21 +12,21 @@ inferred from entries.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from .dask_input import is_dask
 from .dataset_input import is_dataset
 from .missing_input import nan_for_missing
 
-SINGLE, DOUBLE, OBJECT = map(np.dtype, (np.float32, np.float64, object))
+if TYPE_CHECKING:
+    import narwhals as nw
 
-# What of these packages is a table in memory.
-TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
+SINGLE, DOUBLE, OBJECT = map(np.dtype, (np.float32, np.float64, object))
 
 
 @dataclass(frozen=True)
@@ -91,20 +91,20 @@ def declared(X: Any, groups: Any = None) -> Declared:
     groups : array-like or None
         Only whether they are given is a fact.
     """
-    package = "pyarrow" if is_dataset(X) else _package(X)
+    frame, layout = frame_of(X), "dense"
     names: tuple[Hashable, ...] | None = None
-    types: tuple[Any, ...] = ()
-    layout = "dense"
-    if package is not None:
-        of_frame = X.schema if package == "pyarrow" else X
-        names = tuple(of_frame.names if package == "pyarrow" else X.columns)
-        types = tuple(of_frame.types if package == "pyarrow" else X.dtypes)
+    types: tuple[str, ...] = ()
+    numbers: tuple[np.dtype | None, ...] = ()
+    if frame is not None:
+        # without the rows: narwhals would look into a column of objects to name its type
+        names, columns = tuple(frame.columns), list(frame.head(0).iter_columns())
+        types, numbers = tuple(map(_type, columns)), tuple(map(_numbers, columns))
         # SciPy's formats know no other entry than 0 that is not stored
-        if types and all(getattr(kind, "fill_value", None) == 0 for kind in types):
+        if columns and all(getattr(_own_type(c), "fill_value", None) == 0 for c in columns):
             layout = "coo"
     elif inspect.getattr_static(X, "shape", None) is not None and hasattr(X, "dtype"):
         # In a list every row has a type of its own, as private as the row.
-        types = (X.dtype,)
+        types, numbers = (str(X.dtype),), (_of_array(X.dtype),)
         if bool(sparse.issparse(X)):
             layout = X.format
         elif isinstance(X, np.ma.MaskedArray):
@@ -114,10 +114,33 @@ def declared(X: Any, groups: Any = None) -> Declared:
         layout=layout,
         n_features=_width(X) if names is None else len(names),
         names=names,
-        types=tuple(map(str, types)),
-        numbers=tuple(READ[package](kind) for kind in types),
+        types=types,
+        numbers=numbers,
         grouped=groups is not None,
     )
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a data frame of narwhals if it is a table in memory; of a dataset, one without rows.
+
+    Raises
+    ------
+    TypeError
+        If it is a frame that is not computed yet.
+    """
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X) or is_dask(X):
+        return None
+    import narwhals as nw
+
+    arrow: Any = nw.dependencies.get_pyarrow()
+    if is_dataset(X):
+        X = X.schema.empty_table()
+    elif arrow is not None and isinstance(X, arrow.RecordBatch):
+        X = arrow.Table.from_batches([X])
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy frame, which holds no rows yet; give X.collect()")
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def as_declared(X: Any, facts: Declared) -> Any:
@@ -134,15 +157,19 @@ def as_declared(X: Any, facts: Declared) -> Any:
     Exception
         If an entry is no number; the text may quote it.
     """
-    package = _package(X)
+    frame = frame_of(X)
+    if frame is not None:
+        if facts.layout == "coo":
+            return X.sparse.to_coo()
+        if facts.is_plain and len(set(facts.types)) == 1:
+            return X.to_numpy()
+        rows = np.empty(frame.shape, facts.dtype, order="F")
+        for j, column in enumerate(frame.iter_columns()):
+            # no other column, and no null, decides how it is read
+            rows[:, j] = _entries(column, facts.numbers[j])
+        return rows
     if sparse.issparse(X):
         return X
-    if package == "pandas" and facts.layout == "coo":
-        return X.sparse.to_coo()
-    if package == "pandas" and facts.is_plain and len(set(facts.types)) == 1:
-        return X.to_numpy()
-    if package is not None:
-        return _read_table(X, facts, package)
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "fiub":
         return np.ma.filled(X.astype(X.dtype if X.dtype.kind == "f" else DOUBLE), np.nan)
     if isinstance(X, np.ndarray) and X.dtype != OBJECT:
@@ -153,53 +180,64 @@ def as_declared(X: Any, facts: Declared) -> Any:
     return array.astype(facts.dtype, copy=False) if array.dtype.kind in "fiub" else array
 
 
-def _package(X: Any) -> str | None:
-    """The package whose table X is, or a subclass of it; None for all else."""
-    for kind in type(X).__mro__:
-        package = kind.__module__.partition(".")[0]
-        if kind.__name__ in TABLES.get(package, ()):
-            return package
-    return None
-
-
 def _width(X: Any) -> int | None:
     shape = X.shape if inspect.getattr_static(X, "shape", None) is not None else ()
     return int(shape[1]) if isinstance(shape, tuple) and len(shape) == 2 else None
 
 
-def _read_table(X: Any, facts: Declared, package: str) -> np.ndarray:
-    """The columns, each by its own type: no other column, and no null, decides how it is read."""
-    rows = np.empty(X.shape, facts.dtype, order="F")
-    for j, dtype in enumerate(facts.numbers):
-        if package == "pyarrow":
-            rows[:, j] = _from_arrow(X.column(j))
-        elif package == "polars":
-            column = X.to_series(j)
-            if dtype == OBJECT:
-                rows[:, j] = nan_for_missing(np.array(column.to_list(), dtype=object))
-            else:
-                rows[:, j] = column.cast(sys.modules["polars"].Float64).to_numpy()
-        else:
-            rows[:, j] = _from_pandas(X.iloc[:, j], dtype)
-    return rows
+def _own_type(column: nw.Series[Any]) -> Any:
+    """The type of a column as its own library has it."""
+    own = column.to_native()
+    return own.dtype if hasattr(own, "dtype") else own.type
 
 
-def _from_pandas(column: Any, dtype: np.dtype | None) -> np.ndarray:
+def _type(column: nw.Series[Any]) -> str:
+    """The name of a column's type, without the categories or the fields that it may have."""
+    own = _own_type(column)
+    return str(own) if isinstance(own, np.dtype) else type(column.dtype).__name__
+
+
+def _numbers(column: nw.Series[Any]) -> np.dtype | None:
+    """The dtype of a column's entries; None where they are no real numbers, by its type alone."""
+    import narwhals as nw
+
+    column = _decoded(column)
+    own = _own_type(column)
+    if isinstance(own, np.dtype) or hasattr(own, "fill_value"):  # of a sparse column
+        return _of_array(getattr(own, "subtype", own))
+    if hasattr(own, "ordered"):  # categories of pandas
+        kinds = nw.from_native(own.categories[:0].to_series(), series_only=True)
+        return None if _numbers(kinds) is None else OBJECT
+    kind = column.dtype
+    if kind in (nw.Object, nw.Float32):
+        return OBJECT if kind == nw.Object else SINGLE
+    is_null = str(own).partition("[")[0].lower() == "null"
+    return DOUBLE if kind.is_numeric() or kind == nw.Boolean or is_null else None
+
+
+def _entries(column: nw.Series[Any], dtype: np.dtype | None) -> np.ndarray:
+    """The numbers of a column, NaN where there is none."""
+    import narwhals as nw
+
     if dtype == OBJECT:
-        return nan_for_missing(np.asarray(column, dtype=object))
-    if hasattr(column.dtype, "pyarrow_dtype"):
-        return _from_arrow(column.array.__arrow_array__())
-    if hasattr(column.dtype, "numpy_dtype"):  # its own nullable types
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(column)
+        return nan_for_missing(np.fromiter(column.to_list(), object, len(column)))
+    own = _own_type(column)
+    if isinstance(own, np.dtype) or hasattr(own, "fill_value"):
+        return np.asarray(column.to_native())
+    column = _decoded(column)
+    if column.dtype in (nw.Int64, nw.UInt64):  # arrow casts none that a float64 would round
+        return column.to_numpy()
+    return column.cast(nw.Float64).to_numpy()
 
 
-def _from_arrow(column: Any) -> np.ndarray:
-    from ..records.files import numbers_of
+def _decoded(column: nw.Series[Any]) -> nw.Series[Any]:
+    """The entries themselves of a column of arrow that holds their places in a dictionary."""
+    import narwhals as nw
 
-    chunks = getattr(column, "chunks", [column])
-    decoded = [c.dictionary_decode() if hasattr(c, "dictionary") else c for c in chunks]
-    return np.concatenate([np.empty(0), *map(numbers_of, decoded)])
+    kind = _own_type(column)
+    if not hasattr(kind, "value_type") or not hasattr(kind, "index_type"):
+        return column
+    return nw.from_native(column.to_native().cast(kind.value_type), series_only=True)
 
 
 def _of_array(kind: Any) -> np.dtype | None:
@@ -207,38 +245,3 @@ def _of_array(kind: Any) -> np.dtype | None:
     if isinstance(kind, np.dtype):
         return kind if kind.kind in "fiubO" else None
     return SINGLE if str(kind).rpartition(".")[2] == "float32" else DOUBLE
-
-
-def _of_pandas(kind: Any) -> np.dtype | None:
-    if hasattr(kind, "pyarrow_dtype"):
-        return _of_arrow(kind.pyarrow_dtype)
-    if hasattr(kind, "categories"):
-        return OBJECT if _of_pandas(kind.categories.dtype) is not None else None
-    if hasattr(kind, "fill_value"):  # of a sparse column
-        kind = kind.subtype
-    kind = getattr(kind, "numpy_dtype", kind)
-    return _of_array(kind) if isinstance(kind, np.dtype) else None
-
-
-def _of_polars(kind: Any) -> np.dtype | None:
-    polars = sys.modules["polars"]
-    if kind == polars.Object:
-        return OBJECT
-    if kind == polars.Float32:
-        return SINGLE
-    return DOUBLE if kind.is_numeric() or kind in (polars.Boolean, polars.Null) else None
-
-
-def _of_arrow(kind: Any) -> np.dtype | None:
-    import pyarrow as pa
-
-    from ..records.files import is_number
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_float32(kind):
-        return SINGLE
-    return DOUBLE if is_number(kind) or pa.types.is_null(kind) else None
-
-
-# By the package of a table, what its types are; by None, those of arrays.
-READ = {None: _of_array, "pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}

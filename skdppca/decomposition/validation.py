@@ -50,6 +50,8 @@ SAFE_MESSAGES = {
     r"\w+\(\) argument must be [\w ]*string[\w ]*number.*": None,
     r"Feature names are only supported[\s\S]*": None,
     r"Complex data not supported": None,
+    r"Expected unique column names": "X has two columns of one name; give each its own name.",
+    r"X is a lazy frame": "X is a lazy frame, which holds no rows yet; give X.collect()",
     r"X has \d+ features, but \w+ is expecting \d+ features as input": None,
     r"The feature names should match": "The columns of X are not those that pca was fitted on.",
     r".*0 sample\(s\)": "Found array with 0 sample(s) while a minimum of 1 is required.",

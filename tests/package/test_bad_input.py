@@ -75,6 +75,9 @@ BAD_X = {
     "text in pandas": (lambda: pd.DataFrame({"a": [TEXT] * N_ROWS}), "hold no numbers: 'a'"),
     "text in polars": (lambda: pl.DataFrame({"a": [TEXT] * N_ROWS}), "real numbers"),
     "categories": (lambda: pd.DataFrame({"a": pd.Categorical([TEXT] * 9)}), "real numbers"),
+    "encoded text": (lambda: pl.DataFrame({"a": [TEXT]}).cast(pl.Categorical), "hold no numbers"),
+    "a lazy frame": (lambda: pl.LazyFrame({"a": [VALUE] * N_ROWS}), r"give X\.collect\(\)"),
+    "a name twice": (lambda: pd.DataFrame(rows(), columns=list("aab")), "columns of one name"),
     "dictionaries": (lambda: objects({TEXT: VALUE}), "must be a string or a real number"),
     "dates": (lambda: np.full((N_ROWS, D), np.datetime64("2012-03-04")), "real numbers|dtype"),
     "dates beside numbers": (
