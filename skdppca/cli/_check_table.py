@@ -20,6 +20,7 @@ from ._context_file import context_of
 from ._csv_files import PLACEHOLDERS, WITH_COMMAS, CsvFiles, CsvFormat, are_truths, check_header
 from ._parameter_options import parameters
 from ._read_rows import answers_no_rows, check_installed, files_of, opened
+from ._table_of_files import SORTED
 from ._typed_files import KINDS, TypedFiles
 from ._unusable import Unusable, replacing_errors
 
@@ -290,5 +291,5 @@ def _group_faults(found: CsvFiles | TypedFiles, groups: str) -> list[str]:
     missing, unsorted = wrong_labels(found.dataset(pa.schema([(groups, kind)])), groups)
     return [
         *[f"missing labels: {groups!r}; give every row its group"] * missing,
-        *[f"not sorted by {groups!r}; sort it first: {found.sorting(groups)}"] * unsorted,
+        *[f"not sorted by {groups!r}; " + SORTED.format(groups=groups)] * unsorted,
     ]

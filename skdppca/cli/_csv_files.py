@@ -32,9 +32,6 @@ CELL_BYTES = 2**8
 # What stands between cells, and how it is written on a command line.
 DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}
 
-# Files that are named one by one in a command; more are named by their folder.
-FEW = 4
-
 WHAT = "a table with as many cells in every line, none of them longer than a million bytes"
 
 WITH_COMMAS = "pass --decimal ',' if decimals follow a comma"
@@ -181,21 +178,6 @@ class CsvFiles:
         """What is wrong with the first file that cannot be read, and what to do."""
         faults = (_fault(file, self.form) for file in self.files)
         return next(filter(None, faults), unlike(self.files[0], WHAT))
-
-    def sorting(self, groups: str) -> str:
-        """The command that sorts all files by a column, with the tools that every shell has."""
-        place, mark = list(self.types).index(groups) + 1, DELIMITERS[self.form.delimiter]
-        mark = "$'\\t'" if mark == "tab" else mark
-        files, sort = _joined(self.files), f"LC_ALL=C sort -t{mark} -k{place},{place}"
-        if self.skipped:
-            head = f"head -n {self.skipped} {quote(str(self.files[0]))}"
-            sort = f"({head}; awk 'FNR > {self.skipped}' {files} | {sort})"
-        else:
-            sort = f"{sort} {files}"
-        return (
-            f"{sort} > sorted.csv (if a cell holds a line break or {mark}, sort the table in the "
-            "program that made it)"
-        )
 
     def _goes_on(self, file: Path) -> bool:
         """Whether anything follows the header; pyarrow opens no file that ends there."""
@@ -384,11 +366,3 @@ def _not_utf8(file: Path) -> str:
         f"{file.name} is not in UTF-8; convert it: iconv -f {code} -t utf-8 {name} > utf8.csv "
         "(in Excel: save it as CSV UTF-8)"
     )
-
-
-def _joined(files: list[Path]) -> str:
-    """Files as arguments of a command."""
-    folder = files[0].parent
-    if len(files) > FEW and all(file.parent == folder for file in files):
-        return f"{quote(str(folder))}/*{files[0].suffix}"
-    return " ".join(quote(str(file)) for file in files)

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from ..decomposition import BasePrivatePCA
     from ._read_rows import TableRows
 
+# How to sort a table, {groups} being the column; the guide to the shell has more commands.
+SORTED = (
+    "sort the table first, text by its bytes, for example with DuckDB: COPY (FROM 'table.parquet' "
+    "ORDER BY \"{groups}\") TO 'sorted.parquet'"
+)
+
 
 class TableOfFiles(FileTable):
     """The table of a run.
@@ -38,10 +44,9 @@ class TableOfFiles(FileTable):
         "unlabelled": "{name}: missing values in {groups!r}, which says to whom each row "
         "belongs; give every row its label",
         "unsorted": "{name} is not sorted by {groups!r}, and a group in two places would count as "
-        "two; sort it first: {sorting}",
+        "two; " + SORTED,
         "disordered": "the files are not sorted by {groups!r} in the order {order}, and a group in "
-        "two places would count as two; give them in the order of their groups, or sort them "
-        "together first: {sorting}",
+        "two places would count as two; give them in the order of their groups, or " + SORTED,
     }
 
     def __init__(
@@ -56,14 +61,12 @@ class TableOfFiles(FileTable):
         self._rows = rows
 
     def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
-        found, groups = self._rows.files, self._rows.groups
+        found = self._rows.files
         if wrong == "unreadable":  # only now: it looks at the files again
             self._words["fault"] = found.fault()
-        if wrong == "unsorted" and groups is not None:
-            self._words["sorting"] = found.sorting(groups)
-            if len(found.files) > 1:
-                wrong = "disordered"
-                self._words["order"] = listed(file.name for file in found.files)
+        if wrong == "unsorted" and len(found.files) > 1:
+            wrong = "disordered"
+            self._words["order"] = listed(file.name for file in found.files)
         super()._refuse(wrong, which)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from .._text import listed
@@ -84,21 +82,6 @@ class TypedFiles:
     def fault(self) -> str:
         """What to do about files of which one cannot be read."""
         return unlike(self.files[0], WHAT[self.kind])
-
-    def sorting(self, groups: str) -> str:
-        """The command that sorts all files by a column, with what reads them here."""
-        import pyarrow as pa
-
-        paths, by = json.dumps([str(file) for file in self.files]), json.dumps(groups)
-        table = f'd.dataset({paths}, format="{self.kind}").to_table()'
-        if pa.types.is_dictionary(self.types[groups]):  # Arrow cannot sort by one
-            place = list(self.types).index(groups)
-            table = f'(t := {table}).set_column({place}, {by}, t[{by}].cast("string"))'
-        code = (
-            "import pyarrow.dataset as d, pyarrow.parquet as p; "
-            f'p.write_table({table}.sort_by({by}), "sorted.parquet")'
-        )
-        return f"python -c {quote(code)} (in memory; DuckDB sorts larger tables)"
 
 
 def _common(one: Any, other: Any) -> Any:

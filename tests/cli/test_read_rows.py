@@ -1,6 +1,5 @@
 import os
 import re
-import subprocess
 import sys
 import warnings
 import zipfile
@@ -487,47 +486,15 @@ def one_of(kind, **more):
 UNSORTED = pd.DataFrame({"a": np.arange(6.0), "a who": [*"bAcAbc"], "b": np.arange(6.0)})
 
 
-@pytest.mark.parametrize(
-    ("name", "write", "form"),
-    [
-        ("t 1.csv", one_of("csv"), {}),
-        ("t.csv", one_of("csv", header=False), {"header": False}),
-        ("t.csv", one_of("csv", sep="\t"), {"delimiter": "\t"}),
-        ("t.csv", one_of("csv", sep=";", decimal=","), {"delimiter": ";", "decimal": ","}),
-        ("t.parquet", one_of("parquet"), {}),
-        ("t.parquet", lambda t, path: t.astype({"a who": "category"}).to_parquet(path), {}),
-        ("t.feather", lambda frame, path: frame.to_feather(path), {}),
-    ],
-)
-def test_the_command_that_sorts_a_table_runs(tmp_path, name, write, form):
-    write(UNSORTED, tmp_path / name)
-    groups = "x1" if "header" in form else "a who"
-    sort(tmp_path, [tmp_path / name], groups, form)
-    X, numbers = read(*tmp_path.glob("sorted.*"), groups=groups, **form)
-    assert np.bincount(numbers).tolist() == [2, 2, 2]
-    assert sorted(X.iloc[:, 0]) == [0, 1, 2, 3, 4, 5]
-
-
-def sort(folder, paths, groups, form):
-    """Run the command that a refusal names."""
-    with pytest.raises(ValueError, match=r"sort (it|them together) first: ") as caught:
-        read(*paths, groups=groups, **form)
-    command = str(caught.value).split(" first: ")[1]
-    command = command[: command.rindex(" (i")].replace("python -c", f"{sys.executable} -c")
-    subprocess.run(["bash", "-c", command], cwd=folder, check=True)
-
-
-@pytest.mark.parametrize("n_files", [2, 5])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_files_in_a_wrong_order_are_named_and_sorted_together(tmp_path, kind, n_files):
-    files = [tmp_path / f"{i}.{kind}" for i in range(n_files)]
+def test_files_in_a_wrong_order_are_named(tmp_path, kind):
+    files = [tmp_path / f"{i}.{kind}" for i in range(2)]
     for i, file in enumerate(files):
-        one_of(kind)(UNSORTED.assign(**{"a who": [str(n_files - i)] * 6}), file)
+        one_of(kind)(UNSORTED.assign(**{"a who": [str(2 - i)] * 6}), file)
     with pytest.raises(ValueError, match=f"in the order '0.{kind}', '1.{kind}'"):
         read(*files, groups="a who")
-    sort(tmp_path, files, "a who", {})
-    _, numbers = read(tmp_path / f"sorted.{kind}", groups="a who")
-    assert np.bincount(numbers).tolist() == [6] * n_files
+    _, numbers = read(*files[::-1], groups="a who")
+    assert np.bincount(numbers).tolist() == [6, 6]
 
 
 def test_labels_that_are_no_text_are_refused_in_words_of_the_shell(tmp_path):
