@@ -6,7 +6,6 @@ No cell is quoted, and no row or count is told. Nothing is fitted or charged.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from inspect import signature
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from .._text import MAX_LISTED, names_a_label
 from ..report._context import check_words
+from ._cells import INFINITE, MISSING, REMEDIES, faults_of, kinds_of
 from ._column_names import check_alone, features_of, label_faults
 from ._context_file import context_of
-from ._csv_files import PLACEHOLDERS, WITH_COMMAS, CsvFiles, CsvFormat, are_truths, check_header
+from ._csv_files import PLACEHOLDERS, CsvFiles, CsvFormat, check_header
 from ._parameter_options import parameters
 from ._read_rows import answers_no_rows, check_installed, files_of, opened
 from ._table_of_files import SORTED
@@ -27,39 +27,9 @@ from ._unusable import Unusable, replacing_errors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Kinds of cells that are no numbers, in the order in which a cell is tried: a pattern, and what to
-# do. What is of none of these kinds is text.
-PATTERNS = {
-    "marks of missing values": (
-        r"[.?*-]|\.[a-z_]|none|null|nil|n\.?a\.?|nd|missing",
-        "leave such cells empty",
-    ),
-    "dates or times": (
-        r"\d{4}([-/.])\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
-        r"|\d{1,2}:\d{2}(:\d{2})?",
-        "write days or hours since a public date",
-    ),
-    "detection limits": (
-        r"[<>≤≥]=?\s*[\d.,]+\s*\S*",
-        "write a number by a public rule, such as half of the limit (an empty cell would not do: "
-        "it is not missing at random)",
-    ),
-    "decimals after a comma": (r"[+-]?\d+,\d+", WITH_COMMAS),
-    "numbers with a unit": (
-        r"[+-]?\d+([.,]\d+)?\s*\pL\S*|[+-]?\d+([.,]\d+)?\s*%",
-        "write the unit into the column's name",
-    ),
-}
-TEXT, AS_TEXT = "text", "numbers stored as text"
-REMEDIES = {kind: remedy for kind, (_, remedy) in PATTERNS.items()} | {
-    TEXT: "encode categories as numbers by a public rule (where a value is missing, leave the cell "
-    "empty)",
-    AS_TEXT: "store them as numbers",
-}
 CHARGED = " Nothing was charged."
-NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)"
-MISSING = "pass --missing mean, or fill in public constants"
-INFINITE = "drop such rows, or fill in public constants"
+FILLED = "pass --missing mean, or fill in public constants"
+DROPPED = "drop such rows, or fill in public constants"
 
 # Said of every table, whatever is in it: which units it has is not looked at.
 UNITS = (
@@ -142,10 +112,9 @@ def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], 
         labels = set(filter(names_a_label, features))
         if groups is None and columns and not alone:
             attempt(lambda: check_alone(files[0], names, features))
-    kinds = replacing_errors(
-        files[0], found.fault, lambda: _kinds(found, features, answers_no_rows(options))
-    )
-    numeric = [name for name in features if not kinds[name] - {"missing", "infinite"}]
+    looked_at = partial(_column_faults, found, features, answers_no_rows(options))
+    kinds = replacing_errors(files[0], found.fault, looked_at)
+    numeric = [name for name in features if kinds[name] <= {MISSING, INFINITE}]
     if not numeric:
         faults.append("no column is numeric")
         # a first line without a column that the options name may be a record, too
@@ -166,13 +135,13 @@ def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], 
         which = [name for name in features if kind in kinds[name] and name not in labels]
         if not which:
             continue
-        if kind not in ("missing", "infinite"):
+        if kind == INFINITE:
+            faults.append(f"infinite values: {called(which)}; {DROPPED}")
+        elif kind != MISSING:
             remedy = REMEDIES.get(kind, "give numbers")
             faults.append(f"not numeric, {kind}: {called(which)}; {remedy}, or pass --drop")
-        elif kind == "infinite":
-            faults.append(f"infinite values: {called(which)}; {INFINITE}")
         elif not may_miss:
-            faults.append(f"missing values: {called(which)}; {MISSING}, or pass --drop")
+            faults.append(f"missing values: {called(which)}; {FILLED}, or pass --drop")
     if groups in places:
         faults += replacing_errors(files[0], found.fault, partial(_group_faults, found, groups))
     return faults, len(features)
@@ -187,96 +156,29 @@ def _is_sound(check: Callable[[], object]) -> bool:
     return True
 
 
-def _kinds(
+def _column_faults(
     found: CsvFiles | TypedFiles, features: Sequence[str], may_be_empty: bool
 ) -> dict[str, set[str]]:
     """What of every feature is no finite number."""
+    faults, texts = {name: _type_faults(found.types[name]) for name in features}, set()
+    decimal = found.form.decimal if isinstance(found, CsvFiles) else None
+    if decimal is None:
+        texts = {name for name in features if not found.is_number(name)}
+    looked_at = [name for name in features if not faults[name]]
+    kinds = kinds_of(found, looked_at, decimal, may_be_empty)
+    return faults | {name: faults_of(has, name in texts) for name, has in kinds.items()}
+
+
+def _type_faults(kind: pa.DataType | None) -> set[str]:
+    """What is wrong with a column by its type, if it holds neither numbers nor text."""
     import pyarrow as pa
 
-    from ..records.batches import batches
     from ..records.files import is_label, is_number
 
-    kinds: dict[str, set[str]] = {name: set() for name in features}
-    truths = dict.fromkeys(features, isinstance(found, CsvFiles))
-    unlike: set[str] = set()
-    for name in features:
-        kind = found.types[name]
-        if kind is None or pa.types.is_null(kind) or not (is_number(kind) or is_label(kind)):
-            is_time = kind is not None and pa.types.is_temporal(kind)
-            kinds[name] = {"dates or times" if is_time else f"of the type {kind}"}
-            unlike.add(name)
-    looked_at = [name for name in features if name not in unlike]
-    if not looked_at:
-        return kinds
-    schema = pa.schema([(name, found.types[name]) for name in looked_at])
-    empty = True
-    for batch in batches(found.dataset(schema), looked_at):
-        empty = empty and not len(batch)
-        for name in looked_at:
-            cells = batch.column(name)
-            if is_number(cells.type):
-                kinds[name] |= _of_numbers(cells)
-                truths[name] = False
-                continue
-            if pa.types.is_dictionary(cells.type):
-                cells = cells.dictionary_decode()
-            truths[name] = truths[name] and are_truths(cells)
-            kinds[name] |= _of_texts(cells, found)
-    if empty and not may_be_empty:
-        raise Unusable(f"{found.files[0].name} is empty; give at least one row and one feature")
-    for name in looked_at:
-        if truths[name]:
-            kinds[name] -= {TEXT}
-        elif not is_number(found.types[name]) and isinstance(found, TypedFiles):
-            kinds[name] |= set() if kinds[name] - {"missing"} else {AS_TEXT}
-    return kinds
-
-
-def _of_numbers(cells: pa.Array) -> set[str]:
-    import numpy as np
-
-    from ..records.files import numbers_of
-
-    numbers = numbers_of(cells)
-    found = {"missing"} if cells.null_count or np.isnan(numbers).any() else set()
-    return found | ({"infinite"} if np.isinf(numbers).any() else set())
-
-
-def _of_texts(cells: pa.Array, found: CsvFiles | TypedFiles) -> set[str]:
-    """The kinds of these cells; none for numbers, if text may be numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kinds: set[str] = set()
-    missing = {"missing"} if cells.null_count else set()
-    cells = pc.utf8_trim(cells.drop_null(), " \t")
-    unreadable = isinstance(found, CsvFiles) and len(cells) > 0
-    if isinstance(found, CsvFiles):
-        if found.are_numbers(cells):
-            point = found.form.decimal
-            numbers = cells if point == "." else pc.replace_substring(cells, point, ".")
-            return missing | _of_numbers(numbers.cast(pa.float64()))
-    cells = _without(cells, _number(found))
-    for kind, (pattern, _) in PATTERNS.items():
-        if kind == "decimals after a comma" and not isinstance(found, CsvFiles):
-            continue
-        left = _without(cells, pattern)
-        kinds |= {kind} if len(left) < len(cells) else set()
-        cells = left
-    # what the reader takes for no number is a fault, whatever it looks like here
-    return missing | kinds | ({TEXT} if len(cells) or (unreadable and not kinds) else set())
-
-
-def _number(found: CsvFiles | TypedFiles) -> str:
-    decimal = found.form.decimal if isinstance(found, CsvFiles) else "."
-    return NUMBER.replace(r"\.", re.escape(decimal))
-
-
-def _without(cells: pa.Array, pattern: str) -> pa.Array:
-    """The cells that a pattern does not match as a whole."""
-    import pyarrow.compute as pc
-
-    return cells.filter(pc.invert(pc.match_substring_regex(cells, f"(?i)^({pattern})$")))
+    if kind is not None and not pa.types.is_null(kind) and (is_number(kind) or is_label(kind)):
+        return set()
+    is_time = kind is not None and pa.types.is_temporal(kind)
+    return {"dates or times" if is_time else f"of the type {kind}"}
 
 
 def _group_faults(found: CsvFiles | TypedFiles, groups: str) -> list[str]:

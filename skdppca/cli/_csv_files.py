@@ -5,23 +5,23 @@ from __future__ import annotations
 import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from ..records.quotes import well_quoted
+from ._cells import FALSE, INFINITE, MISSING, TRUE, TRUTH, WITH_COMMAS, faults_of, kinds_of
 from ._column_names import check_names, is_name, numbered
 from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.csv as pcsv
     import pyarrow.dataset as ds
 
-# Texts that are read as truths, and those that name no column.
-TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+# Texts that name no column.
 PLACEHOLDERS = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
 
 # The least bytes that are read at a time.
@@ -33,8 +33,6 @@ CELL_BYTES = 2**8
 DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}
 
 WHAT = "a table with as many cells in every line, none of them longer than a million bytes"
-
-WITH_COMMAS = "pass --decimal ',' if decimals follow a comma"
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,13 @@ class CsvFormat:
     header: bool | None = None
     delimiter: str = ","
     decimal: str = "."
+
+    @property
+    def parse_options(self) -> pcsv.ParseOptions:
+        """What pyarrow must know to cut lines into cells."""
+        import pyarrow.csv
+
+        return pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
 
 
 # With names in the first line, a comma between cells, and a point before decimals.
@@ -102,12 +107,15 @@ class CsvFiles:
         """
         import pyarrow as pa
 
-        texts, names = cls.texts(files, form)
-        kinds = texts._kinds({groups})
-        if kinds is None and not may_be_empty:
-            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
-        kinds = dict.fromkeys(names, pa.float64()) if kinds is None else kinds
-        if not any(kind is not None for kind in kinds.values()):
+        found, names = cls.texts(files, form)
+        asked = {*drop, *(columns or ()), *([] if groups is None else [groups])}
+        cells = [name for name in found.types if name != groups]
+        if asked <= {*names}:  # if not, names are quoted, so all columns are looked at before
+            cells = [name for name in cells if name in (columns or cells) and name not in drop]
+        read = partial(kinds_of, found, cells, form.decimal, may_be_empty)
+        kinds = replacing_errors(files[0], found.fault, read)
+        numeric = {name for name, has in kinds.items() if faults_of(has) <= {MISSING, INFINITE}}
+        if cells and not numeric:
             raise NotNumeric(
                 f"{files[0].name} has no numeric column; give numbers with a point before "
                 f"decimals, or {WITH_COMMAS}"
@@ -115,8 +123,10 @@ class CsvFiles:
         check_header(files[0], names, form, columns, drop)
         # Groups are text. If they were read as numbers where possible, one record could decide
         # which groups of other records are equal ("1" and "01").
-        types = {name: pa.string() if name == groups else kinds[name] for name in names}
-        return cls(files, form, texts.skipped, types)
+        types: dict[str, pa.DataType | None] = dict.fromkeys(names)
+        types |= {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in numeric}
+        types |= {name: pa.string() for name in names if name == groups}
+        return cls(files, form, found.skipped, types)
 
     @classmethod
     def texts(cls, files: list[Path], form: CsvFormat) -> tuple[CsvFiles, list[str]]:
@@ -156,9 +166,7 @@ class CsvFiles:
 
         block = max(BLOCK_BYTES, CELL_BYTES * len(self.types))
         form = ds.CsvFileFormat(
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=self.form.delimiter, newlines_in_values=True
-            ),
+            parse_options=self.form.parse_options,
             read_options=pyarrow.csv.ReadOptions(
                 column_names=list(self.types), skip_rows=self.skipped, block_size=block
             ),
@@ -184,62 +192,6 @@ class CsvFiles:
         with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
             return next(islice(lines, self.skipped, None), None) is not None
 
-    def _kinds(self, texts: set[str | None]) -> dict[str, pa.DataType | None] | None:
-        """What the cells of every column are: numbers, truths, or neither; None without rows.
-
-        Parameters
-        ----------
-        texts : set of str
-            Columns that are text, and not looked at.
-        """
-        import pyarrow as pa
-
-        from ..records.batches import batches
-
-        schema = pa.schema(list(self.types.items()))
-        names, n_rows = {*self.types} - texts, 0
-        numbers, truths = {*names}, {*names}
-
-        def look(file: CsvFiles) -> None:
-            nonlocal numbers, truths, n_rows
-            for batch in batches(file.dataset(schema), schema.names):
-                n_rows += len(batch)
-                numbers = {name for name in numbers if self.are_numbers(batch.column(name))}
-                truths = {name for name in truths if are_truths(batch.column(name))}
-
-        for path in self.files:
-            file = replace(self, files=[path])
-            replacing_errors(path, file.fault, partial(look, file))
-        if not n_rows:
-            return None
-        kinds = dict.fromkeys(self.types)
-        kinds |= dict.fromkeys(truths, pa.bool_())
-        return kinds | dict.fromkeys(numbers, pa.float64())
-
-    def are_numbers(self, cells: pa.Array) -> bool:
-        """Whether all cells that are not empty are numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if self.form.decimal == ",":
-            if pc.any(pc.match_substring(cells, ".")).as_py():
-                return False
-            cells = pc.replace_substring(cells, ",", ".")
-        try:
-            pc.utf8_trim(cells, " \t").cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
-
-
-def are_truths(cells: pa.Array) -> bool:
-    """Whether all cells that are not empty are truths."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = pc.is_in(cells.drop_null(), pa.array([*TRUE, *FALSE]))
-    return bool(pc.all(known, min_count=0).as_py())
-
 
 def _first_line(path: Path, form: CsvFormat) -> tuple[list[str], int]:
     """The cells of the first line that is not empty, and the number of that line."""
@@ -254,16 +206,13 @@ def _first_line(path: Path, form: CsvFormat) -> tuple[list[str], int]:
 
 def _check_quotes(file: Path, form: CsvFormat) -> None:
     """Refuse a mark that one record has left open: others would be read as a part of its cell."""
+    from pyarrow.fs import LocalFileSystem
 
-    def refuse() -> None:
-        with file.open("rb") as content:
-            if not any(b'"' in block for block in iter(partial(content.read, BLOCK_BYTES), b"")):
-                return
-        with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-            if not well_quoted(lines, form.delimiter):
-                raise Unusable(_misquoted(file))
+    from ..records.files import is_well_quoted
 
-    replacing_errors(file, partial(unlike, file, WHAT), refuse)
+    read = partial(is_well_quoted, LocalFileSystem(), str(file), form.parse_options)
+    if not replacing_errors(file, partial(unlike, file, WHAT), read):
+        raise Unusable(_misquoted(file))
 
 
 def _misquoted(file: Path) -> str:

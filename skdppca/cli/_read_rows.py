@@ -18,8 +18,9 @@ from sklearn.utils import assert_all_finite
 from .._text import listed
 from ..decomposition import BasePrivatePCA
 from ..privacy.installing import how_to_install
+from ._cells import WITH_COMMAS
 from ._column_names import check_alone, check_labels, features_of, numbered
-from ._csv_files import USUAL, WITH_COMMAS, CsvFiles, CsvFormat
+from ._csv_files import USUAL, CsvFiles, CsvFormat
 from ._typed_files import KINDS, TypedFiles
 from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 

@@ -150,7 +150,7 @@ class Files:
         return self._asked(
             lambda datasets: (
                 not all(
-                    _is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
+                    is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
                     for dataset in datasets
                     if isinstance(dataset.format, ds.CsvFileFormat)
                     for file in dataset.files
@@ -551,7 +551,8 @@ def _has_twice(datasets: Sequence[Any]) -> bool:
     return len(set(parts)) < len(parts)
 
 
-def _is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
+def is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
+    """Whether the quotation marks of a .csv are in their places, by pyarrow's `ParseOptions`."""
     if form.escape_char is not False or not form.double_quote:
         return False  # another grammar, in which one record may swallow the next
     if form.quote_char is False:
