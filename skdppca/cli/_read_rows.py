@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 
 from .._text import listed
-from ..decomposition import BasePrivatePCA
+from ..decomposition import BasePrivatePCA, DPGauss
+from ..decomposition.validation import check_rows
 from ..privacy.installing import how_to_install
 from ._cells import WITH_COMMAS
 from ._column_names import check_alone, check_labels, features_of, numbered
 from ._csv_files import USUAL, CsvFiles, CsvFormat
+from ._table_of_files import by_options
 from ._typed_files import KINDS, TypedFiles
 from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
@@ -180,7 +181,7 @@ def opened(
     return replacing_errors(
         path,
         partial(unlike, path, "a table"),
-        lambda: ArrayRows(_finite(path, may_miss, may_be_empty)),
+        lambda: _array_rows(path, may_miss, may_be_empty),
     )
 
 
@@ -294,20 +295,20 @@ def _table(
     return TableRows(found, found.dataset(schema), groups)
 
 
-def _finite(path: Path, may_miss: bool, may_be_empty: bool) -> Any:
+def _array_rows(path: Path, may_miss: bool, may_be_empty: bool) -> ArrayRows:
     X = _array(path) if path.suffix.lower() == ".npy" else _archive(path)
-    if not X.shape[1] or not (X.shape[0] or may_be_empty):
-        raise Unusable(f"{path.name} is empty; give at least one row and one feature")
-    _check_finite(path, X, may_miss)
-    return X
+    try:
+        reader = DPGauss(missing="mean" if may_miss else "error")
+        check_rows(reader, X, may_be_empty=may_be_empty)
+        return ArrayRows(X)
+    except (TypeError, ValueError) as error:
+        wrong = str(error)
+    raise Unusable(f"{path.name}: {by_options(wrong)}")
 
 
 def _array(path: Path) -> np.ndarray:
     wrong = partial(unlike, path, "an array that numpy.save wrote")
-    return _check_table(
-        path,
-        replacing_errors(path, wrong, lambda: np.load(path, mmap_mode="r", allow_pickle=False)),
-    )
+    return replacing_errors(path, wrong, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _archive(path: Path) -> Any:
@@ -316,7 +317,7 @@ def _archive(path: Path) -> Any:
     if array is None:
         held = listed(names) if names else "nothing"
         raise Unusable(f"{path.name} holds {held}; save the one array to fit on alone")
-    return _check_table(path, array)
+    return array
 
 
 def _unpack(path: Path) -> tuple[list[str], Any]:
@@ -324,40 +325,8 @@ def _unpack(path: Path) -> tuple[list[str], Any]:
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
         if "format" in names:
-            array = sparse.load_npz(path)
-            if hasattr(array, "check_format"):  # of a row or column that the matrix does not have
-                array.check_format(full_check=True)
-            return names, array
+            return names, sparse.load_npz(path)
         return names, archive[names[0]] if len(names) == 1 else None
-
-
-def _check_table(path: Path, array: Any) -> Any:
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise Unusable(
-            f"{path.name} is not a table of real numbers; it needs two axes (rows, features) and "
-            f"a numeric dtype, and has {array.ndim} and {array.dtype.kind!r}"
-        )
-    return array
-
-
-def _check_finite(path: Path, X: Any, may_miss: bool) -> None:
-    finite = True
-    try:
-        with np.errstate(all="ignore"):  # a warning would reveal that there are large numbers
-            assert_all_finite(X, allow_nan=may_miss)
-    except ValueError:
-        finite = False
-    if not finite and may_miss:
-        raise Unusable(
-            f"{path.name} has infinite values, which --missing mean does not fill; drop such rows, "
-            "or fill in public constants"
-        )
-    if not finite:
-        raise Unusable(
-            f"{path.name} has missing or infinite values; pass --missing mean to fill missing ones "
-            "with the private mean, or drop such rows, or fill in public constants (a mean of the "
-            "same data would void the guarantee)"
-        )
 
 
 def check_installed(path: Path) -> None:

@@ -32,17 +32,8 @@ class TableOfFiles(FileTable):
     """
 
     REFUSALS: ClassVar[dict[str, str]] = {
+        **FileTable.REFUSALS,
         "unreadable": "{fault}",
-        "memory": "{name} does not fit into memory (all rows of a group must); choose another "
-        "--method, or fewer columns",
-        "empty": "{name} is empty; give at least one row and one feature",
-        "missing": "{name}: missing values in {columns}; pass --missing mean to fill them with the "
-        "private mean, or leave such columns out with --drop, or drop such rows, or fill in public "
-        "constants (a mean of the same data would void the guarantee)",
-        "infinite": "{name} has infinite values, which --missing mean does not fill; drop such "
-        "rows, or fill in public constants",
-        "unlabelled": "{name}: missing values in {groups!r}, which says to whom each row "
-        "belongs; give every row its label",
         "unsorted": "{name} is not sorted by {groups!r}, and a group in two places would count as "
         "two; " + SORTED,
         "disordered": "the files are not sorted by {groups!r} in the order {order}, and a group in "
@@ -68,6 +59,14 @@ class TableOfFiles(FileTable):
             wrong = "disordered"
             self._words["order"] = listed(file.name for file in found.files)
         super()._refuse(wrong, which)
+
+    def _text(self, wrong: str, columns: str) -> str:
+        return by_options(super()._text(wrong, columns))
+
+
+def by_options(text: str) -> str:
+    """Name an option of the command where a text names the parameter."""
+    return text.replace("set missing='mean'", "pass --missing mean")
 
 
 def loaded(rows: TableRows, may_miss: bool) -> tuple[Any, Any]:

@@ -39,22 +39,23 @@ class FileTable:
 
     # What is wrong with rows, and what to do.
     REFUSALS: ClassVar[dict[str, str]] = {
-        "unreadable": "X cannot be read: a file is missing or damaged, or a .csv is not in UTF-8, "
-        "or a cell does not fit the type of its column. Read it with the types that it has, for "
-        "example "
+        "unreadable": "{name} cannot be read: a file is missing or damaged, or a .csv is not in "
+        "UTF-8, or a cell does not fit the type of its column. Read it with the types that it has, "
+        "for example "
         "ds.dataset(path, format='csv', schema=pa.schema([('age', pa.float64())]))",
-        "memory": "X does not fit into memory piece by piece: all rows of a group must. Give fewer "
-        "columns, or a machine with more memory",
-        "twice": "X names a file twice, and its rows would count twice. Give each file once",
-        "misquoted": "X has a quotation mark within a cell of a .csv, or one that ends no cell: it "
-        "would swallow other rows. Put the cell in quotation marks and write the mark twice in it; "
-        "for line breaks in cells pass newlines_in_values=True to pyarrow.csv.ParseOptions, and "
-        "leave escape_char and double_quote there as they are",
-        "empty": "X has no rows; give at least one",
-        "missing": "X has missing entries (null or NaN) in {columns}. " + CONSTANTS + ABSENT,
-        "infinite": "X has infinite entries in {columns}. " + CONSTANTS,
-        "unlabelled": "X has missing labels in {groups!r}; give every row the label of its record",
-        "unsorted": "X is not sorted by {groups!r}. A group in two places would count as two "
+        "memory": "{name} does not fit into memory piece by piece: all rows of a group must. Give "
+        "fewer columns, or a machine with more memory",
+        "twice": "{name} names a file twice, and its rows would count twice. Give each file once",
+        "misquoted": "{name} has a quotation mark within a cell of a .csv, or one that ends no "
+        "cell: it would swallow other rows. Put the cell in quotation marks and write the mark "
+        "twice in it; for line breaks in cells pass newlines_in_values=True to "
+        "pyarrow.csv.ParseOptions, and leave escape_char and double_quote there as they are",
+        "empty": "{name} has no rows; give at least one",
+        "missing": "{name} has missing entries (null or NaN) in {columns}. " + CONSTANTS + ABSENT,
+        "infinite": "{name} has infinite entries in {columns}. " + CONSTANTS,
+        "unlabelled": "{name} has missing labels in {groups!r}; give every row the label of its "
+        "record",
+        "unsorted": "{name} is not sorted by {groups!r}. A group in two places would count as two "
         "records. Sort the table first: in memory with X.sort_by({groups!r}), or in files with "
         "DuckDB: " + SORTED,
     }
@@ -70,7 +71,7 @@ class FileTable:
         features = feature_columns(dataset.schema, groups)
         self._files = Files(dataset, features, groups, tell)
         self._names = features
-        self._words = {"groups": groups}
+        self._words = {"name": "X", "groups": groups}
         self._may_miss, self._may_be_empty = estimator._may_miss, estimator._may_be_empty
         estimator.n_features_in_ = self._files.n_features
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
@@ -129,8 +130,11 @@ class FileTable:
 
     def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
         columns = listed([name for name, has in zip(self._names, which, strict=False) if has])
-        text = self.REFUSALS[wrong].format(columns=columns, **self._words)
+        text = self._text(wrong, columns)
         raise MemoryError(text) if wrong == "memory" else ValueError(text)
+
+    def _text(self, wrong: str, columns: str) -> str:
+        return self.REFUSALS[wrong].format(columns=columns, **self._words)
 
 
 def index_columns(schema: Any) -> set[str]:

@@ -138,7 +138,7 @@ def test_a_table_without_rows_is_no_good_table(run, tmp_path):
 def test_an_array_is_checked_as_a_fit_checks_it(run, tmp_path):
     np.save(tmp_path / "t.npy", np.array([[1.0, np.nan]]))
     result = run("fit", tmp_path / "t.npy", "--check")
-    assert result.status == 1 and "missing or infinite" in result.out
+    assert result.status == 1 and "contains NaN" in result.out and "--missing mean" in result.out
 
 
 def test_what_a_check_passes_a_fit_takes_and_the_reverse(check, run, tmp_path, budget):

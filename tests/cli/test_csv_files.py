@@ -178,7 +178,7 @@ def test_a_blank_line_of_one_column_is_refused_where_values_may_not_miss(
     result = run(
         *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
     )
-    assert is_one_line_error(result) and "missing values in 'a'" in result.err
+    assert is_one_line_error(result) and "in 'a'. Fill in public constants" in result.err
     assert charges(ledger) == 0
 
 

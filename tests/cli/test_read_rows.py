@@ -135,9 +135,9 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
         (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
         (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
-        ("a,b\n1,\n2,3\n", "missing values in 'b'; pass --missing mean"),
-        ("a,b\n1,True\n2,\n", "missing values in 'b'; pass --missing mean"),
-        ("a,b\n1,inf\n2,3\n", "infinite values"),
+        ("a,b\n1,\n2,3\n", "(null or NaN) in 'b'"),
+        ("a,b\n1,True\n2,\n", "(null or NaN) in 'b'"),
+        ("a,b\n1,inf\n2,3\n", "infinite entries in 'b'"),
         (f"a,b\n1,2\n3,4,{SECRET}\n", "more or fewer cells than its first line"),
         (f"a,b\n1,2,{SECRET}\n", "more or fewer cells than its first line"),
         (",a\n0,1\n1,2\n", "row.names = FALSE"),
@@ -160,10 +160,10 @@ def test_a_bad_csv_is_told_by_columns_and_never_by_cells(run, tmp_path, ledger, 
 @pytest.mark.parametrize(
     ("name", "write", "says"),
     [
-        ("t.npy", lambda path: np.save(path, np.ones(5)), "two axes"),
-        ("t.npy", lambda path: np.save(path, np.ones((5, 2), complex)), "real numbers"),
+        ("t.npy", lambda path: np.save(path, np.ones(5)), "Expected 2D array"),
+        ("t.npy", lambda path: np.save(path, np.ones((5, 2), complex)), "Complex data"),
         ("t.npy", lambda path: np.save(path, np.array([[SECRET]], object)), "numpy.save"),
-        ("t.npy", lambda path: np.save(path, np.full((5, 2), np.nan)), "missing or infinite"),
+        ("t.npy", lambda path: np.save(path, np.full((5, 2), np.nan)), "contains NaN"),
         ("t.npy", lambda path: path.write_text(SECRET), "numpy.save"),
         ("t.npz", lambda path: np.savez(path, a=np.ones(1), b=np.ones(1)), "holds 'a', 'b'"),
         ("t.npz", lambda path: path.write_text(SECRET), "numpy.savez"),
@@ -203,13 +203,13 @@ def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
 @pytest.mark.parametrize("may_miss", [False, True])
 def test_every_row_has_a_group(tmp_path, may_miss):
     (tmp_path / "t.csv").write_text("who,b\nx,1\n,2\n")
-    with pytest.raises(ValueError, match="'who', which says to whom each row belongs"):
+    with pytest.raises(ValueError, match="missing labels in 'who'"):
         read(tmp_path / "t.csv", groups="who", may_miss=may_miss)
 
 
 def test_infinite_values_are_no_empty_cells(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,inf\n2,\n")
-    with pytest.raises(ValueError, match="infinite values, which --missing mean does not fill"):
+    with pytest.raises(ValueError, match="infinite entries in 'b'"):
         read(tmp_path / "t.csv", may_miss=True)
 
 
@@ -328,7 +328,7 @@ def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr("skdppca.cli._read_rows.assert_all_finite", broken)
+    monkeypatch.setattr("skdppca.cli._read_rows.check_rows", broken)
     with pytest.raises(ValueError) as caught:
         read(tmp_path / "t.npy")
     assert SECRET not in str(caught.value) and caught.value.__context__ is None
