@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.records import Records, Source
+from skdppca.records import Records
 from skdppca.statistics import Histogram
 from skdppca.statistics.cells import STEPS, weigh
-
-from ..private_data_of import filled, private_data
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -131,48 +126,3 @@ def test_rows_and_groups_are_told_apart(grouped):
     groups = None if grouped else np.zeros(len(ROWS), int)
     with pytest.raises(TypeError, match="needs the rows' groups"):
         histogram(grouped=grouped).total(Records.of(ROWS), groups=groups)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("centre", [(0.0, 0.0), (0.3, -0.2)])
-def test_an_absent_entry_adds_nothing_to_a_score(kind, centre):
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    X[np.random.default_rng(1).random(X.shape) < 0.3] = np.nan
-    asked = histogram(centre)
-    found = asked.total(Records.of(kind(X), may_miss=True))
-    expected = asked.total(Records.of(kind(filled(X, np.array(centre)))))
-    np.testing.assert_array_equal(found, expected)
-    # where nothing is there, the scores are 0
-    nothing = asked.total(Records.of(kind(np.full((7, 2), np.nan)), may_miss=True))
-    np.testing.assert_array_equal(nothing, [[0, 0, 0, 7, 0]])
-
-
-@on_both_adjacencies
-@pytest.mark.parametrize("grouped", [False, True])
-def test_the_noise_has_the_declared_sd(adjacency, grouped):
-    edges = np.linspace(0, 1, 142)  # about 20 000 cells
-    asked = Histogram(np.eye(2), np.zeros(2), edges, edges, grouped=grouped)
-
-    class Rows:
-        """What holds the rows' groups, too."""
-
-        query, answer = Source.query, Source.answer
-        layout = Records.of(ROWS).layout
-
-        def total(self, statistic):
-            return statistic.total(Records.of(ROWS[:1]), np.zeros(1, int) if grouped else None)
-
-    data = replace(private_data(ROWS, 0.5, adjacency=adjacency), source=Rows())
-    answer = data.ask(asked)
-    (query,) = data.budget.queries
-    assert query.mu == 0.5
-    assert query.noise_sd == answer.noise_sd
-    assert query.noise_sd == pytest.approx(asked.sensitivity(adjacency) / 0.5, rel=1e-6)
-    # 20000 draws: the sd is within 3 % but for a chance of 1e-8
-    assert answer.value.std() == pytest.approx(query.noise_sd, rel=0.03)
-
-
-def test_without_noise_it_is_the_histogram():
-    answer = private_data(ROWS, math.inf).ask(histogram())
-    np.testing.assert_array_equal(answer.value, [np.bincount(CELLS)])
-    assert answer.noise_sd == 0

@@ -43,15 +43,6 @@ def by_record(values, kind):
     return sum(values[groups == g].mean(axis=0) for g in range(groups.max() + 1))
 
 
-@on_all_kinds
-def test_column_sums_equal_numpys(kind):
-    def f(x, j):
-        return np.cos(x) + np.arange(D)[j]
-
-    found = records_of(X, kind).fold(lambda out, b, _: b.add_columns(out, f), (D,))
-    np.testing.assert_allclose(found, by_record(f(X, slice(None)), kind), rtol=1e-12)
-
-
 EDGES = np.array([-4.0, -0.5, 0.0, 0.5, 4.0])
 
 
@@ -99,15 +90,6 @@ def test_shares_are_summed_exactly_whatever_the_order(kind):
         totals.append(asked.total(Records.of(KINDS[kind][0](shuffled), labels)))
     np.testing.assert_array_equal(*totals)
     np.testing.assert_array_equal(totals[0] * 2**20, np.rint(totals[0] * 2**20))
-
-
-@on_all_kinds
-@pytest.mark.parametrize("missing", [False, True])
-def test_one_cell_of_all_numbers_counts_those_that_are_there(kind, missing):
-    rows = HOLES if missing else X
-    asked = cells(kind, edges=np.array([-np.inf, np.inf]))
-    found = asked.total(records_of(rows, kind, may_miss=missing))[:, 0]
-    np.testing.assert_allclose(found, by_record(1.0 - np.isnan(rows), kind), atol=1e-5)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,7 +15,7 @@ from skdppca.statistics import (
     RowCounts,
 )
 
-from ..private_data_of import filled, private_data
+from ..private_data_of import private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(500, 3))
@@ -63,32 +61,8 @@ def test_a_group_counts_once_by_its_own_number():
     np.testing.assert_array_equal(total(ROWS[:8], groups=groups), np.histogram(means, EDGES)[0])
 
 
-@on_all_kinds
-def test_absent_entries_are_read_as_the_centres(kind):
-    X = np.where(RNG.random(ROWS.shape) < 0.3, np.nan, ROWS)
-    centre = np.array([0.5, -0.5, 2.0])
-    found = total(kind(X), centre, may_miss=True)
-    np.testing.assert_array_equal(found, total(kind(filled(X, centre)), centre))
-
-
 def test_numbers_that_several_records_change_are_refused_and_cost_nothing():
     data = private_data(ROWS).mean_rows().shuffled()
     with pytest.raises(TypeError, match="AdjacentDifferences changes for 2 records"):
         data.ask(MeasureHistogram(AdjacentDifferences(), EDGES))
     assert data.budget.queries == []
-
-
-@pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1.0), ("replace-one", 2**0.5)])
-def test_the_noise_has_the_declared_sd_however_many_cells(adjacency, moved):
-    edges = np.linspace(1, 2, 20_001)
-    data = private_data(ROWS[:1] * 0, 0.5, adjacency=adjacency)
-    answer = data.ask(MeasureHistogram(Distances(np.zeros(3)), edges))
-    assert answer.noise_sd == pytest.approx(moved / 0.5, rel=1e-6)
-    # 20000 draws: the sd is within 3 % but for a chance of 1e-8
-    assert answer.value.std() == pytest.approx(answer.noise_sd, rel=0.03)
-
-
-def test_without_noise_it_is_exact():
-    answer = private_data(ROWS, math.inf).ask(MeasureHistogram(Distances(np.zeros(3)), EDGES))
-    assert answer.noise_sd == 0
-    np.testing.assert_array_equal(answer.value, total(ROWS))

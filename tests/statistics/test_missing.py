@@ -222,20 +222,6 @@ def test_sums_stay_finite(form, nothing):
 
 
 @on_all_forms
-def test_the_callers_entries_stay_absent(form):
-    rows = np.vstack(some_records(form))
-    records = records_of([rows], form) if form.grouped else records_of(list(rows[:, None]), form)
-    before = records.rows.X.copy()
-    ClippedGram(CENTRE, 2.0, grouped=form.grouped).total(records)
-    records.measured(Spreads(CENTRE))
-    after = records.rows.X
-    if form.is_sparse:
-        before, after = before.toarray(), after.toarray()
-    np.testing.assert_array_equal(after, before)
-    assert np.isnan(after).any()
-
-
-@on_all_forms
 def test_a_blank_row_is_the_centre_whatever_the_scale(form):
     """Not off by roundings: scaled to norm 1, they would be a direction like any other."""
     rng = np.random.default_rng(0)

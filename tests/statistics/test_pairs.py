@@ -136,17 +136,6 @@ def test_cyclic_sum(X, kernel, offsets):
     assert_close(found, slow_sum(X, pairs, kernel), len(pairs))
 
 
-@pytest.mark.parametrize("rows", ["normal", "far from the origin", "duplicates", "heavy-tailed"])
-@pytest.mark.parametrize("centre", [np.full(3, 0.5), np.array([1e12, 0.0, -3.0])])
-@pytest.mark.parametrize("offsets", [1, 50])
-def test_a_centre_changes_the_last_digits_of_the_rows_only(rows, centre, offsets):
-    X = ROWS[rows]
-    order = random_order(len(X), NoiseSource(0))
-    pairs = cyclic_pairs_of(order, offsets)
-    found = cyclic_sum(X, order, offsets, Kernel(), centre)
-    assert_close(found, slow_sum(X - centre, pairs, Kernel()), len(pairs))
-
-
 @pytest.mark.parametrize("n", [1, 31, 33, 3000])
 @pytest.mark.parametrize("d", [1, 2, 130])
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -331,7 +320,7 @@ def test_an_order_of_many_is_a_permutation_that_no_two_runs_share():
 def test_adjacent_counts_move_by_two_and_some_do(adjacency):
     rng = np.random.default_rng(3)
     most = 0
-    for trial in range(2000):
+    for trial in range(700):
         n = rng.integers(0, 7)
         X, x, other = (rng.integers(0, 3, size=(m, 1)).astype(float) for m in (n, 1, 1))
         counts = [
@@ -351,15 +340,6 @@ def test_disjoint_pairs_of_an_order_would_move_by_more():
 
     X = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 2)
     assert disjoint(np.insert(X, 0, 0.0)) - disjoint(X) > 2
-
-
-@pytest.mark.parametrize("direction", [None, np.array([0.6, 0.8, 0.0])])
-@pytest.mark.parametrize("centre", [None, np.array([0.1, 1e3, -1.0])])
-def test_differences_are_functions_of_their_two_records(direction, centre):
-    n = len(NORMAL)
-    lengths = adjacent_differences(NORMAL, np.arange(n), direction, centre)
-    turned = adjacent_differences(np.roll(NORMAL, 7, axis=0), np.arange(n), direction, centre)
-    np.testing.assert_array_equal(np.roll(lengths, 7), turned)
 
 
 @pytest.mark.parametrize("centre", [None, BASE[0] + 1e12])
@@ -387,40 +367,18 @@ def test_the_matrix_is_half_a_mean_over_the_pairs_of_a_record(kernel, n):
     assert_close(found, slow_sum(NORMAL[:n], pairs, kernel) / 8, n)
 
 
-@on_both_adjacencies
-@pytest.mark.parametrize("offsets", [30, pytest.param(None, marks=pytest.mark.slow)])
-def test_the_release_is_the_matrix_plus_noise_of_the_declared_sd(adjacency, offsets):
-    X = NORMAL[:61]  # 30 offsets of 61: all pairs
-    asked = KendallMatrix(3, offsets=offsets)
-    exact = paired(X, math.inf).ask(asked).value
-    draws = []
-    for seed in range(300):
-        data = paired(X, seed=seed, adjacency=adjacency)
-        answer = data.ask(asked)
-        draws.append((answer.value - exact)[np.triu_indices(3, 1)])
-        assert answer.noise_sd == pytest.approx(asked.sensitivity(adjacency) / 0.5, rel=0.01)
-        assert data.remaining == 0.0
-    # 900 draws: the sd is within 12 % but for a chance of 1e-6
-    assert np.std(draws) == pytest.approx(answer.noise_sd / math.sqrt(2), rel=0.12)
-    assert np.trace(exact) == pytest.approx(61 / 2)
-
-
 def test_more_records_than_the_proof_covers_are_refused():
     records = Records.of(np.zeros((MAX_COMPLETE + 1, 1))).mean_rows(None)
     with pytest.raises(ValueError, match=r"pairs='complete' takes at most .*pairs='incomplete'"):
         KendallMatrix(1).total(records)
 
 
-@pytest.mark.parametrize("asked", [KendallMatrix(3), CountBeyond(AdjacentDifferences(), 1.0)])
-def test_pairs_are_formed_of_single_finite_rows_alone(asked):
-    with pytest.raises(TypeError, match="look through MeanRows first"):
-        asked.total(Records.of(NORMAL).shuffled(NoiseSource(0)))
-
-
 @pytest.mark.parametrize(
     "asked", [KendallMatrix(3, offsets=1), CountBeyond(AdjacentDifferences(), 1.0)]
 )
-def test_neighbours_in_an_order_need_one(asked):
+def test_pairs_are_formed_of_single_finite_rows_in_an_order_alone(asked):
+    with pytest.raises(TypeError, match="look through MeanRows first"):
+        asked.total(Records.of(NORMAL).shuffled(NoiseSource(0)))
     with pytest.raises(TypeError, match="put them into one by shuffled"):
         asked.total(Records.of(NORMAL).mean_rows(None))
 

@@ -20,12 +20,16 @@ from skdppca.statistics import (
     ResidualNorms,
     View,
 )
-from skdppca.statistics.products import coherence, longest_rows, slack
+from skdppca.statistics.products import slack
 
 from ..private_data_of import asked_sum, exact_sums, private_data
 
 ADJACENCIES = ["add-remove", "replace-one"]
 on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+
+
+def slowly(value):
+    return pytest.param(value, marks=pytest.mark.slow)
 
 
 def directions(p, d, spread, seed=0):
@@ -59,7 +63,7 @@ def record(free, radius, most, centre):
 @on_both_adjacencies
 @pytest.mark.parametrize("most", [None, 1, 3])
 @pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("spread", [0.01, 1.0])
+@pytest.mark.parametrize("spread", [1.0, slowly(0.01)])
 def test_no_row_moves_a_product_further(adjacency, most, shifted, spread):
     rng = np.random.default_rng(1)
     p, d, radius = 2, 8, 3.0
@@ -150,11 +154,10 @@ def gram(row, floor):
     return np.outer(row, row) / max(row.sum(), floor)
 
 
-@on_both_adjacencies
 @pytest.mark.parametrize("floor", [1, 2, 4, 7, 20])
 @pytest.mark.parametrize("p", [1, 3, 9])
-@pytest.mark.parametrize("spread", [1e-3, 0.3, 1.0])
-def test_no_interaction_moves_a_product_further(floor, p, spread, adjacency):
+@pytest.mark.parametrize("spread", [1.0, *(slowly(s) for s in (1e-3, 0.3))])
+def test_no_interaction_moves_a_product_further(floor, p, spread):
     # every row of 0 and 1, every entry that it may lose
     d = 9
     W = directions(p, d, spread)
@@ -165,26 +168,11 @@ def test_no_interaction_moves_a_product_further(floor, p, spread, adjacency):
             less = row.copy()
             less[k] = 0
             worst = max(worst, np.linalg.norm(W @ (gram(row, floor) - gram(less, floor))))
-    bound = sensitivity(W, 1.0, adjacency, floor=floor)
-    assert worst <= bound * (1 + 1e-12)
-    assert bound <= 1 + 1e-12
-    if p == d:
-        assert worst > 0.8 * bound
-
-
-def test_a_floor_makes_users_of_few_items_weigh_less():
-    W = directions(3, 50, 1.0)
-    bounds = [sensitivity(W, 1.0, "add-remove", floor=floor) for floor in (1, 3, 10, 30)]
-    assert bounds == sorted(bounds, reverse=True)
-    assert bounds[-1] < 0.5 * bounds[0]
-
-
-def test_long_rows_of_the_directions_are_found():
-    W = directions(3, 10, 1.0)
-    lengths = np.sort(np.linalg.norm(W, axis=0))[::-1]
-    assert coherence(W) == pytest.approx(lengths[0])
-    assert longest_rows(W, 4) == pytest.approx(np.linalg.norm(lengths[:4]))
-    assert longest_rows(W, 10) == pytest.approx(np.sqrt(3))
+    for adjacency in ADJACENCIES:
+        bound = sensitivity(W, 1.0, adjacency, floor=floor)
+        assert worst <= bound * (1 + 1e-12)
+        assert bound <= 1 + 1e-12
+        assert p < d or worst > 0.8 * bound
 
 
 def test_directions_that_are_not_quite_orthonormal_are_allowed_for():

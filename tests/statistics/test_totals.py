@@ -15,7 +15,6 @@ from .cases import AS_THEY_ARE, CASES, FORMS, Case, D, Form, every_form, records
 
 # All forms of every case; of each, one in the quick tests.
 ALL = every_form(CASES)
-SUMS = [param for param in ALL if param.values[0].adds_up]
 
 
 def allowed(case: Case, form: Form, n: int) -> float:
@@ -29,31 +28,20 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.linalg.norm(np.ravel(one - other)))
 
 
-@pytest.mark.parametrize(("case", "form"), SUMS)
-def test_totals_of_disjoint_parts_add_up(case: Case, form: Form):
+@pytest.mark.parametrize(("case", "form"), ALL)
+def test_totals_are_those_of_parts_and_follow_no_threads_and_no_order(case: Case, form: Form):
     records = some_records(form)
     whole = case.prepare(records_of(records, form), 0)
+    total, most = case.total_of(whole), allowed(case, form, len(records))
+    in_threads = case.total_of(case.prepare(records_of(records, form, 2), 0))
+    assert distance(in_threads, total) <= most
+    if not case.adds_up:
+        return
+    order = np.random.default_rng(2).permutation(len(records))
+    assert distance(case.total([records[i] for i in order], form), total) <= most
     parts = whole.parts((1, 2, 1), NoiseSource(5))
     assert all(part.private_n for part in parts)
-    total = sum(case.total_of(part) for part in parts)
-    assert distance(total, case.total_of(whole)) <= allowed(case, form, len(records))
-
-
-@pytest.mark.parametrize(("case", "form"), SUMS)
-def test_totals_do_not_follow_the_order(case: Case, form: Form):
-    records = some_records(form)
-    order = np.random.default_rng(2).permutation(len(records))
-    moved = distance(case.total(records, form), case.total([records[i] for i in order], form))
-    assert moved <= allowed(case, form, len(records))
-
-
-@pytest.mark.parametrize(("case", "form"), ALL)
-def test_totals_do_not_follow_the_threads(case: Case, form: Form):
-    records = some_records(form)
-    one, two = (
-        case.total_of(case.prepare(records_of(records, form, n_jobs), 0)) for n_jobs in (None, 2)
-    )
-    assert distance(one, two) <= allowed(case, form, len(records))
+    assert distance(sum(case.total_of(part) for part in parts), total) <= most
 
 
 def total_by_blocks(case: Case, records: Records, monkeypatch, at_once: int) -> bytes:
@@ -65,28 +53,6 @@ def total_by_blocks(case: Case, records: Records, monkeypatch, at_once: int) -> 
 def test_totals_keep_their_bits_however_many_blocks_are_read_at_once(monkeypatch, case, form):
     one, *others = (
         total_by_blocks(case, records_of(some_records(form), form, 2), monkeypatch, at_once)
-        for at_once in (1, 2, 3)
-    )
-    assert others == [one] * 2
-
-
-# Squares are of rows that were changed, and these are never shifted.
-UNCHANGED = [
-    p.values[0]
-    for p in SUMS
-    if p.values[0].prepare is AS_THEY_ARE
-    and p.values[1] == Form()
-    and not isinstance(p.values[0].statistic, MeanSquares)
-]
-
-
-@pytest.mark.parametrize("case", UNCHANGED)
-def test_totals_of_held_rows_keep_their_bits_too(monkeypatch, case):
-    records = some_records(Form())
-    one, *others = (
-        total_by_blocks(
-            case, Shifted(np.full(D, 0.25)).of(records_of(records, Form(), 2)), monkeypatch, at_once
-        )
         for at_once in (1, 2, 3)
     )
     assert others == [one] * 2
