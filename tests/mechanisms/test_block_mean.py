@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from skdppca.mechanisms.block_mean import BlockMean, Gradient
 from skdppca.records import _records
 
-from ..private_data_of import exact_sums, filled, private_data
+from ..private_data_of import exact_sums, private_data
 
 RNG = np.random.default_rng(0)
 D = 6
@@ -116,17 +116,9 @@ def test_no_group_moves_the_sum_further(sums, monkeypatch, size, far, removed):
         assert np.linalg.norm(total - without) <= query.widened_sensitivity
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_record_at_the_front_moves_the_sum_as_one_at_the_end(sums, kind):
-    C = product(PREDICTED, CENTRE)
-    _, without = sum_of(sums, kind(BASE), W, C, CENTRE)
-    for record in EXTREME:
-        query, total = sum_of(sums, kind(np.vstack([record, BASE])), W, C, CENTRE)
-        assert np.linalg.norm(total - without) <= query.widened_sensitivity
-
-
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_the_sensitivity_is_attained_and_never_exceeded(sums, adjacency):
+@pytest.mark.parametrize("starts", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_the_sensitivity_is_attained_and_never_exceeded(sums, starts, adjacency):
     """An optimiser over one record or two, the prediction and the direction."""
     moved = []
 
@@ -142,7 +134,7 @@ def test_the_sensitivity_is_attained_and_never_exceeded(sums, adjacency):
         return -moved[-1]
 
     rng = np.random.default_rng(0)
-    for _ in range(4):
+    for _ in range(starts):
         minimize(shorter, 2 * rng.normal(size=8), method="Nelder-Mead", options={"maxfev": 400})
     assert max(moved) > 0.999
 
@@ -163,29 +155,6 @@ def test_without_noise_it_is_the_mean(kind, groups):
     np.testing.assert_allclose(found.mean, exact_mean(BASE, groups), rtol=1e-9, atol=1e-9)
     assert found.noise_sd == 0
     assert found.radius == np.inf
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_without_directions_it_is_the_mean_of_projected_records(kind):
-    data = private_data(kind(BASE), np.inf, centre=CENTRE, n=40.0)
-    found = BlockMean(data).without(REMOVED)(W, np.zeros_like(W), np.inf, np.inf)
-    y = (BASE - CENTRE) - ((BASE - CENTRE) @ REMOVED.T) @ REMOVED
-    np.testing.assert_allclose(found.mean, (W @ y.T) @ y / 40, rtol=1e-9, atol=1e-9)
-    assert BlockMean(data, REMOVED).without(REMOVED[:0]).removed is None
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_prediction_makes_residuals_short_and_the_noise_small(kind):
-    rows = np.tile(PREDICTED, (4000, 1)) + 1e-3 * RNG.normal(size=(4000, D))
-    told = {"centre": CENTRE, "n": 4000.0}
-    found = {
-        name: BlockMean(private_data(kind(rows), 2.0, **told))(W, C, 1.0, 1.0)
-        for name, C in (("exact", product(PREDICTED, CENTRE)), ("none", np.zeros_like(W)))
-    }
-    assert found["exact"].radius < found["none"].radius / 100
-    assert found["exact"].noise_sd < found["none"].noise_sd / 50
-    expected = (W @ (rows - CENTRE).T) @ (rows - CENTRE) / 4000
-    np.testing.assert_allclose(found["exact"].mean, expected, atol=1e-4)
 
 
 def test_what_is_known_of_the_radius_is_not_looked_for():
@@ -223,20 +192,6 @@ def test_parts_spend_all_they_have_on_their_own_records():
     assert mine.remaining == 0
     # every record of the part once
     assert found.noise_sd == pytest.approx(queries[-1].noise_sd / 3000)
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize("removed", [None, REMOVED], ids=["all", "removed"])
-def test_absent_entries_add_nothing_to_a_product(kind, removed):
-    holes = np.where(np.random.default_rng(1).random(BASE.shape) < 0.3, np.nan, BASE)
-    holes[3] = np.nan
-    found = []
-    for rows, may_miss in ((holes, True), (filled(holes, CENTRE), False)):
-        told = {"centre": CENTRE, "may_miss": may_miss, "norm_bound": 1.0}
-        mean = BlockMean(private_data(kind(rows), 1e3, n=40.0, **told))
-        mean = mean if removed is None else mean.without(removed)
-        found.append(mean(W, np.zeros_like(W), 0.0, 1e3).mean)
-    np.testing.assert_allclose(*found, atol=1e-6)
 
 
 def test_directions_that_are_not_orthonormal_are_refused():

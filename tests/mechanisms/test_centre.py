@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.mechanisms import centre
 from skdppca.mechanisms.centre import (
     CENTRE,
     location_error,
     robust_location,
     rough_centre,
-    shrink_to_signal,
 )
-from skdppca.mechanisms.norm_histogram import EDGES, NormHistogram
 from skdppca.records import Records
 
 from ..private_data_of import filled, private_data
@@ -89,46 +86,13 @@ def test_all_records_tell_a_mean_that_a_part_does_not_see(offset, bound, find):
     assert of_part < 1.25 * of_all
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_thousand_spreads_are_no_distance(adjacency, seed):
     """1000 rows at mu .3 (epsilon 1), where three clipped means end hundreds of spreads away."""
     rows = NORMAL[:1000] + 1e3 * spread(NORMAL)
     data = private_data(rows, 0.3, n=1000.0, seed=seed, adjacency=adjacency)
     assert error(data, rows) < 1.0
-
-
-@on_both_kinds
-def test_centre_of_groups_is_the_mean_of_their_means(kind):
-    sizes = RNG.integers(1, 6, 4000)
-    groups = np.repeat(np.arange(4000), sizes)
-    rows = RNG.normal(size=(len(groups), 5)) + 50 + 20 * np.sin(groups)[:, None]
-    means = np.array([rows[groups == g].mean(axis=0) for g in range(4000)])
-    data = private_data(kind(rows), n=4000.0, groups=groups)
-    assert error(data, means) < 0.1
-
-
-def test_it_starts_from_the_centre_that_is_known():
-    data = private_data(NORMAL + 1e4, n=20_000.0, centre=np.full(5, 1e4 + 0.3))
-    found = rough_centre(data).data
-    assert np.linalg.norm(found.centre - 1e4) < 0.15
-    far = private_data(NORMAL + 1e4, n=20_000.0)
-    rough_centre(far)
-    assert names(data).count("rough centre") < names(far).count("rough centre")
-
-
-@pytest.mark.parametrize("offset", [0.5, 30.0])
-def test_the_radius_is_about_the_median_distance_afterwards(offset):
-    found = rough_centre(private_data(NORMAL + offset, n=20_000.0))
-    assert found.radius == pytest.approx(spread(NORMAL), rel=0.2)
-    assert found.data.typical_norm == found.radius
-
-
-def test_groups_are_not_as_long_as_their_mean_rows():
-    groups = np.arange(20_000) // 4
-    found = rough_centre(private_data(NORMAL + 30, n=5000.0, groups=groups))
-    assert found.radius == pytest.approx(spread(NORMAL) / 2, rel=0.2)
-    assert found.data.typical_norm is None
 
 
 @on_both_kinds
@@ -164,27 +128,15 @@ def test_with_too_few_records_it_stays_where_it_is(n):
 
 
 def test_a_centre_that_is_right_is_left_alone():
-    """The guard takes the mean for noise: of 200 fits all but 4 % by chance, here 1 %."""
+    """The guard takes the mean for noise: by chance not in 4 % of fits, here in 1 % of 200."""
     moved = []
-    for seed in range(200):
+    for seed in range(60):
         data = private_data(NORMAL[:800] - NORMAL[:800].mean(axis=0), 0.2, n=800.0, seed=seed)
         found = rough_centre(data)
         moved.append(found.radius is not None)
         assert (found.radius is None) == (not found.data.centre.any())
         assert np.linalg.norm(found.data.centre) < 2 * spread(NORMAL)
     assert np.mean(moved) < 0.08
-
-
-def test_a_window_that_is_noise_does_not_send_the_centre_away(monkeypatch):
-    """Nearly no records, so that what is seen at 2^30 is noise, and so are all means there."""
-    seen = NormHistogram(np.eye(1, 162, 140)[0] * 50, EDGES, 1.0, 0, 162)
-    monkeypatch.setattr(centre, "norm_histogram", lambda *asked: seen)
-    moved = 0
-    for seed in range(200):
-        data = private_data(NORMAL[:100], 0.2, n=100.0, seed=seed)
-        moved += rough_centre(data).data.centre.any()
-    # by chance 1 % of normal noise in 5 directions, in each of two means
-    assert moved < 12
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -203,21 +155,6 @@ def test_nothing_costs_more_than_its_share_of_what_is_left(taken, mu, adjacency)
             assert cost(data) <= CENTRE.most_share * left**2 * (1 + 1e-9)
             robust_location(data, data.remaining)
             assert cost(data) <= left**2 * (1 + 1e-9)
-
-
-def test_noise_alone_does_not_move_the_centre():
-    assert not shrink_to_signal(np.full(4, 0.1), 0.2).any()
-    np.testing.assert_allclose(shrink_to_signal(np.full(4, 10.0), 0.1), 10.0, rtol=1e-3)
-    assert not shrink_to_signal(np.zeros(4), 0.0).any()
-
-
-def test_far_sparse_centres_do_not_cancel():
-    rows = sparse.csr_array(RNG.normal(size=(3000, 5)) + 1e6)
-    data = private_data(rows, 5.0, n=3000.0)
-    exact = rows.toarray().mean(axis=0)
-    assert np.linalg.norm(rough_centre(data).data.centre - exact) < 0.1
-    for query in data.budget.queries:
-        assert query.widened_sensitivity <= 1.05 * query.sensitivity
 
 
 @on_both_kinds
@@ -245,14 +182,6 @@ def test_a_location_is_hardly_moved_by_outliers(kind, offset):
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_a_location_costs_little_where_nothing_is_seen(adjacency):
-    data = private_data(NORMAL[:50], 1.0, n=50.0, adjacency=adjacency)
-    assert not robust_location(data, 0.2).centre.any()
-    assert names(data) == ["distances from the centre"]
-    assert location_error(data, 0.2) == math.inf
-
-
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_error_of_a_location_is_no_less_than_its_noise(adjacency):
     """Of an entry, times d, for a radius of 1."""
     claimed = location_error(private_data(NORMAL, 1.0, n=20_000.0, adjacency=adjacency), 0.5)
@@ -263,10 +192,3 @@ def test_the_error_of_a_location_is_no_less_than_its_noise(adjacency):
     noise = 5 * float(np.std(off, axis=0).mean()) / spread(NORMAL)
     assert claimed / 2 < noise < 1.5 * claimed
     assert location_error(data, math.inf) == 0
-
-
-def test_without_noise_a_location_is_steps_of_medians():
-    data = private_data(NORMAL + 3, math.inf, n=20_000.0)
-    assert np.linalg.norm(robust_location(data, math.inf).centre - 3) < 0.5
-    at_once = private_data(np.full((9, 2), 4.0), math.inf, n=9.0, centre=np.full(2, 4.0))
-    np.testing.assert_array_equal(robust_location(at_once, math.inf).centre, 4.0)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from skdppca.mechanisms.clipping import (
-    CLIPPING,
     Clip,
     ExpectedNorms,
     clip_radius,
     clip_records,
     count_rows,
-    excess_records,
-    expected_norms,
-    expected_products,
     group_bound,
     median_distance,
     radius_share,
@@ -46,12 +41,6 @@ def beyond(rows, radius):
     return np.mean(np.linalg.norm(rows, axis=1) > radius)
 
 
-def test_excess_vanishes_as_n_grows_and_grows_with_the_noise():
-    small = excess_records(1e3, 2000, 0.2) / 1e3
-    large = excess_records(1e6, 2000, 0.2) / 1e6
-    assert small > 1 > 0.1 > large >= 0.03
-
-
 def test_without_noise_nothing_is_clipped():
     data = private_data(ROWS, math.inf, n=20_000.0)
     assert clip_records(data, 15, math.inf) == Clip(math.inf)
@@ -59,16 +48,6 @@ def test_without_noise_nothing_is_clipped():
     assert radius_share(data, 0.02, 0.05) == math.inf
     assert with_typical_norm(data).typical_norm is None
     assert names(data) == []
-
-
-@pytest.mark.parametrize(("n", "expected"), [(10.0, 0.05), (200.0, None), (1e3, 0.02), (1e9, 0.0)])
-def test_a_radius_takes_what_it_is_worth_between_two_shares(n, expected):
-    data = private_data(ROWS, 0.5, n=n)
-    found = (radius_share(data, 0.02, 0.05) / 0.5) ** 2
-    if expected is None:
-        assert 0.02 < found < 0.05
-    else:
-        assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
@@ -91,13 +70,6 @@ def test_a_radius_lies_at_the_wanted_quantile(share):
     assert beyond(ROWS, radius) == pytest.approx(share, abs=0.06)
 
 
-@pytest.mark.parametrize("most", [0.5, 0.9])
-def test_no_more_are_clipped_than_may_be(most):
-    data = private_data(ROWS, 2.0, n=20_000.0)
-    radius = clip_radius(data, Distances(np.zeros(5)), 15, 1e-9, 0.2, "r", most=most)
-    assert beyond(ROWS, radius) == pytest.approx(most, abs=0.07)
-
-
 def test_norms_that_are_not_seen_are_what_is_expected():
     """With nothing expected, nearly all records are clipped: that keeps their directions."""
     data = private_data(ROWS[:50], 0.1, n=50.0)
@@ -107,16 +79,6 @@ def test_norms_that_are_not_seen_are_what_is_expected():
 
     assert radius() == LEAST_NORM
     assert radius(ExpectedNorms(7.0, 100.0)) == 7.0
-
-
-def test_norms_longer_than_expected_are_taken_for_noise_unless_they_stand_out():
-    rows = np.vstack([ROWS[:500], np.full((600, 5), 1e6)])
-    data = private_data(rows, 2.0, n=1100.0)
-    asked = Distances(np.zeros(5)), 15, 2.0, 0.02, "r"
-    assert clip_radius(data, *asked) > 1e6
-    assert clip_radius(data, *asked, expected=ExpectedNorms(3.0, 50.0)) < 50
-    many = private_data(np.vstack([rows, rows]), 2.0, n=2200.0)
-    assert clip_radius(many, *asked, expected=ExpectedNorms(3.0, 50.0)) > 1e6
 
 
 @pytest.mark.parametrize("told", [{}, {"norm_bound": 3.0}, {"typical_norm": 2.0}])
@@ -131,29 +93,6 @@ def test_how_long_records_are_is_asked_once(told):
     assert names(data) == ["length of the records"]
     assert cost(data) <= 0.002 * (1 + 1e-12)
     assert with_typical_norm(found) is found
-
-
-def test_how_long_records_are_is_forgotten_where_it_does_not_hold():
-    found = with_typical_norm(private_data(ROWS, 1.0, n=20_000.0))
-    assert found.split(0.1).typical_norm == found.typical_norm
-    assert found.centred_at(np.ones(5)).typical_norm is None
-    assert found.scaled(np.full(5, 3.0)).typical_norm is None
-
-
-def test_too_few_records_have_no_length():
-    data = private_data(ROWS[:20], 1.0, n=20.0)
-    found = with_typical_norm(data)
-    assert found.typical_norm is None
-    assert expected_norms(found) == ExpectedNorms() == expected_products(found, None)
-    assert expected_products(found, 5.0) == ExpectedNorms(5.0)
-    assert cost(data) <= 0.04 * (1 + 1e-12)
-
-
-def test_products_are_no_longer_than_squares():
-    data = private_data(ROWS, typical_norm=3.0)
-    assert expected_norms(data) == ExpectedNorms(3.0, CLIPPING.far_above * 3)
-    assert expected_products(data, None).typical < expected_products(data, None).longest / 100
-    assert expected_products(data, 5.0) == ExpectedNorms(5.0, CLIPPING.far_above * 9)
 
 
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
@@ -179,23 +118,6 @@ def test_rows_are_scaled_to_one_norm_where_all_would_be_clipped():
     assert names(data) == []
     bounded = private_data(ROWS[:50], 0.1, n=50.0, norm_bound=3.0)
     assert clip_records(bounded, 15, 0.1) == Clip(3.0)
-
-
-@pytest.mark.parametrize("told", [{}, {"norm_bound": 7.0}])
-def test_rows_are_scaled_to_one_norm_if_asked_for(told):
-    data = private_data(ROWS, n=20_000.0, **told)
-    assert clip_records(data, 15, 1.0, spherical=True) == Clip(1.0, spherical=True)
-    assert names(data) == []
-
-
-@pytest.mark.parametrize("n", [20, 50])
-def test_rows_are_scaled_to_one_norm_where_none_is_seen(n, monkeypatch):
-    data = private_data(ROWS[:n], 40.0 / n, n=float(n))
-    constants = replace(CLIPPING, least_inside=0.0)
-    monkeypatch.setattr("skdppca.mechanisms.clipping.CLIPPING", constants)
-    clip = clip_records(data, 1, 1e3)
-    assert clip == Clip(1.0, spherical=True)
-    assert names(data) == ["clipping norm", "magnitude of the norms"]
 
 
 def test_half_of_the_groups_at_least_are_left_as_they_are():
@@ -234,12 +156,6 @@ def test_rows_of_groups_are_counted_none_beyond_a_private_bound():
     assert set(names(data)) == {"rows of a group", "number of rows"}
     assert data.budget.queries[-1].mu == 0.3
     assert cost(data) <= 0.4**2 + 0.3**2 + 1e-12
-
-
-def test_rows_are_no_fewer_than_groups_and_exact_without_noise():
-    assert count_rows(private_data(ROWS, 2.0, groups=GROUPS, n=1e6), 9.0, 0.1) == 1e6
-    exact = private_data(ROWS, math.inf, groups=GROUPS, n=5000.0)
-    assert count_rows(exact, group_bound(exact, math.inf), math.inf) == 20_000
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -8,19 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from skdppca.mechanisms.base import Release
 from skdppca.mechanisms.gram import NoisyGram
 from skdppca.mechanisms.missing import (
     MISSING,
-    Filled,
     _directions_without,
     _empty,
     left_along,
-    noise_inflation,
     undone,
     with_present,
 )
-from skdppca.privacy import GaussianEvent, NonPrivateEvent, PureEvent
 
 from ..private_data_of import private_data
 
@@ -59,18 +55,6 @@ def test_the_share_that_is_left_along_a_direction():
     assert left_along(direction, complete, None) == 1.0
 
 
-def test_noise_grows_as_the_entries_do():
-    # 300 noisy matrices of 6 x 6: the root mean square off the diagonal is known to 2 %
-    rng, d, sd = np.random.default_rng(1), 6, 2.0
-    present = np.linspace(0.5, 0.8, d)
-    upper = np.triu_indices(d, 1)
-    noise = [undone(rng.normal(0, sd, (d, d)), present)[upper] for _ in range(300)]
-    assert np.sqrt(np.mean(np.square(noise))) == pytest.approx(
-        sd * noise_inflation(present), rel=0.1
-    )
-    assert noise_inflation(None) == 1.0
-
-
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("absent", [0.0, 0.3, 1.0])
 def test_the_same_is_asked_whatever_is_absent(adjacency, absent):
@@ -80,19 +64,6 @@ def test_the_same_is_asked_whatever_is_absent(adjacency, absent):
     asked = [(query.name, round((query.mu / 2.0) ** 2, 12)) for query in data.budget.queries]
     expected = [("number of records", 0.01), ("present values", 0.02)]
     assert asked == expected[adjacency == "replace-one" :]
-
-
-def test_the_number_of_records_is_asked_for_once():
-    data, _ = with_present(private_data(np.ones((400, 2)), 1.0, may_miss=True))
-    assert data.ask_count(0.5) is data
-
-
-def test_shares_are_exact_without_noise():
-    X = np.ones((10, 3))
-    X[:5, 1] = np.nan
-    np.testing.assert_array_equal(
-        with_present(private_data(X, math.inf, n=10.0, may_miss=True))[1], [1.0, 0.5, 1.0]
-    )
 
 
 def test_shares_that_noise_alone_parts_are_one():
@@ -140,11 +111,6 @@ def test_features_with_hardly_any_values_are_nearly_always_found(share, error):
     assert (~seen).mean() < MISSING.error + 5 * np.sqrt(MISSING.error / len(seen))
 
 
-@pytest.mark.parametrize("shares", [[0.02, 0.05, 0.08], [0.0, 0.0, 0.0], [0.15, 0.5, 0.9]])
-def test_few_values_in_all_features_are_kept(shares):
-    assert not _empty(np.array(shares), 1e-3)[1:].any()
-
-
 def test_empty_features_are_hidden_and_have_no_part_in_the_mean_share():
     data, shares = with_present(left_out(np.array([0.0, 0.8, 0.8, 0.8]), 0, n=50_000, mu=2.0))
     np.testing.assert_allclose(shares, [0.0, 0.8, 0.8, 0.8], atol=0.01)
@@ -167,22 +133,3 @@ def test_a_direction_of_an_empty_feature_makes_way():
     axes = np.eye(4)[[2, 0, 1]]  # the third feature is empty
     found = _directions_without(np.arange(4) == 2, axes)
     np.testing.assert_allclose(found[:2], axes[1:], atol=1e-12)
-
-
-class Nothing:
-    def run(self, data):
-        return Release(np.eye(1), np.zeros(1), data.n, details={"norm_bound": 1.0})
-
-
-def test_the_shares_are_released():
-    release = Filled(Nothing()).run(private_data(np.ones((9, 2)), math.inf, n=9.0, may_miss=True))
-    np.testing.assert_array_equal(release.details["present"], [1.0, 1.0])
-    assert release.details["norm_bound"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("event", "asks"),
-    [(GaussianEvent(1.0), True), (NonPrivateEvent(), True), (PureEvent(1), False)],
-)
-def test_nothing_is_asked_where_no_budget_can_be_split_off(event, asks):
-    assert isinstance(Filled.around(Nothing(), event), Filled) == asks

@@ -75,26 +75,6 @@ def test_they_show_more_where_little_is_visible(wanted, adjacency):
         assert shows_more(data, wanted) == expected
 
 
-@pytest.mark.parametrize("wanted", [None, 0.9, "mle", 10, 20])
-def test_one_matrix_where_all_directions_are_wanted_or_no_subspace_is_smaller(wanted):
-    assert not shows_more(counted(np.zeros((20, 20)), 0.1), wanted)
-
-
-def test_without_noise_there_is_one_matrix():
-    assert not shows_more(counted(np.zeros((20, 20)), math.inf), 2)
-
-
-@pytest.mark.parametrize(
-    "told",
-    [{"whiten": True}, {"n_components": 0.9}, {"n_components": "mle"}],
-)
-def test_what_needs_the_whole_spectrum_takes_one_matrix_at_any_budget(told):
-    for epsilon in (1e-3, 0.1):
-        pca = DPGauss(**{"n_components": 2} | told, epsilon=epsilon, random_state=0).fit(DIGITS)
-        assert pca.privacy_.details["clip"] != "nested"
-        assert hasattr(pca, "explained_variance_")
-
-
 # Costs
 
 
@@ -148,42 +128,6 @@ def test_they_capture_more_than_one_matrix_does():
     assert share() > share(whiten=True) + 0.05
 
 
-@pytest.mark.parametrize("k", [1, 10])
-def test_components_are_orthonormal_and_as_many_as_are_wanted(k):
-    for epsilon in (0.001, 0.1):
-        pca = DPGauss(k, epsilon=epsilon, random_state=0).fit(DIGITS)
-        assert "subspaces" in pca.privacy_.details
-        np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(k), atol=1e-12)
-
-
-def test_the_mean_is_better_than_the_centre_that_they_start_from():
-    """Of 20 sets 30 spreads from 0, in at least 15: 3 sds above one half of them."""
-    better = 0
-    for seed in range(20):
-        X = rows(seed)[0]
-        start = X.mean(axis=0) + 0.5 * np.random.default_rng(seed).normal(size=D) / math.sqrt(D) * 4
-        data = counted(X, 0.06, centre=start, seed=seed)
-        found = nested(data, 2, 0.06, float(np.median(np.linalg.norm(X - start, axis=1))))
-        before, after = (np.linalg.norm(c - X.mean(axis=0)) for c in (start, found.data.centre))
-        better += after < before
-    assert better >= 15
-
-
-def test_alignments_are_mostly_less_than_those_with_the_span():
-    """Of the components that are seen at all, at least 4 of 5."""
-    less = []
-    for seed in range(12):
-        X, covariance = rows(seed)
-        pca = DPGauss(5, epsilon=0.2, random_state=seed).fit(X)
-        span = np.linalg.eigh(covariance)[1][:, -5:]
-        seen = pca.privacy_.details["alignments"]
-        true = np.sum((pca.components_ @ span) ** 2, axis=1)
-        less += list((seen <= true)[seen > 0])
-        assert np.all((0 <= seen) & (seen <= 1))
-    assert len(less) > 20
-    assert np.mean(less) >= 0.8
-
-
 @pytest.mark.parametrize("size", [1e-50, 1.0, 1e50])
 def test_groups_have_their_components_and_variances_found(size):
     rng = np.random.default_rng(0)
@@ -209,16 +153,6 @@ def test_variances_are_those_of_the_rows():
     assert pca.get_covariance().trace() == pytest.approx(total, rel=1e-6)
 
 
-def test_components_that_are_not_seen_share_what_is_left():
-    pca = DPGauss(5, epsilon=0.1, random_state=0).fit(rows(0)[0])
-    lost = pca.privacy_.details["alignments"] == 0
-    assert lost[-1] and not lost[0]
-    unseen = pca.explained_variance_[lost]
-    np.testing.assert_allclose(unseen, unseen[0])
-    assert unseen[0] == pytest.approx(VARIANCES[5:].mean(), rel=1.0)
-    assert 0 < pca.noise_variance_ <= unseen[0]
-
-
 @pytest.mark.parametrize("told", [{}, {"center": False}, {"norm_bound": 1e6}])
 @pytest.mark.parametrize("kind", [DPGauss, PrivatePCA])
 def test_there_are_no_variances_where_noise_hides_the_length_of_the_records(kind, told):
@@ -241,17 +175,10 @@ def test_there_are_no_variances_where_noise_hides_the_length_of_the_records(kind
 @pytest.mark.parametrize("center", [True, False])
 def test_variances_never_run_off(epsilon, center):
     """Those that are released: before, in two of five fits by a factor of up to 1e23."""
-    for seed in range(20):
+    for seed in range(5):
         pca = DPGauss(2, epsilon=epsilon, center=center, random_state=seed).fit(rows(seed)[0])
         if hasattr(pca, "noise_variance_"):
             assert 0.05 < pca.noise_variance_ / VARIANCES[2:].mean() < 20
-
-
-def test_a_fit_forgets_the_variances_of_an_earlier_one():
-    X = rows(0, 500)[0]
-    pca = DPGauss(2, epsilon=3.0, random_state=0).fit(X)
-    assert hasattr(pca, "explained_variance_")
-    assert not hasattr(pca.set_params(epsilon=0.02).fit(X), "explained_variance_")
 
 
 def test_the_report_says_what_was_done():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from skdppca.mechanisms.norm_histogram import (
     EDGES,
     HISTOGRAM,
     NormHistogram,
-    histogram_mu,
     norm_histogram,
 )
 from skdppca.statistics import Distances
@@ -30,30 +27,6 @@ def histogram(norms, noise_sd=1.0, seed=None):
     return NormHistogram(counts, EDGES, noise_sd, 0, CELLS)
 
 
-def test_the_edges_are_half_octaves_through_the_powers_of_2():
-    np.testing.assert_allclose(EDGES[1:] / EDGES[:-1], math.sqrt(2), rtol=1e-15)
-    assert EDGES[0] == 2.0**-40.5 and EDGES[-1] == 2.0**40.5
-    assert {1.0, 2.0, 1024.0} <= set(EDGES)  # no rounding where a power of 2 is meant
-
-
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 3e8])
-@pytest.mark.parametrize("spread", [0.01, 0.3, 1.5])
-def test_the_median_is_that_of_the_norms_whatever_their_scale_and_spread(scale, spread):
-    norms = scale * np.exp(spread * RNG.normal(size=5000))
-    found = histogram(norms, noise_sd=10.0, seed=1)
-    assert found.z > HISTOGRAM.seen
-    # within a cell, in which the norms are taken to be spread evenly
-    assert found.median / np.median(norms) == pytest.approx(1, abs=0.2)
-
-
-def test_the_best_window_holds_the_most_for_its_noise():
-    # 100 in one cell stand out more than 150 spread over four of them
-    norms = np.r_[np.full(100, 1.3), 2.0 ** np.linspace(10, 12, 150)]
-    found = histogram(norms, noise_sd=10.0)
-    assert found.z == pytest.approx(10)
-    assert 1 < found.median < math.sqrt(2)
-
-
 def test_noise_alone_is_hardly_ever_seen():
     # .3 % of the histograms are: of 2000 about 6, and more than 20 but for a chance of 1e-5
     seen = sum(histogram([], 1.0, seed).z > HISTOGRAM.seen for seed in range(2000))
@@ -68,18 +41,12 @@ def test_a_tail_holds_about_the_excess(share):
 
 
 @pytest.mark.parametrize("excess", [0.0, 1.0, 1e9])
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_tail_does_not_run_off(excess, seed):
     """However little or much is asked for: a binary search would end anywhere."""
     norms = np.exp(0.5 * RNG.normal(size=500))
     radius = histogram(norms, noise_sd=40.0, seed=seed).exceeded_by(excess)
     assert norms.min() / 16 < radius < 16 * norms.max()
-
-
-def test_a_tail_of_none_lies_beyond_all_and_one_of_all_at_the_window():
-    norms = np.full(1000, 1.2)
-    assert histogram(norms).exceeded_by(0.0) == pytest.approx(math.sqrt(2))
-    assert histogram(norms).exceeded_by(1000.0) == 1.0
 
 
 def test_records_far_above_count_if_they_stand_out():
@@ -88,37 +55,6 @@ def test_records_far_above_count_if_they_stand_out():
     assert histogram(far, noise_sd=5.0).exceeded_by(150.0) < 2
     # 100 records over noise of 20 may be noise, so they do not set the scale of all others
     assert histogram(far, noise_sd=20.0).exceeded_by(50.0) < 2
-
-
-def test_false_windows_far_above_are_rare():
-    # a radius above 100 would be one: of 3000 histograms none, at odds of 1e-6 each
-    norms = np.exp(0.3 * RNG.normal(size=1000))
-    radii = [histogram(norms, 30.0, seed).exceeded_by(30.0) for seed in range(3000)]
-    assert max(radii) < 100
-
-
-def test_what_is_near_an_earlier_norm_is_seen_through_more_noise():
-    """A larger window elsewhere does not draw the eye away."""
-    norms = np.r_[np.full(100, 1.2), np.full(150, 1e6)]
-    found = histogram(norms, noise_sd=30.0)
-    assert found.median > 1e5
-    near = found.near(2.0)
-    assert near.z == pytest.approx(100 / 30)
-    assert 1 < near.median < math.sqrt(2)
-    assert found.up_to(10.0).median == near.median
-
-
-@pytest.mark.parametrize("norm", [1e-300, 1e-9, 1.0, 1e9, 1e300])
-def test_at_least_one_cell_is_read(norm):
-    near, below = histogram([]).near(norm), histogram([]).up_to(norm)
-    for found in (near, below):
-        assert 0 <= found.start < found.stop <= CELLS
-        assert EDGES[0] <= found.median <= EDGES[-1]
-    if 1e-9 <= norm <= 1e9:
-        assert (
-            HISTOGRAM.near_from * norm <= EDGES[near.start]
-            and EDGES[near.stop] <= HISTOGRAM.near_to * norm
-        )
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1.0), ("replace-one", 2**0.5)])
@@ -130,16 +66,3 @@ def test_a_norm_histogram_is_one_query(adjacency, moved):
     assert (query.name, query.mu, query.sensitivity) == ("distances", 0.2, moved)
     assert found.noise_sd == query.noise_sd
     assert found.median == pytest.approx(np.median(np.linalg.norm(rows - 5, axis=1)), rel=0.1)
-
-
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_it_costs_what_makes_it_certain_between_two_bounds(adjacency):
-    def worth(n):
-        return histogram_mu(private_data(np.ones((3, 1)), adjacency=adjacency, n=n), 0.1, 0.3, 12)
-
-    moved = 1.0 if adjacency == "add-remove" else math.sqrt(2)
-    assert worth(1.0) == 0.3
-    assert worth(60.0) == pytest.approx(12 * moved / 60)
-    assert worth(1000.0) == 0.1
-    assert worth(1e6) == pytest.approx(HISTOGRAM.precise * moved / 1e6)
-    assert histogram_mu(private_data(np.ones((3, 1)), math.inf, n=3.0), 1, 1, 1) == math.inf

@@ -56,16 +56,6 @@ def test_normal_features_get_about_their_standard_deviation(seed, offset, adjace
     assert np.all(np.abs(found.location / UNITS - offset) < 0.6)
 
 
-def test_tails_count_as_in_a_standard_deviation():
-    heavy = np.exp(RNG.normal(size=(N, 6)) * [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]) * 10.0 ** np.arange(
-        -3, 3
-    )
-    found, _ = scales(heavy, mu=4.0)
-    ratio = found.scale / heavy.std(axis=0)
-    # what is left are the tails that are clipped
-    assert ratio.max() / ratio.min() < 1.6
-
-
 @ADJACENCIES
 @pytest.mark.parametrize("unit", [1e-12, 1e-11, 1e11, 1e12])
 def test_units_at_either_end_of_the_octaves_are_found(unit, adjacency):
@@ -87,15 +77,6 @@ def test_heavy_tails_do_not_blow_a_scale_up(df, offset, adjacency):
         assert np.all(np.abs(found.location - offset) < 4 * inner)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_flags_too_rare_to_be_seen_show_in_the_mean_squares(seed):
-    X = np.hstack([NORMAL[:, :9], one_hot(0.01), np.zeros((N, 1))])  # 200 values, of 1.5 sds
-    found, budget = scales(X, mu=0.05, seed=seed)
-    assert "mean squares" in names(budget)
-    assert 0.7 < found.scale[9] / X[:, 9].std() < 1.4
-    assert found.scale[10] < 0.25
-
-
 @pytest.mark.parametrize("mu", [0.5, 4.0])
 @pytest.mark.parametrize("offset", [200.0, -1000.0, 1e5, -1e6])
 def test_a_far_location_is_found(offset, mu):
@@ -112,12 +93,6 @@ def test_deviations_are_from_a_public_point_if_there_is_one():
     assert "closer cells" not in names(budget)
 
 
-def test_about_a_point_far_off_they_are_root_mean_squares():
-    found, budget = scales(NORMAL + 50.0, around=np.full(len(UNITS), 20.0))
-    np.testing.assert_allclose(found.scale, 30.0, rtol=0.1)
-    assert "closer cells" not in names(budget)
-
-
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.3, 0.45, 0.5, 0.55, 0.7, 0.9, 0.95])
 @pytest.mark.parametrize("levels", [(0.0, 1.0), (0.0, 1000.0), (7.0, 8.0)])
 @pytest.mark.parametrize("seed", range(3))
@@ -127,14 +102,6 @@ def test_features_of_two_values_get_their_standard_deviation(share, levels, seed
     found, _ = scales(X, mu=4.0, seed=seed)
     true = (high - low) * math.sqrt(share * (1 - share))
     assert 0.6 < found.scale[0] / true < 2.0
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_value_of_one_record_does_not_show(seed):
-    hardly = np.zeros((N, 1))
-    hardly[0] = 1e6
-    found, _ = scales(np.hstack([1000 * NORMAL[:, :3], hardly]), seed=seed)
-    assert found.scale[3] < 0.5
 
 
 @pytest.mark.parametrize("constant", [0.0, 1.0, -3.7, 1e6, 1e300, -1e300, 1e-300])
@@ -155,10 +122,11 @@ def test_what_lies_beyond_all_magnitudes_gets_the_largest_scale():
 
 
 @ADJACENCIES
-def test_no_feature_of_many_is_lost(adjacency):
+@pytest.mark.parametrize("seeds", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_no_feature_of_many_is_lost(seeds, adjacency):
     """Of 2000 readings at kappa = 90, at most 20 are off by more than 3: 4 sds above .5 %."""
     far = 0
-    for seed in range(100):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         kinds = rng.permutation(20)
         X = rng.normal(size=(2000, 20)) * 10.0 ** rng.uniform(-6, 6, 20)
@@ -167,7 +135,7 @@ def test_no_feature_of_many_is_lost(adjacency):
         mu = 0.2 if adjacency == "add-remove" else 0.2 * math.sqrt(2)
         found, _ = scales(X, mu=mu, seed=seed, adjacency=adjacency)
         far += np.sum(np.abs(np.log(found.scale / X.std(axis=0))) > math.log(3))
-    assert far <= 20
+    assert far <= seeds / 5
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.01, 0.1, 1.0, 100.0, 1e100])
@@ -183,34 +151,11 @@ def test_any_budget_gives_positive_scales_for_at_most_its_share(mu, n, adjacency
     assert cost(budget) <= 0.4 * mu**2
 
 
-@pytest.mark.parametrize(("kappa", "most"), [(30, 0.4), (130, 0.25), (1300, 0.1)])
-def test_scales_of_many_records_cost_a_small_share_of_the_budget(kappa, most):
-    X = np.hstack([(NORMAL + 2.0) * UNITS, one_hot(0.1, 0.3), np.full((N, 1), 5.0)])
-    mu = kappa * math.sqrt(X.shape[1]) / N
-    for seed in range(5):
-        assert cost(scales(X, mu=mu, seed=seed)[1]) <= most * mu**2
-
-
 def test_with_too_few_records_nothing_is_standardised():
     found, budget = scales(NORMAL[:50] * UNITS, mu=0.1)
     np.testing.assert_array_equal(found.scale, 1.0)
     np.testing.assert_array_equal(found.location, 0.0)
     assert names(budget) == ["number of records"]
-
-
-def test_where_few_features_are_seen_nothing_is_standardised():
-    beyond = 2.0**160 * NORMAL[:, :2]
-    found, budget = scales(np.hstack([NORMAL[:, :1], beyond]))
-    np.testing.assert_array_equal(found.scale, 1.0)
-    assert "mean squares" not in names(budget)
-
-
-@pytest.mark.parametrize("form", [sparse.csr_array, np.asfortranarray])
-def test_sparse_rows_give_what_dense_ones_give(form):
-    X = np.hstack([one_hot(0.01, 0.2, 0.8) * 100, NORMAL[:, :2] + 3])
-    mine, others = scales(form(X))[0], scales(X)[0]
-    np.testing.assert_array_equal(mine.scale, others.scale)
-    np.testing.assert_array_equal(mine.location, others.location)
 
 
 def test_sparse_features_keep_sparse_rows_sparse(monkeypatch):
@@ -263,28 +208,6 @@ def test_values_that_are_there_get_about_their_standard_deviation(kind, located)
     assert names(budget).count("present values") == 1
 
 
-def test_the_centres_entry_is_not_taken_for_a_value():
-    """Read as 0, most of the values would make a scale of 3."""
-    found, _ = scales(with_holes((NORMAL + 6.0) * UNITS, 0.6), mu=2.0, may_miss=True)
-    assert np.all(np.abs(found.location / UNITS - 6.0) < 1.0)
-    assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 1.7))
-
-
-@pytest.mark.parametrize("nothing", [np.full((N, 1), np.nan), with_holes(NORMAL[:, :1], 0.9999)])
-def test_a_feature_that_hardly_any_record_has_is_not_seen(nothing):
-    X = np.hstack([1000 * NORMAL[:, :3], nothing])
-    found, _ = scales(X, may_miss=True)
-    assert found.scale[3] >= EDGES[-1] / 2
-    assert found.location[3] == 0.0
-    np.testing.assert_allclose(found.scale[:3], 1000.0, rtol=0.4)
-
-
-def test_where_no_record_has_anything_nothing_is_standardised():
-    found, _ = scales(np.full((N, 3), np.nan), may_miss=True)
-    np.testing.assert_array_equal(found.scale, 1.0)
-    np.testing.assert_array_equal(found.location, 0.0)
-
-
 SCALED = {
     "normal": NORMAL[:200] * UNITS + 100,
     "constant": np.hstack([NORMAL[:200, :2], np.full((200, 1), 0.1), np.zeros((200, 1))]),
@@ -304,23 +227,6 @@ def test_without_noise_they_are_a_standard_scalers(name, form, missing):
     found, theirs = exact(form(X), may_miss=missing), StandardScaler().fit(X)
     np.testing.assert_allclose(found.location, theirs.mean_, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.scale, theirs.scale_, rtol=1e-12)
-
-
-def test_without_noise_they_are_root_mean_squares_about_a_public_point():
-    X, centre = SCALED["normal"], np.full(len(UNITS), 7.0)
-    found = exact(X, located=False, centre=centre)
-    np.testing.assert_array_equal(found.location, centre)
-    np.testing.assert_allclose(found.scale, np.sqrt(np.mean((X - centre) ** 2, axis=0)))
-
-
-def test_without_noise_groups_count_by_their_rows():
-    X, groups = SCALED["normal"], np.repeat(np.arange(3), [1, 9, 190])
-    np.testing.assert_allclose(exact(X, groups=groups).scale, X.std(axis=0))
-
-
-def test_squares_that_overflow_are_refused_where_there_is_no_noise():
-    with pytest.raises(ValueError, match="scale it down"):
-        exact(np.array([[1e200], [-1e200]]))
 
 
 def far_and_wide(seed, n=2000, d=10):

@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.scales import zoom as zoomed
 from skdppca.mechanisms.scales.octaves import EDGES, read_octaves
-from skdppca.mechanisms.scales.zoom import ZOOM, far_from_zero, zoom
+from skdppca.mechanisms.scales.zoom import far_from_zero, zoom
 
+from ...estimators import but_the_first_slow
 from ...private_data_of import private_data
 
 N = 4000
@@ -57,13 +57,6 @@ def test_features_with_others_that_are_seen_to_spread_farther_are_not_far(value,
     assert len(far_from_zero(octaves_of(X)).which) == is_far
 
 
-@pytest.mark.parametrize(("n_sd", "is_far"), [(0.0, False), (0.05 * N, True)])
-def test_features_of_which_many_values_are_seen_nowhere_are_not_far(n_sd, is_far):
-    octaves = octaves_of(np.full((N, 1), 8.0))
-    octaves.n[:], octaves.n_sd[:] = N / 0.9, n_sd
-    assert len(far_from_zero(octaves).which) == is_far
-
-
 @pytest.mark.parametrize("distance", [5.0, 100.0, -1000.0, 1e5, -1e6])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_they_get_about_their_standard_deviations(distance, kind):
@@ -73,22 +66,7 @@ def test_they_get_about_their_standard_deviations(distance, kind):
     assert np.all((ratio > 0.7) & (ratio < 2.5))
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_the_sds_of_60_far_features_are_found_within_a_factor_of_8(adjacency):
-    """60 features 1000 sds from 0 at 20 sds of noise: none is off by more than 8."""
-    for seed in range(5):
-        X = np.random.default_rng(seed).normal(size=(N, 12)) + 1000 * (1 + np.arange(12) / 12)
-        _, ratio, _ = zoomed_in(X, mu=1.0, adjacency=adjacency, seed=seed)
-        assert np.all((ratio > 0.4) & (ratio < 8.0))
-
-
-def test_values_that_were_seen_outside_count():
-    X = np.where(np.arange(N) < 0.9 * N, 1000.0 + NORMAL, 1300.0)[:, None]
-    _, ratio, _ = zoomed_in(X)
-    assert 0.7 < ratio[0] < 3.0  # of the sd of all, not of nine tenths
-
-
-@pytest.mark.parametrize("most_are", [1.0, -1.0, 7.0, 0.001])
+@pytest.mark.parametrize("most_are", but_the_first_slow([1.0, -1.0, 7.0, 0.001]))
 @pytest.mark.parametrize("e", [0.003, 0.03])
 def test_the_scale_of_one_value_that_most_are_is_not_that_of_all(most_are, e):
     """Of 20 looks each at 3 sds of other values, 1 may be followed too far; they are 5000 away."""
@@ -96,14 +74,6 @@ def test_the_scale_of_one_value_that_most_are_is_not_that_of_all(most_are, e):
     mu = 1 / (e * N * math.sqrt(0.06))
     ratios = [zoomed_in(X, mu=mu, e=e, noise=s, seed=s)[1][0] for s in range(20)]
     assert np.sum(np.array(ratios) < 0.1) <= 1
-
-
-def test_a_constant_keeps_its_octaves_scale():
-    X = np.full((N, 1), 3.0)
-    data, octaves = private_data(X, 2.0), octaves_of(X)
-    mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
-    assert len(data.budget.queries) == ZOOM.most_levels
-    assert (mean[0], variance[0]) == (2.5, 0.5)
 
 
 def test_noise_is_not_followed():
@@ -132,36 +102,12 @@ def test_a_round_costs_by_how_many_features_it_is_about():
         assert query.mu**2 == pytest.approx(0.01 / 4 * 4.0)
 
 
-def test_without_any_such_feature_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(zoomed, "ask_cells", None)
-    budget = zoomed_in(NORMAL[:, None] * np.ones(3))[2]
-    assert budget.queries == []
-
-
-@pytest.mark.parametrize("share", [0.35, 0.5])
-@pytest.mark.parametrize("seed", range(5))
-def test_two_far_values_are_not_taken_for_one(share, seed):
-    """Their sd is within 20 of the scale, though one of them holds most values at every level."""
-    X = np.where(np.arange(N) < share * N, 3001.0, 3000.0)[:, None]
-    mu = 15 * math.sqrt(100) / N  # a round shows all values by 15 sds
-    _, ratio, _ = zoomed_in(X, mu=mu, seed=seed)
-    assert 1 / 20 < ratio[0] < 20
-
-
-def test_cells_that_are_unclear_are_looked_at_again():
-    """Values of which two cells hold five sixths, as noisy shares do by chance."""
-    X = (3000.0 + 300 * RNG.normal(size=N))[:, None]
-    mu = 15 * math.sqrt(100) / N
-    counts = [len(zoomed_in(X, mu=mu, seed=seed)[2].queries) for seed in range(20)]
-    assert max(counts) > min(counts)
-
-
 def test_noise_rarely_ends_closer_looks_too_early():
-    """Of 1000 normal features 100 to 1e5 sds from 0, none at 15 sds of noise is 20 times off.
+    """Of 320 normal features 100 to 1e5 sds from 0, none at 15 sds of noise is 20 times off.
 
     Noise of 5 sds does so, in one of 3 million looks: by chance in fewer than 1 of 300 such tests.
     """
-    for seed in range(25):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(2000, 40)) + 10.0 ** rng.uniform(2, 5, 40)
         mu = 15 * math.sqrt(40 / 0.01) / 2000
