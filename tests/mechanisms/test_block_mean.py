@@ -1,4 +1,4 @@
-"""Sums of clipped residuals, as they are computed, move no further than is claimed."""
+"""Means of clipped residuals: their sensitivity is attained, and they spend what they have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from skdppca.mechanisms.block_mean import BlockMean, Gradient
-from skdppca.records import _records
 
 from ..private_data_of import exact_sums, private_data
 
@@ -20,41 +19,7 @@ W, REMOVED, REST = FRAME[:2], FRAME[2:4], FRAME[4:]
 ORIGIN, CENTRE = np.zeros(D), np.full(D, 0.5)
 RADIUS = 2.0
 
-# A record whose residual is nothing but rounding: its own product is what is predicted.
-PREDICTED = CENTRE + W[0] + 0.5 * W[1] + 0.3 * REST[0]
-
-
-def product(row, centre):
-    y = row - centre
-    return np.outer(W @ y, y)
-
-
-EXTREME = [
-    np.zeros(D),
-    CENTRE,
-    PREDICTED,
-    *(PREDICTED + size * REST[1] for size in (1e-15, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3)),
-    np.full(D, 1e-170),
-    1e200 * np.eye(D)[2],
-    np.full(D, 1.7e308),
-    # far out along what is removed, alone and with a little of W
-    *(size * REMOVED[0] for size in (1e3, 1e8, 1e16)),
-    *(size * REMOVED[0] + W[0] for size in (1e3, 1e8, 1e16)),
-    # orthogonal to W, up to scores that are rounding
-    *(size * REST[0] for size in (1.0, 1e4, 1e8, 1e16)),
-    *(CENTRE + size * REST[0] + W[1] / size for size in (1e4, 1e8, 1e16)),
-    5 * W[0],
-    -5 * W[0] + REST[0],
-    100 * (W[0] + W[1]),
-]
-
 KINDS = {"C": np.asarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
-CENTRES = {"origin": ORIGIN, "centre": CENTRE, "far centre": 1e14 * CENTRE}
-PREDICTIONS = {
-    "none": lambda centre: np.zeros((2, D)),
-    "exact": lambda centre: product(PREDICTED, centre),
-    "long": lambda centre: 1e6 * (W + REST),
-}
 
 
 @pytest.fixture
@@ -70,50 +35,10 @@ def sum_of(sums, X, W, C, centre, removed=None, **more):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize("far", CENTRES)
-@pytest.mark.parametrize("predicted", PREDICTIONS)
-@pytest.mark.parametrize("removed", [None, REMOVED], ids=["all", "removed"])
-def test_no_row_moves_the_sum_further(sums, kind, far, predicted, removed):
-    centre = CENTRES[far]
-    C = PREDICTIONS[predicted](centre)
-    if removed is not None:
-        C = C - (C @ removed.T) @ removed
-    asked = {"W": W, "C": C, "centre": centre, "removed": removed}
-    added, without = sum_of(sums, kind(BASE), **asked)
-    replaced, _ = sum_of(sums, kind(BASE), adjacency="replace-one", **asked)
-    records = EXTREME if far != "far centre" else [*EXTREME, *(centre + x for x in EXTREME)]
-    totals = [sum_of(sums, kind(np.vstack([BASE, record])), **asked)[1] for record in records]
-    for total in totals:
-        assert np.linalg.norm(total - without) <= added.widened_sensitivity
-        for other in totals:
-            assert np.linalg.norm(total - other) <= replaced.widened_sensitivity
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_widening_stays_small(sums, kind, adjacency):
-    C = product(PREDICTED, CENTRE)
-    query, _ = sum_of(sums, kind(BASE), W, C, CENTRE, adjacency=adjacency)
+    query, _ = sum_of(sums, kind(BASE), W, 3.0 * W, CENTRE, adjacency=adjacency)
     assert query.sensitivity < query.widened_sensitivity < 1.05 * query.sensitivity
-
-
-@pytest.mark.parametrize("size", [1, 3, 300])
-@pytest.mark.parametrize("far", CENTRES)
-@pytest.mark.parametrize("removed", [None, REMOVED], ids=["all", "removed"])
-def test_no_group_moves_the_sum_further(sums, monkeypatch, size, far, removed):
-    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
-    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", 64)
-    centre = CENTRES[far]
-    C = size * product(PREDICTED, centre)
-    if removed is not None:
-        C = C - (C @ removed.T) @ removed
-    groups = np.repeat(np.arange(20), 2)
-    asked = {"W": W, "C": C, "centre": centre, "removed": removed}
-    _, without = sum_of(sums, BASE, groups=groups, **asked)
-    for record in EXTREME:
-        rows = np.vstack([BASE, np.tile(record, (size, 1))])
-        query, total = sum_of(sums, rows, groups=np.r_[groups, np.full(size, 20)], **asked)
-        assert np.linalg.norm(total - without) <= query.widened_sensitivity
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])

@@ -214,18 +214,6 @@ D, P = 6, 2
 BASE = RNG.normal(size=(40, D))
 ORIGIN, CENTRE = np.zeros(D), np.full(D, 0.5)
 W = np.linalg.qr(RNG.normal(size=(D, P)))[0].T
-EXTREME = [
-    np.zeros(D),
-    CENTRE,
-    *(CENTRE + distance * np.eye(D)[0] for distance in (1e-12, 1e-9, 1e-8, 1e-6, 1e-3)),
-    np.full(D, 1e-170),
-    np.full(D, 1.7e308),
-    1e200 * np.eye(D)[2],
-    5 * np.eye(D)[1],
-    -5 * np.eye(D)[1],
-    W[0] * 1e5,
-    (np.eye(D)[0] - W.T @ W[:, 0]) * 1e9,  # orthogonal to the directions but for rounding
-]
 GROUPS = np.repeat(np.arange(20), 2)
 KINDS = [np.asarray, np.asfortranarray, sparse.csr_array]
 
@@ -269,41 +257,6 @@ def test_norms_are_clipped_one_by_one(sums, kind, centre, groups):
         A = rows.T @ rows
         total += W @ A / max(1.0, np.linalg.norm(A))
     np.testing.assert_allclose(found.reshape(P, D), total, rtol=1e-9, atol=1e-12)
-
-
-def assert_no_row_moves_it_further(sums, asked, kind):
-    totals = [asked_sum(sums, asked, kind(np.vstack([BASE, row])))[1] for row in EXTREME]
-    added, without = asked_sum(sums, asked, kind(BASE))
-    replaced, _ = asked_sum(sums, asked, kind(BASE), adjacency="replace-one")
-    for total in totals:
-        assert np.linalg.norm(total - without) <= added.widened_sensitivity
-        for other in totals:
-            assert np.linalg.norm(total - other) <= replaced.widened_sensitivity
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [0.0, 1.0, 1e6])
-def test_no_row_moves_clipped_products_further(sums, kind, size):
-    assert_no_row_moves_it_further(sums, clipped_products(size * CENTRE), kind)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("centre", [ORIGIN, CENTRE], ids=["origin", "centre"])
-@pytest.mark.parametrize("spherical", [False, True])
-def test_no_row_moves_products_of_clipped_rows_further(sums, kind, centre, spherical):
-    assert_no_row_moves_it_further(sums, clipped_norms(centre, spherical=spherical), kind)
-
-
-@pytest.mark.parametrize("largest", [1, 300])
-@pytest.mark.parametrize("make", [clipped_products, clipped_norms])
-def test_no_group_moves_them_further(sums, make, largest):
-    asked = make(CENTRE, grouped=True)
-    _, without = asked_sum(sums, asked, BASE, groups=GROUPS)
-    for row in EXTREME:
-        rows = np.vstack([BASE, np.tile(row, (largest, 1))])
-        more = np.r_[GROUPS, np.full(largest, 20)]
-        query, total = asked_sum(sums, asked, rows, groups=more)
-        assert np.linalg.norm(total - without) <= query.widened_sensitivity
 
 
 def seen_sum(sums, view: View, asked, X):

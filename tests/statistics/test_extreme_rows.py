@@ -1,0 +1,119 @@
+"""Sums as they are computed, by blocks and in floating point, move no further than is claimed.
+
+Of records that the search for neighbours does not find: almost at the centre or at what is
+predicted, orthogonal to the directions but for rounding, far out along what is removed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdppca.statistics import ClippedGram, NormProduct, ProductSum, ResidualNorms, ResidualSum
+
+from ..private_data_of import asked_sum, exact_sums
+
+RNG = np.random.default_rng(0)
+D = 6
+BASE = RNG.normal(size=(12, D))
+FRAME = np.linalg.qr(RNG.normal(size=(D, D)))[0].T
+W, REMOVED, REST = FRAME[:2], FRAME[2:4], FRAME[4:]
+CENTRE, AXES = np.full(D, 0.5), np.eye(D)
+CENTRES = {"origin": np.zeros(D), "centre": CENTRE, "far centre": 1e14 * CENTRE}
+
+# A record whose residual is nothing but rounding: its own product is what is predicted.
+PREDICTED = CENTRE + W[0] + 0.5 * W[1] + 0.3 * REST[0]
+
+EXTREME = [
+    np.zeros(D),
+    CENTRE,
+    PREDICTED,
+    *(PREDICTED + size * REST[1] for size in (1e-15, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3)),
+    *(CENTRE + distance * AXES[0] for distance in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3)),
+    np.full(D, 1e-170),
+    1e200 * AXES[2],
+    np.full(D, 1.7e308),
+    5 * AXES[1],
+    -5 * AXES[1],
+    *(size * REMOVED[0] for size in (1e3, 1e8, 1e16)),
+    *(size * REMOVED[0] + W[0] for size in (1e3, 1e8, 1e16)),
+    *(size * REST[0] for size in (1.0, 1e4, 1e8, 1e16)),
+    *(CENTRE + size * REST[0] + W[1] / size for size in (1e4, 1e8, 1e16)),
+    (AXES[0] - W.T @ W[:, 0]) * 1e9,
+    1e5 * W[0],
+    5 * W[0],
+    -5 * W[0] + REST[0],
+    100 * (W[0] + W[1]),
+]
+
+
+def residuals(prediction, removed=None):
+    def make(centre, grouped=False):
+        C = prediction(centre)
+        C = C if removed is None else C - (C @ removed.T) @ removed
+        return ResidualSum(ResidualNorms(centre, removed, W, C), 2.0)
+
+    return make
+
+
+def exact(centre):
+    y = PREDICTED - centre
+    return np.outer(W @ y, y)
+
+
+PREDICTIONS = {
+    "nothing": lambda centre: np.zeros_like(W),
+    "one record": exact,
+    "much": lambda centre: 1e6 * (W + REST),
+}
+OF_BOTH = {
+    "matrix": lambda centre, grouped=False: ClippedGram(centre, 1.0, 0.125, grouped),
+    "products": lambda centre, grouped=False: ProductSum(
+        ResidualNorms(centre, None, W, np.zeros_like(W)), 2.0
+    ),
+    "norms": lambda centre, grouped=False: NormProduct(centre, W, 1.0, False, grouped),
+    **{
+        f"residuals, {name} predicted{', removed' * (removed is not None)}": residuals(
+            made, removed
+        )
+        for name, made in PREDICTIONS.items()
+        for removed in (None, REMOVED)
+    },
+}
+OF_ROWS = {
+    "matrix of unit rows": lambda centre: ClippedGram(centre, 1.0, 0.125, spherical=True),
+    "norms of unit rows": lambda centre: NormProduct(centre, W, 1.0, spherical=True),
+    **OF_BOTH,
+}
+
+
+@pytest.fixture
+def sums(monkeypatch):
+    return exact_sums(monkeypatch)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("centre", CENTRES.values(), ids=CENTRES)
+@pytest.mark.parametrize("make", OF_ROWS.values(), ids=OF_ROWS)
+def test_no_row_moves_a_sum_further(sums, make, centre, kind):
+    asked, records = make(centre), [*EXTREME, *(centre + x for x in EXTREME if centre[0] > 1)]
+    totals = [asked_sum(sums, asked, kind(np.vstack([BASE, row])))[1] for row in records]
+    added, without = asked_sum(sums, asked, kind(BASE))
+    replaced, _ = asked_sum(sums, asked, kind(BASE), adjacency="replace-one")
+    for total in totals:
+        assert np.linalg.norm(total - without) <= added.widened_sensitivity
+        for other in totals:
+            assert np.linalg.norm(total - other) <= replaced.widened_sensitivity
+
+
+@pytest.mark.parametrize("size", [1, 30])
+@pytest.mark.parametrize("centre", CENTRES.values(), ids=CENTRES)
+@pytest.mark.parametrize("make", OF_BOTH.values(), ids=OF_BOTH)
+def test_no_group_moves_a_sum_further(sums, make, centre, size):
+    asked, groups = make(centre, grouped=True), np.repeat(np.arange(6), 2)
+    _, without = asked_sum(sums, asked, BASE, groups=groups)
+    for record in EXTREME:
+        rows = np.vstack([BASE, np.tile(record, (size, 1))])
+        query, total = asked_sum(sums, asked, rows, groups=np.r_[groups, np.full(size, 6)])
+        assert np.linalg.norm(total - without) <= query.widened_sensitivity
