@@ -67,9 +67,10 @@ SIGN = 2**63
 
 
 @pytest.mark.parametrize("sd", SDS)
-def test_exact_at_rounding_boundaries_up_to_z_of_9(sd):
+@pytest.mark.parametrize("places", [19, pytest.param(91, marks=pytest.mark.slow)])
+def test_exact_at_rounding_boundaries_up_to_z_of_9(places, sd):
     generator = np.random.PCG64(1)
-    for z in np.linspace(0, 9, 91):
+    for z in np.linspace(0, 9, places):
         first, second = words_of(boundary(int(sd * z), sd), 2)
         low, high = generator.random_raw(2).tolist()
         streams = [[max(first - 1, 0), low, high], [first + 1, low, high], [first, low, high]]
@@ -117,13 +118,14 @@ def test_the_fast_decision_agrees_with_the_exact_one(monkeypatch):
     np.testing.assert_array_equal(fast, exact)
 
 
-def test_ndtri_keeps_far_below_its_error_bound():
+@pytest.mark.parametrize("places", [40, pytest.param(300, marks=pytest.mark.slow)])
+def test_ndtri_keeps_far_below_its_error_bound(places):
     p = np.concatenate(
         [
-            2.0 ** -np.linspace(1.001, 64, 1500),
-            np.exp(-2) * np.linspace(0.9, 1.1, 1500),  # where its formulas change
-            np.exp(-32) * np.linspace(0.99, 1.01, 200),
-            0.5 - 2.0 ** -np.linspace(2, 50, 200),
+            2.0 ** -np.linspace(1.001, 64, 5 * places),
+            np.exp(-2) * np.linspace(0.9, 1.1, 5 * places),  # where its formulas change
+            np.exp(-32) * np.linspace(0.99, 1.01, places),
+            0.5 - 2.0 ** -np.linspace(2, 50, places),
         ]
     )
     for u, z in zip(p.tolist(), (-ndtri(p)).tolist(), strict=True):
@@ -179,20 +181,6 @@ def test_noise_far_below_the_grid_is_zero(sd):
     # P(|N| > 1/2) is below exp(-125000).
     assert not NoiseSource(8).rounded_gaussian(sd, 10_000).any()
     assert draw([0, 5], sd) == 0
-
-
-def test_each_draw_has_its_own_sd():
-    # Two sample deviations of 2000 draws, each within 20 %: fails with probability 1e-9.
-    noise = NoiseSource(9).rounded_gaussian([[1e-3], [1e3], [1e6]], (3, 2000))
-    assert noise.shape == (3, 2000)
-    assert noise.dtype == np.int64
-    np.testing.assert_allclose(noise.std(axis=1), [0, 1e3, 1e6], rtol=0.2)
-
-
-@pytest.mark.parametrize("size", [0, 5, (), (2, 3), (0, 4)])
-def test_the_shape_is_the_size(size):
-    expected = (size,) if isinstance(size, int) else size
-    assert NoiseSource(10).rounded_gaussian(1.0, size).shape == expected
 
 
 @pytest.mark.parametrize("sd", [0.0, -1.0, np.nan, np.inf, 2.0**34, [1.0, -2.0]])

@@ -20,7 +20,7 @@ from skdppca.statistics import (
     Spreads,
 )
 
-from .test_pieces import CASES, GROUPS, SPARSE, SUMS, D, N, X
+from .test_pieces import CASES, GROUPS, SPARSE, D, N, X, on_methods_and_cases
 
 pytest.importorskip("dask", reason="the extra dask is not installed")
 pytest.importorskip("pandas")
@@ -80,17 +80,7 @@ def assert_same_release(one, other, atol=1e-9):
     assert one.privacy_.spendings == other.privacy_.spendings
 
 
-QUICK = {(name, "rows") for name in SUMS} | {("DPGauss", case) for case in CASES}
-
-
-@pytest.mark.parametrize(
-    ("name", "case"),
-    [
-        pytest.param(name, case, marks=() if (name, case) in QUICK else pytest.mark.slow)
-        for name in SUMS
-        for case in CASES
-    ],
-)
+@on_methods_and_cases
 def test_a_fit_on_partitions_gives_the_release_of_the_array(name, case):
     rows, groups, parameters = CASES[case]
     estimator = seeded(name, **parameters)

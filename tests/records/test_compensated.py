@@ -17,15 +17,6 @@ def test_small_terms_are_not_lost_among_large_ones(shape, order):
     np.testing.assert_array_equal(total.result(), np.full(shape, 2.0))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_entry_is_summed_by_itself(shape):
-    terms = [np.random.default_rng(i).normal(size=shape) * 10.0**i for i in range(5)]
-    total = CompensatedSum(shape)
-    for term in terms:
-        total.add(np.array(term, order="F"))
-    np.testing.assert_allclose(total.result(), np.sum(terms, axis=0), atol=1e-11)
-
-
 def test_a_single_term_is_the_sum_and_has_no_negative_zero():
     total = CompensatedSum((2,))
     total.add(np.array([-0.0, 1.5]))

@@ -40,11 +40,6 @@ def test_an_absent_entry_is_no_interaction(kind):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_stored_zero_is_no_interaction():
-    X = sparse.csr_array((np.array([0.0, 3.0]), np.array([0, 1]), np.array([0, 2])), (1, 3))
-    np.testing.assert_array_equal(rows_of(Records.of(X).changed(OnesByDegree(1))), [[0, 1, 0]])
-
-
 def test_the_largest_entries_stay_and_of_equal_ones_the_first():
     X = np.array([[1, -9, 3, 0, 2], [4, 4, 4, 4, 4], [0, 0, 0, 0, 7], [0, 0, 0, 0, 0]])
     kept = [[0, -9, 3, 0, 0], [4, 4, 0, 0, 0], [0, 0, 0, 0, 7], [0, 0, 0, 0, 0]]
@@ -76,17 +71,6 @@ def test_entries_in_parts_count_once():
     data, columns = np.array([100, 100, 3], dtype=np.int8), np.array([0, 0, 1])
     X = sparse.csr_array((data, columns, np.array([0, 3])), shape=(1, 3))
     np.testing.assert_array_equal(rows_of(Records.of(X).changed(KeepLargest(1))), [[200, 0, 0]])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shift", [0.0, 2.0])
-def test_squared_deviations_are_numpys(kind, shift):
-    X, centre, unit = RNG.normal(size=(30, 4)), np.full(4, shift), np.arange(1.0, 5)
-    scale = np.array([1.0, 10.0, 0.5, 1.0])
-    records = Records.of(kind(X), scale=scale)
-    found = rows_of(records.squared_deviations(centre, unit))
-    np.testing.assert_allclose(found, ((X / scale - centre) / unit) ** 2)
-    assert records.squared_deviations(centre, unit).is_sparse == (records.is_sparse and not shift)
 
 
 def test_changes_of_rows_are_not_stacked():

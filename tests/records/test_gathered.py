@@ -141,17 +141,6 @@ def test_every_gathered_row_is_the_row_of_the_table_to_the_bit(place, table, tmp
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_parts_of_gathered_records_are_gathered_parts(place, tmp_path):
-    part = part_of(PLACES[place](*TABLES["groups"], tmp_path))
-    statistic = MeasureHistogram(Distances(CENTRE), FINE)
-    left, held = (
-        source.parts((1, 1), NoiseSource(5))[1].total(statistic)
-        for source in (part, part.gathered())
-    )
-    np.testing.assert_array_equal(held, left)
-
-
-@pytest.mark.parametrize("place", PLACES)
 def test_a_part_is_the_same_before_and_after_other_views(place, tmp_path):
     source = PLACES[place](*TABLES["rows"], tmp_path)
     statistic = MeasureHistogram(Distances(np.zeros(D)), FINE)
@@ -174,22 +163,11 @@ def test_a_gathered_part_is_read_in_one_pass_and_asked_without_another(tmp_path,
     assert len(passes) == 1
 
 
-def test_gathered_rows_are_a_copy(tmp_path):
-    rows = X.copy()
-    held = Records.of(rows).gathered()
-    rows[:] = 0.0
-    np.testing.assert_array_equal(held.rows.X, X)
-
-
 def test_a_table_that_changes_while_it_is_gathered_ends_the_fit(tmp_path):
     part = part_of(in_files(*TABLES["rows"], tmp_path))
     in_files(X[: N // 2], None, False, tmp_path)
     with pytest.raises(reader.TableChangedError):
         part.gathered()
-
-
-def test_threads_of_files_are_those_of_what_is_gathered(tmp_path):
-    assert part_of(in_files(*TABLES["rows"], tmp_path, n_jobs=2)).gathered().threads.most == 2
 
 
 @pytest.mark.parametrize("place", PLACES)

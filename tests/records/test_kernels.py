@@ -50,40 +50,6 @@ def wrong_at_three(error):
     return xi
 
 
-def no_array(t):
-    return t if (t != 3).all() else {"a": t}
-
-
-def another_shape(t):
-    return t[t != 3]
-
-
-@pytest.mark.parametrize(
-    "xi",
-    [
-        *(wrong_at_three(error) for error in (ValueError("3.0"), MemoryError(), RecursionError())),
-        no_array,
-        another_shape,
-        lambda t: t if (t != 3).all() else t + 0j,
-        lambda t: t if (t != 3).all() else t.astype(object),
-    ],
-)
-def test_a_kernel_that_fails_at_one_length_is_nan_there_alone(xi):
-    expected = np.where(LENGTHS == 3, np.nan, LENGTHS)
-    for lengths in (LENGTHS, LENGTHS[::-1], np.tile(LENGTHS, 50)):
-        there = np.resize(expected, len(lengths)) if lengths[0] == 0 else expected[::-1]
-        np.testing.assert_array_equal(called(xi, lengths), there)
-
-
-@pytest.mark.parametrize("n", [0, 1, 5])
-def test_a_function_that_always_fails_returns_no_number(n):
-    def fails(t):
-        raise RuntimeError
-
-    assert np.isnan(called(fails, LENGTHS[:n])).all()
-    assert called(fails, LENGTHS[:n]).shape == (n,)
-
-
 def test_a_kernel_that_overwrites_its_argument_changes_no_length():
     def overwriting(t):
         t *= 2

@@ -40,7 +40,7 @@ def total(asked, X, seed):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_row_that_overflows_moves_a_sum_over_pairs_no_further_than_declared(asked, adjacency):
     furthest = 0.0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         others = np.eye(3)[rng.integers(0, 3, size=rng.integers(0, 6))] * rng.choice([1.0, 50.0])
         record = np.eye(3)[rng.integers(0, 3)]
@@ -50,13 +50,3 @@ def test_a_row_that_overflows_moves_a_sum_over_pairs_no_further_than_declared(as
         assert moved <= asked.sensitivity(adjacency) * (1 + 1e-9)
         furthest = max(furthest, moved)
     assert (furthest > 0) == (adjacency == "replace-one")  # who comes as no record moves nothing
-
-
-def test_rows_that_overflow_have_no_partners():
-    rows = np.vstack([np.eye(3), OVERFLOWS, -OVERFLOWS])
-    seen = Records.of(rows).mean_rows(None)
-    np.testing.assert_array_equal(seen.private_rows, np.eye(3))
-    found = KendallMatrix(3).total(seen)
-    np.testing.assert_array_equal(
-        found, KendallMatrix(3).total(Records.of(np.eye(3)).mean_rows(None))
-    )

@@ -8,7 +8,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 from scipy import linalg  # noqa: F401  its BLAS is to be loaded
-from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from skdppca import DPGauss
 from skdppca.records import machine
@@ -54,12 +54,6 @@ def test_scipys_pool_is_at_one_and_comes_back():
     with one_pool(WIDE - 1):
         assert threads() == [1] * len(SCIPYS)
     assert threads() == [2] * len(SCIPYS)
-
-
-@own_pool
-def test_wide_data_are_not_limited():
-    with one_pool(WIDE):
-        assert threads() == [2] * len(SCIPYS)
 
 
 @pytest.mark.parametrize(
@@ -126,20 +120,6 @@ def test_a_fit_runs_with_one_and_gives_the_threads_back_if_it_fails(monkeypatch)
     assert threads() == [2] * len(SCIPYS)
 
 
-def test_a_fit_leaves_it_to_other_threads_to_limit_theirs():
-    DPGauss(2, random_state=0).fit(np.eye(40, 3))
-    seen = []
-
-    def limit():
-        with threadpool_limits(1, user_api="blas"):
-            seen.extend(threads(ALL))
-
-    other = Thread(target=limit)
-    other.start()
-    other.join()
-    assert seen == [1] * len(ALL)
-
-
 # The fewest rows of 50 columns of which two threads get enough each.
 LONG = -(-2 * ENTRIES_PER_THREAD // 50)
 
@@ -158,11 +138,6 @@ LONG = -(-2 * ENTRIES_PER_THREAD // 50)
 )
 def test_threads_of_a_pass_are_those_asked_for_or_those_of_blas(n_jobs, n_rows, is_grouped, most):
     assert PassThreads.of(n_jobs, n_rows, 50, is_grouped).most == most
-
-
-def test_no_threads_beyond_those_that_the_user_leaves_to_blas():
-    with threadpool_limits(1, user_api="blas"):
-        assert PassThreads.of(None, LONG, 50, False).most == 1
 
 
 @can_limit
@@ -184,12 +159,6 @@ def test_a_short_pass_of_a_default_number_is_not_shared(threads, n_rows, shared_
     assert threads.in_pass(n_rows, 5) == shared_by
 
 
-def test_wide_rows_are_shared_if_there_are_more_of_them_than_columns():
-    threads = PassThreads(8, 1000)
-    assert threads.in_pass(4 * 3 * 500, 500) == 3
-    assert threads.in_pass(499, 500) == 1
-
-
 @can_limit
 def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
     interrupted = []
@@ -206,10 +175,6 @@ def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
         pass
     assert interrupted
     assert threads(ALL) == [2] * len(ALL)
-
-
-def test_rows_of_one_column_count_by_what_is_done_per_record():
-    assert PassThreads(2, 128).in_pass(8, 1) == 2
 
 
 @pytest.mark.filterwarnings("error")

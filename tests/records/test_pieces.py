@@ -43,8 +43,21 @@ def both(estimator, X, groups=None, edges=EDGES):
     return whole, fit_chunked(estimator, X, groups, edges)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("name", SUMS)
+# What differs is how a table is read, by all methods alike.
+QUICK = {(name, "rows") for name in SUMS} | {("DPGauss", case) for case in CASES}
+
+
+on_methods_and_cases = pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        pytest.param(name, case, marks=() if (name, case) in QUICK else pytest.mark.slow)
+        for name in SUMS
+        for case in CASES
+    ],
+)
+
+
+@on_methods_and_cases
 def test_a_table_in_pieces_gives_the_release_of_the_whole(name, case):
     rows, groups, parameters = CASES[case]
     estimator = METHODS[name].estimator(2, **{"epsilon": 5.0, "random_state": 0, **parameters})

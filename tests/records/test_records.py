@@ -75,43 +75,6 @@ def test_gram_equals_numpys(name, centre, weighted):
     np.testing.assert_allclose(found, augmented.T @ augmented, rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_moment_equals_numpys(name):
-    rows = dense(CONTAINERS[name])
-    weights = RNG.uniform(size=len(rows))
-    weights[::7] = 0.0
-    found = Records.of(CONTAINERS[name]).fold(
-        lambda out, block, w: block.add_moment(out, w, CENTRE), (7,), weights
-    )
-    np.testing.assert_allclose(found, weights @ (rows - CENTRE), rtol=1e-9, atol=1e-8)
-
-
-@pytest.mark.parametrize("n_features", [1, 2, 3, 7, 16, 33, 100])
-@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_a_distance_is_a_bitwise_function_of_its_record(n_features, kind):
-    rows = RNG.normal(size=(1500, n_features))
-    centre = RNG.normal(size=n_features)
-    whole = distances(Records.of(kind(rows)), centre)
-    for order in (slice(1, None), slice(777, 778), RNG.permutation(len(rows))):
-        assert np.array_equal(distances(Records.of(kind(rows[order])), centre), whole[order])
-
-
-@pytest.mark.parametrize("largest", [3, 400])
-def test_a_groups_norm_is_a_bitwise_function_of_its_rows(monkeypatch, largest):
-    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
-    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", 64)
-    sizes = RNG.integers(1, largest, size=30)
-    groups = np.repeat(np.arange(30), sizes)
-    rows = RNG.normal(size=(len(groups), 7))
-
-    def norms(records):
-        return records.map(lambda block: block.gram_norms(CENTRE, 0.5))
-
-    whole = norms(Records.of(rows, groups))
-    later = norms(Records.of(rows[groups >= 3], groups[groups >= 3] - 3))
-    assert np.array_equal(later, whole[3:])
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
     monkeypatch.setattr(_records, "BLOCK_ENTRIES", 64)
@@ -127,13 +90,6 @@ def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
     assert norms[5] ** 2 == pytest.approx(np.linalg.norm(one.T @ one))
     means = distances(records)
     assert means[5] == pytest.approx(np.linalg.norm(one.mean(axis=0)))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_threads_do_not_change_the_sum(n_jobs):
-    rows = RNG.normal(size=(30000, 5))
-    found = gram(Records.of(rows, n_jobs=n_jobs), CENTRE[:5])
-    np.testing.assert_allclose(found, gram(Records.of(rows), CENTRE[:5]), rtol=1e-13, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_rows", [SPAN_ROWS + 1, 3 * SPAN_ROWS - 5])
@@ -206,13 +162,6 @@ def test_the_callers_rows_are_never_written():
     rows.flags.writeable = False
     gram(Records.of(rows), weights=RNG.uniform(size=len(rows)))
     assert np.array_equal(rows, X)
-
-
-def test_a_scale_divides_every_feature():
-    scale = RNG.uniform(1, 2, size=7)
-    for kind in (np.asarray, sparse.csr_array):
-        found = gram(Records.of(kind(X), scale=scale))
-        np.testing.assert_allclose(found, gram(Records.of(X / scale)), rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])

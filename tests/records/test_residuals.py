@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import chi2
-from threadpoolctl import threadpool_limits
 
 from skdppca.mechanisms.block_mean import BlockMean
 from skdppca.noise import NoiseSource
@@ -113,17 +112,6 @@ def test_a_rows_numbers_are_bitwise_functions_of_it(numbers, kind, centre, remov
 
 
 @NUMBERS
-@pytest.mark.parametrize("block_rows", [1, 3, 64])
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_numbers_do_not_follow_the_blocks(monkeypatch, numbers, block_rows, kind):
-    whole = numbers(mean_of(kind(ROWS), removed=REMOVED))
-    monkeypatch.setattr(_records, "BLOCK_ENTRIES", 1)
-    monkeypatch.setattr(_records, "MIN_BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(_records, "SPAN_ROWS", 5 * block_rows)
-    assert np.array_equal(numbers(mean_of(kind(ROWS), removed=REMOVED)), whole)
-
-
-@NUMBERS
 @pytest.mark.parametrize("largest", [3, 200])
 @pytest.mark.parametrize("removed", [None, REMOVED], ids=["all", "removed"])
 def test_a_groups_numbers_are_bitwise_functions_of_its_rows(monkeypatch, numbers, largest, removed):
@@ -138,20 +126,6 @@ def test_a_groups_numbers_are_bitwise_functions_of_its_rows(monkeypatch, numbers
     moved = RNG.permutation(30)[groups]  # rows keep their order within a group
     found = numbers(mean_of(rows, moved, removed=removed))
     assert np.array_equal(found[moved[np.cumsum(sizes) - 1]], whole)
-
-
-@NUMBERS
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_numbers_do_not_follow_the_threads(monkeypatch, numbers, grouped, n_jobs):
-    monkeypatch.setattr(_records, "SPAN_ROWS", 256)
-    groups = np.arange(len(ROWS)) // 4 if grouped else None
-    with threadpool_limits(limits=1, user_api="blas"):
-        whole = numbers(mean_of(ROWS, groups, removed=REMOVED))
-    with threadpool_limits(limits=2, user_api="blas"):
-        assert np.array_equal(numbers(mean_of(ROWS, groups, removed=REMOVED)), whole)
-        shared = mean_of(ROWS, groups, removed=REMOVED, n_jobs=n_jobs)
-        assert np.array_equal(numbers(shared), whole)
 
 
 def parts_of(X, noise, shares, groups=None):
@@ -214,13 +188,6 @@ def test_one_record_more_changes_one_part():
         changed = [i for i in range(3) if not np.array_equal(before[i], after[i])]
         assert len(changed) == 1
         assert np.array_equal(after[changed[0]], [*before[changed[0]], n + 1])
-
-
-def test_parts_of_parts_are_parts():
-    outer = Records.of(numbered(300)).parts((1, 1), NoiseSource(0))
-    inner = [part for half in outer for part in half.parts((1, 2), NoiseSource(1))]
-    rows = np.concatenate([part.map(lambda block: block.distances(None)) for part in inner])
-    assert sorted(rows) == list(numbered(300).ravel())
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

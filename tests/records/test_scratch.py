@@ -12,14 +12,6 @@ from skdppca.records import Records
 from skdppca.records._scratch import Scratch
 
 
-def test_a_pair_that_was_given_back_is_handed_out_again():
-    scratch = Scratch()
-    with scratch.pair(3, 2) as first:
-        pass
-    with scratch.pair(3, 2) as second:
-        assert second[0] is first[0] and second[1] is first[1]
-
-
 def test_no_two_users_have_the_same_arrays_at_once():
     scratch = Scratch()
     with scratch.pair(3, 2) as first, scratch.pair(3, 2) as second:

@@ -124,17 +124,6 @@ def test_a_total_is_held_until_it_is_asked_for_and_no_longer(dataset):
     assert not source.shared._totals
 
 
-def test_a_question_that_was_not_expected_leaves_the_others_waiting(dataset):
-    passes = []
-    files = Files(dataset, dataset.schema.names, tell=passes.append)
-    source = FileRecords.of(files, files.check())
-    first, second, third = questions(source)[:3]
-    source.together([first, second])
-    for some, statistic in (third, first, second):
-        some.total(statistic)
-    assert len(passes) == 3
-
-
 def test_questions_about_two_tables_are_not_asked_together(dataset):
     one, other = in_files(dataset), in_files(dataset)
     with pytest.raises(TypeError, match="about other records"):
@@ -182,20 +171,3 @@ def test_variances_and_the_total_share_their_passes(told, asked, dataset, monkey
     monkeypatch.setattr(FileRecords, "sums", watched)
     KDPPCA(2, random_state=0, **told).fit(dataset)
     assert passes[-len(asked) :] == asked
-
-
-def test_the_rows_of_groups_are_counted_in_the_same_passes(tmp_path, monkeypatch):
-    columns = {f"c{j}": X[:, j] for j in range(D)} | {"who": np.arange(N) // 3}
-    pq.write_table(pa.table(columns), tmp_path / "g.parquet")
-    passes, sums = [], FileRecords.sums
-
-    def watched(self, questions):
-        passes.append([type(question.statistic).__name__ for question in questions])
-        return sums(self, questions)
-
-    monkeypatch.setattr(FileRecords, "sums", watched)
-    KDPPCA(2, random_state=0, unit="person").fit(ds.dataset(tmp_path / "g.parquet"), groups="who")
-    assert passes[-2:] == [
-        ["MeasureHistogram"] * 3,
-        ["ResidualSum", "BoundedTotal", "BoundedTotal"],
-    ]
