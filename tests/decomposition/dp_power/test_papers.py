@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPPowerMethod
-from skdppca.metrics import captured_variance
 
 from ...benchmark_modules import load
 
@@ -39,14 +38,6 @@ def test_prior_sensitivities_are_larger_of_sparse_rows(parameters):
     given = {"center": False, **parameters}
     found = [sensitivity(factory, ZEROS_AND_ONES, **given) for factory in FACTORIES]
     assert found[0] < found[1] <= found[2]
-
-
-def test_their_noise_leaves_less_to_be_found():
-    told = {"epsilon": 4.0, "clip": "norm", "random_state": 0}
-    ours, theirs = (
-        captured_variance(factory(K, **told).fit(X), X) for factory in (FACTORIES[0], FACTORIES[2])
-    )
-    assert ours > 0.95 > theirs > 0.6
 
 
 @pytest.mark.parametrize("factory", FACTORIES[1:])

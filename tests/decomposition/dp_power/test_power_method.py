@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
 
 from skdppca.decomposition.dp_power.mechanism import ClippedProducts, DPPowerMechanism
 from skdppca.decomposition.dp_power.power_method import power_method
-from skdppca.mechanisms.clipping import Clip
 
 from ...private_data_of import private_data
 
@@ -35,24 +33,6 @@ def mechanism(**more):
     return DPPowerMechanism(**told | more)
 
 
-def test_the_product_may_be_a_sum_over_two_parties():
-    # such as a secure sum of what two parties hold
-    parts = [BASE[:20], BASE[20:]]
-    asked = []
-
-    def product(directions, mu):
-        asked.append(mu)
-        np.testing.assert_allclose(directions @ directions.T, np.eye(4), atol=1e-12)
-        return sum(directions @ part.T @ part for part in parts), 0.0
-
-    start = np.linalg.qr(RNG.normal(size=(D, 4)))[0].T
-    V, core, *_ = power_method(product, start, [1.0] * 60, 2)
-    values, vectors = np.linalg.eigh(BASE.T @ BASE)
-    np.testing.assert_allclose(np.abs(np.sum(V * vectors.T[::-1][:2], axis=1)), 1.0)
-    np.testing.assert_allclose(np.diag(core), values[::-1][:2])
-    assert asked == [1.0] * 60
-
-
 def test_a_product_that_is_no_number_is_no_answer():
     with pytest.raises(ValueError, match="scale it down"):
         power_method(lambda W, mu: (W * math.inf, 0.0), W, [1.0], 2)
@@ -71,19 +51,6 @@ def test_products_cost_what_they_are_told_and_no_more():
     assert costs["radius of the product"] == pytest.approx(0.3 * math.sqrt(2))
     with pytest.raises(RuntimeError, match="exceeds what is left"):
         product(W, 0.6)
-
-
-def test_products_of_clipped_rows_cost_what_they_are_told_and_no_more():
-    data = private_data(BASE, 1.0, n=40.0)
-    product = partial(mechanism()._of_clipped_norms, data, Clip(1.0))
-    for mu in (0.5, 0.6):
-        product(W, mu)
-    assert [(q.name, q.mu) for q in data.budget.queries] == [
-        ("product", 0.5),
-        ("product", 0.6),
-    ]
-    with pytest.raises(RuntimeError, match="exceeds what is left"):
-        product(W, 0.7)
 
 
 @pytest.mark.parametrize("clip", ["auto", "norm", "spherical"])

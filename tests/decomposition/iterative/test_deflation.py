@@ -82,24 +82,6 @@ def test_rounds_that_split_the_records_have_the_whole_budget_each():
     assert [mean.data.n for mean in oracle.means] == pytest.approx([N / 3] * 3)
 
 
-@pytest.mark.slow
-@on_both_samplings
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
-@pytest.mark.parametrize("learning_rate", ["auto", 2.0])
-def test_all_directions_are_orthonormal_with_little_and_with_much_noise(
-    sampling, epsilon, learning_rate
-):
-    rows = np.random.default_rng(0).normal(size=(500, 30)) * 0.8 ** np.arange(30)
-    pca = KDPPCA(
-        strategy="deflation",
-        sampling=sampling,
-        learning_rate=learning_rate,
-        epsilon=epsilon,
-        random_state=0,
-    ).fit(rows)
-    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(30), atol=1e-10)
-
-
 @pytest.mark.parametrize("rank", [0, 1, 3])
 @pytest.mark.parametrize("epsilon", [1.0, math.inf])
 def test_directions_without_any_variance_are_orthonormal_too(rank, epsilon):

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 
 from skdppca import KDPOjas, SmoothSensitivityPCA
-from skdppca.datasets import make_spiked
-from skdppca.decomposition.iterative.iteration import iterate, orthonormal_start
-from skdppca.decomposition.iterative.turned import alignments_of_moves
 from skdppca.linalg import decreasing_eigh
-from skdppca.mechanisms.block_mean import Gradient
-from skdppca.mechanisms.variances import Variances
-from skdppca.noise import GaussianQuery, NoiseSource
+from skdppca.noise import GaussianQuery
 
 from ...estimators import but_the_first_slow
 
@@ -25,12 +20,6 @@ FITS = 12
 def rows(n, variances, seed=5):
     X = np.random.default_rng(seed).normal(size=(n, len(variances)))
     return X * np.sqrt(variances)
-
-
-def clipped(along):
-    """What was read along a direction, of records that nothing was clipped of."""
-    nothing = np.zeros_like(along)
-    return Variances(np.eye(len(along)), along, 0.0, 1.0, 100.0, None, along, nothing, 1.0)
 
 
 def spiked(*top, d, rest=1.0):
@@ -82,73 +71,11 @@ def test_alignments_of_a_gap_release_are_the_squared_cosines(setting):
     np.testing.assert_allclose(told, reached, atol=0.1)
 
 
-def test_alignments_of_groups_are_the_squared_cosines():
-    data = make_spiked(1500, 30, 2, [10, 5], 0.5, random_state=0)
-    exact = decreasing_eigh(data.X.T @ data.X)[1][:2]
-    told, reached = [], []
-    for seed in range(FITS):
-        pca = KDPOjas(2, epsilon=0.5, unit="matrix", center=False, random_state=seed)
-        pca.fit(data.X, groups=data.groups)
-        told.append(pca.privacy_.details["alignments"])
-        reached.append(np.sum(pca.components_ * exact, axis=1) ** 2)
-    np.testing.assert_allclose(np.mean(told, axis=0), np.mean(reached, axis=0), atol=0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("noise_sd", [0.0, 0.02, 0.1, 0.2])
-@pytest.mark.parametrize("rate", [0.5, 8.0, 1e300])
-def test_the_recursion_is_what_the_iteration_does(noise_sd, rate):
-    """The whole law is known: one component of eigenvalue 2 or 3, and noise of a known size."""
-    d, noise = 60, NoiseSource(0)
-    rng = np.random.default_rng(0)
-    told, reached = [], []
-    for _ in range(200):
-        A = np.diag(spiked(rng.choice([2.0, 3.0]), d=d))
-
-        def mean(W, C, A=A):
-            return Gradient(W @ A + noise_sd * rng.normal(size=W.shape), noise_sd, 1.0)
-
-        start = orthonormal_start(5, d, None, noise)
-        found = iterate([mean] * 6, start, rate, False, None, (6, 1))
-        along = np.array([found.directions[0] @ A @ found.directions[0]])
-        variances = clipped(along)
-        told.append(alignments_of_moves(found, variances, along, 1.0)[0][0])
-        reached.append(found.directions[0, 0] ** 2)
-    # a start is far from the component now and then, which the recursion's mean start is not
-    assert np.mean(told) == pytest.approx(np.mean(reached), abs=0.12)
-
-
-def test_without_noise_the_way_from_the_start_is_left():
-    X = OJAS["clear"][0]
-    aligned = [
-        KDPOjas(3, epsilon=np.inf, n_iter=steps).fit(X).privacy_.details["alignments"]
-        for steps in (1, 12)
-    ]
-    assert (aligned[0] < aligned[1]).all() and (aligned[1] > 0.999).all()
-
-
-def test_all_components_are_turned_among_themselves_alone():
-    X = rows(20_000, [9.0, 4.0, 1.0, 0.5])
-    told, reached = means(KDPOjas, X, 3.0, 4)
-    np.testing.assert_allclose(told, reached, atol=0.1)
-    assert (told < 1).all()
-
-
 @pytest.mark.parametrize("factory", [KDPOjas, SmoothSensitivityPCA])
 def test_of_mere_noise_all_is_lost(factory):
     X = np.random.default_rng(1).normal(size=(300, 30))
     details = factory(2, epsilon=0.05, random_state=0).fit(X).privacy_.details
     np.testing.assert_array_equal(details["alignments"], 0.0)
-
-
-def test_what_is_not_above_the_floor_is_lost():
-    for seed in range(10):
-        pca = KDPOjas(3, epsilon=1.0, random_state=seed).fit(rows(1000, spiked(3, 2, 1.5, d=20)))
-        details = pca.privacy_.details
-        surely = details["clipped_variances"] - 2 * details["clipped_errors"]
-        np.testing.assert_array_equal(
-            details["alignments"] > 0, surely > details["noise_floor"] * (1 + 1e-12)
-        )
 
 
 @pytest.mark.parametrize("factory", [KDPOjas, SmoothSensitivityPCA])

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, SmoothSensitivityPCA
-from skdppca.decomposition.smooth_sensitivity import eigensolver
 from skdppca.exceptions import BudgetExceeded, NotReleasedError
 from skdppca.metrics import sin_theta
 from skdppca.privacy import (
@@ -48,20 +47,15 @@ def error(k, **parameters):
     """Median sine of the angle to the components without noise."""
     X = signs(k)
     told = {**TOLD, "epsilon": 0.5, "variance_share": 0.0, **parameters}
-    pcas = [SmoothSensitivityPCA(k, random_state=s, **told).fit(X) for s in range(15)]
+    pcas = [SmoothSensitivityPCA(k, random_state=s, **told).fit(X) for s in range(7)]
     return np.median([sin_theta(pca, exact(X, k)) for pca in pcas])
 
 
 @pytest.mark.parametrize(("k", "most"), [(1, 0.0115), (3, 0.0125)])
 def test_the_gap_release_is_as_exact_as_the_gap_allows(k, most):
     X = signs(k)
-    dp = [DPGauss(k, epsilon=0.5, random_state=s, **TOLD).fit(X) for s in range(15)]
+    dp = [DPGauss(k, epsilon=0.5, random_state=s, **TOLD).fit(X) for s in range(7)]
     assert error(k) <= most < np.median([sin_theta(pca, exact(X, k)) for pca in dp])
-
-
-def test_students_noise_is_the_smallest_that_is_pure():
-    assert error(1, noise="student", delta=0) <= 0.027
-    assert error(1, noise="cauchy", delta=0) > 0.027
 
 
 @on_all_laws
@@ -131,22 +125,6 @@ def test_accountants_are_charged_the_event(law, tmp_path):
             pca.fit(signs(1, 50))
 
 
-@on_all_laws
-@on_both_adjacencies
-def test_variances_and_order_are_found(law, adjacency):
-    X = signs(1, N) * np.r_[1.0, 2.0, np.full(D - 2, 0.3)]
-    told = {"center": False, "norm_bound": 1.5, "adjacency": adjacency, "random_state": 0}
-    budget = {"epsilon": 0.9, "delta": 1e-6} if law == "gaussian" else {"epsilon": 60.0}
-    pca = SmoothSensitivityPCA(2, noise=law, **told, **budget).fit(X)
-    reference = PCA(2).fit(X)
-    assert (np.diff(pca.explained_variance_) <= 0).all()
-    if law in ("gap-release", "student"):
-        assert sin_theta(pca, reference.components_) < 0.05
-        cosines = np.abs(np.sum(pca.components_ * reference.components_, axis=1))
-        assert cosines.min() > 0.98
-        np.testing.assert_allclose(pca.explained_variance_, reference.explained_variance_, rtol=0.1)
-
-
 # None of 20 seeds was off by more than 0.028 and 0.055.
 @pytest.mark.parametrize(("adjacency", "right"), [("add-remove", 0.05), ("replace-one", 0.1)])
 @pytest.mark.parametrize("bound", [None, 20.0])
@@ -180,29 +158,6 @@ def test_without_noise_it_is_pca(law, k):
     np.testing.assert_allclose(cosines, 1, rtol=1e-10)
     for name in ("mean_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-10)
-
-
-@pytest.mark.parametrize("limit", [1, 10**6])
-def test_sparse_rows_groups_and_threads_give_what_dense_rows_give(limit, monkeypatch):
-    constants = replace(eigensolver.EIGENSOLVER, dense_features=limit)
-    monkeypatch.setattr(eigensolver, "EIGENSOLVER", constants)
-    X = signs(2, 2000)
-    told = {"epsilon": 4.0, "random_state": 0}
-    dense = SmoothSensitivityPCA(2, **told).fit(X)
-    csr = SmoothSensitivityPCA(2, **told).fit(sparse.csr_array(X))
-    threads = SmoothSensitivityPCA(2, n_jobs=2, **told).fit(X)
-    singles = SmoothSensitivityPCA(2, unit="row", **told).fit(X.astype(np.float32))
-    for other in (csr, threads, singles):
-        assert sin_theta(other, dense.components_) < 0.04
-    grouped = SmoothSensitivityPCA(2, unit="patient", **told).fit(X, groups=np.arange(2000) // 2)
-    assert sin_theta(grouped, exact(X, 2)) < 0.3
-
-
-def test_without_a_gap_it_is_noise_and_no_error():
-    X = np.tile(np.eye(D), (20, 1))
-    pca = SmoothSensitivityPCA(2, random_state=0, **TOLD).fit(X)
-    assert np.isfinite(pca.components_).all()
-    assert next(s for s in pca.privacy_.spendings if s.name == "span").sensitivity > 2
 
 
 BAD = [
