@@ -13,8 +13,6 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.records import Part
 from skdppca.statistics import KINDS, Scaled, Statistic
 
-from ..estimators import ESTIMATORS
-
 METHODS_AND_CHOICE = [PrivatePCA, *(method.estimator for method in METHODS.values())]
 X = np.random.default_rng(0).normal(size=(300, 5)) * [5, 3, 2, 1, 1]
 OPTIONS = {
@@ -109,17 +107,6 @@ def test_a_fit_asks_nothing_that_its_mechanism_does_not_declare(asked, seed):
         assert asked <= declared, estimator
         assert any(issubclass(kind, Statistic) for kind in asked)
         fits += 1
-
-
-@pytest.mark.parametrize("factory", [factory for _, factory in ESTIMATORS])
-def test_what_options_ask_is_declared_with_these_options_alone(factory):
-    plain, scaled, missing = (
-        {kind.__name__ for kind in asks(factory(2, epsilon=1.0, **more))}
-        for more in ({}, {"scale": "private"}, {"missing": "mean"})
-    )
-    assert not plain & {"ColumnCells", "MeanSquares"}
-    assert {"ColumnCells", "MeanSquares", "Scaled"} <= scaled
-    assert "ColumnCells" in missing and "MeanSquares" not in missing
 
 
 def test_an_oracle_of_somebody_else_may_ask_for_anything():

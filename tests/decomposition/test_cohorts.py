@@ -68,12 +68,6 @@ def test_what_is_no_name_is_refused_before_the_charge(released, bad):
     assert accountant.receipts == ()
 
 
-def test_without_an_accountant_the_report_names_them_alone():
-    report = DPGauss(2, epsilon=1.0).fit(ROWS, cohorts="a").privacy_
-    assert report.cohorts == ("a",) and report.receipt is None
-    assert "cohorts" not in DPGauss(2, epsilon=1.0).fit(ROWS).privacy_.core()
-
-
 def test_a_cohort_that_is_used_up_leaves_the_fit_before_as_it_was():
     accountant = PrivacyAccountant(0.5, 1e-7)
     pca = DPGauss(2, **COST, accountant=accountant).fit(ROWS, cohorts="a")

@@ -128,8 +128,22 @@ def test_an_interrupted_refit_leaves_the_old_fit_whole_or_the_new_one(factory, m
 
 
 @on_all_estimators
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("error", "share"),
+    [
+        (KeyboardInterrupt, 0.5),
+        (MemoryError, 1.0),
+        *(
+            pytest.param(error, share, marks=pytest.mark.slow)
+            for error, share in (
+                (MemoryError, 0.0),
+                (MemoryError, 0.5),
+                (KeyboardInterrupt, 0.0),
+                (KeyboardInterrupt, 1.0),
+            )
+        ),
+    ],
+)
 def test_a_refit_that_fails_at_a_query_leaves_the_old_fit(factory, share, error, monkeypatch):
     draw, draws, last = NoiseSource.rounded_gaussian, 0, math.inf
 
@@ -283,9 +297,3 @@ def test_nothing_is_asked_of_the_records_before_the_charge(factory, parameters, 
     assert steps[0] == "charge"
     assert steps.count("charge") == 1
     assert {"noise", "records"} < set(steps)
-
-
-@on_all_estimators
-def test_fit_returns_the_estimator(factory):
-    pca = factory(2)
-    assert pca.fit(NARROW) is pca

@@ -54,7 +54,13 @@ def test_a_fit_that_found_something_does_not():
 
 
 @pytest.mark.parametrize("method", [DPGauss, ResidualGauss])
-@pytest.mark.parametrize(("d", "n", "epsilon"), [(20, 300, 0.05), (200, 500, 0.1), (100, 100, 0.5)])
+@pytest.mark.parametrize(
+    ("d", "n", "epsilon"),
+    [
+        (20, 300, 0.05),
+        *(pytest.param(*c, marks=pytest.mark.slow) for c in ((200, 500, 0.1), (100, 100, 0.5))),
+    ],
+)
 def test_as_many_records_as_it_says_would_do(method, d, n, epsilon):
     with pytest.warns(NoiseOnlyWarning) as told:
         method(3, epsilon=epsilon, random_state=0).fit(rows(n, d, 1))

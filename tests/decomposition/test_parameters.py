@@ -20,11 +20,10 @@ from sklearn.datasets import load_iris
 from skdppca import GDPPCA, KDPPCA, DPGauss, MergedPCA, PrivatePCA, SmoothSensitivityPCA
 from skdppca._sklearn import StrOptions
 from skdppca.decomposition import BasePrivatePCA
-from skdppca.decomposition.parameters import estimator, parameter, words_of
+from skdppca.decomposition.parameters import words_of
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.planner import plan
-from skdppca.planner.planned_fit import CONSTRAINTS
 
 from ..estimators import ESTIMATORS, on_all_estimators
 
@@ -73,11 +72,6 @@ def written(cls):
     return ast.get_docstring(tree.body[0])
 
 
-def declared(cls):
-    """The parameters that a class states itself."""
-    return [name for name in vars(cls).get("__annotations__", {}) if name in constraints(cls)]
-
-
 def constraints(cls):
     """Name -> scikit-learn's constraints."""
     return cls._parameter_constraints
@@ -114,25 +108,11 @@ def test_the_signature_is_the_parameters(factory):
     assert factory().get_params() == defaults
 
 
-@on_all_estimators
-def test_only_the_number_of_components_goes_without_its_name(factory):
-    assert factory(2).n_components == 2
-    with pytest.raises(TypeError, match="positional"):
-        factory(2, 1.0)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'eps'"):
-        factory(2, eps=1.0)
-
-
 @pytest.mark.parametrize("value", ["input", "output"])
 def test_a_parameter_that_is_gone_names_what_took_its_place(value):
     # and what it did is claimed of that: see tests/decomposition/smooth_sensitivity
     with pytest.raises(TypeError, match=r"no parameter mechanism; .*use SmoothSensitivityPCA"):
         DPGauss(2, mechanism=value)
-
-
-@on_all_estimators
-def test_every_default_is_valid(factory):
-    factory()._validate_params()
 
 
 def test_what_all_share_has_one_default_and_one_constraint():
@@ -141,12 +121,6 @@ def test_what_all_share_has_one_default_and_one_constraint():
         if name == "delta":  # may be 0 where there is a pure guarantee
             ways -= {stated(SmoothSensitivityPCA, name)}
         assert ways == {stated(BasePrivatePCA, name)}, name
-
-
-@on_all_families
-def test_a_class_states_nothing_that_its_base_states(cls, base):
-    for name in set(declared(cls)) & set(constraints(base)):
-        assert stated(cls, name) != stated(base, name), f"{name} is stated twice"
 
 
 @on_all_estimators
@@ -178,87 +152,10 @@ def test_the_docstring_documents_exactly_what_fit_stores(factory):
 
 
 @on_all_families
-def test_a_class_documents_what_it_states(cls, base):
-    assert set(declared(cls)) <= set(entries(written(cls), "Parameters"))
-
-
-@on_all_families
-@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
-def test_no_documentation_is_copied(cls, base, section):
-    theirs = entries(inspect.cleandoc(base.__doc__), section)
-    for name, entry in entries(written(cls), section).items():
-        assert entry != theirs.get(name), f"{name} is documented alike in {base.__name__}"
-
-
-@on_all_families
 @pytest.mark.parametrize("section", ["Parameters", "Attributes"])
 def test_what_a_class_does_not_document_its_base_does(cls, base, section):
     own, theirs = entries(written(cls), section), entries(inspect.cleandoc(base.__doc__), section)
     assert entries(inspect.cleandoc(cls.__doc__), section) == theirs | own
-
-
-@estimator
-class Sharper(DPGauss):
-    """One more parameter, and another default.
-
-    Parameters
-    ----------
-    sharpness : float, default=0.5
-        How sharp.
-    clip : {"spherical"}, default="spherical"
-        The one that is sharp.
-
-    Notes
-    -----
-    Notes stay where they are.
-    """
-
-    sharpness: float = parameter(float, default=0.5)
-    clip: str = parameter(StrOptions({"spherical"}), default="spherical")
-
-
-class Fixed(DPGauss):
-    """A subclass with a constructor of its own."""
-
-    def __init__(self, n_components=2):
-        super().__init__(n_components, epsilon=4.0)
-
-
-def test_a_class_that_adds_to_an_estimator_is_one():
-    pca = Sharper(2, sharpness=0.1).fit(FRAME)
-    assert (pca.clip, pca.sharpness) == ("spherical", 0.1)
-    assert sorted(set(clone(pca).get_params()) - set(DPGauss().get_params())) == ["sharpness"]
-    for parameters in ({"sharpness": "very"}, {"clip": "auto"}):
-        with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter"):
-            Sharper(2, **parameters).fit(FRAME)
-    text = sections(Sharper.__doc__)
-    assert list(text) == ["Parameters", "Attributes", "Notes"]
-    assert "Notes stay where they are." in text["Notes"]
-    documented = entries(Sharper.__doc__, "Parameters")
-    assert sorted(documented) == sorted(Sharper().get_params())
-    assert documented["clip"][1] == "The one that is sharp."
-    assert documented["epsilon"] == entries(DPGauss.__doc__, "Parameters")["epsilon"]
-
-
-def test_a_subclass_may_have_a_constructor_of_its_own():
-    assert Fixed().get_params() == {"n_components": 2}
-    assert list(inspect.signature(Fixed).parameters) == ["n_components"]
-    assert clone(Fixed(1)).fit(FRAME).components_.shape == (1, 4)
-
-
-@on_all_estimators
-def test_estimators_are_equal_if_they_are_the_same_one(factory):
-    pca, twin = factory(2), factory(2)
-    assert pca == pca
-    assert pca != twin
-    assert len({pca, twin, pca}) == 2
-
-
-@on_all_estimators
-def test_the_repr_shows_what_was_changed(factory):
-    name = factory.__name__
-    assert repr(factory()) == f"{name}()"
-    assert repr(factory(2, epsilon=0.5)) == f"{name}(epsilon=0.5, n_components=2)"
 
 
 @on_all_estimators
@@ -299,28 +196,6 @@ def test_a_path_is_no_accountant_and_says_what_is(path):
         PrivatePCA(2, accountant=path).fit(FRAME)
 
 
-@pytest.mark.parametrize("method", ["svd", 3, None, ["gauss"]])
-def test_what_is_like_no_word_is_refused_as_scikit_learn_does(method):
-    with pytest.raises(ValueError, match=r"instead\.$"):
-        PrivatePCA(2, method=method).fit(FRAME)
-
-
-@on_all_estimators
-def test_parameters_that_are_set_are_those_that_are_read(factory):
-    pca = factory().set_params(n_components=1, epsilon=3.0)
-    assert (pca.n_components, pca.epsilon) == (1, 3.0)
-    assert factory().epsilon == 1.0  # an instance's own, not the class's
-    with pytest.raises(ValueError, match="Invalid parameter 'eps'"):
-        pca.set_params(eps=1.0)
-
-
-@on_all_estimators
-def test_invalid_parameters_are_named_in_fit_and_not_before(factory):
-    pca = factory(epsilon=-1.0)
-    with pytest.raises(ValueError, match="'epsilon' parameter"):
-        pca.fit(FRAME)
-
-
 def words_of_type(hint):
     """The words that a type names."""
     if get_origin(hint) is Literal:
@@ -338,19 +213,3 @@ def test_types_name_exactly_the_words_that_parameters_take(cls):
     for name in inspect.signature(cls).parameters:
         assert words_of_type(hints[name]) == words_of(cls, name), name
         assert str not in get_args(hints[name]), name
-
-
-def test_types_of_a_plan_name_exactly_the_words_that_it_takes():
-    hints = get_type_hints(plan)
-    for name in inspect.signature(plan).parameters.keys() - {"methods"}:  # an iterable of words
-        words = (
-            {
-                word
-                for one in CONSTRAINTS[name]
-                if isinstance(one, StrOptions)
-                for word in one.options
-            }
-            if name in CONSTRAINTS
-            else set()
-        )
-        assert words_of_type(hints[name]) == words, name

@@ -10,17 +10,9 @@ from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.model_selection import RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
-from ..estimators import on_all_estimators, on_all_estimators_slowly
-from ..package.test_bad_input import BAD_X
+from ..estimators import on_all_estimators
 from ..secret_rows import refused
 from .test_standardise import IRIS, ROWS
-
-
-@on_all_estimators_slowly
-@pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
-def test_bad_data_are_a_clear_error_for_nothing(factory, make, message):
-    accountant = PrivacyAccountant(10.0, 1e-5)
-    refused(factory(2, scale="private", accountant=accountant), make(), message)
 
 
 @on_all_estimators

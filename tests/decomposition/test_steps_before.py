@@ -6,10 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.exceptions import UnaccountedStepWarning
@@ -32,8 +31,12 @@ def said(fit):
 @pytest.mark.parametrize("fit", ["fit", "fit_transform"])
 @pytest.mark.parametrize("pca", [PrivatePCA(1), DPGauss(2)], ids=lambda pca: type(pca).__name__)
 def test_a_scaler_in_front_is_named_once_with_what_replaces_it(pca, fit):
-    (one,) = said(lambda: getattr(make_pipeline(StandardScaler(), pca), fit)(X))
+    one, other = (
+        said(lambda rows=rows: getattr(make_pipeline(StandardScaler(), pca), fit)(rows))[0]
+        for rows in (X, 1e3 * X[:50] + 5)
+    )
     text = str(one.message)
+    assert text == str(other.message)
     assert "learned from the records without privacy: standardscaler (StandardScaler)." in text
     assert 'scale="private"' in text and "The stated epsilon is wrong" in text
     assert one.filename == __file__
@@ -62,25 +65,12 @@ def test_no_step_is_no_warning():
     assert not said(lambda: make_pipeline(StandardScaler(), DPGauss(1, epsilon=np.inf)).fit(X))
 
 
-def test_all_steps_that_learned_are_named_in_one_warning():
-    model = make_pipeline(SimpleImputer(), Normalizer(), MinMaxScaler(), DPGauss(1))
-    (one,) = said(lambda: model.fit(X))
-    assert "steps before DPGauss" in str(one.message)
-    assert "simpleimputer (SimpleImputer), minmaxscaler (MinMaxScaler)" in str(one.message)
-
-
 def test_a_step_of_an_outer_pipeline_is_before_the_inner_one():
     model = make_pipeline(StandardScaler(), make_pipeline(Normalizer(), DPGauss(1)), Normalizer())
     (one,) = said(lambda: model.fit(X))
     assert "privacy: standardscaler (StandardScaler)." in str(one.message)
     model = make_pipeline(make_pipeline(DPGauss(1), StandardScaler()), make_pipeline(Normalizer()))
     assert not said(lambda: model.fit(X))
-
-
-def test_a_pipeline_with_a_memory_fits_a_clone(tmp_path):
-    model = make_pipeline(StandardScaler(), DPGauss(1), Normalizer(), memory=str(tmp_path))
-    (one,) = said(lambda: model.fit(X))
-    assert "standardscaler" in str(one.message)
 
 
 def test_a_private_step_before_is_paid_for():
@@ -119,13 +109,3 @@ def test_the_warning_as_an_error_comes_before_the_charge():
         with pytest.raises(UnaccountedStepWarning):
             make_pipeline(StandardScaler(), DPGauss(1, accountant=accountant)).fit(X)
     assert not accountant.spent.epsilon
-
-
-def test_the_warning_does_not_depend_on_the_data():
-    first, second = (
-        str(
-            said(lambda rows=rows: make_pipeline(StandardScaler(), DPGauss(1)).fit(rows))[0].message
-        )
-        for rows in (X, 1e3 * X[:50] + 5)
-    )
-    assert first == second

@@ -12,19 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, PrivatePCA
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.exceptions import UnaccountedFitsWarning
 from skdppca.maps import projection_map
-from skdppca.model_selection import PrivateSearchCV, RecordKFold
+from skdppca.model_selection import PrivateSearchCV
 from skdppca.planner import plan
 from skdppca.privacy import charging
 from skdppca.trials import run_trials
 
-from ..estimators import on_all_estimators
 from ..package.test_trials import SAMPLER
 
 X = np.random.default_rng(0).normal(size=(300, 4)) * [4, 2, 1, 1]
@@ -74,31 +70,6 @@ def test_the_second_release_warns_and_no_other(shown, release):
     assert "accountant=PrivacyAccountant(...)" in str(shown[0].message)
 
 
-@on_all_estimators
-def test_every_estimator_counts(shown, factory):
-    fit()
-    factory(2).fit(X)
-    assert len(shown) == 1
-
-
-@pytest.mark.parametrize("n_jobs", [None, 3])
-def test_a_grid_search_warns_once_where_the_user_called_it(shown, n_jobs):
-    grid = {"privatepca__n_components": [1, 2, 3, 4]}
-    pipeline = make_pipeline(Normalizer(), PrivatePCA(epsilon=1.0))
-    with parallel_config(backend="threading"):
-        GridSearchCV(pipeline, grid, cv=RecordKFold(2), n_jobs=n_jobs).fit(X)
-    assert len(shown) == 1
-    assert n_jobs or shown[0].filename == __file__  # no thread of a pool knows who asked
-
-
-@pytest.mark.parametrize("call", ["score", "transform", "score_samples"])
-def test_using_a_fit_is_no_fit(shown, call):
-    pca = fit()
-    for _ in range(3):
-        getattr(pca, call)(X)
-    assert shown == []
-
-
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": math.inf}])
 def test_what_is_not_private_does_not_count(shown, parameters):
     for _ in range(3):
@@ -117,13 +88,6 @@ def test_with_an_accountant_nothing_counts(shown, tmp_path):
     assert shown == [] and charging._unaccounted == 0
 
 
-def test_a_refused_fit_does_not_count(shown):
-    for _ in range(3):
-        with pytest.raises(ValueError, match="NaN"):
-            DPGauss(2).fit(X * np.nan)
-    assert shown == [] and charging._unaccounted == 0
-
-
 @pytest.mark.parametrize("backend", ["sequential", "threading"])
 def test_candidates_are_covered_by_their_search(shown, backend):
     with parallel_config(backend=backend):
@@ -134,14 +98,8 @@ def test_candidates_are_covered_by_their_search(shown, backend):
 def test_trials_and_plans_do_not_count(shown):
     pytest.importorskip("pandas")
     run_trials(DPGauss(2), SAMPLER, 3)
-    plan(500, 4, 2, methods=["DPGauss"], **COST)
+    plan(60, 3, 1, methods=["DPGauss"], **COST)
     assert shown == [] and charging._unaccounted == 0
-
-
-def test_fits_in_a_trial_outside_of_its_estimators_do_count(shown):
-    pytest.importorskip("pandas")
-    run_trials(DPGauss(2), SAMPLER, 1, metrics={"more": lambda pca, draw: len(vars(fit()))})
-    assert charging._unaccounted == 1
 
 
 @on_all_releases
@@ -165,8 +123,9 @@ def test_threads_that_fit_at_once_get_one_warning(monkeypatch):
     shown = []
 
     def show_slowly(message, category, *where):
-        shown.append(category)
-        time.sleep(0.1)  # for the other threads to come
+        if category is UnaccountedFitsWarning:
+            shown.append(category)
+            time.sleep(0.1)  # for the other threads to come
 
     fit()
     with warnings.catch_warnings():
@@ -193,8 +152,3 @@ def test_a_forked_child_goes_on_counting():
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.count("UnaccountedFitsWarning") == 1
-
-
-@pytest.mark.slow
-def test_the_package_is_imported_in_silence():
-    subprocess.run([sys.executable, "-W", "error", "-c", "import skdppca"], check=True)

@@ -9,20 +9,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from skdppca import GDPPCA, KDPPCA, DPGauss, PrivacyAccountant, ResidualGauss
-from skdppca.decomposition import METHODS
+from skdppca import KDPPCA, DPGauss, PrivacyAccountant
 from skdppca.exceptions import CentreNotSeenWarning
-from skdppca.mechanisms.clipping import with_typical_norm
-from skdppca.mechanisms.norm_histogram import HISTOGRAM, seen_norms
-from skdppca.mechanisms.scales.octaves import WIDE_EDGES, magnitudes_of
-from skdppca.mechanisms.scales.private_scales import private_scales
 from skdppca.neighbors import PrivateNearestCentroid
-from skdppca.statistics import Distances
 
 from ..estimators import ESTIMATORS, on_all_estimators
-from ..private_data_of import private_data
 
 UNITS = (1e-30, 1e-15, 1e-12, 1e-9, 1e9, 1e12, 1e15, 1e30)
 D, N = 6, 4000
@@ -56,7 +48,7 @@ CASES = [
     pytest.param(
         estimator, unit, grouped,
         id=f"{name}-{unit:g}-{'groups' if grouped else 'rows'}",
-        marks=() if (i + j) % 9 == 0 else pytest.mark.slow,
+        marks=() if (i + j) % 17 == 0 else pytest.mark.slow,
     )
     for i, (name, estimator) in enumerate(ESTIMATORS)
     for j, (unit, grouped) in enumerate((u, g) for u in UNITS for g in (False, True))
@@ -97,30 +89,19 @@ def loss_of(factory, unit, i):
 
 
 @pytest.mark.filterwarnings("ignore::skdppca.exceptions.NoiseOnlyWarning")
-@pytest.mark.parametrize("unit", [1e-20, 1e20])
-@pytest.mark.parametrize("i", range(len(WAYS)), ids=[", ".join(way) for way in WAYS])
-@on_all_estimators
+@pytest.mark.parametrize("unit", [1e20, pytest.param(1e-20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("factory", "i"),
+    [
+        pytest.param(
+            factory, i, id=f"{name}-{', '.join(way)}", marks=() if i == j % 5 else pytest.mark.slow
+        )
+        for j, (name, factory) in enumerate(ESTIMATORS)
+        for i, way in enumerate(WAYS)
+    ],
+)
 def test_so_it_is_whatever_is_looked_for_first(factory, i, unit):
     assert loss_of(factory, unit, i) < 3 * loss_of(factory, 1.0, i)
-
-
-@pytest.mark.parametrize("unit", [1e-12, 1e12])
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.sums_only])
-def test_rows_of_a_public_norm_have_variances(name, unit):
-    loss, mean, variance = errors(METHODS[name].estimator, unit, norm_bound=40 * unit)
-    assert loss < 0.01
-    assert mean < 0.5
-    assert 0.8 < variance < 1.25
-
-
-def test_wide_sparse_rows_have_variances():
-    # PrivatePCA takes DPPowerMethod for these
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((3000, 2500), density=0.002, rng=rng, format="csr")
-    X = sparse.csr_array(X + sparse.csr_array(np.outer(rng.normal(size=3000), np.eye(2500)[3])))
-    pca = dict(ESTIMATORS)["PrivatePCA"](1, epsilon=5.0, random_state=0)
-    usual = pca.fit(X).explained_variance_
-    assert 0.5 < (pca.fit(X * 1e8).explained_variance_ / 1e16 / usual)[0] < 2
 
 
 def far_apart(column, unit):
@@ -138,14 +119,6 @@ def test_a_column_in_another_unit_ruins_no_scale(estimator, unit):
     assert (0.8 < ratio).all() and (ratio < 1.25).all()
 
 
-def test_times_in_nanoseconds_are_scaled():
-    X = ROWS.copy()
-    X[:, 0] = 1.7e18 + 1e15 * np.random.default_rng(3).normal(size=N)
-    scale = DPGauss(2, scale="private", epsilon=3.0, random_state=0).fit(X).scale_
-    ratio = scale / X.std(axis=0)
-    assert (0.7 < ratio).all() and (ratio < 1.4).all()
-
-
 @pytest.mark.parametrize("unit", [1e-42, 1e40])
 @on_all_estimators
 def test_all_is_finite_up_to_the_last_unit_that_is_looked_for(factory, unit):
@@ -161,28 +134,6 @@ def test_variances_that_single_precision_does_not_hold_are_in_double(unit):
     pca = DPGauss(2, epsilon=3.0, whiten=True, random_state=0).fit(X)
     assert pca.explained_variance_.dtype == np.float64
     np.testing.assert_allclose(pca.transform(X).std(axis=0), 1.0, rtol=0.2)
-
-
-@pytest.mark.parametrize("unit", [1e-9, 1e9])
-def test_corrections_on_the_unit_sphere_have_no_unit(unit):
-    # nested spheres are left after the first one: products of unit rows are at most 1/2
-    rng = np.random.default_rng(0)
-    components = np.eye(100)[0]
-    signs = rng.choice([-1.0, 1.0], 1000)
-    X = np.outer(signs, components) + 0.005 * rng.normal(size=(1000, 100))
-    found = [
-        ResidualGauss(1, epsilon=0.4, random_state=s).fit(u * X)
-        for u in (1.0, unit)
-        for s in range(5)
-    ]
-    losses = [1 - (pca.components_[0] @ components) ** 2 for pca in found]
-    assert np.median(losses[5:]) < 2 * np.median(losses[:5])
-
-
-def test_a_loose_norm_bound_moves_no_variance_that_it_does_not_bound():
-    pca = GDPPCA(2, epsilon=3.0, norm_bound=1e15, random_state=0).fit(ROWS)
-    ratio = pca.explained_variance_[0] / np.linalg.eigvalsh(np.cov(ROWS.T))[-1]
-    assert 0.7 < ratio < 1.4
 
 
 @pytest.mark.parametrize("size", [1e-60, 1e60])
@@ -219,55 +170,3 @@ def test_so_it_does_without_a_private_centre(factory, size):
 
 
 # The steps.
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_first_look_costs_two_more_questions(unit):
-    data = private_data(ROWS * unit, 10.0, n=float(N))
-    found, histogram = seen_norms(data, Distances(np.zeros(D)), 1.0, "norms")
-    names = [query.name for query in data.budget.queries]
-    elsewhere = not 2.0**-40 < 20 * unit < 2.0**40
-    assert names == ["norms", "magnitude of the norms", "norms"][: 3 if elsewhere else 1]
-    assert [query.mu for query in data.budget.queries] == [1.0] * len(names)
-    assert 1 / 32 < found.magnitude / (20 * unit) < 2**20 if elsewhere else found is data
-    assert 0.8 < histogram.median / np.median(np.linalg.norm(ROWS, axis=1)) / unit < 1.25
-
-
-def test_nothing_more_is_asked_where_nothing_could_be_seen():
-    mu = HISTOGRAM.seen / N / 1.01
-    data = private_data(ROWS * 1e20, 10.0, n=float(N))
-    found, _ = seen_norms(data, Distances(np.zeros(D)), mu, "norms")
-    assert found.unseen and len(data.budget.queries) == 1
-
-
-@pytest.mark.parametrize(("exponent", "about"), [(11.9, 0), (12.1, 12), (-20.2, -20), (130, 99)])
-def test_norms_are_looked_for_near_a_power_of_2(exponent, about):
-    data = private_data(ROWS)
-    assert data.near(2.0**exponent).magnitude == 2.0**about
-
-
-def test_a_typical_norm_moves_the_edges():
-    data = with_typical_norm(private_data(ROWS * 1e8, 10.0, n=float(N)))
-    assert 0.5 < data.magnitude / data.typical_norm < 2
-
-
-def test_magnitudes_are_read_off_one_side_or_both():
-    middles = np.log2(WIDE_EDGES[15:-1]) + 10
-    counts = np.zeros((5, 29))
-    counts[0, 15 + 10] = 100.0  # above 0
-    counts[1, 13 - 3] = 100.0  # below 0
-    counts[2, [13 - 2, 15 + 2, 13 - 3, 15 + 3]] = 50.0  # both sides, two cells
-    counts[3, 15 + 7] = 100.0  # near to 1
-    counts[4, 14] = 100.0  # zeros
-    found = np.log2(magnitudes_of(counts, 1.0))
-    np.testing.assert_array_equal(found, [middles[10], middles[3], middles[2] + 10, 0.0, 0.0])
-
-
-def test_octaves_that_are_seen_cost_no_look_at_magnitudes():
-    data = private_data(ROWS, 3.0)
-    private_scales(data, located=True)
-    assert "magnitudes" not in {query.name for query in data.budget.queries}
-    data = private_data(far_apart(1, 1e20), 3.0)
-    private_scales(data, located=True)
-    asked = [query.name for query in data.budget.queries]
-    assert asked.count("magnitudes") == 1

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from skdppca import DPGauss, PrivacyAccountant, releasing
-from skdppca.exceptions import BudgetExceeded, LedgerError
+from skdppca import DPGauss, PrivacyAccountant
+from skdppca.exceptions import LedgerError
 from skdppca.model_selection import PrivateSearchCV
-from skdppca.privacy import PrivacyReport
 from skdppca.records import Records
 
 from ..estimators import on_all_estimators
@@ -61,18 +60,6 @@ def test_an_output_that_is_closed_stops_no_release(monkeypatch):
     assert accountant.releases and pca.components_.shape == (2, 4)
 
 
-def test_by_default_nothing_is_printed(capsys):
-    DPGauss(2).fit(X)
-    assert capsys.readouterr().out == ""
-
-
-def test_a_refused_fit_prints_nothing(capsys):
-    pca = DPGauss(2, epsilon=2.0, accountant=PrivacyAccountant(1.0, 1e-6), verbose=1)
-    with pytest.raises(BudgetExceeded):
-        pca.fit(X)
-    assert capsys.readouterr().out == ""
-
-
 def test_a_fit_whose_release_cannot_be_recorded_prints_nothing(capsys, monkeypatch):
     def lost(*_):
         raise LedgerError("the disk is full")
@@ -81,20 +68,6 @@ def test_a_fit_whose_release_cannot_be_recorded_prints_nothing(capsys, monkeypat
     with pytest.raises(LedgerError):
         DPGauss(2, accountant=PrivacyAccountant(1.0, 1e-6), verbose=1).fit(X)
     assert "epsilon" not in capsys.readouterr().out
-
-
-def test_the_report_is_printed_when_all_is_stored(monkeypatch):
-    seen = []
-    pca = DPGauss(2, verbose=1)
-    monkeypatch.setattr(
-        releasing,
-        "print",
-        lambda told, **_: seen.append((type(told), hasattr(pca, "privacy_"))),
-        raising=False,
-    )
-    pca.fit(X)
-    assert seen.pop() == (PrivacyReport, True)
-    assert seen and {*seen} == {(str, False)}
 
 
 def test_a_search_prints_its_own_questions_and_nothing_of_the_candidates(capsys):
