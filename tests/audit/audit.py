@@ -83,6 +83,26 @@ def collect(release: Callable[[int], float], runs: int) -> np.ndarray:
     return np.array([release(seed) for seed in range(runs)])
 
 
+def number_bound(
+    game: Game,
+    pair: Sequence[np.ndarray],
+    number: Callable[[Any], float],
+    runs: int,
+    alpha: float,
+    threshold: float | None = None,
+) -> float:
+    """A lower bound on mu from one number of each of `runs` releases a side.
+
+    Ties are broken by a little noise, so that a threshold tells discrete outcomes apart too.
+    """
+    sides = [
+        collect(lambda i, X=X, side=side: number(run(game, X, 2 * i + side).release), runs)
+        for side, X in enumerate(pair)
+    ]
+    ties = 1e-9 * np.random.default_rng(0).random((2, runs))
+    return mu_lower_bound(*(np.array(sides) + ties), alpha, threshold)
+
+
 @dataclass(frozen=True)
 class Audited:
     """What `fit` does with rows once it has charged."""

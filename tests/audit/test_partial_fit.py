@@ -1,12 +1,7 @@
-"""A release that grows keeps its promise to people of either cohort; weakened copies do not.
-
-Error rate: every bound holds with probability at least 1 - 1e-4 (two signs, two rates); the seeds
-are fixed, so each test passes or fails for good.
-"""
+"""A release that grows keeps its promise to people of either cohort; weakened copies do not."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,19 +9,10 @@ import pytest
 
 from skdppca import DPGauss
 from skdppca.decomposition.dp_gauss import cohorts
-from skdppca.decomposition.dp_gauss.cohorts import JoinedMechanism, NextCohort
-from skdppca.mechanisms.scatter import NoisyScatter
+from skdppca.decomposition.dp_gauss.cohorts import NextCohort
 from skdppca.noise import GaussianQuery
 
-from .audit import (
-    ADJACENCIES,
-    Pair,
-    bounds,
-    build,
-    mostly_slow,
-    on_both_adjacencies,
-    weaken_noise,
-)
+from .audit import ADJACENCIES, mostly_slow, on_both_adjacencies
 from .replay import Data, Leak, audit
 
 D = 4
@@ -34,7 +20,6 @@ RNG = np.random.default_rng(0)
 RECORDS = [RNG.normal(size=(1, D)) * [4.0, 2.0, 1.0, 1.0] + 3.0 for _ in range(60)]
 GROUPS = [RNG.normal(size=(2, D)) * [4.0, 2.0, 1.0, 1.0] + 3.0 for _ in range(60)]
 LATER = np.vstack([record + 0.5 for record in RECORDS[:40]])
-HOLES = np.where(RNG.random(LATER.shape) < 0.2, np.nan, LATER)
 ODD = {
     "long": np.full((1, D), 1e9),
     "at the centre": np.full((1, D), 3.0),
@@ -147,63 +132,3 @@ def test_noise_that_is_too_small_is_convicted(monkeypatch, first):
     monkeypatch.setattr(GaussianQuery, "noise_sd", property(lambda q: honest(q) / 4))
     with pytest.raises(Leak, match="moved"):
         audit(growing(first, "add-remove"), *neighbours("add-remove", ODD["long"]))
-
-
-# The second cohort by itself, about released numbers of the first.
-
-RADIUS = 3.0
-BASE = np.zeros((20, 2))
-FAR, OTHER = np.array([[30.0, 0.0]]), np.array([[0.0, 30.0]])
-PAIRS = {
-    "add-remove": (BASE, np.vstack([BASE, FAR])),
-    "replace-one": (np.vstack([BASE, OTHER]), np.vstack([BASE, FAR])),
-}
-BEFORE = NoisyScatter.of_cohort(
-    np.diag([60.0, 20.0]),
-    5.0,
-    np.zeros(2),
-    n_rows=20.0,
-    n_records=20.0,
-    radius=RADIUS,
-    distance=RADIUS,
-    units=np.ones(2),
-    present=np.ones(2),
-)
-
-
-def second_cohort(mu, adjacency):
-    """The game in which the adversary sees all of the second cohort's answers."""
-    game = build(DPGauss(2, adjacency=adjacency), mu)
-    reader = replace(game.mechanism, nested=False)
-    return replace(game, mechanism=JoinedMechanism(reader, NextCohort(reader, BEFORE), BEFORE, 1.0))
-
-
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, 20.0])
-def test_what_a_path_of_the_second_cohort_tells_is_what_was_paid(adjacency, mu):
-    pairs = [Pair(second_cohort(mu, adjacency), *PAIRS[adjacency], s % 2 == 1, s) for s in range(6)]
-    found = [pair.path_mu for pair in pairs]
-    assert max(found) <= mu
-    assert np.median(found) > 0.93 * mu
-
-
-@on_both_adjacencies
-def test_a_path_of_the_second_cohort_shows_noise_too_small_by_sqrt2(monkeypatch, adjacency):
-    weaken_noise(monkeypatch)
-    assert Pair(second_cohort(2.0, adjacency), *PAIRS[adjacency], True, 0).path_mu > 2.6
-
-
-@pytest.mark.slow
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, 3.0])
-def test_the_second_cohort_holds_its_mu(adjacency, mu):
-    found = bounds(second_cohort(mu, adjacency), *PAIRS[adjacency], 1000, 1e-4)
-    assert 0.6 * mu < found["transcript"] <= mu
-
-
-@pytest.mark.slow
-def test_the_same_audit_convicts_noise_too_small_by_sqrt2(monkeypatch):
-    weaken_noise(monkeypatch)
-    found = bounds(second_cohort(2.0, "add-remove"), *PAIRS["add-remove"], 1000, 1e-4)
-    assert found["transcript"] > 2.0
-    assert math.isfinite(found["transcript"])

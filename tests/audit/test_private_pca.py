@@ -25,26 +25,16 @@ from skdppca.decomposition.base import BasePrivatePCA
 from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData
 
-from .audit import Pair, bounds, collect, mu_lower_bound, on_both_adjacencies, run
+from .audit import Pair, bounds, number_bound, on_both_adjacencies
+from .cases import ALONG, BESIDE, RADIUS, RIGHT, UP, neighbours
 
 ALPHA = 1e-4
 RUNS = {2.0: 150, 3.0: 100}
 CHOICES = 100
 DELTA = 1e-6
-RADIUS = 3.0
 
 # Records along the first axis and one off it; for the signs of pairs, one far to the side.
-ALONG = np.tile([RADIUS, 0.0], (20, 1))
-LINE = np.outer(np.arange(20) * 100.0, [1.0, 0.0])
-RIGHT, UP = np.array([[1e7, 0.0]]), np.array([[0.0, 1e7]])
-NEIGHBOURS = {
-    "add-remove": (ALONG, np.vstack([ALONG, UP])),
-    "replace-one": (np.vstack([ALONG, RIGHT]), np.vstack([ALONG, UP])),
-}
-OF_PAIRS = {
-    "add-remove": (LINE, np.vstack([LINE, UP])),
-    "replace-one": (np.vstack([0 * LINE, RIGHT]), np.vstack([0 * LINE, UP])),
-}
+NEIGHBOURS = neighbours(ALONG, 1e7 * UP, 1e7 * RIGHT)
 
 TOLD = {"center": False, "norm_bound": RADIUS}
 # What leads to a method: it, parameters, how the rows are given, neighbours, what a path shows.
@@ -54,7 +44,7 @@ LEADS = {
     "rows": ("ResidualGauss", BARE, None, NEIGHBOURS, 0.9),
     "spectrum": ("DPGauss", {"n_components": 0.9}, None, NEIGHBOURS, 0.98),
     "heavy": ("DPGauss", {"tails": "heavy"}, None, NEIGHBOURS, 0.7),
-    "heavy groups": ("GDPPCA", {"tails": "heavy", "unit": "user"}, "groups", OF_PAIRS, 0.7),
+    "heavy groups": ("GDPPCA", {"tails": "heavy", "unit": "user"}, "groups", BESIDE, 0.7),
     "groups": ("ResidualGauss", GROUPED, "groups", NEIGHBOURS, 0.4),
     "wide": ("DPPowerMethod", {}, "sparse", NEIGHBOURS, 0.7),
 }
@@ -128,28 +118,11 @@ def test_what_a_path_tells_was_paid_whatever_method_it_led_to(monkeypatch, lead,
     pairs = [Pair(audited, *neighbours[adjacency], bool(seed % 2), seed) for seed in range(8)]
     assert_paid(audited, 2.0)
     assert {pair.actual.release.method for pair in pairs} == {method}
+    for pair in pairs:  # all that can be seen of a fit, its report too
+        np.testing.assert_equal(pair.actual.release.shown, pair.other.release.shown)
     paths = [pair.path_mu for pair in pairs]
     assert max(paths) <= 2.0
     assert np.median(paths) > 2.0 * least
-
-
-@on_all_leads
-@on_both_adjacencies
-@pytest.mark.parametrize("scale", [None, "private"])
-def test_told_nothing_a_fit_shows_the_answers_and_no_path_more_than_was_paid(
-    monkeypatch, lead, adjacency, scale
-):
-    monkeypatch.setattr(private_pca, "MANY_SPARSE_FEATURES", 1)
-    _, parameters, given, neighbours, _ = LEADS[lead]
-    if scale == "private":  # that leads to a method without shares
-        parameters = {**parameters, "method_params": None}
-    audited = fitted(2.0, adjacency, given=given, scale=scale, **parameters)
-    for seed in range(2):
-        pair = Pair(audited, *neighbours[adjacency], bool(seed % 2), seed)
-        assert pair.path_mu <= 2.0
-        assert_paid(audited, 2.0)
-        # All that can be seen of a fit, its report too, is a function of the answers.
-        np.testing.assert_equal(pair.actual.release.shown, pair.other.release.shown)
 
 
 @dataclass(frozen=True)
@@ -278,12 +251,11 @@ class ByLargestNorm(ByExactCount):
 
 def choice_shown(adjacency, factory):
     audited = fitted(2.0, adjacency, factory, **TOLD)
-    sides = [
-        collect(lambda i, X=X, o=o: run(audited, X, 2 * i + o).release.method == "DPGauss", CHOICES)
-        for o, X in enumerate(NEIGHBOURS[adjacency])
-    ]
+    bound = number_bound(
+        audited, NEIGHBOURS[adjacency], lambda r: r.method == "DPGauss", CHOICES, ALPHA, 0.5
+    )
     assert_paid(audited, 2.0)
-    return mu_lower_bound(*sides, ALPHA, 0.5)
+    return bound
 
 
 @pytest.mark.slow

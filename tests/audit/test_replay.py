@@ -142,6 +142,11 @@ VARIANTS = {
     ),
     "PrivatePCA": Variant(PrivatePCA),
     "PrivatePCA, heavy tails": Variant(PrivatePCA, {"tails": "heavy"}),
+    "PrivatePCA, private scales": Variant(PrivatePCA, {"scale": "private"}),
+    "PrivatePCA, heavy tails, private scales": Variant(
+        PrivatePCA, {"tails": "heavy", "scale": "private"}
+    ),
+    "PrivatePCA, share": Variant(PrivatePCA, {"n_components": 0.9}),
     "PrivatePCA, pure": Variant(PrivatePCA, PURE, ROWS),
 }
 

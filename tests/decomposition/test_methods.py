@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import re
 from importlib.util import find_spec
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -43,14 +41,6 @@ def test_it_holds_every_estimator_but_the_one_that_chooses():
     methods = {method.estimator for method in METHODS.values()}
     assert methods | {PrivatePCA} == estimators_of_the_package()
     assert PrivatePCA not in methods
-
-
-@on_all_methods
-def test_every_method_has_an_audit_that_names_it(name):
-    audits = [path.read_text() for path in (Path(__file__).parents[1] / "audit").glob("test_*.py")]
-    assert any(
-        re.match(rf'""".*\b{name}\b.* keeps? (its|their) promise[;,]', text) for text in audits
-    )
 
 
 def test_the_common_tests_run_on_all_of_them():
