@@ -392,7 +392,7 @@ def test_one_entry_changes_nothing_that_is_seen_of_centroids(name):
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        pytest.param(name, step, marks=() if name in QUICK or step else pytest.mark.slow)
+        pytest.param(name, step, marks=() if name in QUICK else pytest.mark.slow)
         for name in IN_MEMORY
         for step in (None, "as it is", "an array")
         if step != "as it is" or name in QUICK
