@@ -30,9 +30,12 @@ def test_no_two_charges_look_alike(make):
     assert first.nonce != second.nonce
 
 
-def test_receipts_survive_their_dict(make):
-    receipt = make().charge(SMALL, label="fit", **NOTION)
+def test_rows_survive_their_dict(make):
+    accountant = make()
+    receipt = accountant.charge(SMALL, label="fit", **NOTION)
+    row = accountant.record(receipt, DIGEST)
     assert Receipt.from_dict(receipt.to_dict()) == receipt
+    assert ReleaseRow.from_dict(row.to_dict()) == row
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,11 @@ def test_verify_accepts_the_accountants_own_receipts(make):
 
 
 @pytest.mark.parametrize(
-    "change", [{"row": 2}, {"row": 9}, {"head": "0" * 64}, {"label": "x"}, {"accountant": "0"}]
+    "change",
+    [
+        *({"row": 2}, {"row": 9}, {"head": "0" * 64}, {"label": "x"}, {"accountant": "0"}),
+        {"event": PureEvent(1e-9).to_dict()},
+    ],
 )
 def test_verify_refuses_a_receipt_that_was_changed(make, change):
     accountant = make()
@@ -70,13 +77,6 @@ def test_verify_refuses_a_receipt_that_was_changed(make, change):
     accountant.charge(SMALL, **NOTION)
     with pytest.raises(LedgerError):
         accountant.verify(record)
-
-
-def test_verify_refuses_a_receipt_whose_cost_was_changed(make):
-    accountant = make()
-    record = accountant.charge(SMALL, **NOTION).to_dict()
-    with pytest.raises(LedgerError, match="differs"):
-        accountant.verify(record | {"event": PureEvent(1e-9).to_dict()})
 
 
 @pytest.mark.parametrize("nonsense", [{}, {"row": 1}, None, 3, "receipt"])
@@ -112,12 +112,6 @@ def test_a_release_row_holds_no_time():
     assert set(ReleaseRow(2, DIGEST, "id", 1, DIGEST).to_dict()) == {
         *("kind", "row", "head", "accountant", "charge", "release")
     }
-
-
-def test_a_release_row_survives_its_dict(make):
-    accountant = make()
-    row = accountant.record(accountant.charge(SMALL, **NOTION), DIGEST)
-    assert ReleaseRow.from_dict(row.to_dict()) == row
 
 
 @pytest.mark.parametrize(

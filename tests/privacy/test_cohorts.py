@@ -30,7 +30,6 @@ from skdppca.privacy import (
     mu_of,
 )
 from skdppca.privacy import ledger as ledger_module
-from skdppca.privacy.chain import Chain, Terms
 from skdppca.privacy.cohorts import CohortTotals
 from skdppca.privacy.composition import Composition
 from skdppca.privacy.events import add_event
@@ -50,7 +49,7 @@ MIXED = (
 )
 SEARCHES = (MIXED[0], lambda random: SelectionEvent(WHOLE * random.uniform(0.3, 0.5), 3.0))
 # Of histories whose prices take seconds.
-SEEDS = (0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10)))
+SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10)))
 
 
 @pytest.fixture(params=["memory", "ledger"])
@@ -365,19 +364,6 @@ def test_names_of_other_letters_are_names_of_their_own(make):
     assert len(accountant.cohorts) == 6
 
 
-def test_a_ledger_that_has_lookalikes_already_is_read_and_charged(ledger, monkeypatch):
-    with monkeypatch.context() as patch:  # as ledgers were written before names were compared so
-        patch.setattr(CohortTotals, "check_new", lambda *_: None)
-        for name in ("2026-Q1", "2026\u2013Q1"):
-            ledger.charge(GaussianEvent(0.01), **NOTION, cohort=name)
-    again = PrivacyLedger(ledger.path)
-    assert again.cohorts == ("2026-Q1", "2026\u2013Q1")
-    again.charge(GaussianEvent(0.01), **NOTION, cohort="2026\u2013Q1")
-    assert len(again.statement().entries) == len(again.receipts)
-    with pytest.raises(ValueError, match="reads like"):
-        again.charge(GaussianEvent(0.01), **NOTION, cohort="2026\u2212Q1")
-
-
 @pytest.mark.parametrize("most", [0, -1, 1.5, True, "2", None])
 def test_how_many_cohorts_a_person_may_be_in_is_a_number(make, most):
     with pytest.raises(ValueError, match="max_cohorts_per_person="):
@@ -487,45 +473,6 @@ def test_a_seeded_charge_breaks_its_own_cohort(make):
 
 
 # Files.
-
-
-GOLD = [
-    (
-        '{"accountant":"303f452d97844e128721c762cf291a48","adjacency":"add-remove","delta'
-        '":1e-06,"epsilon":1.0,"unit":"patient"}',
-        "51ca16d42234ace40c598ad1894201665cec5796140960066863bb809e3bbcc6",
-    ),
-    (
-        '{"accountant":"303f452d97844e128721c762cf291a48","adjacency":"add-remove","event'
-        '":{"failure":0.0,"mu":0.1,"type":"gaussian"},"kind":"charge","label":"DPGauss","'
-        'nonce":"0497df959a94439b910c6b1bbb3c31c8","row":1,"seeded":false,"time":"2026-11'
-        '-23T20:30:31+00:00","unit":"patient"}',
-        "30c62207ab6c0617473d0d10f9ebc60c5e2576121ce7bfdfb0a7d7ad1ed47200",
-    ),
-    (
-        '{"accountant":"303f452d97844e128721c762cf291a48","adjacency":"add-remove","event'
-        '":{"epsilon":0.1,"type":"pure"},"kind":"external","label":"counts","nonce":"ea3b'
-        '949f98b44cda81fe3bb87561887d","row":2,"seeded":false,"time":"2026-11-23T20:30:31'
-        '+00:00","unit":"patient"}',
-        "c73b5f04a7647cf919016290c9fcdc2bd34f33d4040d43b2b1f05e2ac2c8fdc8",
-    ),
-    (
-        '{"accountant":"303f452d97844e128721c762cf291a48","charge":1,"kind":"release","re'
-        'lease":"0000000000000000000000000000000000000000000000000000000000000000","row":'
-        "3}",
-        "113b49bb7da95867d2f677714501c7358720ef948d0f07d5c237adfa57b08b4f",
-    ),
-]
-
-
-def test_a_chain_without_cohorts_is_read_and_written_as_before():
-    (terms, _), *rows = GOLD
-    chain = Chain(Terms.from_body(terms))
-    for body, head in rows:
-        chain = chain.followed(body, head)
-    assert [chain.terms.body, *[row.body for row in chain.rows]] == [body for body, _ in GOLD]
-    assert [receipt.cohorts for receipt in chain.receipts] == [(), ()]
-    assert chain.total.names == () and list(chain.total.people()) == [""]
 
 
 def schema(path):

@@ -31,6 +31,6 @@ def test_it_is_the_sum_over_all_parts_that_contain_one(seed):
     assert dearest(spendings) == by_definition(costs)
 
 
-def test_a_hundred_thousand_parts_are_compared_with_those_that_contain_them_alone():
-    spendings = [Spending("query", 1.0, 1.0, 1.0, f"{i} of 10") for i in range(10**5)]
+def test_ten_thousand_parts_are_compared_with_those_that_contain_them_alone():
+    spendings = [Spending("query", 1.0, 1.0, 1.0, f"{i} of 10") for i in range(10**4)]
     assert dearest(spendings) == 1

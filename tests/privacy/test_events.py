@@ -13,6 +13,7 @@ from skdppca.privacy import (
     NonPrivateEvent,
     PrivacyEvent,
     PureEvent,
+    SelectionEvent,
     compose,
     epsilon_of_event,
     event_from_dict,
@@ -24,17 +25,14 @@ EVENTS = [
     PureEvent(0.2),
     ApproximateEvent(0.3, 1e-8),
     NonPrivateEvent(),
-    ComposedEvent((GaussianEvent(0.1), PureEvent(0.2), PureEvent(0.2))),
+    SelectionEvent(0.1, 10.0),
+    ComposedEvent((GaussianEvent(0.1), PureEvent(0.2), SelectionEvent(0.1, 10.0))),
 ]
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=repr)
-def test_events_survive_json(event):
+def test_events_survive_json_pickle_and_hash(event):
     assert event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False))) == event
-
-
-@pytest.mark.parametrize("event", EVENTS, ids=repr)
-def test_events_survive_pickle_and_hash(event):
     assert {pickle.loads(pickle.dumps(event)): 1} == {event: 1}
 
 
@@ -72,6 +70,14 @@ def test_events_cannot_be_changed(event):
         {"type": "composed", "events": "pure"},
         {"type": "composed", "events": [{"type": "free"}]},
         {"type": "non-private", "epsilon": 0.0},
+        *(
+            {"type": "selection", "mu": 0.1} | own
+            for own in (
+                *({}, {"mean_runs": 0.5}, {"mean_runs": 1e7}, {"mean_runs": math.inf}),
+                *({"mean_runs": True}, {"mean_runs": 10.0, "failure": 0.0}),
+                *({"mean_runs": 10.0, "mu": -0.1}, {"mean_runs": 10.0, "mu": math.inf}),
+            )
+        ),
     ],
     ids=repr,
 )

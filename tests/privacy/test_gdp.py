@@ -150,10 +150,6 @@ def test_composition_is_the_root_rounded_up(count):
     assert below(compose_mu(mus)) < total <= compose_mu(mus)
 
 
-def test_pythagoras():
-    assert compose_mu([3.0, 4.0]) == 5.0
-
-
 def test_composition_of_nothing_and_of_everything():
     assert compose_mu([]) == 0.0
     assert compose_mu([1.0, math.inf]) == math.inf

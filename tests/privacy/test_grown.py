@@ -165,7 +165,9 @@ def test_what_no_cohort_can_say_is_a_finding_and_no_error(change):
 
 def test_the_winner_of_a_search_is_refused_before_the_charge():
     accountant = account()
-    search = PrivateSearchCV(DPGauss(2), {"n_components": [1, 2]}, epsilon=3.0).fit(FIRST)
+    search = PrivateSearchCV(
+        DPGauss(2), {"n_components": [1, 2]}, epsilon=3.0, mean_candidates=2
+    ).fit(FIRST)
     pca = search.best_estimator_.set_params(accountant=accountant)
     with pytest.raises(ValueError, match="part of a release by PrivateSearchCV"):
         pca.partial_fit(SECOND, cohort="b")

@@ -44,7 +44,7 @@ def accountant():
 
 
 def a_search(**given):
-    return PrivateSearchCV(DPGauss(2), {"clip": ["auto", "spherical"]}, **given)
+    return PrivateSearchCV(DPGauss(2), {"clip": ["auto", "spherical"]}, mean_candidates=2, **given)
 
 
 def a_classifier(**given):

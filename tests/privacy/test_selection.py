@@ -2,9 +2,7 @@
 
 import builtins
 import itertools
-import json
 import math
-import pickle
 import re
 import sys
 
@@ -13,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from skdppca.exceptions import BudgetExceeded, UnknownEventError
+from skdppca.exceptions import BudgetExceeded
 from skdppca.privacy import (
     ApproximateEvent,
     ComposedEvent,
@@ -25,7 +23,6 @@ from skdppca.privacy import (
     compose,
     epsilon_of,
     epsilon_of_event,
-    event_from_dict,
     is_affordable,
     mu_of,
     selection,
@@ -39,31 +36,6 @@ NOTION = {"adjacency": "add-remove", "unit": "row"}
 
 def log_inverse_gamma(mean):
     return brentq(lambda x: math.expm1(x) / x - mean, 1e-12, 50, xtol=1e-15) if mean > 1 else 0.0
-
-
-@pytest.mark.parametrize("event", [EVENT, PLAN], ids=repr)
-def test_it_survives_json_pickle_and_hash(event):
-    assert event_from_dict(json.loads(json.dumps(event.to_dict()))) == event
-    assert {pickle.loads(pickle.dumps(event)): 1} == {event: 1}
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"mu": 0.1},
-        {"mu": 0.1, "mean_runs": 0.5},
-        {"mu": 0.1, "mean_runs": 1e7},
-        {"mu": 0.1, "mean_runs": math.inf},
-        {"mu": 0.1, "mean_runs": True},
-        {"mu": -0.1, "mean_runs": 10.0},
-        {"mu": math.inf, "mean_runs": 10.0},
-        {"mu": 0.1, "mean_runs": 10.0, "failure": 0.0},
-    ],
-    ids=repr,
-)
-def test_records_that_are_no_selection_are_refused(values):
-    with pytest.raises(UnknownEventError):
-        event_from_dict({"type": "selection", **values})
 
 
 @pytest.mark.parametrize(("mean", "multiplier"), [(5.0, 1.65), (20.0, 1.88), (100.0, 2.09)])
