@@ -17,14 +17,15 @@ import numpy as np
 
 from .flower_messages import (  # before flwr
     LOST,
+    MOST,
     POLL,
     ROOM,
-    Inbox,
     bounded,
     certificates,
     check_server,
     packed_request,
     push,
+    received,
     speaks,
     unpacked_reply,
 )
@@ -64,6 +65,8 @@ BRIEF_PATIENCE = 30.0
 
 # Nodes that have not said whose they are, and that are asked, or looked at, at once.
 MOST_UNKNOWN = 20
+# Seconds that what the reply of such a node holds may take to come.
+BRIEF = 2.0
 
 # Flower starts a run with a bundle of code. This one has no code: sites run what they installed.
 BUNDLE = """\
@@ -231,7 +234,6 @@ class FlowerTransport:
         answers: dict[str, Reply | Refused] = {}
         asked: dict[str, tuple[int, str]] = {}
         when: dict[tuple[int, str], tuple[float, float]] = {}
-        inbox = Inbox(self._client, self._node, lambda _: 8 * expected.entries)
         end = time.monotonic() + min(self._patience, inf if action == "answer" else BRIEF_PATIENCE)
         while (missing := set(sites) - set(answers)) and time.monotonic() < end:
             try:
@@ -239,15 +241,22 @@ class FlowerTransport:
                     _, pause = when.get((node, kind), (0.0, AGAIN))
                     when[node, kind] = time.monotonic() + pause, 2 * pause
                     asked[self._send(node, kind, contents[kind])] = node, kind
-                for incoming in inbox.look(self._looks(asked)):
-                    number = incoming.message.metadata.reply_to_message_id
-                    if number not in asked:
+                for number in self._looks(asked):
+                    node, kind = asked[number]
+                    message = received(
+                        self._client,
+                        self._node,
+                        PullAppMessagesRequest(message_ids=[number]),
+                        8 * expected.entries * (kind == action),
+                        MOST if node in self._names else BRIEF,
+                    )
+                    if message is None:
                         continue
-                    node, kind = asked.pop(number)
-                    if incoming.message.has_error():  # the node is gone: ask when it is back
+                    del asked[number]
+                    if message.has_error():  # the node is gone: ask when it is back
                         when.pop((node, kind), None)
                         continue
-                    found = unpacked_reply(incoming.first, incoming.stream)
+                    found = unpacked_reply(message.content)
                     if found is None or not awaited[kind].is_from(*found):
                         continue  # anybody may have sent it
                     name, reply = found
@@ -280,13 +289,12 @@ class FlowerTransport:
         ]
         return [*due[0], *due[1][:MOST_UNKNOWN]]
 
-    def _looks(self, asked: Mapping[str, tuple[int, str]]) -> list[PullAppMessagesRequest]:
-        """A request for each reply: one that is too large must not take others with it."""
+    def _looks(self, asked: Mapping[str, tuple[int, str]]) -> list[str]:
+        """The messages whose replies are looked for now: those to known nodes come first."""
         known = [number for number, (node, _) in asked.items() if node in self._names]
         unknown = [number for number in asked if number not in known]
         random.shuffle(unknown)
-        numbers = [*known, *unknown[:MOST_UNKNOWN]]
-        return [PullAppMessagesRequest(message_ids=[number]) for number in numbers]
+        return [*known, *unknown[:MOST_UNKNOWN]]
 
     def _send(self, node: int, kind: str, content: RecordDict) -> str:
         metadata = Metadata(

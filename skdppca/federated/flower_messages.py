@@ -6,16 +6,13 @@ and its two callers, `flower` and `supernode`, are all that knows how flwr 1.41 
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
 import ssl
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +26,37 @@ import httpx
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.app.message import remove_content_from_message
 from flwr.common.serde import message_from_proto, message_to_proto
-from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest, ObjectTree, PullObjectRequest
+from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest
 from flwr.proto.node_pb2 import Node
 from flwr.supercore.inflatable.inflatable_object import (
     get_all_nested_objects,
-    get_object_body,
     get_object_tree,
+    iterate_object_tree,
     no_object_id_recompute,
 )
-from flwr.supercore.inflatable.inflatable_protobuf_utils import make_push_object_fn_protobuf
-from flwr.supercore.inflatable.inflatable_utils import ObjectPushError, push_objects
+from flwr.supercore.inflatable.inflatable_protobuf_utils import (
+    make_pull_object_fn_protobuf,
+    make_push_object_fn_protobuf,
+)
+from flwr.supercore.inflatable.inflatable_utils import (
+    ObjectPushError,
+    pull_and_inflate_object_from_tree,
+    push_objects,
+)
 from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 
-from .messages import declared_bytes, declared_shapes
+from .messages import declared_shapes
 from .refusals import Refusal, Refused
 from .transport import Reply
 
 # Seconds between two looks for messages; Flower's own programs sleep for 3.
 POLL = 0.2
 
-# Seconds within which a message's first record must have followed its head, and each further part
-# the one before it: longer, and its sender has died.
+# Seconds within which what a message holds must have followed its head: longer, and its sender has
+# died.
 MOST = 10.0
+# Bytes in a second that a slow line carries.
+SLOW = 2**18
 # Seconds that one response may take.
 MOST_RESPONSE = 60.0
 
@@ -63,12 +69,10 @@ PART_BYTES = ROOM - HEAD
 LIST = "nodes"
 MANY = 64
 
-# Messages that are waited for at once, and that are taken at one look.
-MOST_WAITING = 64
-MOST_NEW = 16
-
 # The records of a message: what it says, and then its arrays, as one stream of bytes in parts.
 FIRST, PART = "first", "part-"
+# Objects of a message besides these parts: their list, and the first record.
+OTHERS = 2
 
 # What is raised if a connection breaks, or is too slow.
 LOST = (httpx.TransportError, OSError, ObjectPushError)
@@ -189,170 +193,55 @@ def push(client: Any, node: Node, message: Message, request: Callable[..., Any])
     return message.metadata.message_id
 
 
-@dataclass
-class Incoming:
-    """A message that has come in.
-
-    Parameters
-    ----------
-    message : Message
-        Without its content.
-    first : dict
-        What it says.
-    stream : bytes
-        Its arrays; nothing if there are none, or more than there may be.
-    """
-
-    message: Message
-    first: dict[str, Any]
-    stream: bytes = b""
-
-
-@dataclass
-class Waiting:
-    """A message of which something has not come yet.
-
-    Parameters
-    ----------
-    steps : generator
-        Goes on with it; yields whether a part has come.
-    confirm : callable
-        Lets the server forget it.
-    answers : str
-        The id of the message that it is a reply to.
-    due : float
-        When it is given up, if nothing more has come until then.
-    """
-
-    steps: Generator[bool, None, Incoming]
-    confirm: Callable[[], None]
-    answers: str
-    due: float = field(default_factory=lambda: time.monotonic() + MOST)
-
-
-class Inbox:
-    """Messages as they come in. None keeps another one waiting, and none is read beyond its room.
-
-    Anybody who reaches the server can send the head of a message and nothing else, or all kinds of
-    objects with it. So a look asks once for every part that is missing, and goes on.
+def received(
+    client: Any, node: Node, request: Any, room: int, seconds: float = MOST
+) -> Message | None:
+    """The next message that a request brings, if there is one; its content is empty if it is none.
 
     Parameters
     ----------
     client : client of Flower's
         That is `bounded`.
     node : Node
-    room : callable
-        ``room(first)`` is how many bytes of arrays a message may bring, by its first record.
+    request : protobuf message
+        Asks the server for some messages.
+    room : int
+        Bytes that a message may hold. None of a larger one is read.
+    seconds : float
+        For what it holds to come, besides what `room` takes on a slow line.
     """
+    with suppress(TooLarge):  # of a head that is none of ours; the server sends it once
+        response = client.PullMessages(request)
+        for head, tree in zip(response.messages_list, response.message_object_trees, strict=False):
+            message = message_from_proto(head)
+            message.metadata.__dict__["_message_id"] = tree.object_id
+            if not message.has_error():
+                message.content = _content(client, node, head, tree, room, seconds)
+            return message
+    return None
 
-    def __init__(self, client: Any, node: Node, room: Callable[[Mapping[str, Any]], int]) -> None:
-        self._client, self._node, self._room = client, node, room
-        self._waiting: list[Waiting] = []
 
-    def look(self, requests: Iterable[Any], most: int = 1) -> list[Incoming]:
-        """The messages that are complete by now.
-
-        Parameters
-        ----------
-        requests : iterable of protobuf messages
-            Each asks the server for some messages.
-        most : int, default=1
-            How often each of them is sent, as long as there are messages.
-        """
-        while True:
-            for request in requests:
-                for _ in range(most):
-                    if self._is_coming(request) or not self._take(request):
-                        break
-            done, moved = self._step()
-            if done or not moved:
-                return done
-
-    def _is_coming(self, request: Any) -> bool:
-        """Whether the reply that it asks for is on its way; the server gives its head once.
-
-        Asked for again, the server says that there is none, as if the node were gone.
-        """
-        wanted = getattr(request, "message_ids", ())
-        return len(wanted) > 0 and {one.answers for one in self._waiting}.issuperset(wanted)
-
-    def _take(self, request: Any) -> bool:
-        """Wait for the messages that a request brings; whether there is one."""
+def _content(
+    client: Any, node: Node, head: Any, tree: Any, room: int, seconds: float
+) -> RecordDict:
+    run, content = head.metadata.run_id, RecordDict()
+    pull = make_pull_object_fn_protobuf(client.PullObject, node, run)
+    with suppress(httpx.HTTPStatusError, TooLarge):
         try:
-            response = self._client.PullMessages(request)
-        except TooLarge:  # of a head that is none of ours; the server sends it once
-            return True
-        heads, trees = response.messages_list, response.message_object_trees
-        for head, tree in zip(heads, trees, strict=False):
-            if len(self._waiting) >= MOST_WAITING:  # who has waited longest is given up
-                self._waiting.sort(key=lambda one: one.due)
-                self._waiting.pop(0).confirm()
-            confirm = partial(self._confirm, head.metadata.run_id, tree.object_id)
-            answers = head.metadata.reply_to_message_id
-            self._waiting.append(Waiting(self._received(head, tree), confirm, answers))
-        return len(heads) > 0
-
-    def _step(self) -> tuple[list[Incoming], bool]:
-        """What is complete after one more attempt at every message, and whether parts have come."""
-        done, left, moved = [], [], False
-        for one in self._waiting:
-            try:
-                if next(one.steps):
-                    moved, one.due = True, time.monotonic() + MOST
-                if time.monotonic() <= one.due:
-                    left.append(one)
-                    continue
-            except StopIteration as end:
-                done.append(end.value)
-            except LOST:
-                raise
-            except Exception:  # its run is over, or whatever Flower or numpy find wrong with it
-                pass
-            one.confirm()
-        self._waiting = left
-        return done, moved
-
-    def _confirm(self, run: int, message: str) -> None:
-        with suppress(httpx.HTTPStatusError, TooLarge):
-            self._client.ConfirmMessageReceived(
-                ConfirmMessageReceivedRequest(
-                    node=self._node, run_id=run, message_object_id=message
+            (whole,) = tree.children
+            most = seconds + room / SLOW
+            if len(list(iterate_object_tree(whole))) <= OTHERS + math.ceil(room / PART_BYTES):
+                content = pull_and_inflate_object_from_tree(
+                    whole, pull, lambda _: None, return_type=RecordDict, max_time=most
                 )
-            )
-
-    def _received(self, head: Any, tree: ObjectTree) -> Generator[bool, None, Incoming]:
-        """Read a message: what it says, and only then what else it may bring."""
-        message = message_from_proto(head)
-        message.metadata.__dict__["_message_id"] = tree.object_id
-        if message.has_error():
-            return Incoming(message, {})
-        run = head.metadata.run_id
-        content = yield from self._object(run, tree.children[0].object_id)
-        names: dict[str, str] = json.loads(get_object_body(content, RecordDict))
-        content = yield from self._object(run, names.pop(FIRST))
-        found = Incoming(message, dict(ConfigRecord.inflate(content)))
-        room = self._room(found.first)
-        if len(names) > math.ceil(room / PART_BYTES):
-            return found
-        stream = bytearray()
-        for i in range(len(names)):
-            content = yield from self._object(run, names[f"{PART}{i}"])
-            stream += bytes(ConfigRecord.inflate(content)["bytes"])  # type: ignore[arg-type]
-            if len(stream) > room:
-                return found
-            yield True
-        found.stream = bytes(stream)
-        return found
-
-    def _object(self, run: int, name: str) -> Generator[bool, None, bytes]:
-        request = PullObjectRequest(node=self._node, run_id=run, object_id=name)
-        while True:
-            response = self._client.PullObject(request)
-            if not response.object_found:
-                raise KeyError(name)
-            if response.object_available:
-                return bytes(response.object_content)
-            yield False
+        except LOST:
+            raise
+        except Exception:  # its run is over, or whatever Flower finds wrong with it
+            pass
+        client.ConfirmMessageReceived(
+            ConfirmMessageReceivedRequest(node=node, run_id=run, message_object_id=tree.object_id)
+        )
+    return content
 
 
 def _packed(first: dict[str, Any], stream: bytes) -> RecordDict:
@@ -360,6 +249,15 @@ def _packed(first: dict[str, Any], stream: bytes) -> RecordDict:
     for i, start in enumerate(range(0, len(stream), PART_BYTES)):
         content[f"{PART}{i}"] = ConfigRecord({"bytes": stream[start : start + PART_BYTES], "i": i})
     return content
+
+
+def _unpacked(content: RecordDict) -> tuple[dict[str, Any], bytes] | None:
+    """Undo `_packed`; None for what is none, whoever has sent it."""
+    try:
+        parts = [content[f"{PART}{i}"]["bytes"] for i in range(len(content) - 1)]
+        return dict(content[FIRST]), b"".join(parts)  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def packed_request(
@@ -370,9 +268,7 @@ def packed_request(
     return _packed({"body": body, "signature": signature, "nonce": nonce}, stream)
 
 
-def unpacked_request(
-    first: Mapping[str, Any], stream: bytes
-) -> tuple[bytes, str, str, dict[str, np.ndarray]]:
+def unpacked_request(content: RecordDict) -> tuple[bytes, str, str, dict[str, np.ndarray]]:
     """Undo `packed_request`, for content that anybody may have sent.
 
     Arrays that are not as large as declared are left out.
@@ -381,18 +277,19 @@ def unpacked_request(
     ------
     Refused
     """
+    first, stream = _unpacked(content) or ({}, b"")
     body, signature, nonce = (first.get(name) for name in ("body", "signature", "nonce"))
-    if not isinstance(body, bytes):
-        raise Refused(Refusal.MALFORMED)
-    if not isinstance(signature, str) or not isinstance(nonce, str):
+    is_text = isinstance(signature, str) and isinstance(nonce, str)
+    if not isinstance(body, bytes) or not is_text:
         raise Refused(Refusal.MALFORMED)
     arrays: dict[str, np.ndarray] = {}
-    if stream and len(stream) == declared_bytes(body):
+    shapes = declared_shapes(body) if stream else {}
+    if len(stream) == 8 * sum(map(math.prod, shapes.values())):
         numbers, start = np.frombuffer(stream, dtype="<f8").astype(np.float64), 0
-        for name, shape in sorted(declared_shapes(body).items()):
+        for name, shape in sorted(shapes.items()):
             end = start + math.prod(shape)
             arrays[name], start = numbers[start:end].reshape(shape), end
-    return body, signature, nonce, arrays
+    return body, str(signature), str(nonce), arrays
 
 
 def packed_reply(name: str, reply: Reply | Refused) -> RecordDict:
@@ -405,9 +302,9 @@ def packed_reply(name: str, reply: Reply | Refused) -> RecordDict:
     return _packed({"site": name, **fields}, stream)
 
 
-def unpacked_reply(first: Mapping[str, Any], stream: bytes) -> tuple[str, Reply | Refused] | None:
+def unpacked_reply(content: RecordDict) -> tuple[str, Reply | Refused] | None:
     """Undo `packed_reply`. What is none, whoever has sent it, is no answer: None."""
-    fields = dict(first)
+    fields, stream = _unpacked(content) or ({}, b"")
     name = fields.pop("site", None)
     if not isinstance(name, str) or not all(isinstance(text, str) for text in fields.values()):
         return None

@@ -9,7 +9,6 @@ key stands in it twice.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -196,11 +195,6 @@ class Close(Message, frozen=True, kw_only=True, tag="close"):
 
     plan: Digest
     release: Digest | None
-
-
-def declared_bytes(body: bytes) -> int:
-    """Bytes of the arrays beside a message, as it declares them itself; 0 if it is no question."""
-    return 8 * sum(math.prod(shape) for shape in declared_shapes(body).values())
 
 
 def declared_shapes(body: bytes) -> dict[str, tuple[int, ...]]:

@@ -192,10 +192,6 @@ class Site:
         """
         return self._guarded("close", lambda: self._close(body, signature))
 
-    def knows(self, body: bytes, signature: str) -> bool:
-        """Whether an analyst of this site has signed a message: all others can be spared."""
-        return any(verified(analyst, signature, body) for analyst in self.policy.analysts)
-
     def refusal(self, code: Refusal, sent: str, nonce: str) -> Refused:
         """A refusal, signed.
 

@@ -7,23 +7,21 @@ opens no port either: it only asks the server for messages, and lets the `Site` 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .flower_messages import (  # before flwr
     LOST,
-    MOST_NEW,
     POLL,
     ROOM,
-    Inbox,
-    Incoming,
     bounded,
     check_server,
     packed_reply,
     push,
+    received,
     speaks,
     unpacked_request,
 )
@@ -48,7 +46,8 @@ from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
-from .messages import canonical, declared_bytes
+from ..statistics.fields import MAX_EDGES, MAX_ENTRIES
+from .messages import canonical
 from .node_key import NODE_PUBLIC_KEY, read_node_key
 from .refusals import Refusal, Refused
 from .site import Site
@@ -105,7 +104,7 @@ def serve(
         while True:
             try:
                 with _connected(folder, key, server, roots) as (client, node):
-                    bounded(client, room_for(site))
+                    bounded(client, ROOM + len(canonical(site.policy.study)))
                     say(f"connected to {server}; waiting for questions")
                     _answer_all(site, client, node, say)
             except httpx.HTTPStatusError as error:
@@ -157,54 +156,47 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
 
 
 def room_for(site: Site) -> int:
-    """How large a message to this site can be, in bytes, without the arrays beside it.
+    """How large a message to this site can be, in bytes: it follows from the study.
 
-    A plan names all columns.
+    A plan names all columns. A question has at most three bases of their space beside it, a few
+    vectors, and the edges of a histogram.
     """
-    study = site.policy.study
-    return ROOM + len(canonical(study))
-
-
-def room_of(site: Site, first: Mapping[str, Any]) -> int:
-    """How many bytes of arrays may follow a message: those that an analyst has declared.
-
-    What nobody has signed whom the site knows is refused, and no array with it is read.
-    """
-    body, signature = first.get("body"), first.get("signature")
-    if isinstance(body, bytes) and isinstance(signature, str) and site.knows(body, signature):
-        return declared_bytes(body)
-    return 0
+    d = site.policy.study.n_features
+    numbers = min(3 * d * d, 2 * MAX_ENTRIES) + 4 * d + MAX_EDGES
+    return len(canonical(site.policy.study)) + 8 * numbers
 
 
 def _answer_all(
     site: Site, client: FleetHttpClient, node: Node, say: Callable[[str], None]
 ) -> NoReturn:
     envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
-    inbox, last = Inbox(client, node, partial(room_of, site)), time.monotonic()
+    room, last = room_for(site), time.monotonic()
     while True:
-        for message in inbox.look([PullMessagesRequest(node=node)], MOST_NEW):
-            action, reply = _reply(site, message)
-            try:
-                if reply is not None:
-                    push(client, node, reply, envelope)
-            except (httpx.HTTPStatusError, ObjectPushError):
-                action += ": the reply was not taken; the run may be over"
-            say(action)
-            last = time.monotonic()
-        time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
+        message = received(client, node, PullMessagesRequest(node=node), room)
+        if message is None:
+            time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
+            continue
+        action, reply = _reply(site, message)
+        try:
+            if reply is not None:
+                push(client, node, reply, envelope)
+        except (httpx.HTTPStatusError, ObjectPushError):
+            action += ": the reply was not taken; the run may be over"
+        say(action)
+        last = time.monotonic()
 
 
-def _reply(site: Site, incoming: Incoming) -> tuple[str, Message | None]:
+def _reply(site: Site, message: Message) -> tuple[str, Message | None]:
     """What was asked, in words; and the site's reply, which never holds the text of an error.
 
     A message that cannot be replied to gets no reply.
     """
-    category, _, action = incoming.message.metadata.message_type.partition(".")
+    category, _, action = message.metadata.message_type.partition(".")
     reply: Reply | Refused
     try:
         if category != "query" or action not in MATTERS:
             raise Refused(Refusal.MALFORMED)
-        body, signature, nonce, arrays = unpacked_request(incoming.first, incoming.stream)
+        body, signature, nonce, arrays = unpacked_request(message.content)
         reply = respond(site, action, body, signature, arrays, nonce)
     except Refused as refused:
         reply = site.refusal(refused.code, "", "")
@@ -216,7 +208,7 @@ def _reply(site: Site, incoming: Incoming) -> tuple[str, Message | None]:
     else:
         said = f"{ANSWERED[action]} {matter}"
     with suppress(Exception):  # whatever Flower finds wrong with what it should reply to
-        return said, Message(packed_reply(site.name, reply), reply_to=incoming.message)
+        return said, Message(packed_reply(site.name, reply), reply_to=message)
     return said, None
 
 

@@ -27,7 +27,6 @@ from flwr.supercore.inflatable.inflatable_object import (
 
 from skdppca import DPGauss
 from skdppca.federated import (
-    Identity,
     LocalSites,
     Refusal,
     Refused,
@@ -66,7 +65,7 @@ def talk(made):
 
 
 class Server:
-    """Heads that wait, and the objects that have come so far."""
+    """Heads that wait, and the objects that have come."""
 
     def __init__(self):
         self.heads, self.objects, self.pulled, self.confirmed = [], {}, [], []
@@ -107,117 +106,66 @@ def clock(monkeypatch):
     return seconds
 
 
-def inbox(server, room=lambda first: 0):
-    box = flower_messages.Inbox(server, Node(node_id=2), room)
-    return lambda: box.look([PullMessagesRequest()], 100)
+def read(server, room=0, seconds=0.05):
+    """The next message, as a site reads it."""
+    node = Node(node_id=2)
+    return flower_messages.received(server, node, PullMessagesRequest(), room, seconds)
 
 
-def said(found):
-    return [one.first["body"] for one in found]
+def said(message):
+    """The text of a message, or what it is refused as."""
+    try:
+        return flower_messages.unpacked_request(message.content)[0]
+    except Refused as refused:
+        return refused.code
 
 
 def request(body=b"{}", arrays=None):
     return flower_messages.packed_request(body, "", "", {} if arrays is None else arrays)
 
 
-def test_a_head_without_its_body_keeps_no_other_message_waiting(clock):
+def test_a_head_without_its_body_is_given_up_and_the_next_message_is_read():
     server = Server()
-    for i in range(3):
-        server.post(letter(request(b"late %d" % i)), but=["first"])
+    server.post(letter(request(b"late")), but=["first"])
     server.post(letter(request(b"whole")))
-    assert said(inbox(server)()) == [b"whole"]
-    assert len(server.pulled) == 3 * 2 + 2  # once each; nothing was waited for
-
-
-def test_a_body_that_comes_in_time_is_read_and_later_it_is_not(clock):
-    server, texts = Server(), [b"in time", b"too late"]
-    letters = [letter(request(text)) for text in texts]
-    for one in letters:
-        server.post(one, but=["first"])
-    look = inbox(server)
-    assert look() == []
-    clock[0] += 9.0
-    server.post(letters[0])
-    server.heads.clear()
-    assert said(look()) == [b"in time"]
-    clock[0] += 1.1
-    assert look() == []
-    server.post(letters[1])
-    server.heads.clear()
-    assert look() == [] and len(server.confirmed) == 2
-
-
-def test_a_site_that_was_busy_looks_once_more_before_it_gives_a_message_up(clock):
-    server, one = Server(), letter(request(b"whole"))
-    server.post(one, but=["first"])
-    look = inbox(server)
-    assert look() == []
-    server.post(one)
-    server.heads.clear()
-    clock[0] += 1000.0  # the site was computing
-    assert said(look()) == [b"whole"]
-
-
-def test_a_flood_of_heads_takes_little_memory_and_keeps_nobody_out(clock):
-    server = Server()
-    for i in range(300):
-        server.post(letter(request(b"late %d" % i)), but=["first"])
-    server.post(letter(request(b"whole")))
-    box = flower_messages.Inbox(server, Node(node_id=2), lambda first: 0)
-    found, looks = [], 0
-    while not found:
-        found, looks = box.look([PullMessagesRequest()], flower_messages.MOST_NEW), looks + 1
-        assert len(box._waiting) <= flower_messages.MOST_WAITING
-    assert said(found) == [b"whole"] and looks <= 300 / flower_messages.MOST_NEW + 1
+    assert [said(read(server)) for _ in range(2)] == [Refusal.MALFORMED, b"whole"]
+    assert len(server.confirmed) == 2 and read(server) is None
 
 
 LARGE = np.ones((1024, 1024))  # 8 MB
 
 
-def parts_pulled(server, content):
-    parts = {record.object_id for name, record in content.items() if name != "first"}
-    return len(parts & set(server.pulled)), len(parts)
-
-
-def test_arrays_of_somebody_who_is_not_known_are_not_read(made):
-    server, stranger = Server(), Identity.create(made.folder / "stranger.key")
-    body = question(a0=LARGE)
-    for signer, expected in ((stranger, 0), (made.analyst, 9)):
-        content = flower_messages.packed_request(body, signer.sign(body), "", {"a0": LARGE})
+def test_a_message_that_is_larger_than_a_question_can_be_is_not_read():
+    server, body = Server(), question(a0=LARGE)
+    content = request(body, {"a0": LARGE})
+    for room, expected in ((LARGE.nbytes, body), (LARGE.nbytes // 2, Refusal.MALFORMED)):
+        server.pulled.clear()
         server.post(letter(content))
-        (found,) = inbox(server, lambda first: supernode.room_of(made.sites["east"], first))()
-        assert parts_pulled(server, content) == (expected, 9)
-        assert len(found.stream) == (LARGE.nbytes if expected else 0)
+        message = read(server, room)
+        assert said(message) == expected
+        assert bool(server.pulled) is (expected == body)
+    assert flower_messages.unpacked_request(content)[-1]["a0"].shape == LARGE.shape
 
 
-def test_more_than_a_signed_message_declares_is_not_read(made):
-    server, body = Server(), question(a0=np.ones(3))
-    signature = made.analyst.sign(body)
-    content = flower_messages.packed_request(body, signature, "", {"a0": LARGE})
-    server.post(letter(content))
-    (found,) = inbox(server, lambda first: supernode.room_of(made.sites["east"], first))()
-    assert parts_pulled(server, content) == (0, 9) and found.stream == b""
-    assert flower_messages.unpacked_request(found.first, found.stream)[-1] == {}
-
-
-def test_many_empty_parts_keep_a_site_no_longer_than_none(made):
+def test_many_empty_parts_are_not_read():
     server, records = Server(), {"first": ConfigRecord({"body": b"", "signature": "", "nonce": ""})}
     for i in range(500):
         records[f"part-{i}"] = ConfigRecord({"bytes": b"", "i": i})
     server.post(letter(RecordDict(records)))
-    inbox(server, lambda first: supernode.room_of(made.sites["east"], first))()
-    assert len(server.pulled) == 2
+    assert said(read(server, 2**20)) is Refusal.MALFORMED and not server.pulled
 
 
-def test_a_site_in_whose_study_there_are_names_takes_a_plan_with_these_names(made):
+@pytest.mark.parametrize("d", [4, 1000])
+def test_a_site_reads_what_its_study_can_need(made, d):
     site = made.sites["east"]
-    study = replace(site.policy.study, columns=tuple("abcd"))
-    longer = replace(study, columns=tuple("x" * 1000 + name for name in "abcd"))
-    rooms = []
-    for one in (study, longer):
-        site.policy = replace(site.policy, study=one)
-        rooms.append(supernode.room_for(site))
-    assert rooms[0] >= flower_messages.ROOM and rooms[1] == rooms[0] + 4000
+    site.policy = replace(site.policy, study=replace(site.policy.study, columns=d))
+    arrays = {f"a{i}": np.zeros((d, d)) for i in range(3)} | {"a3": np.zeros(10_000)}
+    server = Server()
+    server.post(letter(request(question(**arrays), arrays)))
+    found = flower_messages.unpacked_request(read(server, supernode.room_for(site)).content)[-1]
+    assert {name: one.shape for name, one in found.items()} == {
+        name: one.shape for name, one in arrays.items()
+    }
 
 
 NONSENSE = {
@@ -229,23 +177,21 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("case", NONSENSE)
-def test_nonsense_is_passed_over(made, clock, case):
+def test_nonsense_is_refused(made, case):
     server, site = Server(), made.sites["east"]
     server.post(letter(NONSENSE[case]))
     server.post(letter(request(b"whole")))
-    found = inbox(server, lambda first: supernode.room_of(site, first))()
-    assert said(found)[-1] == b"whole"
-    for one in found:
-        assert supernode._reply(site, one)[0].startswith("refused")
+    assert supernode._reply(site, read(server))[0] == "refused a question (malformed)"
+    assert said(read(server)) == b"whole"
 
 
-def test_a_tree_that_is_none_is_passed_over(clock):
+def test_a_tree_that_is_none_is_refused():
     server = Server()
     server.post(letter(request(b"bad")))
     _, tree = server.heads[0]
     del tree.children[:]
     server.post(letter(request(b"whole")))
-    assert said(inbox(server)()) == [b"whole"]
+    assert [said(read(server)) for _ in range(2)] == [Refusal.MALFORMED, b"whole"]
 
 
 @pytest.mark.parametrize(
@@ -255,9 +201,8 @@ def test_a_tree_that_is_none_is_passed_over(clock):
 def test_a_message_that_cannot_be_replied_to_does_not_end_a_site(made, changes):
     server, site = Server(), made.sites["east"]
     server.post(letter(request(), **changes))
-    for one in inbox(server)():
-        text, reply = supernode._reply(site, one)
-        assert text.startswith("refused") and (reply is None or isinstance(reply, Message))
+    text, reply = supernode._reply(site, read(server))
+    assert text.startswith("refused") and (reply is None or isinstance(reply, Message))
 
 
 # --- responses that are too large
@@ -472,13 +417,11 @@ class Link(Server):
 
     def take(self, message):
         """What `push` would bring here."""
-        first, *parts = message.content.values()
-        stream = b"".join(part["bytes"] for part in parts)
         action = message.metadata.message_type.removeprefix("query.")
         node = message.metadata.dst_node_id
         self.sent.append((node, action))
         number = message.object_id
-        reply = self.nodes[node](action, *flower_messages.unpacked_request(dict(first), stream))
+        reply = self.nodes[node](action, *flower_messages.unpacked_request(message.content))
         if reply is not None:
             head = letter(reply, reply_to=number)
             self.post(head)
