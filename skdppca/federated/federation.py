@@ -118,7 +118,8 @@ class Federation:
         try:
             replies = self._gathered("hello", self.plan, {}, when)
         except SitesError as error:
-            self._release(set(self.sites) - set(error.refused))
+            with suppress(Exception):
+                self.end(None, set(self.sites) - set(error.refused))
             raise
         false = []
         for site, reply in replies.items():
@@ -179,28 +180,21 @@ class Federation:
             )
         return query.value(total).reshape(asked.statistic.shape)
 
-    def _release(self, sites: Iterable[str]) -> None:
-        """Tell sites that a plan comes to nothing, so that they forget its key."""
-        self._over = True
-        body = Close(run=self.plan.run, plan=self.plan.digest, release=None).body
-        with suppress(Exception):
-            signature, told = self._analyst.sign(body), sorted(sites)
-            expected = Expected.of("close", body, signature, {}, self.study.sites)
-            self._transport.exchange("close", body, signature, {}, told, expected)
-
     def abandon(self) -> None:
         """Tell the sites that the run has failed, if they know of it; nothing is raised."""
         if self._keys and not self._over:
             with suppress(Exception):
                 self.end(None)
 
-    def end(self, release: str | None) -> tuple[str, ...]:
-        """Tell all sites that the run is over.
+    def end(self, release: str | None, sites: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Tell sites that the run is over, so that they forget its key.
 
         Parameters
         ----------
         release : str or None
             The id of what was released; None if the run failed.
+        sites : iterable of str, optional
+            By default all.
 
         Returns
         -------
@@ -210,8 +204,9 @@ class Federation:
         """
         self._over = True
         close = Close(run=self.plan.run, plan=self.plan.digest, release=release)
-        replies, _ = self._exchanged("close", close, {})
-        return tuple(s for s in self.sites if not isinstance(replies.get(s), Reply))
+        told = sorted(self.sites if sites is None else sites)
+        replies, _ = self._exchanged("close", close, {}, told)
+        return tuple(site for site in told if not isinstance(replies.get(site), Reply))
 
     def _gathered(
         self,
@@ -222,7 +217,7 @@ class Federation:
         entries: int = 0,
     ) -> dict[str, Reply]:
         """What all sites reply, every reply checked."""
-        replies, forged = self._exchanged(action, message, arrays, entries)
+        replies, forged = self._exchanged(action, message, arrays, self.sites, entries)
         refused = {s: r.code for s, r in replies.items() if isinstance(r, Refused)}
         silent = [site for site in self.sites if site not in replies]
         if refused or silent:
@@ -230,7 +225,12 @@ class Federation:
         return {site: reply for site, reply in replies.items() if isinstance(reply, Reply)}
 
     def _exchanged(
-        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], entries: int = 0
+        self,
+        action: Action,
+        message: Message,
+        arrays: Mapping[str, np.ndarray],
+        sites: Sequence[str],
+        entries: int = 0,
     ) -> tuple[dict[str, Reply | Refused], list[str]]:
         """What the sites reply, and the silent ones in whose name something else came.
 
@@ -240,7 +240,7 @@ class Federation:
         signature, replies = self._analyst.sign(body), dict[str, Reply | Refused]()
         forged = set()
         for _ in range(self._attempts):
-            missing = [site for site in self.sites if site not in replies or is_busy(replies[site])]
+            missing = [site for site in sites if site not in replies or is_busy(replies[site])]
             if not missing:
                 break
             expected = Expected.of(action, body, signature, arrays, self.study.sites, entries)

@@ -144,13 +144,20 @@ class Question(Struct, frozen=True, forbid_unknown_fields=True):
     steps: Annotated[tuple[Form | Drawn, ...], Meta(max_length=MAX_STEPS)]
     statistic: Form
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arrays beside it, by name."""
+    def forms(self) -> list[Form | MeasureForm]:
+        """All views, statistics and measures in it."""
         forms = [step for step in (*self.steps, self.statistic) if isinstance(step, Form)]
         values = [value for form in forms for value in form.fields.values()]
-        values += [
-            inner for one in values if isinstance(one, MeasureForm) for inner in one.fields.values()
-        ]
+        return [*forms, *(value for value in values if isinstance(value, MeasureForm))]
+
+    def kinds(self) -> set[str]:
+        """The names of all kinds in it."""
+        parts = {"Part" for step in self.steps if isinstance(step, Drawn)}
+        return {form.kind for form in self.forms()} | parts
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays beside it, by name."""
+        values = [value for form in self.forms() for value in form.fields.values()]
         return {value.name: value.shape for value in values if isinstance(value, Array)}
 
 
@@ -166,22 +173,6 @@ class Asked:
 
     steps: tuple[Any, ...]
     statistic: Statistic
-
-    def kinds(self) -> set[str]:
-        """The names of all kinds in it."""
-        found: set[str] = set()
-
-        def look(value: Any) -> None:
-            if isinstance(value, Drawn):
-                found.add("Part")
-            elif type(value).__name__ in KINDS:
-                found.add(type(value).__name__)
-                for field in fields(value):
-                    look(getattr(value, field.name))
-
-        for part in (*self.steps, self.statistic):
-            look(part)
-        return found
 
     def drawn(self) -> tuple[Drawn, ...]:
         """The parts that are asked, the outermost first."""

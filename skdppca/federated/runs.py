@@ -150,19 +150,17 @@ class Runs:
     def send(self, run: str, round: int, reply: Reply) -> None:
         """Put an answer into the outbox; were it lost, it would be computed again, to the bit."""
         assert reply.vector is not None
-        head = msgspec.json.encode(reply.fields)
-        content = len(head).to_bytes(8, "little") + head + reply.vector.astype("<u8").tobytes()
-        written_safely(self._letter(run, round), content)
+        content = reply.fields, reply.vector.astype("<u8").tobytes()
+        written_safely(self._letter(run, round), msgspec.msgpack.encode(content))
 
     def sent(self, run: str, round: int) -> Reply | None:
         """The answer in the outbox, if there is one."""
         file = self._letter(run, round)
         if not file.exists():
             return None
-        content = file.read_bytes()
-        end = 8 + int.from_bytes(content[:8], "little")
-        fields = msgspec.json.decode(content[8:end], type=dict[str, str])
-        return Reply(fields, np.frombuffer(content[end:], dtype="<u8").astype(np.uint64))
+        letter = tuple[dict[str, str], bytes]
+        fields, content = msgspec.msgpack.decode(file.read_bytes(), type=letter)
+        return Reply(fields, np.frombuffer(content, dtype="<u8").astype(np.uint64))
 
     def _file(self, run: str) -> Path:
         return self._runs / f"{run}.json"

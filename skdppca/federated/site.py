@@ -320,7 +320,7 @@ class Site:
             asked = None
         if asked is None:
             raise Refused(Refusal.QUESTION)
-        if not asked.kinds() <= set(plan.statistics):
+        if not request.question.kinds() <= set(plan.statistics):
             raise Refused(Refusal.STATISTIC)
         query = _tried(
             lambda: priced(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from .identity import verified
 from .messages import digest_of, refusal_text, reply_text, sent_digest
-from .refusals import Refusal, Refused
+from .refusals import Refused
+
+if TYPE_CHECKING:
+    from .site import Site
 
 Action = Literal["hello", "answer", "close"]
 
@@ -83,26 +86,6 @@ class Expected:
         return verified(self.keys[site], fields.get("signature"), reply_text(fields, reply.vector))
 
 
-class Respondent(Protocol):
-    """What a site must be able to do; `skdppca.federated.Site` is one."""
-
-    @property
-    def name(self) -> str:
-        """As the roster calls it."""
-
-    def hello(self, body: bytes, signature: str) -> Reply:
-        """Agree to a plan."""
-
-    def answer(self, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> Reply:
-        """Answer a question."""
-
-    def close(self, body: bytes, signature: str) -> Reply:
-        """End a run."""
-
-    def refusal(self, code: Refusal, sent: str, nonce: str) -> Refused:
-        """A refusal, signed, of what `sent` is the `sent_digest` of."""
-
-
 class Transport(Protocol):
     """Carries one message to some sites. It is trusted with nothing but delivery."""
 
@@ -156,7 +139,7 @@ class LocalSites:
     {}
     """
 
-    def __init__(self, sites: Iterable[Respondent]) -> None:
+    def __init__(self, sites: Iterable[Site]) -> None:
         self.sites = {site.name: site for site in sites}
 
     def exchange(
@@ -178,7 +161,7 @@ class LocalSites:
 
 
 def respond(
-    site: Respondent,
+    site: Site,
     action: str,
     body: bytes,
     signature: str,

@@ -115,7 +115,8 @@ def test_steps_follow_each_other():
     steps = (st.Scaled(2 * ONE), Drawn(3, (1, 2), 1), st.Scores(W, ONE))
     asked, layout = ask(st.ClippedSum(np.zeros(2), 1.0), *steps)
     assert layout.n_features == 2 and asked.steps[1] == steps[1]
-    assert asked.kinds() == {"Scaled", "Part", "Scores", "ClippedSum"}
+    question, _ = written_question(steps, st.CrossSum(st.CrossNorms(ONE, W), 2.0))
+    assert question.kinds() == {"Scaled", "Part", "Scores", "CrossSum", "CrossNorms"}
 
 
 def test_sparse_rows_are_cut_to_their_largest_entries():
