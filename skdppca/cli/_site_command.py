@@ -16,25 +16,16 @@ from typing import Any
 import numpy as np
 
 from .._text import MAX_LISTED, aligned, printable
+from ..federated.identity import NODE_PUBLIC_KEY, Identity, create_node_key
+from ..federated.policy import Policy
+from ..federated.runs import Run, Runs, cost
+from ..federated.site import KEY, POLICY, Site
+from ..federated.site_table import read_arrays
+from ..federated.study import Study
 from ..privacy import PrivacyLedger, epsilon_of
 from ..privacy.floats import root_up
-from ..privacy.installing import how_to_install
 from ._read_rows import read
 from ._terminal import print_to
-
-try:
-    from ..federated.identity import Identity
-    from ..federated.node_key import NODE_PUBLIC_KEY, create_node_key
-    from ..federated.policy import Policy
-    from ..federated.runs import Run, Runs, cost
-    from ..federated.site import KEY, POLICY, Site
-    from ..federated.site_table import read_arrays
-    from ..federated.study import Study
-except ImportError as error:
-    raise ImportError(
-        f"skdppca site needs {error.name}, which is not installed; "
-        f"{how_to_install('federated')}, in an environment of its own"
-    ) from error
 
 # Digits that name a run in a table.
 SHOWN = 8

@@ -1,4 +1,8 @@
-"""Who signs: Ed25519 keys of analysts and sites, and the files that hold them."""
+"""Keys, and the files that hold them.
+
+Analysts and sites sign with Ed25519. A Flower SuperLink knows a site's SuperNode by another key,
+which signs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,20 @@ import stat
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_ssh_private_key,
+)
+
+NODE_KEY, NODE_PUBLIC_KEY = "supernode.key", "supernode.pub"
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -126,6 +140,31 @@ def verified(public: str, signature: object, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def create_node_key(folder: Path) -> None:
+    """Make the key, and beside it the public half, which whoever runs the server registers.
+
+    Parameters
+    ----------
+    folder : Path
+        Where no such files lie yet.
+    """
+    key = ec.generate_private_key(ec.SECP384R1())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    for name, mode, content in ((NODE_KEY, 0o600, private), (NODE_PUBLIC_KEY, 0o644, public)):
+        file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(file, "wb") as out:
+            out.write(content.rstrip() + b"\n")
+
+
+def read_node_key(folder: Path) -> ec.EllipticCurvePrivateKey:
+    """Read what `create_node_key` made."""
+    key = load_ssh_private_key((folder / NODE_KEY).read_bytes(), None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError(f"{folder / NODE_KEY}: it is no key of a SuperNode; put the file back")
+    return key
 
 
 def _bytes_of(text: object, length: int) -> bytes | None:

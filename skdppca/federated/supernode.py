@@ -47,8 +47,8 @@ from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
 from ..statistics.fields import MAX_EDGES, MAX_ENTRIES
+from .identity import NODE_PUBLIC_KEY, read_node_key
 from .messages import canonical
-from .node_key import NODE_PUBLIC_KEY, read_node_key
 from .refusals import Refusal, Refused
 from .site import Site
 from .transport import Reply, respond

@@ -42,7 +42,7 @@ from skdppca.federated.flower_messages import (
     unpacked_reply,
     unpacked_request,
 )
-from skdppca.federated.node_key import create_node_key
+from skdppca.federated.identity import create_node_key
 from skdppca.federated.supernode import serve
 
 from .flower_message import question
