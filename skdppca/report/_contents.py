@@ -185,6 +185,7 @@ def hashes_in(folder: Path) -> dict[str, str] | None:
 
 
 def hash_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file, hexadecimal."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of a file, hexadecimal; "" if it cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""

@@ -1,55 +1,30 @@
-"""Whether a report, the files beside it, a ledger, and someone outside agree.
-
-A report may be made up, and a file anything: nothing here fails because of what they hold.
-"""
+"""Whether a report, the files beside it, a ledger, and someone outside agree."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
-
 from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
-from ..privacy.checks import CHECKS, MAX_QUOTED, Evidence, anew, differences, run
-from ..privacy.parts import is_merged, paid_by, parts_of
-from ..privacy.storage import MAX_LENGTH
-from ._contents import (
-    FILES,
-    PAGE,
-    REPORT,
-    SIGNATURE,
-    SUMS,
-    arrays_file,
-    hash_of_file,
-    hashes_in,
-    read_arrays,
-    read_file,
-    sums,
-    table,
-    table_file,
-)
+from ..privacy.checks import anew
+from ..privacy.parts import paid_by, parts_of
+from ._checks import Compared, findings
+from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import LOCK, instead_of
-from ._document import read
-from ._facts import account, charged_here, findings_of, guarantee
 from ._sections import claim, words
-from ._signature import wrong_signature
-from ._subject import Subject, rebuilt
+from ._subject import Subject
 
 LEVELS = (1, 2, 3, 4)
 
 INCOMPLETE = "not reached, because something differs on a lower level."
 ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
-NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
-NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
 # What the ledger's check says of a release, or of a part of one, without a charge.
 UNCHARGED = "no ledger was charged for this release"
@@ -209,64 +184,17 @@ def verify(
     )
     if odd:
         return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
-    release = _Release(
+    release = Compared(
         path, whole, _statement(ledger), head, None if signer is None else Path(signer)
     )
-    findings = tuple(sorted(_findings(release), key=lambda one: one.level))
+    found = tuple(sorted(findings(release), key=lambda one: one.level))
     asked = (True, whole, release.statement is not None, release.has_outside)
     levels = tuple(level for level, one in zip(LEVELS, asked, strict=True) if one)
-    sound = all(one.passed for one in findings if one.level == 1)
+    sound = all(one.passed for one in found if one.level == 1)
     notes = {2: _on_files(release), 3: _on_ledger(release, sound), 4: _on_outside(release)}
     listed = release.listed or {}
     subjects = tuple(one for one in release.subjects if one is not None)
-    return Verification(
-        release.reports, findings, levels, notes, release.document, listed, subjects
-    )
-
-
-class _Release:
-    """What is verified: a directory or a report alone, and what it is compared with.
-
-    The document is empty, and there are no reports, if the report cannot be read.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        whole: bool,
-        statement: Statement | None,
-        head: str | None,
-        signer: Path | None,
-    ) -> None:
-        self.path, self.whole = path, whole
-        self.statement, self.head, self.signer = statement, head, signer
-        text = _text(path / REPORT if whole else path)
-        self.document: Mapping[str, Any] = {}
-        self.reports: tuple[PrivacyReport, ...] = ()
-        self.unread = ""
-        try:
-            self.document, self.reports = read(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            self.unread = f"it is no report as skdppca writes it: {str(error)[:MAX_QUOTED]}"
-        places = range(len(self.reports))
-        self.listed = hashes_in(path) if whole else None
-        self.arrays = [
-            read_arrays(path / arrays_file(place)) if whole else None for place in places
-        ]
-        self.subjects = list(map(_subject, self.reports, self.arrays))
-
-    @property
-    def has_outside(self) -> bool:
-        """Whether there is something from outside to check by."""
-        return not (self.head is None and self.signer is None)
-
-
-def _subject(report: PrivacyReport, arrays: dict[str, Any] | None) -> Subject | None:
-    """Return a release as its arrays give it; None if these are none that a fit releases."""
-    with suppress(Exception):
-        if arrays is not None:
-            return rebuilt(report, arrays, np.asarray(arrays.get("feature_names", ())).tolist())
-    return None
+    return Verification(release.reports, found, levels, notes, release.document, listed, subjects)
 
 
 def _odd_files(path: Path) -> list[str]:
@@ -277,181 +205,6 @@ def _odd_files(path: Path) -> list[str]:
         for one in os.scandir(path)
         if one.name in names and not one.is_file(follow_symlinks=False)
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_file(path, MAX_LENGTH).decode(errors="replace")
-    except OSError as error:
-        raise OSError(
-            f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
-        ) from None
-
-
-def _findings(release: _Release) -> Iterator[Finding]:
-    """Make all checks that there is something to compare by for."""
-    yield from _found(
-        1, "schema", "it is a report as skdppca writes it", filter(None, [release.unread])
-    )
-    statement, document, reports = release.statement, release.document, release.reports
-    charged = bool(reports) and statement is not None
-    for place, report in enumerate(reports):
-        stated = document["fits"][place]["release_id"]
-        rows = None if statement is None else statement.chain
-        for finding in run(CHECKS, Evidence(report, stated, release.arrays[place], rows)):
-            charged = charged and (finding.level < 3 or finding.passed)
-            yield finding
-    if reports:
-        yield from _found(
-            1, "figures", "the figures follow from the events", _wrong_figures(release)
-        )
-    if reports and release.whole:
-        yield from _found(2, "files", "", _wrong_numbers(release))
-        yield from _found(
-            2, "results", "the results follow from the arrays", _wrong_results(release)
-        )
-    if release.whole:
-        yield from _found(2, "files", f"every file has its hash in {SUMS}", _wrong_files(release))
-    if charged:
-        yield from _found(3, "totals", "the totals are those of the ledger", _wrong_totals(release))
-    if release.head is not None:
-        agrees = "the ledger has the head that was kept elsewhere"
-        yield from _found(4, "head", agrees, _wrong_head(release))
-    if release.signer is not None:
-        yield from _found(
-            4, "signature", "the signature was made with this key", _wrong_signer(release)
-        )
-
-
-def _found(level: int, what: str, agrees: str, differing: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for every difference, or one that there is none, if that is news."""
-    wrong = [Finding(level, what, False, one) for one in differing]
-    yield from wrong or [Finding(level, what, True, agrees)] * bool(agrees)
-
-
-# Level 1: the report and itself.
-
-
-def _wrong_figures(release: _Release) -> Iterator[str]:
-    reports = release.reports
-    if len({(report.unit, report.adjacency) for report in reports}) > 1:
-        yield "its releases have different units or neighbours, so their costs cannot be added"
-    elif all(report.delta < 1 for report in reports):  # the check of the price says if not
-        yield from differences("guarantee", release.document["guarantee"], guarantee(reports))
-
-
-# Level 2: the report and its files.
-
-
-def _wrong_numbers(release: _Release) -> Iterator[str]:
-    """Yield which archives and tables do not hold the numbers of the report."""
-    for place, subject in enumerate(release.subjects):
-        name, tabled = arrays_file(place), table_file(place)
-        if subject is None:
-            yield f"{name} {NO_ARCHIVE}"
-        elif "components" in subject.arrays:
-            try:
-                expected = table(subject)
-                same = read_file(release.path / tabled, len(expected)) == expected
-            except (OSError, KeyError, TypeError, ValueError, IndexError):
-                same = False
-            if not same:
-                yield f"{tabled} does not hold exactly the names and numbers of {name}"
-
-
-def _wrong_results(release: _Release) -> Iterator[str]:
-    """Yield what of the results is not what the arrays give."""
-    for place, subject in enumerate(release.subjects):
-        if subject is None:
-            continue
-        stated = release.document["fits"][place]["results"]
-        try:
-            computed = findings_of(subject)
-        except Exception:  # of arrays that no fit releases
-            yield f"they cannot be computed from {arrays_file(place)}"
-            continue
-        yield from differences("results", stated, computed, 0.0)
-
-
-def _wrong_files(release: _Release) -> Iterator[str]:
-    """Yield which files are missing, changed, or no part of the release."""
-    path, listed = release.path, release.listed
-    if listed is None:
-        yield NO_SUMS
-        return
-    expected = {REPORT, PAGE} if release.reports else {*listed} & {*FILES}
-    for place, report in enumerate(release.reports):
-        tabled = any(one.name == "components" for one in report.released)
-        expected |= {arrays_file(place), *[table_file(place)] * tabled}
-    for name in sorted({*listed, *expected}):
-        if name not in expected:
-            yield f"{SUMS} lists {name}, which is not part of this release"
-        elif not (path / name).is_file():
-            yield f"{name} is missing"
-        elif name not in listed:
-            yield f"{SUMS} does not list {name}"
-        elif hash_of_file(path / name) != listed[name]:
-            yield f"{name} was changed"
-    known = {*listed, *expected, SUMS, SIGNATURE}
-    for one in sorted(path.iterdir()):
-        if one.name not in known and not (one.name == LOCK and one.stat().st_size == 0):
-            yield f"{one.name} is not part of the release: remove it before you publish this folder"
-
-
-# Level 3: the report and a ledger.
-
-
-def _wrong_totals(release: _Release) -> Iterator[str]:
-    stated, statement = release.document["ledger"], release.statement
-    assert statement is not None
-    if stated is None and all(is_merged(report.details) for report in release.reports):
-        return  # its parts may have ledgers of their own
-    if stated is None:
-        yield (
-            "it does not state the totals of the ledger; ask the person who holds the ledger to "
-            "write the report again"
-        )
-        return
-    rows, last = stated["rows"], _last_row(statement, release.reports)
-    if not last <= rows <= len(statement.chain.rows):
-        yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
-        return
-    computed = account(Statement(statement.chain.until(rows)), release.reports)
-    yield from differences("ledger", stated, computed)
-
-
-def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
-    """Return the last row of a ledger that records one of these releases or their parts."""
-    try:
-        recorded = [one.release.row for one in charged_here(statement, reports) if one.release]
-    except (TypeError, ValueError):  # made up, which level 1 says
-        return 0
-    return max(recorded, default=0)
-
-
-# Level 4: someone outside.
-
-
-def _wrong_head(release: _Release) -> Iterator[str]:
-    assert release.statement is not None
-    rows = release.statement.chain
-    row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
-    last = _last_row(release.statement, release.reports)
-    if row is None:
-        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
-    elif row < last:
-        yield (
-            f"it is the head of row {row}, before the release in row {last}, so it cannot show "
-            "that release"
-        )
-
-
-def _wrong_signer(release: _Release) -> Iterator[str]:
-    assert release.signer is not None
-    wrong = NO_SUMS
-    if release.listed is not None:
-        wrong = wrong_signature(sums(release.listed), release.path, release.signer)
-    yield from filter(None, [wrong])
 
 
 def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) -> Statement | None:
@@ -493,7 +246,7 @@ def _check_there(path: Path) -> None:
 # What a level does not say, or why it was left out.
 
 
-def _on_files(release: _Release) -> str:
+def _on_files(release: Compared) -> str:
     if not release.whole:
         return "not checked. To check the files, give the directory."
     notes = []
@@ -506,7 +259,7 @@ def _on_files(release: _Release) -> str:
     return " ".join(notes)
 
 
-def _alone(release: _Release) -> list[str]:
+def _alone(release: Compared) -> list[str]:
     """Return what follows neither from the arrays nor from what a ledger records."""
     steps = ["the steps of a Pipeline"] if release.document["steps"] else []
     alone = ["the title", *steps, "what was declared"]
@@ -515,7 +268,7 @@ def _alone(release: _Release) -> list[str]:
     return alone
 
 
-def _on_ledger(release: _Release, sound: bool) -> str:
+def _on_ledger(release: Compared, sound: bool) -> str:
     statement, reports = release.statement, release.reports
     agreeing = reports if sound else ()
     if statement is None:
@@ -569,7 +322,7 @@ def _elsewhere(statement: Statement, reports: Sequence[PrivacyReport]) -> list[s
     ]
 
 
-def _on_outside(release: _Release) -> str:
+def _on_outside(release: Compared) -> str:
     notes = []
     if not release.has_outside:
         return "not checked. To check it, give --head HEX or --signer KEY from someone outside."

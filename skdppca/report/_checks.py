@@ -1,0 +1,261 @@
+"""The checks of a release: what each compares.
+
+A report may be made up, and a file anything: nothing here fails because of what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..privacy import Finding, PrivacyReport, Statement
+from ..privacy.checks import CHECKS, MAX_QUOTED, Evidence, differences, run
+from ..privacy.parts import is_merged
+from ..privacy.storage import MAX_LENGTH
+from ._contents import (
+    FILES,
+    PAGE,
+    REPORT,
+    SIGNATURE,
+    SUMS,
+    arrays_file,
+    hash_of_file,
+    hashes_in,
+    read_arrays,
+    read_file,
+    sums,
+    table,
+    table_file,
+)
+from ._directory import LOCK
+from ._document import read
+from ._facts import account, charged_here, findings_of, guarantee
+from ._signature import wrong_signature
+from ._subject import Subject, rebuilt
+
+NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
+NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
+
+
+class Compared:
+    """What is verified: a directory or a report alone, and what it is compared with.
+
+    The document is empty, and there are no reports, if the report cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        whole: bool,
+        statement: Statement | None,
+        head: str | None,
+        signer: Path | None,
+    ) -> None:
+        self.path, self.whole = path, whole
+        self.statement, self.head, self.signer = statement, head, signer
+        text = _text(path / REPORT if whole else path)
+        self.document: Mapping[str, Any] = {}
+        self.reports: tuple[PrivacyReport, ...] = ()
+        self.unread = ""
+        try:
+            self.document, self.reports = read(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.unread = f"it is no report as skdppca writes it: {str(error)[:MAX_QUOTED]}"
+        places = range(len(self.reports))
+        self.listed = hashes_in(path) if whole else None
+        self.arrays = [
+            read_arrays(path / arrays_file(place)) if whole else None for place in places
+        ]
+        self.subjects = list(map(_subject, self.reports, self.arrays))
+
+    @property
+    def has_outside(self) -> bool:
+        """Whether there is something from outside to check by."""
+        return not (self.head is None and self.signer is None)
+
+
+def _subject(report: PrivacyReport, arrays: dict[str, Any] | None) -> Subject | None:
+    """Return a release as its arrays give it; None if these are none that a fit releases."""
+    with suppress(Exception):
+        if arrays is not None:
+            return rebuilt(report, arrays, np.asarray(arrays.get("feature_names", ())).tolist())
+    return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_file(path, MAX_LENGTH).decode(errors="replace")
+    except OSError as error:
+        raise OSError(
+            f"{path}: {error.strerror}; give a directory that `skdppca fit --out` wrote"
+        ) from None
+
+
+def findings(release: Compared) -> Iterator[Finding]:
+    """Yield what each check finds that there is something to compare by for."""
+    yield from _found(
+        1, "schema", "it is a report as skdppca writes it", filter(None, [release.unread])
+    )
+    statement, document, reports = release.statement, release.document, release.reports
+    charged = bool(reports) and statement is not None
+    for place, report in enumerate(reports):
+        stated = document["fits"][place]["release_id"]
+        rows = None if statement is None else statement.chain
+        for finding in run(CHECKS, Evidence(report, stated, release.arrays[place], rows)):
+            charged = charged and (finding.level < 3 or finding.passed)
+            yield finding
+    if reports:
+        yield from _found(
+            1, "figures", "the figures follow from the events", _wrong_figures(release)
+        )
+    if reports and release.whole:
+        yield from _found(2, "files", "", _wrong_numbers(release))
+        yield from _found(
+            2, "results", "the results follow from the arrays", _wrong_results(release)
+        )
+    if release.whole:
+        yield from _found(2, "files", f"every file has its hash in {SUMS}", _wrong_files(release))
+    if charged:
+        yield from _found(3, "totals", "the totals are those of the ledger", _wrong_totals(release))
+    if release.head is not None:
+        agrees = "the ledger has the head that was kept elsewhere"
+        yield from _found(4, "head", agrees, _wrong_head(release))
+    if release.signer is not None:
+        yield from _found(
+            4, "signature", "the signature was made with this key", _wrong_signer(release)
+        )
+
+
+def _found(level: int, what: str, agrees: str, differing: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for every difference, or one that there is none, if that is news."""
+    wrong = [Finding(level, what, False, one) for one in differing]
+    yield from wrong or [Finding(level, what, True, agrees)] * bool(agrees)
+
+
+# Level 1: the report and itself.
+
+
+def _wrong_figures(release: Compared) -> Iterator[str]:
+    reports = release.reports
+    if len({(report.unit, report.adjacency) for report in reports}) > 1:
+        yield "its releases have different units or neighbours, so their costs cannot be added"
+    elif all(report.delta < 1 for report in reports):  # the check of the price says if not
+        yield from differences("guarantee", release.document["guarantee"], guarantee(reports))
+
+
+# Level 2: the report and its files.
+
+
+def _wrong_numbers(release: Compared) -> Iterator[str]:
+    """Yield which archives and tables do not hold the numbers of the report."""
+    for place, subject in enumerate(release.subjects):
+        name, tabled = arrays_file(place), table_file(place)
+        if subject is None:
+            yield f"{name} {NO_ARCHIVE}"
+        elif "components" in subject.arrays:
+            try:
+                expected = table(subject)
+                same = read_file(release.path / tabled, len(expected)) == expected
+            except (OSError, KeyError, TypeError, ValueError, IndexError):
+                same = False
+            if not same:
+                yield f"{tabled} does not hold exactly the names and numbers of {name}"
+
+
+def _wrong_results(release: Compared) -> Iterator[str]:
+    """Yield what of the results is not what the arrays give."""
+    for place, subject in enumerate(release.subjects):
+        if subject is None:
+            continue
+        stated = release.document["fits"][place]["results"]
+        try:
+            computed = findings_of(subject)
+        except Exception:  # of arrays that no fit releases
+            yield f"they cannot be computed from {arrays_file(place)}"
+            continue
+        yield from differences("results", stated, computed, 0.0)
+
+
+def _wrong_files(release: Compared) -> Iterator[str]:
+    """Yield which files are missing, changed, or no part of the release."""
+    path, listed = release.path, release.listed
+    if listed is None:
+        yield NO_SUMS
+        return
+    expected = {REPORT, PAGE} if release.reports else {*listed} & {*FILES}
+    for place, report in enumerate(release.reports):
+        tabled = any(one.name == "components" for one in report.released)
+        expected |= {arrays_file(place), *[table_file(place)] * tabled}
+    for name in sorted({*listed, *expected}):
+        if name not in expected:
+            yield f"{SUMS} lists {name}, which is not part of this release"
+        elif not (path / name).is_file():
+            yield f"{name} is missing"
+        elif name not in listed:
+            yield f"{SUMS} does not list {name}"
+        elif hash_of_file(path / name) != listed[name]:
+            yield f"{name} was changed"
+    known = {*listed, *expected, SUMS, SIGNATURE}
+    for one in sorted(path.iterdir()):
+        if one.name not in known and not (one.name == LOCK and one.stat().st_size == 0):
+            yield f"{one.name} is not part of the release: remove it before you publish this folder"
+
+
+# Level 3: the report and a ledger.
+
+
+def _wrong_totals(release: Compared) -> Iterator[str]:
+    stated, statement = release.document["ledger"], release.statement
+    assert statement is not None
+    if stated is None and all(is_merged(report.details) for report in release.reports):
+        return  # its parts may have ledgers of their own
+    if stated is None:
+        yield (
+            "it does not state the totals of the ledger; ask the person who holds the ledger to "
+            "write the report again"
+        )
+        return
+    rows, last = stated["rows"], _last_row(statement, release.reports)
+    if not last <= rows <= len(statement.chain.rows):
+        yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
+        return
+    computed = account(Statement(statement.chain.until(rows)), release.reports)
+    yield from differences("ledger", stated, computed)
+
+
+def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
+    """Return the last row of a ledger that records one of these releases or their parts."""
+    try:
+        recorded = [one.release.row for one in charged_here(statement, reports) if one.release]
+    except (TypeError, ValueError):  # made up, which level 1 says
+        return 0
+    return max(recorded, default=0)
+
+
+# Level 4: someone outside.
+
+
+def _wrong_head(release: Compared) -> Iterator[str]:
+    assert release.statement is not None
+    rows = release.statement.chain
+    row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
+    last = _last_row(release.statement, release.reports)
+    if row is None:
+        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
+    elif row < last:
+        yield (
+            f"it is the head of row {row}, before the release in row {last}, so it cannot show "
+            "that release"
+        )
+
+
+def _wrong_signer(release: Compared) -> Iterator[str]:
+    assert release.signer is not None
+    wrong = NO_SUMS
+    if release.listed is not None:
+        wrong = wrong_signature(sums(release.listed), release.path, release.signer)
+    yield from filter(None, [wrong])
