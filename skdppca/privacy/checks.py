@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -55,68 +55,8 @@ class Finding:
     says: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examined:
-    """What a report is checked by.
-
-    Parameters
-    ----------
-    unread : str
-        Why the report cannot be read; empty if it was.
-    findings : list of Finding
-        What the checks found so far.
-    """
-
-    unread: str = ""
-    findings: list[Finding] = field(default_factory=list)
-
-
-E = TypeVar("E", bound=Examined)
-
-
 @dataclass(frozen=True)
-class Check(Generic[E]):
-    """One line of a table of checks.
-
-    Parameters
-    ----------
-    level : int
-        As `Finding` has it.
-    what : str
-        What is checked.
-    agrees : str
-        What is said if nothing differs; empty if that is no news.
-    differs : callable
-        Yields what differs.
-    given : callable, optional
-        Whether there is something to check by, after what the checks before found.
-    """
-
-    level: int
-    what: str
-    agrees: str
-    differs: Callable[[E], Iterator[str]]
-    given: Callable[[E], object] = lambda _: True
-
-    def finding(self, difference: str = "") -> Finding:
-        """That something differs, or by default that nothing does."""
-        return Finding(self.level, self.what, not difference, difference or self.agrees)
-
-
-def run(checks: Iterable[Check[E]], examined: E) -> list[Finding]:
-    """Make the checks of a table in its order; return what they and those before found.
-
-    There is one finding for every difference, or one that there is none.
-    """
-    for check in checks:
-        if check.given(examined):
-            differing = [check.finding(difference) for difference in check.differs(examined)]
-            examined.findings.extend(differing or [check.finding()] * bool(check.agrees))
-    return examined.findings
-
-
-@dataclass(frozen=True)
-class Evidence(Examined):
+class Evidence:
     """What one release is checked by.
 
     Parameters
@@ -133,6 +73,53 @@ class Evidence(Examined):
     release_id: str
     arrays: Mapping[str, Any] | None = None
     chain: Chain | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a table of checks.
+
+    Parameters
+    ----------
+    level : int
+        As `Finding` has it.
+    what : str
+        What is checked.
+    agrees : str
+        What is said if nothing differs.
+    differs : callable
+        Yields what differs.
+    given : callable, optional
+        Whether there is something to check by.
+    """
+
+    level: int
+    what: str
+    agrees: str
+    differs: Callable[[Evidence], Iterator[str]]
+    given: Callable[[Evidence], object] = lambda _: True
+
+
+def found(level: int, what: str, agrees: str, differing: Iterable[str]) -> list[Finding]:
+    """Return a finding for every difference, or one that there is none, if that is news."""
+    wrong = [Finding(level, what, False, one) for one in differing]
+    return wrong or [Finding(level, what, True, agrees)] * bool(agrees)
+
+
+def schema(unread: Exception | None) -> list[Finding]:
+    """Return the finding that a report is one, or why it cannot be read."""
+    why = f"it is no report as skdppca writes it: {str(unread)[:MAX_QUOTED]}"
+    return found(1, "schema", "it is a report as skdppca writes it", [why] * (unread is not None))
+
+
+def run(one: Evidence) -> list[Finding]:
+    """Return what all checks find that there is something to check by for."""
+    checks = [check for check in CHECKS if check.given(one)]
+    return [
+        finding
+        for check in checks
+        for finding in found(check.level, check.what, check.agrees, check.differs(one))
+    ]
 
 
 def verify_report(
@@ -187,12 +174,11 @@ def verify_report(
     try:
         content = parse_json(report) if isinstance(report, str) else report
         content = content.to_dict() if isinstance(content, PrivacyReport) else content
-        found = PrivacyReport.from_dict(content)
+        read = PrivacyReport.from_dict(content)
     except (TypeError, ValueError) as error:
-        return run((SCHEMA,), Examined(unread=str(error)))
+        return schema(error)
     chain = None if ledger is None else anew(ledger).chain
-    evidence = Evidence(found, content["release_id"], arrays, chain)
-    return run((SCHEMA, *CHECKS), evidence)
+    return [*schema(None), *run(Evidence(read, content["release_id"], arrays, chain))]
 
 
 def anew(ledger: BaseAccountant | Statement) -> Statement:
@@ -538,16 +524,8 @@ def _wrong_earlier_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
             yield f"cohort {whose}: row {receipt.row} records another release, or none"
 
 
-def _unread(one: Examined) -> Iterator[str]:
-    if one.unread:
-        yield f"it is no report as skdppca writes it: {one.unread[:MAX_QUOTED]}"
-
-
-# What all other checks need.
-SCHEMA: Check[Any] = Check(1, "schema", "it is a report as skdppca writes it", _unread)
-
 # What is checked of one release, in this order.
-CHECKS: tuple[Check[Evidence], ...] = (
+CHECKS: tuple[Check, ...] = (
     Check(1, "release id", "it is the hash of what the report says", _wrong_id),
     Check(1, "price", "the stated epsilon covers the cost of the event", _wrong_price),
     Check(1, "receipt", "the receipt names this event and these neighbours", _wrong_receipt),

@@ -5,7 +5,7 @@ A report may be made up, and a file anything: nothing here fails because of what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..privacy import Finding, PrivacyReport, Statement
-from ..privacy.checks import CHECKS, MAX_QUOTED, Evidence, differences, run
+from ..privacy.checks import Evidence, differences, found, run, schema
 from ..privacy.parts import is_merged
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
@@ -60,11 +60,11 @@ class Compared:
         text = _text(path / REPORT if whole else path)
         self.document: Mapping[str, Any] = {}
         self.reports: tuple[PrivacyReport, ...] = ()
-        self.unread = ""
+        self.unread: Exception | None = None
         try:
             self.document, self.reports = read(text)
         except (TypeError, ValueError, RecursionError) as error:
-            self.unread = f"it is no report as skdppca writes it: {str(error)[:MAX_QUOTED]}"
+            self.unread = error
         places = range(len(self.reports))
         self.listed = hashes_in(path) if whole else None
         self.arrays = [
@@ -97,43 +97,35 @@ def _text(path: Path) -> str:
 
 def findings(release: Compared) -> Iterator[Finding]:
     """Yield what each check finds that there is something to compare by for."""
-    yield from _found(
-        1, "schema", "it is a report as skdppca writes it", filter(None, [release.unread])
-    )
+    yield from schema(release.unread)
     statement, document, reports = release.statement, release.document, release.reports
     charged = bool(reports) and statement is not None
     for place, report in enumerate(reports):
         stated = document["fits"][place]["release_id"]
         rows = None if statement is None else statement.chain
-        for finding in run(CHECKS, Evidence(report, stated, release.arrays[place], rows)):
+        for finding in run(Evidence(report, stated, release.arrays[place], rows)):
             charged = charged and (finding.level < 3 or finding.passed)
             yield finding
     if reports:
-        yield from _found(
+        yield from found(
             1, "figures", "the figures follow from the events", _wrong_figures(release)
         )
     if reports and release.whole:
-        yield from _found(2, "files", "", _wrong_numbers(release))
-        yield from _found(
+        yield from found(2, "files", "", _wrong_numbers(release))
+        yield from found(
             2, "results", "the results follow from the arrays", _wrong_results(release)
         )
     if release.whole:
-        yield from _found(2, "files", f"every file has its hash in {SUMS}", _wrong_files(release))
+        yield from found(2, "files", f"every file has its hash in {SUMS}", _wrong_files(release))
     if charged:
-        yield from _found(3, "totals", "the totals are those of the ledger", _wrong_totals(release))
+        yield from found(3, "totals", "the totals are those of the ledger", _wrong_totals(release))
     if release.head is not None:
         agrees = "the ledger has the head that was kept elsewhere"
-        yield from _found(4, "head", agrees, _wrong_head(release))
+        yield from found(4, "head", agrees, _wrong_head(release))
     if release.signer is not None:
-        yield from _found(
+        yield from found(
             4, "signature", "the signature was made with this key", _wrong_signer(release)
         )
-
-
-def _found(level: int, what: str, agrees: str, differing: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for every difference, or one that there is none, if that is news."""
-    wrong = [Finding(level, what, False, one) for one in differing]
-    yield from wrong or [Finding(level, what, True, agrees)] * bool(agrees)
 
 
 # Level 1: the report and itself.

@@ -16,8 +16,6 @@ LONGEST = 2000
 # Characters of a title, which has room for three lines.
 LONGEST_TITLE = 300
 
-NO_TEXT = "holds a NUL or half of a letter, which no file gives back; leave it out"
-
 # How an answer is called on the page.
 LABELS = {
     "purpose": "Purpose",
@@ -149,24 +147,13 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, value in structs.asdict(self).items():
-            if value is None:
-                continue
-            if not isinstance(value, str):
+            if isinstance(value, bool):
                 raise TypeError(
-                    f"{name} is of type {type(value).__name__}, and no text; "
-                    + (
-                        f'put the answer in quotation marks, as in {name}: "no"'
-                        if isinstance(value, bool)
-                        else "write a sentence, or leave it out if there is nothing to state"
-                    )
+                    f"{name} is a bool, and no text; put the answer in quotation marks, as in "
+                    f'{name}: "no"'
                 )
-            if not comes_back(value):
-                raise ValueError(f"{name} {NO_TEXT}")
-            if len(value) > LONGEST:
-                raise ValueError(
-                    f"{name} has {len(value)} characters; write at most {LONGEST}, and refer to a "
-                    "document for the rest"
-                )
+            if value is not None:
+                _check_text(name, value, LONGEST)
 
     def to_dict(self) -> dict[str, str | None]:
         """Return all answers as JSON-able values; None where there is none."""
@@ -194,12 +181,24 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         names = cls.__struct_fields__
         if not isinstance(answers, Mapping):
             raise TypeError(f"a context maps names to text; the names are {', '.join(names)}")
-        for name in answers:
-            if name not in names:
-                raise ValueError(
-                    f"{name!r} is no part of a context; give any of {', '.join(names)}"
-                )
+        unknown = [name for name in answers if name not in names]
+        if unknown:
+            raise ValueError(
+                f"{unknown[0]!r} is no part of a context; give any of {', '.join(names)}"
+            )
         return cls(**answers)
+
+
+def _check_text(name: str, value: object, longest: int) -> None:
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{name} is of type {type(value).__name__}, and no text; write a sentence, or leave it "
+            "out"
+        )
+    if not comes_back(value):
+        raise ValueError(f"{name} holds a NUL or half of a letter, which no file gives back")
+    if len(value) > longest:
+        raise ValueError(f"{name} has {len(value)} characters; write at most {longest}")
 
 
 def check_words(title: object, context: object) -> None:
@@ -209,15 +208,10 @@ def check_words(title: object, context: object) -> None:
     ------
     TypeError, ValueError
     """
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} is no text; write one line")
-    if title is not None and not 0 < len(title.strip()) <= LONGEST_TITLE:
-        raise ValueError(
-            f"title has {len(title.strip())} characters; write at least one, and at most "
-            f"{LONGEST_TITLE}"
-        )
-    if title is not None and not comes_back(title):
-        raise ValueError(f"title {NO_TEXT}")
+    if title is not None:
+        _check_text("title", title.strip() if isinstance(title, str) else title, LONGEST_TITLE)
+        if not str(title).strip():
+            raise ValueError("title has no letters; write one line")
     if context is not None and not isinstance(context, Context):
         raise TypeError(
             f"context={context!r} is no Context; give one, such as Context(purpose='...')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -84,7 +85,7 @@ def copied(
     """Write the copy, as `declare` tells; `forcing` is how a user asks for `force`."""
     check_libraries()
     check_words(title, context)
-    if _lies_in(target, source):
+    if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
         raise ValueError(f"{target} lies in {source}, which stays as it is; choose another place")
     found = agreeing(source)
     earlier = dict(found.document)
@@ -108,13 +109,6 @@ def copied(
             place.discard()
             failed = error
         raise OSError(f"{target} cannot be written to ({failed.strerror}); choose another place")
-
-
-def _lies_in(inner: Path, outer: Path) -> bool:
-    try:
-        return inner.resolve().is_relative_to(outer.resolve())
-    except RuntimeError:  # links that lead to each other
-        raise OSError(f"{inner} is a link to itself; choose another place") from None
 
 
 def _joined(

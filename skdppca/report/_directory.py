@@ -70,20 +70,20 @@ class Directory:
         """
         if not hasattr(os, "posix_fallocate"):  # Windows and macOS
             return
-        full, sizes = None, list(sizes)
+        sizes = list(sizes)
         try:
             for size in sizes:
                 self._room.enter_context(self._holding(size + STRADDLING))
             with self._holding(MARGIN):
                 pass
         except OSError as error:  # another one may be that of a file system that cannot reserve
-            full = error.strerror if error.errno in FULL else None
-        if full is not None:
+            if error.errno not in FULL:
+                return
             self._room.close()
             raise OSError(
-                f"{self.out} has no room for a release of {sum(sizes) / 1e6:.2g} MB ({full}); "
-                "nothing was charged; free some, or choose another directory"
-            )
+                f"{self.out} has no room for a release of {sum(sizes) / 1e6:.2g} MB "
+                f"({error.strerror}); nothing was charged; free some, or choose another directory"
+            ) from None
 
     @contextmanager
     def _holding(self, size: int) -> Iterator[None]:
@@ -173,29 +173,24 @@ def claimed(
         )
     if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"{out} is a file; choose another directory")
-    refused: OSError | ValueError | None = None
     made = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = FileLock(out / LOCK, timeout=0)
         lock.acquire()
     except Timeout:
-        refused = ValueError(
+        raise ValueError(
             f"{out}: another run of skdppca writes to it; wait until that has ended (if none "
             f"runs, delete {out / LOCK}), or choose another directory"
-        )
+        ) from None
     except OSError as error:
-        refused = _unwritable(out, error)
-    if refused is not None:
-        raise refused
+        raise _unwritable(out, error) from None
     try:
         _check_free(out, (SUMS, *results), force, forcing)
         try:
             directory = Directory(out, results)
         except OSError as error:
-            refused = _unwritable(out, error)
-        if refused is not None:
-            raise refused
+            raise _unwritable(out, error) from None
         try:
             yield directory
         finally:
@@ -231,16 +226,15 @@ def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
         are in the way, or if the place is not writable.
     """
     lock = FileLock(_beside(out, HELD), timeout=0)
-    refused: OSError | ValueError | None = None
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        refused = ValueError(f"{out}: another run of skdppca updates it; wait until that has ended")
+        raise ValueError(
+            f"{out}: another run of skdppca updates it; wait until that has ended"
+        ) from None
     except OSError as error:
-        refused = _unwritable(out, error)
-    if refused is not None:
-        raise refused
+        raise _unwritable(out, error) from None
     try:
         _settle(out)
         _check_replaceable(out, results)

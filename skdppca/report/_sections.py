@@ -191,7 +191,6 @@ def _facts(document: Document) -> dict[str, Any]:
         "why_not": _why_not(facts["not_private"]),
         "charged": _charged(document),
         "whose": [one["name"] for one in ledger.get("cohorts", ()) if one["this_release"]],
-        "counted": _counted(fits),
         "in_all": _in_all(ledger),
         "earlier_charges": _earlier(ledger),
         "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
@@ -217,23 +216,6 @@ def _facts(document: Document) -> dict[str, Any]:
         ],
         "parts": parts,
     }
-
-
-def _counted(fits: Sequence[Document]) -> dict[str, str]:
-    """The number of records of each cohort that one of these releases read alone, as released."""
-    counted: dict[str, str] = {}
-    for fit in fits:
-        names, results = fit["core"].get("cohorts", ()), fit["results"]
-        if is_grown(fit["core"]["details"]):
-            about = "about " if results is not None and results["n_records_is_noisy"] else ""
-            for part in fit["core"]["details"]["cohorts"]:
-                counted |= dict.fromkeys(
-                    part["cohorts"], about + digits.count(float(part["n_samples"]))
-                )
-        elif len(names) == 1 and results is not None and results["n_records"] is not None:
-            about = "about " if results["n_records_is_noisy"] else ""
-            counted[names[0]] = about + digits.count(float(results["n_records"]))
-    return counted
 
 
 def _earlier(ledger: Document) -> int:
