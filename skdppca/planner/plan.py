@@ -128,14 +128,9 @@ class Plan(PlannedFit):
             if name == "n_samples":
                 value = min(max(2, round(value)), MAX_ROWS)
             moved = replace(self, **{name: value}, rows=())
+            part = _part(progress or _silent, i, len(MULTIPLES))
             with suppress(TooLittle):
-                plans.append(
-                    self
-                    if multiple == 1
-                    else _filled(
-                        moved, methods, True, _part(progress or _silent, i, len(MULTIPLES))
-                    )
-                )
+                plans.append(self if multiple == 1 else _filled(moved, methods, True, part))
         return tuple(plans)
 
     def sentence(self) -> str:
@@ -152,9 +147,10 @@ class Plan(PlannedFit):
                 f"(d={self.n_features}, k={self.n_components}): what it releases is noise. {would}"
             )
         low, high = map(percent_captured, (first.captured_low, first.captured_high))
+        each = f" for each of {self.cohorts} merged cohorts" if self.cohorts > 1 else ""
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
-            f"epsilon={self.epsilon:g}{self._each()}, expect {first.percent} of the best possible "
+            f"epsilon={self.epsilon:g}{each}, expect {first.percent} of the best possible "
             f"variance from {first.method} (half of all fits: {low} to {high})."
         )
         if first.captured_skewed is not None:
@@ -163,9 +159,6 @@ class Plan(PlannedFit):
                 f"down to {percent_captured(first.captured_skewed)}."
             )
         return text
-
-    def _each(self) -> str:
-        return f" for each of {self.cohorts} merged cohorts" if self.cohorts > 1 else ""
 
     @property
     def finds_nothing(self) -> bool:
@@ -381,7 +374,7 @@ def plan(
 
     The recommended method is simulated most precisely, and the others by fewer fits. Answers are
     kept in the user's cache folder. The environment variable ``SKDPPCA_CACHE`` names another
-    folder; if it is empty, nothing is kept.
+    folder, which nobody else may write to; if it is empty, nothing is kept.
 
     ``benchmarks/bench_planner.py`` compares plans with fits at full size, in settings that no
     constant was chosen on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,21 +21,17 @@ class SpikedConstants:
 SPIKED = SpikedConstants()
 
 
-def _flat(d: int, k: int) -> np.ndarray:
-    return np.ones(d)
-
-
-def _power_law(d: int, k: int) -> np.ndarray:
-    return 1 / np.arange(1.0, d + 1)
-
-
 def _spiked(d: int, k: int) -> np.ndarray:
     spikes = np.linspace(SPIKED.first, SPIKED.last, k)
     return np.r_[spikes, np.ones(d - k)] / SPIKED.first
 
 
 # Name -> variances of d directions when k components are wanted; the first variance is 1.
-SPECTRA = {"power-law": _power_law, "spiked": _spiked, "flat": _flat}
+SPECTRA: dict[str, Callable[[int, int], np.ndarray]] = {
+    "power-law": lambda d, k: 1 / np.arange(1.0, d + 1),
+    "spiked": _spiked,
+    "flat": lambda d, k: np.ones(d),
+}
 DEFAULT = "power-law"
 
 

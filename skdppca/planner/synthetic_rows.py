@@ -41,10 +41,6 @@ class SyntheticConstants:
 SYNTHETIC = SyntheticConstants()
 
 
-def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    return rng.standard_normal(shape)
-
-
 def _lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     sd, row_sd = SYNTHETIC.log_sd, SYNTHETIC.row_log_sd
     square = math.exp(sd**2)
@@ -60,7 +56,7 @@ def _counts(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
 
 # What the coordinates along the axes are drawn by: values of mean 0 and variance 1.
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
-    "normal": _normal,
+    "normal": lambda rng, shape: rng.standard_normal(shape),
     "lognormal": _lognormal,
     "counts": _counts,
 }
