@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -113,21 +114,16 @@ class PlanDisplay(Display):
         PlanDisplay
         """
         pair = (over,) if isinstance(over, str) else tuple(over)
-        if (
-            len(set(pair)) != len(pair)
-            or not 0 < len(pair) <= 2
-            or not set(pair) <= set(AXIS_NAMES)
-        ):
+        if pair not in [*permutations(AXIS_NAMES, 1), *permutations(AXIS_NAMES, 2)]:
             raise ValueError(
                 f"over={over!r} is unknown; choose 'epsilon', 'n_samples' or a pair of both"
             )
-        if plans is None and len(pair) == 2:
-            one = replace(plan, rows=plan.rows[:1])
-            plans = [point for row in one.along(pair[1]) for point in row.along(pair[0])]
+        if plans is None and isinstance(over, str):
+            plans = plan.along(over)
         elif plans is None:
-            plans = plan.along(pair[0])
-        display = cls(plans=plans, plan=plan, over=pair[0] if len(pair) == 1 else pair)  # type: ignore[arg-type]
-        return display.plot(ax, title=title)
+            one = replace(plan, rows=plan.rows[:1])
+            plans = [point for row in one.along(over[1]) for point in row.along(over[0])]
+        return cls(plans=plans, plan=plan, over=over).plot(ax, title=title)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = "guarantee") -> Self:
         """Draw the expectations, and the bands in which half of all fits lie.
