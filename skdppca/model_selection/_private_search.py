@@ -33,7 +33,7 @@ from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, 
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._fitting import Fitted, fit_candidate
 from ._row_steps import transform_rows
-from ._scorer import HitScorer, Scorer, prepare_hit_scorer, prepare_scorer
+from ._scorer import HitScorer, Scorer, prepare_scorer
 from ._search_plan import SEARCH, SearchPlan, budget_of, plan_search
 from ._search_runs import best_run, draw_runs, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner
@@ -354,7 +354,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         step = candidates.step
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             if candidates.classifier is not None:
-                return prepare_hit_scorer(data, groups, plan.mu_score)
+                return HitScorer(data.ask_count(data.remaining), groups, plan.mu_score)
             return prepare_scorer(
                 data, step._finds_centre, plan.mu_score, scaled=step._scales_privately
             )

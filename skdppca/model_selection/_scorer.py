@@ -151,8 +151,3 @@ class HitScorer:
     @property
     def _right(self) -> BoundedTotal:
         return BoundedTotal(Distances(np.zeros(1)), 1.0)
-
-
-def prepare_hit_scorer(data: PrivateData, groups: np.ndarray | None, mu_score: float) -> HitScorer:
-    """Find the number of records, with all of the budget."""
-    return HitScorer(data.ask_count(data.remaining), groups, mu_score)

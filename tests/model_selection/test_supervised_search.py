@@ -18,7 +18,7 @@ from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, _private_search, price
 from skdppca.model_selection._fitting import _scores
-from skdppca.model_selection._scorer import prepare_hit_scorer
+from skdppca.model_selection._scorer import HitScorer
 from skdppca.model_selection._search_plan import budget_of, plan_search
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.noise import NoiseSource
@@ -147,7 +147,7 @@ def test_one_record_moves_the_number_of_hits_by_at_most_one(adjacency, grouped):
                 centre=np.zeros(5),
                 n=1.0,
             )
-            scorer = prepare_hit_scorer(data, groups, 1e7)
+            scorer = HitScorer(data.ask_count(data.remaining), groups, 1e7)
             totals.append(scorer(np.r_[others, last] > 0) * scorer.data.n)
         moved.append(abs(totals[0] - totals[1]))
     assert scorer._right.sensitivity(adjacency) == 1.0
