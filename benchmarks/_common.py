@@ -10,12 +10,14 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 RESULTS = Path(__file__).parent / "results"
 RAW = RESULTS / "raw"  # not in git
@@ -36,6 +38,34 @@ def arguments(doc: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--save", action=Save, nargs=0, help="store the tables in results/")
     return parser
+
+
+class Measured(NamedTuple):
+    """How a table is measured: rows of so many repeats, that number, and the table's facts.
+
+    In a fact ``{}`` stands for the number of repeats.
+    """
+
+    rows: Callable[[int], Iterable[dict]]
+    repeats: int = 1
+    facts: Mapping[str, str] = {}
+
+
+def measure(doc: str, tables: Mapping[str, Measured]) -> None:
+    """Command line of a benchmark: measure its tables, or those of ``--only``, and save them."""
+    parser = arguments(doc)
+    parser.add_argument("--only", nargs="+", choices=tables, default=[*tables], help="tables")
+    parser.add_argument("--repeats", type=int, help="instead of the published number")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # seeds make tables repeatable; all data are drawn or public
+    for name in options.only:
+        start, facts, repeats = perf_counter(), machine(), options.repeats or tables[name].repeats
+        rows = []
+        for row in tables[name].rows(repeats):
+            rows.append(row)
+            print(*row.values(), sep=" | ", file=sys.stderr, flush=True)
+        facts |= {key: fact.format(repeats) for key, fact in tables[name].facts.items()}
+        save(name, rows, facts | {"seconds": f"{perf_counter() - start:.0f}"})
 
 
 def _named(one: object) -> str:

@@ -9,17 +9,15 @@ the variance off the diagonal, which the guarantee allows: the stronger baseline
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import _peers
 import numpy as np
-from _common import arguments, kept, machine, save
+from _common import Measured, kept, measure
 from scipy import linalg
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from skdppca import DPGauss, SmoothSensitivityPCA
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.privacy import mu_of
 
@@ -27,6 +25,7 @@ DELTA = 1e-6
 EPSILONS = (0.1, 1.0, 10.0)
 COMPONENTS = (2, 10)
 PEER_EPSILON = 1.0
+LIMIT = 60.0  # seconds that the fit of another package may take
 
 SHIFT = 1000.0
 
@@ -138,7 +137,7 @@ def rows(repeats: int) -> list[dict]:
     return table
 
 
-def peer_rows(limit: float, runs: int) -> list[dict]:
+def peer_rows(runs: int) -> list[dict]:
     """Other packages on data narrow enough for them; given bounds and norms of the data."""
     table = []
     for d in (5, 10):
@@ -151,7 +150,7 @@ def peer_rows(limit: float, runs: int) -> list[dict]:
             _peers.prepare(_peers.PEERS[name])
             answers = []
             for _ in range(runs):
-                answers.append(_peers.run(_peers.PEERS[name], X, 2, PEER_EPSILON, limit))
+                answers.append(_peers.run(_peers.PEERS[name], X, 2, PEER_EPSILON, LIMIT))
                 if "failure" in answers[-1]:
                     break
             captures = [
@@ -164,24 +163,9 @@ def peer_rows(limit: float, runs: int) -> list[dict]:
     return table
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--peers", choices=["also", "only", "no"], default="also")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a peer's fit may take")
-    parser.add_argument("--peer-repeats", type=int, default=5)
-    options = parser.parse_args()
-    # Seeds make the tables repeatable; the data are public.
-    warnings.filterwarnings("ignore", category=SeededNoiseWarning)
-    facts = machine() | {"repeats": f"median of {options.repeats}"}
-    if options.peers != "only":
-        table = rows(options.repeats)
-        save("accuracy", table, facts)
-    if options.peers != "no":
-        table = peer_rows(options.limit, options.peer_repeats)
-        facts = machine() | {"repeats": f"median of {options.peer_repeats}"}
-        save("accuracy_peers", table, facts)
-
-
 if __name__ == "__main__":
-    main()
+    told = {"repeats": "median of {}"}
+    measure(
+        __doc__,
+        {"accuracy": Measured(rows, 20, told), "accuracy_peers": Measured(peer_rows, 5, told)},
+    )

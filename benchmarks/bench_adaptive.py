@@ -8,17 +8,14 @@ were tuned on other models, dimensions and seeds.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 
 from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from skdppca.datasets import Draw, make_gaussian, make_spiked
 from skdppca.decomposition import BasePrivatePCA
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import zeta_squared
 
@@ -77,8 +74,7 @@ def losses(draw: Draw, methods: dict[str, Build], seed: int) -> dict[str, float]
     return found
 
 
-def accuracy(repeats: int) -> list[dict[str, object]]:
-    rows = []
+def accuracy(repeats: int) -> Iterator[dict[str, object]]:
     for model, sample, n, sigma in CELLS:
         runs = []
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):
@@ -88,14 +84,11 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
         medians = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
         row = {"data": model, "n": n, "sigma": sigma}
         row |= {name: f"{loss:.1e}" for name, loss in medians.items()}
-        rows.append(row)
-        print(row, flush=True)
-    return rows
+        yield row
 
 
-def deflations(repeats: int) -> list[dict[str, object]]:
+def deflations(repeats: int) -> Iterator[dict[str, object]]:
     """Records that every round sees, and records of its own, as k grows."""
-    rows = []
     for k in (2, 5, 10):
         values = np.linspace(10, 5, k)
         builds = {
@@ -108,26 +101,10 @@ def deflations(repeats: int) -> list[dict[str, object]]:
             runs.append(losses(draw, {**builds, "block": METHODS["KDPPCA"]}, seed))
         medians = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
         row = {"k": k, **{name: f"{loss:.1e}" for name, loss in medians.items()}}
-        rows.append({**row, "split / reuse": f"{medians['split'] / medians['reuse']:.1f}"})
-        print(rows[-1], flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--only", choices=("accuracy", "deflation", "speed"))
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    tables = {"accuracy": accuracy, "deflation": deflations}
-    for name, table in tables.items():
-        if options.only in (None, name):
-            start, facts = perf_counter(), machine()
-            rows = table(options.repeats)
-            facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
-            facts["seconds"] = f"{perf_counter() - start:.0f}"
-            save(f"adaptive_{name}", rows, facts)
+        yield {**row, "split / reuse": f"{medians['split'] / medians['reuse']:.1f}"}
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    tables = {"adaptive_accuracy": accuracy, "adaptive_deflation": deflations}
+    measure(__doc__, {name: Measured(rows, 20, told) for name, rows in tables.items()})

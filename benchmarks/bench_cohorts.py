@@ -19,18 +19,15 @@ In the last table the first five directions turn by an angle every cohort, towar
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss
-from skdppca.exceptions import SeededNoiseWarning, UnaccountedFitsWarning
 from skdppca.mechanisms.scatter import NoisyScatter
 from skdppca.metrics import captured_variance
 from skdppca.privacy.gdp import epsilon_of, mu_of
@@ -157,26 +154,24 @@ def median(values: Any) -> str:
     return f"{np.median(values):.3f}"
 
 
-def rows_of_cohorts(seeds: range) -> list[dict[str, str]]:
-    rows = []
+def rows_of_cohorts(repeats: int) -> Iterator[dict[str, str]]:
+    seeds = range(FIRST_SEED, FIRST_SEED + repeats)
     for name, (_, cohorts, *_) in (CELLS | HALF).items():
         fits = [ways(name, seed) for seed in seeds]
         row = {"rows": name, "cohorts": str(cohorts)}
         row |= {way: median([fit[way] for fit in fits]) for way in fits[0]}
-        rows.append(row)
-        print(row, flush=True)
-    return rows
+        yield row
 
 
-def rows_of_drift(seeds: range) -> list[dict[str, str]]:
-    rows = []
+def rows_of_drift(repeats: int) -> Iterator[dict[str, str]]:
+    seeds = range(FIRST_SEED, FIRST_SEED + repeats)
     for angle in ANGLES:
         fixed = {f: median([drifting(angle, f, seed)[0] for seed in seeds]) for f in FACTORS}
         auto = [drifting(angle, "auto", seed) for seed in seeds]
         first = [drifting(angle, 1.0, seed)[1] for seed in seeds[:5]]
         best = max(fixed, key=lambda f: float(fixed[f]))
         alarms = np.concatenate([drifts for _, drifts in auto])
-        rows.append(
+        yield (
             {
                 "turned by": str(angle),
                 "forget=1": fixed[1.0],
@@ -187,26 +182,9 @@ def rows_of_drift(seeds: range) -> list[dict[str, str]]:
                 "above 3, 'auto'": f"{np.mean(alarms > 3):.3f}",
             }
         )
-        print(rows[-1], flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--drift", action="store_true", help="the last table only")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)  # public data
-    warnings.simplefilter("ignore", UnaccountedFitsWarning)
-    seeds = range(FIRST_SEED, FIRST_SEED + options.repeats)
-    tables = {"cohorts": rows_of_cohorts, "cohorts_drift": rows_of_drift}
-    for name, rows_of in list(tables.items())[options.drift :]:
-        start, facts = perf_counter(), machine()
-        rows = rows_of(seeds)
-        facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
-        facts["seconds"] = f"{perf_counter() - start:.0f}"
-        save(name, rows, facts)
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    tables = {"cohorts": rows_of_cohorts, "cohorts_drift": rows_of_drift}
+    measure(__doc__, {name: Measured(rows, 20, told) for name, rows in tables.items()})

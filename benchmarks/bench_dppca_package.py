@@ -21,17 +21,15 @@ import csv
 import shutil
 import subprocess
 import tempfile
-import warnings
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 
 from skdppca import GDPPCA, DPGauss, PrivatePCA
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.maps import projection_map
 from skdppca.metrics import captured_variance
 
@@ -155,14 +153,9 @@ def row(
     return told | {"median": f"{median(values):.3f}", "seconds": f"{median(seconds):.2g}"}
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    repeats = parser.parse_args().repeats
+def rows_of(repeats: int) -> list[dict]:
     if not found():
         raise SystemExit("Rscript does not find the package dppca; install it in R first")
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    facts = machine() | {"repeats": f"{repeats}, seeds from 0"}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(folder)  # its data
@@ -171,9 +164,8 @@ def main() -> None:
         chosen = np.array([draw[:N] for draw in draws])
         tables = [gau[rows] for rows in chosen]
         rows = theirs(folder, tables, chosen) + ours(tables)
-    rows.sort(key=lambda one: (one["compared"], float(one["epsilon"])))
-    save("dppca_package", rows, facts)
+    return sorted(rows, key=lambda one: (one["compared"], float(one["epsilon"])))
 
 
 if __name__ == "__main__":
-    main()
+    measure(__doc__, {"dppca_package": Measured(rows_of, 20, {"repeats": "{}, seeds from 0"})})

@@ -11,18 +11,15 @@ All seeds are fixed.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from time import perf_counter
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from sklearn.datasets import load_digits
 
 from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from skdppca.datasets import Draw, make_gaussian, make_spiked
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import zeta_squared
 
@@ -80,8 +77,7 @@ def losses(draw: Draw, k: int, seed: int) -> dict[str, float]:
     return found
 
 
-def explained(repeats: int) -> list[dict[str, object]]:
-    rows = []
+def explained(repeats: int) -> Iterator[dict[str, object]]:
     for (data, n, d, sigma), (sample, k) in CELLS.items():
         runs = []
         for run in range(repeats):
@@ -92,22 +88,9 @@ def explained(repeats: int) -> list[dict[str, object]]:
         row["explained"] = f"{values[:k].sum() / values.sum():.2f}"
         medians = {name: float(np.median([one[name] for one in runs])) for name in METHODS}
         row |= {name: f"{loss:.1e}" if loss > ROUNDING else "0" for name, loss in medians.items()}
-        rows.append(row)
-        print(row, flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    repeats = parser.parse_args().repeats
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    start, facts = perf_counter(), machine()
-    rows = explained(repeats)
-    facts["repeats"] = f"{repeats}, seeds from {FIRST_SEED}"
-    facts["seconds"] = f"{perf_counter() - start:.0f}"
-    save("explained", rows, facts)
+        yield row
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    measure(__doc__, {"explained": Measured(explained, 20, told)})

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 
 from skdppca import GDPPCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import sin_theta
 from skdppca.privacy import mu_of
@@ -75,8 +72,7 @@ def told(errors: np.ndarray) -> str:
     return f"{mean:.4f} ({se:.4f})"
 
 
-def accuracy(repeats: int) -> list[dict[str, object]]:
-    rows = []
+def accuracy(repeats: int) -> Iterator[dict[str, object]]:
     for law, d, n in CELLS:
         ways = {
             "no privacy": {"epsilon": math.inf, **COMPONENTS_ONLY},
@@ -93,22 +89,9 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
         row: dict[str, object] = {"rows": law, "d": d, "n": n}
         row |= {name: told(np.array(e)) for name, e in runs.items()}
         row["population, noise alone"] = told(population(law, d, n, 4 * repeats))
-        rows.append(row)
-        print(row, flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=1000)
-    repeats = parser.parse_args().repeats
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    start, facts = perf_counter(), machine()
-    rows = accuracy(repeats)
-    facts["repeats"] = f"{repeats}, seeds from {FIRST_SEED}"
-    facts["seconds"] = f"{perf_counter() - start:.0f}"
-    save("gdppca_accuracy", rows, facts)
+        yield row
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    measure(__doc__, {"gdppca_accuracy": Measured(accuracy, 1000, told)})

@@ -1,7 +1,7 @@
 """What guides and method pages say that no other table holds: searches, passes, error bars.
 
-Run ``python benchmarks/bench_guide.py``; ``--only search`` and so on measures one table alone. All
-seeds are fixed, and delta is 1e-6.
+Run ``python benchmarks/bench_guide.py``; ``--only guide_search`` and so on measures one table
+alone. All seeds are fixed, and delta is 1e-6.
 
 - *search*: `PrivateSearchCV` beside one fit of the default, on the digits with five components.
   Captured share of the best possible variance, means; for a classifier, the share of records that
@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.pipeline import Pipeline
 
@@ -313,16 +312,11 @@ SEEDS = {
 }
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--only", choices=[*TABLES])
-    only = parser.parse_args().only
-    warnings.simplefilter("ignore")
-    facts = machine()
-    for name, measure in TABLES.items():
-        if only in (None, name):
-            save(f"guide_{name}", list(measure()), facts | {"fits": SEEDS[name]})
-
-
 if __name__ == "__main__":
-    main()
+    measure(
+        __doc__,
+        {
+            f"guide_{name}": Measured(lambda _, rows=rows: rows(), facts={"fits": SEEDS[name]})
+            for name, rows in TABLES.items()
+        },
+    )

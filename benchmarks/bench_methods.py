@@ -13,8 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,13 +21,12 @@ from typing import Any
 import bench_memory
 import matplotlib
 import numpy as np
-from _common import arguments, load, machine, save
+from _common import Measured, load, measure
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian, make_spiked
 from skdppca.decomposition import METHODS as REGISTRY
-from skdppca.exceptions import SeededNoiseWarning
 
 METHODS = tuple(method.estimator for method in REGISTRY.values())
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 1.0, 10.0)
@@ -37,7 +35,6 @@ FIRST_SEED = 40_000
 FIGURE = Path(__file__).parents[1] / "doc" / "_static" / "methods.png"
 
 TIMED_ROWS, TIMED_FEATURES = 100_000, 200
-TIMED_RUNS = 3  # one alone may take twice as long
 ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # X, groups, covariance, more parameters
@@ -140,8 +137,7 @@ def as_number(text: str) -> float:
     return float(whole) - float(loss or 0)
 
 
-def accuracy(repeats: int) -> list[dict]:
-    rows = []
+def accuracy(repeats: int) -> Iterator[dict]:
     for name, (make, k) in DATA.items():
         found: dict[tuple[str, float], list[float]] = {}
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):
@@ -156,32 +152,28 @@ def accuracy(repeats: int) -> list[dict]:
         for epsilon in EPSILONS:
             medians = {m.__name__: np.median(found[m.__name__, epsilon]) for m in METHODS}
             best = max(medians, key=medians.__getitem__)
-            rows.append(
+            yield (
                 {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
                 | {method: as_text(value) for method, value in medians.items()}
                 | {"best": best}
             )
-        print(name, rows[-3:], flush=True)
-    return rows
 
 
-def speed() -> list[dict]:
-    rows = []
+def speed(runs: int) -> Iterator[dict]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "X.npy")
         bench_memory.write(path, TIMED_ROWS, TIMED_FEATURES)
         for method in METHODS:
             command = [sys.executable, bench_memory.__file__, "--measure", str(path)]
-            told = [_told([*command, method.__name__, "1"]) for _ in range(TIMED_RUNS)]
+            told = [_told([*command, method.__name__, "1"]) for _ in range(runs)]
             extra = median(run["peak"] - run["before"] for run in told) / 1e6
-            rows.append(
+            yield (
                 {
                     "method": method.__name__,
                     "seconds": f"{median(run['seconds'] for run in told):.2f}",
                     "MB beside the data": f"{extra:.0f}",
                 }
             )
-    return rows
 
 
 def _told(command: list[str]) -> dict:
@@ -219,25 +211,10 @@ def draw_figure() -> None:
     figure.savefig(FIGURE, dpi=110)
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--only", choices=["accuracy", "speed", "figure"])
-    parser.add_argument("--repeats", type=int, default=9)
-    options = parser.parse_args()
-    warnings.filterwarnings("ignore", category=SeededNoiseWarning)  # drawn or public data
-    if options.only in (None, "accuracy"):
-        facts = machine() | {"repeats": f"median of {options.repeats}, delta {DELTA:g}"}
-        rows = accuracy(options.repeats)
-        save("methods_accuracy", rows, facts)
-    if options.only in (None, "speed"):
-        data = f"{TIMED_ROWS} x {TIMED_FEATURES} float32, n_components = 10, one thread"
-        runs = f"median of {TIMED_RUNS}"
-        facts = machine() | {"data": data, "repeats": runs}
-        rows = speed()
-        save("methods_speed", rows, facts)
-    if options.only in (None, "figure", "accuracy"):
-        draw_figure()
-
-
 if __name__ == "__main__":
-    main()
+    data = f"{TIMED_ROWS} x {TIMED_FEATURES} float32, n_components = 10, one thread"
+    told = {"repeats": f"median of {{}}, delta {DELTA:g}"}
+    times = {"data": data, "repeats": "median of {}"}
+    tables = {"accuracy": Measured(accuracy, 9, told), "speed": Measured(speed, 3, times)}
+    measure(__doc__, {f"methods_{name}": one for name, one in tables.items()})
+    draw_figure()

@@ -17,19 +17,17 @@ and ``scale="private"``: what counts there is the standardised table.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from time import perf_counter
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from sklearn.datasets import load_digits
 from sklearn.impute import SimpleImputer
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA
 from skdppca.datasets import make_mixed
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 
 METHODS = (PrivatePCA, DPGauss, KDPPCA, KDPOjas, DPPowerMethod, GDPPCA)
@@ -38,8 +36,6 @@ SHARES = (0.1, 0.3)
 N_MIXED = 4000
 FIRST_SEED, NOISE_SEED = 80_000, 1_000_000
 MEASURES = ("captured", "error of the mean", "first variance")
-
-# Of the captured share, with a tenth of the entries left out: no more below that without holes.
 
 
 class Table(NamedTuple):
@@ -84,6 +80,11 @@ def measured(method: Any, table: Table, X: np.ndarray, seed: int, **more: Any) -
     )
 
 
+def rows_of(name: str, repeats: int) -> list[dict[str, str]]:
+    seeds = range(FIRST_SEED, FIRST_SEED + repeats)
+    return [row for method in METHODS for row in row_of(name, method, seeds)]
+
+
 def row_of(name: str, method: Any, seeds: range) -> list[dict[str, str]]:
     """One method's rows: a measure each."""
     found: dict[str, list[np.ndarray]] = {}
@@ -111,19 +112,8 @@ def row_of(name: str, method: Any, seeds: range) -> list[dict[str, str]]:
     ]
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=15)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)  # public data
-    for name in TABLES:
-        start, facts = perf_counter(), machine()
-        seeds = range(FIRST_SEED, FIRST_SEED + options.repeats)
-        rows = [row for method in METHODS for row in row_of(name, method, seeds)]
-        facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
-        facts["seconds"] = f"{perf_counter() - start:.0f}"
-        save(f"missing_{name}", rows, facts)
-
-
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    measure(
+        __doc__, {f"missing_{name}": Measured(partial(rows_of, name), 15, told) for name in TABLES}
+    )

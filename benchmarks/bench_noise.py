@@ -8,7 +8,7 @@ from time import perf_counter
 from unittest import mock
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 
 from skdppca.noise import NoiseSource, discrete
 
@@ -35,8 +35,8 @@ def best_time(function, repeats):
     return min(times)
 
 
-def rows(repeats=7):
-    """Return one dict per sampler: best seconds, and the mean number of draws mpmath settled."""
+def rows(repeats):
+    """Yield a row for each sampler: its best time, and the mean number of draws mpmath settled."""
     secure, seeded = NoiseSource(), NoiseSource(0)
     generator = np.random.default_rng(0)
     cases = {
@@ -47,32 +47,19 @@ def rows(repeats=7):
         "PCG64, sd 2**33": lambda: seeded.rounded_gaussian(2.0**33, DRAWS),
         "secure, sd 2**33, symmetric matrix": lambda: symmetric_noise(secure, 2.0**33),
     }
-    table = []
+    limit = None
     for sampler, function in cases.items():
         with mock.patch.object(discrete, "_settle", wraps=discrete._settle) as settle:
             seconds = best_time(function, repeats)
-        settled = settle.call_count / repeats
-        table.append({"sampler": sampler, "draws": DRAWS, "seconds": seconds, "settled": settled})
-    return table
-
-
-def main():
-    arguments(__doc__).parse_args()
-    facts = machine()
-    table = rows()
-    limit = table[0]["seconds"]
-    shown = [
-        {
-            "sampler": row["sampler"],
-            "draws": row["draws"],
-            "seconds": f"{row['seconds']:.4f}",
-            "x numpy": f"{row['seconds'] / limit:.1f}",
-            "settled in mpmath": f"{row['settled']:.1f}",
+        limit = limit or seconds
+        yield {
+            "sampler": sampler,
+            "draws": DRAWS,
+            "seconds": f"{seconds:.4f}",
+            "x numpy": f"{seconds / limit:.1f}",
+            "settled in mpmath": f"{settle.call_count / repeats:.1f}",
         }
-        for row in table
-    ]
-    save("noise", shown, facts)
 
 
 if __name__ == "__main__":
-    main()
+    measure(__doc__, {"noise": Measured(rows, 7)})

@@ -9,17 +9,14 @@ add-remove, no public facts but the budget.
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 
 from skdppca import GDPPCA, DPGauss, PrivatePCA
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import zeta_squared
 
 N, D, K = 2000, 50, 2
@@ -78,8 +75,7 @@ def captured(way: Callable[..., Any], draw: Draw, epsilon: float, seed: int) -> 
     return 1 - zeta_squared(pca.components_, draw.covariance)
 
 
-def accuracy(repeats: int) -> list[dict[str, object]]:
-    rows = []
+def accuracy(repeats: int) -> Iterator[dict[str, object]]:
     for law, draw in LAWS.items():
         draws = [draw(seed) for seed in range(FIRST_SEED, FIRST_SEED + repeats)]
         for epsilon in EPSILONS:
@@ -88,22 +84,9 @@ def accuracy(repeats: int) -> list[dict[str, object]]:
                 shares = [captured(way, x, epsilon, FIRST_SEED + i) for i, x in enumerate(draws)]
                 median, low = np.quantile(shares, (0.5, 0.05))
                 row[name] = f"{median:.3f} ({low:.3f})"
-            rows.append(row)
-            print(row, flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=100)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)  # drawn data
-    start, facts = perf_counter(), machine()
-    rows = accuracy(options.repeats)
-    facts["repeats"] = f"{options.repeats}, seeds from {FIRST_SEED}"
-    facts["seconds"] = f"{perf_counter() - start:.0f}"
-    save("outliers", rows, facts)
+            yield row
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"{{}}, seeds from {FIRST_SEED}"}
+    measure(__doc__, {"outliers": Measured(accuracy, 100, told)})

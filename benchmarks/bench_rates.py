@@ -14,17 +14,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from bench_gap import rows
 
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, ResidualGauss
 from skdppca.datasets import make_spiked
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import sin_theta, zeta_squared
 
 NOISE_SEED = 1_000_000  # rows are seeded by small numbers: noise of their stream would follow them
@@ -84,19 +83,11 @@ def _row(experiment: str, method: str, against: str, value: float, errors: list[
     low, median, high = np.quantile(errors, [0.25, 0.5, 0.75])
     quantiles = {"median": f"{median:.3g}", "quartiles": f"{low:.3g} to {high:.3g}"}
     found = {"experiment": experiment, "method": method, "against": against, "x": f"{value:g}"}
-    print(*found.values(), *quantiles.values(), flush=True)
     return found | quantiles
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=12)
-    repeats = parser.parse_args().repeats
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    facts = machine() | {"repeats": f"{repeats}, seeds from 0"}
-    table = [*power(repeats), *signed(repeats)]
-    save("rates", table, facts)
-
-
 if __name__ == "__main__":
-    main()
+    rates = Measured(
+        lambda repeats: chain(power(repeats), signed(repeats)), 12, {"repeats": "{}, seeds from 0"}
+    )
+    measure(__doc__, {"rates": rates})

@@ -10,17 +10,15 @@ with replacement. Constants were tuned on other seeds, and on wine.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 import skdppca
 from skdppca.decomposition import BasePrivatePCA
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 
 DELTA = 1e-6
@@ -84,16 +82,6 @@ def rows(repeats: int) -> list[dict]:
     return [row(name, data[name], method, epsilon, repeats) for name, method, epsilon in cases]
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
-    options = parser.parse_args()
-    # Seeds make the table repeatable; the data are public.
-    warnings.filterwarnings("ignore", category=SeededNoiseWarning)
-    facts = machine() | {"repeats": f"median of {options.repeats}, seeds 0, 1, ..."}
-    table = rows(options.repeats)
-    save("scale", table, facts)
-
-
 if __name__ == "__main__":
-    main()
+    told = {"repeats": "median of {}, seeds 0, 1, ..."}
+    measure(__doc__, {"scale": Measured(rows, 20, told)})

@@ -7,11 +7,12 @@ keys, masks, ledgers in a folder of memory, sums and noise. Cases of one method 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 from typing import Any
 
-from _common import arguments, machine, save
+from _common import Measured, measure
 from bench_sites import DELTA, EPSILON, METHODS, SITES, K, data, over_sites
 from sklearn.datasets import load_digits
 from timing import interleaved, paired_ratio
@@ -19,12 +20,8 @@ from timing import interleaved, paired_ratio
 ONE_PLACE = "one place"
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=9)
-    repeats = parser.parse_args().repeats
-    facts = machine() | {"repeats": str(repeats), "release": f"epsilon {EPSILON:g}, {K} components"}
-    table, rows = data("digits", load_digits().data), []
+def rows(repeats: int) -> Iterator[dict[str, str]]:
+    table = data("digits", load_digits().data)
     for method in METHODS:
         pca = method(K, epsilon=EPSILON, delta=DELTA)
         cases: dict[str, Any] = {ONE_PLACE: lambda pca=pca: pca.fit(table.X)}
@@ -35,19 +32,17 @@ def main() -> None:
         _, sent = over_sites(method, table, *next(iter(SITES.items())))
         questions = sum(one.action == "answer" for one in sent)
         for name in cases:
-            rows.append(
-                {
-                    "data": table.name,
-                    "method": method.__name__,
-                    "where": name,
-                    "questions": str(questions),
-                    "seconds": f"{median(walls[name]):.3g}",
-                    "seconds a question": f"{median(walls[name]) / questions:.3g}",
-                    "x one place": f"{paired_ratio(walls[name], walls[ONE_PLACE]):.0f}",
-                }
-            )
-    save("sites_speed", rows, facts)
+            yield {
+                "data": table.name,
+                "method": method.__name__,
+                "where": name,
+                "questions": str(questions),
+                "seconds": f"{median(walls[name]):.3g}",
+                "seconds a question": f"{median(walls[name]) / questions:.3g}",
+                "x one place": f"{paired_ratio(walls[name], walls[ONE_PLACE]):.0f}",
+            }
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": "{}", "release": f"epsilon {EPSILON:g}, {K} components"}
+    measure(__doc__, {"sites_speed": Measured(rows, 9, told)})

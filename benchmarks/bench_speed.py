@@ -7,13 +7,12 @@ the median over the rounds of the ratio to `covariance_eigh` within a round.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
 
 import _peers
 import numpy as np
-from _common import arguments, machine, save
+from _common import Measured, measure
 from scipy.linalg.blas import dsyrk
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
@@ -21,7 +20,8 @@ from timing import PAUSE, interleaved, paired_ratio
 
 from skdppca import GDPPCA, KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivatePCA
 
-K = 5
+K, THREADS = 5, 2
+SECONDS, LIMIT = 60.0, 60.0  # of a size, about; and of the fit of another package, at most
 METHODS = (DPGauss, PrivatePCA, KDPPCA, KDPOjas, DPPowerMethod, GDPPCA)
 
 SIZES = (
@@ -48,7 +48,7 @@ def data(n: int, d: int) -> np.ndarray:
     return X
 
 
-def cases_of(n: int, d: int, threads: int) -> dict[str, Callable[[np.ndarray], object]]:
+def cases_of(n: int, d: int) -> dict[str, Callable[[np.ndarray], object]]:
     """All fits of one size, scikit-learn's first, and the parts that no method can do without."""
     cases: dict[str, Callable[[np.ndarray], object]] = {
         "PCA(covariance_eigh)": PCA(K, svd_solver="covariance_eigh").fit,
@@ -59,14 +59,13 @@ def cases_of(n: int, d: int, threads: int) -> dict[str, Callable[[np.ndarray], o
     for method in METHODS:
         if (method.__name__, (n, d)) not in TOO_LONG:
             cases[method.__name__] = method(K).fit
-    if threads > 1:
-        cases["DPGauss(n_jobs=1)"] = DPGauss(K, n_jobs=1).fit
+    cases["DPGauss(n_jobs=1)"] = DPGauss(K, n_jobs=1).fit
     return cases
 
 
-def time_size(n: int, d: int, threads: int, repeats: int) -> list[dict]:
-    X, cases = data(n, d), cases_of(n, d, threads)
-    with threadpool_limits(limits=threads):
+def time_size(n: int, d: int, repeats: int) -> list[dict]:
+    X, cases = data(n, d), cases_of(n, d)
+    with threadpool_limits(limits=THREADS):
         times = interleaved({name: lambda f=f: f(X) for name, f in cases.items()}, repeats)
     walls = {name: [wall for wall, _ in pairs] for name, pairs in times.items()}
     cpus = {name: [cpu for _, cpu in pairs] for name, pairs in times.items()}
@@ -77,7 +76,7 @@ def time_size(n: int, d: int, threads: int, repeats: int) -> list[dict]:
         rows.append(
             {
                 "size": f"{n} x {d}",
-                "threads": threads,
+                "threads": THREADS,
                 "what": name,
                 "median s": f"{median(walls[name]):.3g}",
                 "min s": f"{min(walls[name]):.3g}",
@@ -90,45 +89,23 @@ def time_size(n: int, d: int, threads: int, repeats: int) -> list[dict]:
     return rows
 
 
-def time_peers(limit: float) -> list[dict]:
-    """One fit of every peer and size, in a process that may take `limit` seconds."""
-    rows = []
+def speed(_: int) -> Iterator[dict]:
+    """Rows of all sizes, each measured for about `SECONDS`."""
+    for n, d in SIZES:
+        round_s = sum(PAUSE + float(row["median s"]) for row in time_size(n, d, 1))
+        yield from time_size(n, d, min(max(round(SECONDS / round_s), 3), 99))
+
+
+def time_peers(_: int) -> Iterator[dict]:
+    """One fit of every peer and size, in a process that may take `LIMIT` seconds."""
     for peer in _peers.PEERS.values():
         _peers.prepare(peer)
         for n, d in PEER_SIZES:
-            answer = _peers.run(peer, data(n, d), k=2, epsilon=1.0, limit=limit)
+            answer = _peers.run(peer, data(n, d), k=2, epsilon=1.0, limit=LIMIT)
             result = answer.get("failure") or f"{answer['seconds']:.2f} s"
-            rows.append(
-                {"package": ", ".join(peer.requirements), "size": f"{n} x {d}", "fit": result}
-            )
-            print(*rows[-1].values(), sep=" | ", file=sys.stderr, flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="about, a size and threads")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2])
-    parser.add_argument("--size", type=int, nargs=2, action="append", help="rows and features")
-    parser.add_argument("--peers", choices=["also", "only", "no"], default="also")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a peer may take")
-    options = parser.parse_args()
-    facts = machine() | {"repeats": "3 to 99, by the time that a round takes"}
-    if options.peers != "only":
-        rows = []
-        for n, d in [tuple(size) for size in options.size or SIZES]:
-            for threads in options.threads:
-                once = time_size(n, d, threads, 1)
-                round_s = sum(PAUSE + float(row["median s"]) for row in once)
-                repeats = min(max(round(options.seconds / round_s), 3), 99)
-                rows += time_size(n, d, threads, repeats)
-                for row in rows[-len(once) :]:
-                    print(*row.values(), sep=" | ", file=sys.stderr, flush=True)
-        save("speed", rows, facts)
-    if options.peers != "no":
-        rows, facts = time_peers(options.limit), machine()
-        save("speed_peers", rows, facts)
+            yield {"package": ", ".join(peer.requirements), "size": f"{n} x {d}", "fit": result}
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": "3 to 99, by the time that a round takes"}
+    measure(__doc__, {"speed": Measured(speed, facts=told), "speed_peers": Measured(time_peers)})

@@ -9,12 +9,11 @@ for all of these.
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from _common import arguments, kept, machine, save
+from _common import Measured, kept, measure
 from bench_methods import DELTA, METHODS, Data, captured, drawn, real
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
@@ -71,22 +70,21 @@ def share(method: type, name: str, seed: int) -> float:
         return captured(pca.fit(X, groups=groups).components_, covariance)
 
 
-def all_shares(method: type, name: str, seeds: range, processes: int) -> list[float]:
-    return Parallel(n_jobs=processes)(delayed(share)(method, name, seed) for seed in seeds)
+def all_shares(method: type, name: str, seeds: range) -> list[float]:
+    return Parallel(n_jobs=-1)(delayed(share)(method, name, seed) for seed in seeds)
 
 
-def tails(fits: int, processes: int) -> list[dict]:
-    rows = []
+def tails(fits: int) -> Iterator[dict]:
     seeds = range(FIRST_SEED, FIRST_SEED + fits)
     for name, (_, k, epsilon, nothing_for) in DATA.items():
         for method in METHODS:
             if method in nothing_for:
                 continue
-            shares = np.array(kept(all_shares, method, name, seeds, processes))
+            shares = np.array(kept(all_shares, method, name, seeds))
             median = np.median(shares)
             deviation = np.median(np.abs(shares - median))
             failures = np.count_nonzero(shares < median - max(0.2, 6 * deviation))
-            rows.append(
+            yield (
                 {
                     "data": name,
                     "k": k,
@@ -98,19 +96,8 @@ def tails(fits: int, processes: int) -> list[dict]:
                     "failures": int(failures),
                 }
             )
-            print(rows[-1], flush=True)
-    return rows
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--fits", type=int, default=2000)
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args()
-    facts = machine() | {"fits": f"{options.fits} a method, delta {DELTA:g}"}
-    rows = tails(options.fits, options.processes)
-    save("tails", rows, facts)
 
 
 if __name__ == "__main__":
-    main()
+    told = {"fits": f"{{}} a method, delta {DELTA:g}"}
+    measure(__doc__, {"tails": Measured(tails, 2000, told)})

@@ -19,20 +19,19 @@ All seeds are fixed, delta = 1e-6, add-remove.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from _common import arguments, kept, machine, save
+from _common import Measured, kept, measure
 from mpmath import mp
 from scipy.special import ndtri
 from sklearn.datasets import load_iris
 
 import skdppca
 from skdppca import DPGauss, PrivatePCA
-from skdppca.exceptions import NotReleasedError, SeededNoiseWarning
+from skdppca.exceptions import NotReleasedError
 from skdppca.metrics import zeta_squared
 from skdppca.noise.discrete import NDTRI_ERROR
 from skdppca.plotting._noise_of_fits import variance_intervals
@@ -255,18 +254,17 @@ def quantiles(points: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--fits", type=int, default=1000, help="of a table far from the origin")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    facts = machine()
-    save("theory_quantiles", [kept(quantiles, 200_000)], facts)
-    save("theory_outliers", [kept(outliers, epsilon, 20) for epsilon in (1.0, 3.0)], facts)
-    save("theory_centre", [*centre(options.fits)], facts | {"fits": f"{options.fits} a cell"})
-    rows = [summed_up(method, 8) for method in METHODS]
-    save("theory_variances", rows, facts | {"fits": f"8 a cell, k = {K}"})
-
-
 if __name__ == "__main__":
-    main()
+    measure(
+        __doc__,
+        {
+            "theory_quantiles": Measured(lambda _: [kept(quantiles, 200_000)]),
+            "theory_outliers": Measured(lambda n: [kept(outliers, e, n) for e in (1.0, 3.0)], 20),
+            "theory_centre": Measured(centre, 1000, {"fits": "{} a cell"}),
+            "theory_variances": Measured(
+                lambda n: (summed_up(method, n) for method in METHODS),
+                8,
+                {"fits": f"{{}} a cell, k = {K}"},
+            ),
+        },
+    )

@@ -65,20 +65,20 @@ class Part:
 TIME, MEMORY = "time", "memory"
 PARTS = (
     Part(
-        "bench_speed.py --peers no",
+        "bench_speed.py --only speed",
         "How long a whole fit of each method takes, told nothing, beside scikit-learn's solvers",
         ("speed",),
         times=True,
     ),
     Part(
-        "bench_speed.py --peers only",
+        "bench_speed.py --only speed_peers",
         "How long fits of diffprivlib and opendp take",
         ("speed_peers",),
         times=True,
         needs="network, for pip",
     ),
     Part(
-        "bench_methods.py --only speed",
+        "bench_methods.py --only methods_speed",
         "Time and memory of one fit of each method",
         ("methods_speed",),
         times=True,
@@ -113,12 +113,12 @@ PARTS = (
         needs="extra `federated`",
     ),
     Part(
-        "bench_accuracy.py --peers no",
+        "bench_accuracy.py --only accuracy",
         "Captured variance on public data, with and without help",
         ("accuracy",),
     ),
     Part(
-        "bench_accuracy.py --peers only",
+        "bench_accuracy.py --only accuracy_peers",
         "Captured variance of diffprivlib and opendp",
         ("accuracy_peers",),
         needs="network, for pip",
@@ -146,7 +146,9 @@ PARTS = (
         times=True,
         needs=PACKAGE_OF_R,
     ),
-    Part("bench_methods.py --only accuracy", "Accuracy of all methods", ("methods_accuracy",)),
+    Part(
+        "bench_methods.py --only methods_accuracy", "Accuracy of all methods", ("methods_accuracy",)
+    ),
     Part(
         "bench_explained.py",
         "Loss of four methods by the share of the variance that the components explain",
@@ -154,12 +156,12 @@ PARTS = (
     ),
     Part("bench_tails.py", "The worst of 2000 fits of each method", ("tails",)),
     Part(
-        "bench_adaptive.py --only accuracy",
+        "bench_adaptive.py --only adaptive_accuracy",
         "Loss of the methods with adaptive noise on the models of Düngler & Sanyal",
         ("adaptive_accuracy",),
     ),
     Part(
-        "bench_adaptive.py --only deflation",
+        "bench_adaptive.py --only adaptive_deflation",
         "What reusing all records costs or gains in deflation",
         ("adaptive_deflation",),
     ),
