@@ -113,7 +113,7 @@ PARTS = (
         unguarded="bytes",
     ),
     *(
-        Part(f"experiments/figure_{name}.py", f"figure_{name}_summary")
+        Part(f"experiments/figures.py {name}", f"figure_{name}_summary")
         for name in ("1a", "1b", "1c", "2a", "2b", "2c", "3", "4")
     ),
     Part("experiments/gradients.py", "liu_figure_1", unguarded="data alone, no method"),

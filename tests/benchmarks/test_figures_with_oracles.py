@@ -20,7 +20,7 @@ class Mine:
 
 def figure(where, *options):
     """Run a figure from another folder."""
-    command = [sys.executable, ROOT / "benchmarks/experiments/figure_1a.py", *options]
+    command = [sys.executable, ROOT / "benchmarks/experiments/figures.py", "1a", *options]
     told = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         command, cwd=where, env=told, capture_output=True, text=True, timeout=300, check=False
