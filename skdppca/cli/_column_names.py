@@ -42,6 +42,15 @@ def features_of(
     return features
 
 
+def check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse files of several tables. No name is quoted: a first line may be a record."""
+    if list(names) != list(others):
+        raise Unusable(
+            f"{file.name} has other columns than {first.name}, or has them in another order; give "
+            "files of one table, with the same columns in the same order"
+        )
+
+
 def check_names(path: Path, names: list[str]) -> None:
     """Refuse names that cannot be printed, or that are there twice."""
     unprintable = [i for i, name in enumerate(names) if has_controls(name)]

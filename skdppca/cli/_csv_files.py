@@ -13,7 +13,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ._cells import FALSE, INFINITE, MISSING, TRUE, TRUTH, WITH_COMMAS, faults_of, kinds_of
-from ._column_names import check_names, is_name, numbered
+from ._column_names import check_names, check_same, is_name, numbered
 from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class CsvFiles:
         unnamed = form.header is False
         names = numbered(len(first)) if unnamed else first
         for file, (other, _) in zip(files, heads, strict=True):
-            _check_same(files[0], file, names, numbered(len(other)) if unnamed else other)
+            check_same(files[0], file, names, numbered(len(other)) if unnamed else other)
         # none is quoted before there is a column of numbers
         places = numbered(len(names)) if len({*names}) < len(names) else names
         skipped = 0 if unnamed else lines
@@ -231,18 +231,6 @@ def _check_delimiter(path: Path, first: list[str], form: CsvFormat) -> None:
     hint = "" if form.decimal == "," or others[0] == "," else f", and {WITH_COMMAS}"
     raise Unusable(
         f"{path.name} has {here} between cells, and not {wanted}; pass --delimiter {here}{hint}"
-    )
-
-
-def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
-    """Refuse files of several tables. No name is quoted: a first line may be a record."""
-    if list(names) == list(others):
-        return
-    how = "the same columns in another order as" if sorted(names) == sorted(others) else None
-    raise Unusable(
-        f"{file.name} has {how or 'other columns than'} {first.name}; give files of one table, "
-        "with the same columns in the same order (to compare: head -n 1 "
-        f"{quote(str(first))} {quote(str(file))})"
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._text import listed
-from ._column_names import check_names
+from ._column_names import check_names, check_same
 from ._unusable import Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
@@ -57,7 +55,7 @@ class TypedFiles:
             index = index_columns(schema)
             names = [name for name in schema.names if name not in index]
             check_names(file, names)
-            _check_same(files[0], file, list(types), names)
+            check_same(files[0], file, sorted(types or names), sorted(names))
             for name in names:
                 types[name] = _common(types.get(name), schema.field(name).type)
         found = cls(files, kind, types)
@@ -98,13 +96,3 @@ def _common(one: Any, other: Any) -> Any:
         return pa.float64()
     text = is_label(one) and is_label(other) and not (is_number(one) or is_number(other))
     return pa.string() if text else pa.null()
-
-
-def _check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
-    """Refuse files of several tables."""
-    differ = sorted({*names} ^ {*others})
-    if names and differ:
-        raise Unusable(
-            f"{file.name} has other columns than {first.name}: only one of them has "
-            f"{listed(differ)}; give files of one table, with the same columns"
-        )

@@ -31,32 +31,24 @@ SINGLE, DOUBLE, OBJECT = map(np.dtype, (np.float32, np.float64, object))
 
 @dataclass(frozen=True)
 class Declared:
-    """The public facts of X and of the groups of its rows.
+    """The public facts of X.
 
     Parameters
     ----------
-    container : str
-        The class.
     layout : str
         "dense", "masked", or the format of a sparse matrix.
-    n_features : int or None
-        None where X does not say.
     names : tuple or None
         Of the columns, in their order; None if X is no table.
     types : tuple of str
         Of the columns of a table, or the one of an array; empty where X states none.
     numbers : tuple of (dtype or None)
         What the entries of each type are; None where they are no real numbers.
-    grouped : bool
     """
 
-    container: str
     layout: str
-    n_features: int | None
     names: tuple[Hashable, ...] | None
     types: tuple[str, ...]
     numbers: tuple[np.dtype | None, ...]
-    grouped: bool
 
     @property
     def is_single(self) -> bool:
@@ -82,14 +74,12 @@ class Declared:
         return [name for name, dtype in both if dtype is None or dtype == OBJECT]
 
 
-def declared(X: Any, groups: Any = None) -> Declared:
+def declared(X: Any) -> Declared:
     """The declared facts of X; its entries are not read.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table or dataset
-    groups : array-like or None
-        Only whether they are given is a fact.
     """
     frame, layout = frame_of(X), "dense"
     names: tuple[Hashable, ...] | None = None
@@ -109,15 +99,7 @@ def declared(X: Any, groups: Any = None) -> Declared:
             layout = X.format
         elif isinstance(X, np.ma.MaskedArray):
             layout = "masked"
-    return Declared(
-        container=type(X).__qualname__,
-        layout=layout,
-        n_features=_width(X) if names is None else len(names),
-        names=names,
-        types=types,
-        numbers=numbers,
-        grouped=groups is not None,
-    )
+    return Declared(layout, names, types, numbers)
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
@@ -178,11 +160,6 @@ def as_declared(X: Any, facts: Declared) -> Any:
     if array.dtype == OBJECT:
         return nan_for_missing(array)
     return array.astype(facts.dtype, copy=False) if array.dtype.kind in "fiub" else array
-
-
-def _width(X: Any) -> int | None:
-    shape = X.shape if inspect.getattr_static(X, "shape", None) is not None else ()
-    return int(shape[1]) if isinstance(shape, tuple) and len(shape) == 2 else None
 
 
 def _own_type(column: nw.Series[Any]) -> Any:

@@ -139,8 +139,6 @@ def read_rows(
         scikit-learn says, which nothing that is charged may follow.
     """
     facts, may_miss = declared(X), getattr(estimator, "missing", "error") == "mean"
-    if facts.n_features == 0:
-        raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     if facts.names is not None and any(dtype is None for dtype in facts.numbers):
         raise ValueError(UNREADABLE)
     if _is_masked(X) and not may_miss:
