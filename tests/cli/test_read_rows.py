@@ -1,3 +1,4 @@
+import codecs
 import os
 import re
 import sys
@@ -78,28 +79,9 @@ def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
     assert len(X) == len(rows) - 1
 
 
-@pytest.mark.parametrize(
-    "first",
-    ["True,False", "?,-", "<5,>7", "2020-01-01,x", " 1 ,x", "5 mg,x", "a,FALSE"],
-)
-def test_a_first_line_that_may_be_a_record_is_not_published_as_names(tmp_path, first):
-    (tmp_path / "t.csv").write_text(f"{first}\n1,2\n3,4\n")
-    with pytest.raises(ValueError, match="--no-header") as caught:
-        read(tmp_path / "t.csv")
-    assert not any(cell.strip() in str(caught.value) for cell in first.split(",") if len(cell) > 1)
-    assert len(read(tmp_path / "t.csv", header=True)[0]) == 2
-
-
 def test_names_may_hold_other_letters_spaces_and_digits(tmp_path):
     (tmp_path / "t.csv").write_text("größe, bp 1,_x,dosis (mg)\n1,2,3,4\n")
     assert len(read(tmp_path / "t.csv")[0]) == 1
-
-
-@pytest.mark.parametrize("groups", [None, "patient"])
-def test_a_record_of_text_in_the_first_line_is_never_quoted(tmp_path, groups):
-    (tmp_path / "t.csv").write_text(f"{SECRET},{SECRET}\nx,y\n")
-    with pytest.raises(ValueError, match="no numeric column"):
-        read(tmp_path / "t.csv", groups=groups)
 
 
 @pytest.mark.parametrize("header", ["who,a\n", ""])
@@ -118,43 +100,128 @@ def test_which_labels_are_alike_does_not_depend_on_another_record(tmp_path, head
     assert found == [len(labels)] * 2
 
 
+# Files of one table, the options, and what the refusal says.
+GROUPS = {"groups": "who"}
+COMMAS = {"delimiter": ";", "decimal": ","}
+REFUSED = [
+    # a first line that may be a record is never quoted
+    *(
+        (f"{first}\n1,2\n3,4\n", {}, "--no-header")
+        for first in (
+            *("True,False", "?,-", "<5,>7", "2020-01-01,x", " 1 ,x", "5 mg,x", "a,FALSE"),
+            f"{SECRET},1",
+        )
+    ),
+    *(
+        (f"{SECRET},{SECRET}2\nx,y\n", options, "no numeric column")
+        for options in ({}, GROUPS, {"columns": ["a"]}, {"drop": ["a"]})
+    ),
+    (f"{SECRET},{SECRET}\nx,y\n", GROUPS, "no numeric column"),
+    (f"{SECRET}_id,b_id\nx,y\n", {}, "no numeric column"),
+    # cells that are no numbers
+    (f"a,b\n1,{SECRET}\n2,3\n", {}, "not numeric: 'b'.* is one for --groups"),
+    (f'a,b\n"1,5","{SECRET}"\n', {}, "has no numeric column"),
+    (f'a,b\n2,"1,5"\n{SECRET},1\n', {"drop": ["a"]}, "pass --decimal ','"),
+    *((f"a;b\n{cell};1\n", COMMAS, "not numeric: 'a'") for cell in ("1.5", "1.234,5")),
+    *(
+        (f"a,b\n{cell},2\n3,4\n", {}, "not numeric: 'a'")
+        for cell in (" ", "na", "None", "Null", ".", "-", "?", "true")
+    ),
+    ("a,b\n1,\n2,3\n", {}, r"\(null or NaN\) in 'b'.* pass --missing mean"),
+    ("a,b\n1,True\n2,\n", {}, r"\(null or NaN\) in 'b'"),
+    *(("a,b\n1,inf\n2,3\n", {"may_miss": miss}, "infinite entries in 'b'") for miss in (0, 1)),
+    # names
+    *(
+        (f"{name},b\n{SECRET},2\n3,4\n", {}, f"pass --groups '?{name}")
+        for name in ("id", "ID", "patient_id", "Patient-ID", "case id", "patientId")
+    ),
+    ("patient_id,visit_id,b\n1,1,2\n", {"groups": "patient_id"}, "'visit_id'"),
+    ("age,height\n1,2\n", {"groups": "patient"}, "no such column; it has 'age', 'height'"),
+    (",a\n0,1\n1,2\n", {}, "row.names = FALSE"),
+    ("na,k\n140,4\n139,5\n", {}, "If 'na' is a name, as of sodium, rename the column."),
+    ("Unnamed: 0,a\n0,1\n1,2\n", {}, "--drop 'Unnamed: 0'"),
+    ("a,a\n1,2\n", {}, "two columns 'a'"),
+    *(
+        (f"{header}\n1,2\n", {}, "control character in the name of column 1")
+        for header in ('"a\x1b[2J",b', '"a\nb",c', '"a\x00b",c')
+    ),
+    # labels
+    *(
+        ("who,b\nx,1\n,2\n", GROUPS | {"may_miss": miss}, "missing labels in 'who'")
+        for miss in (False, True)
+    ),
+    ("who,a\nMüller,1\n".encode("latin-1"), GROUPS, "is not in UTF-8"),
+    # the form of a file
+    (f"a,größe\n1,{SECRET}\n".encode("latin-1"), {}, "iconv -f latin1 -t utf-8"),
+    (f"a,b\n1,{SECRET}ß\n".encode("latin-1"), {}, "is not in UTF-8"),
+    (codecs.BOM_UTF16_LE + f"a,{SECRET}\n".encode("utf-16-le"), {}, "iconv -f utf-16"),
+    (f"a;b\n{SECRET};2\n", {}, "';' between cells.*pass --delimiter ';', and pass --decimal ','"),
+    (f"a\tb\n{SECRET}\t2\n", {}, "pass --delimiter tab"),
+    (f"a,b\n1,2\n{SECRET}\n", {}, "a line with more or fewer cells than its first line"),
+    (f"a,b\n1,2\n3,4,{SECRET}\n", {}, "a line with more or fewer cells"),
+    (f"a,b\n1,2,{SECRET}\n", {}, "a line with more or fewer cells"),
+    (f'a,b\n1,2\n"{SECRET},3\n4,5\n', {}, "one that ends no cell"),
+    (f'a,b\n1,2\n3,"{SECRET}"4,5\n', {}, "one that ends no cell"),
+    ("a,b\n", {}, "give at least one row"),
+    ("", {}, "is empty"),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "says"), REFUSED)
+def test_a_csv_is_refused_by_its_columns_and_never_by_its_cells(tmp_path, content, options, says):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=says) as caught:
+        read(path, **options)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+FOLDERS = [
+    ({"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"}, "b.csv has other columns than a.csv"),
+    ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "b.csv has other columns than a.csv"),
+    ({"a.csv": "x,y\n1,2\n", "b.csv": "y,x\n1,2\n"}, "or has them in another order"),
+    ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n1,2,3\n"}, "^b.csv has a line with more"),
+    ({"a.csv": "x,y\n1,2\n", "b.csv": "x;y\n1;2\n"}, "^b.csv has ';' between cells"),
+    ({"a.csv": "x,y\n1,2\n", "b.npy": ""}, r"several kinds \(.csv, .npy\)"),
+    ({"a.npy": "", "b.npy": ""}, "one at a time"),
+    ({"a.csv": "x,y\n1,2\n", "b.csv": f"x,y\n{SECRET},2\n"}, "not numeric: 'x'"),
+    ({"a.parquet": f"PAR1{SECRET}PAR1"}, "Parquet"),
+    ({"a.npy": f"\x93NUMPY{SECRET}"}, "numpy.save"),
+    ({"a.npz": f"PK\x03\x04{SECRET}"}, "numpy.savez"),
+]
+
+
+@pytest.mark.parametrize(("contents", "says"), FOLDERS)
+def test_files_of_a_folder_must_be_one_table(tmp_path, contents, says):
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=says) as caught:
+        read(tmp_path)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_a_file_without_rows_may_stand_beside_others(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x,y\n")
+    assert len(read(tmp_path)[0]) == 1
+
+
+def test_names_and_types_of_typed_files_are_refused_too(tmp_path):
+    pd.DataFrame({"b": [1.0], "a\x07": [2.0]}).to_parquet(tmp_path / "name.parquet")
+    with pytest.raises(ValueError, match="control character in the name of column 2"):
+        read(tmp_path / "name.parquet")
+    UNSORTED.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="--groups b: the column has the type double"):
+        read(tmp_path / "t.parquet", groups="b", drop=["a who"])
+
+
 def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1e308,-1e308\n" * 4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (f"a,b\n1,{SECRET}\n2,3\n", "not numeric: 'b'"),
-        (f"{SECRET},{SECRET}2\nx,y\n", "no numeric column"),
-        ("a;b\n1,5;2\n", "has ';' between cells"),
-        (f"a,b\n1,{SECRET}\n2,3\n", "is one for --groups"),
-        (f"patient_id,b\n{SECRET},1\nx,2\n", "pass --groups patient_id"),
-        (f"{SECRET}_id,b_id\nx,y\n", "no numeric column"),
-        (f"{SECRET},1\n{SECRET},2\n", "--no-header"),
-        ("a,b\n1,\n2,3\n", "(null or NaN) in 'b'"),
-        ("a,b\n1,True\n2,\n", "(null or NaN) in 'b'"),
-        ("a,b\n1,inf\n2,3\n", "infinite entries in 'b'"),
-        (f"a,b\n1,2\n3,4,{SECRET}\n", "more or fewer cells than its first line"),
-        (f"a,b\n1,2,{SECRET}\n", "more or fewer cells than its first line"),
-        (",a\n0,1\n1,2\n", "row.names = FALSE"),
-        ("na,k\n140,4\n139,5\n", "If 'na' is a name, as of sodium, rename the column."),
-        ("Unnamed: 0,a\n0,1\n1,2\n", "--drop 'Unnamed: 0'"),
-        ("a,a\n1,2\n", "two columns 'a'"),
-        ("a,b\n", "give at least one row"),
-        ("", "t.csv is empty"),
-    ],
-)
-def test_a_bad_csv_is_told_by_columns_and_never_by_cells(run, tmp_path, ledger, budget, text, says):
-    (tmp_path / "t.csv").write_text(text)
-    result = run("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "o")
-    assert is_one_line_error(result)
-    assert says in result.err
-    assert SECRET not in result.err
-    assert "spent: epsilon 0 " in run("ledger", "show", ledger).out
 
 
 @pytest.mark.parametrize(
@@ -200,43 +267,9 @@ def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
         read(tmp_path / name)
 
 
-@pytest.mark.parametrize("may_miss", [False, True])
-def test_every_row_has_a_group(tmp_path, may_miss):
-    (tmp_path / "t.csv").write_text("who,b\nx,1\n,2\n")
-    with pytest.raises(ValueError, match="missing labels in 'who'"):
-        read(tmp_path / "t.csv", groups="who", may_miss=may_miss)
-
-
-def test_infinite_values_are_no_empty_cells(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n1,inf\n2,\n")
-    with pytest.raises(ValueError, match="infinite entries in 'b'"):
-        read(tmp_path / "t.csv", may_miss=True)
-
-
-@pytest.mark.parametrize("name", ["id", "ID", "patient_id", "Patient-ID", "case id", "patientId"])
-def test_a_label_is_no_feature(tmp_path, name):
-    (tmp_path / "t.csv").write_text(f"{name},b\n1,2\n3,4\n")
-    with pytest.raises(ValueError, match="--groups"):
-        read(tmp_path / "t.csv")
-    X, groups = read(tmp_path / "t.csv", groups=name)
-    assert list(X.columns) == ["b"]
-    assert groups.tolist() == [0, 1]
-
-
-def test_a_second_label_is_no_feature(tmp_path):
-    (tmp_path / "t.csv").write_text("patient_id,visit_id,b\n1,1,2\n1,2,4\n")
-    with pytest.raises(ValueError, match="'visit_id'"):
-        read(tmp_path / "t.csv", groups="patient_id")
-
-
 def test_names_that_end_likewise_are_features(tmp_path):
     (tmp_path / "t.csv").write_text("uric_acid,covid,COVID\n1,2,3\n3,4,5\n")
     assert read(tmp_path / "t.csv")[0].shape == (2, 3)
-
-
-def test_an_unknown_groups_column_lists_the_columns(table):
-    with pytest.raises(ValueError, match="'age', 'height', 'weight', 'pulse'"):
-        read(table, groups="patient")
 
 
 def test_groups_need_named_columns(tmp_path, rows):
@@ -301,26 +334,6 @@ def test_a_file_that_claims_to_be_huge_is_refused(tmp_path, name, says):
         read(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,3,4\n".encode()),
-        lambda path: (path.with_suffix(".csv"), f"a,b\n1,{SECRET}\n2,\xff\n".encode("latin-1")),
-        lambda path: (path.with_suffix(".csv"), b"a,b\n1,inf\n2,3\n"),
-        lambda path: (path.with_suffix(".parquet"), f"PAR1{SECRET}PAR1".encode()),
-        lambda path: (path.with_suffix(".npy"), f"\x93NUMPY{SECRET}".encode()),
-        lambda path: (path.with_suffix(".npz"), f"PK\x03\x04{SECRET}".encode()),
-    ],
-)
-def test_a_refusal_has_no_context_that_could_quote_the_file(tmp_path, write):
-    path, content = write(tmp_path / "t")
-    path.write_bytes(content)
-    with pytest.raises(ValueError) as caught:
-        read(path)
-    assert SECRET not in str(caught.value)
-    assert caught.value.__context__ is None and caught.value.__cause__ is None
-
-
 @pytest.mark.parametrize("error", [AssertionError(SECRET), OverflowError(SECRET), MemoryError()])
 def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error):
     np.save(tmp_path / "t.npy", rows)
@@ -332,16 +345,6 @@ def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error
     with pytest.raises(ValueError) as caught:
         read(tmp_path / "t.npy")
     assert SECRET not in str(caught.value) and caught.value.__context__ is None
-
-
-@pytest.mark.parametrize("header", ['"a\x1b[2J",b', '"a\nb",c', '"a\x00b",c'])
-def test_a_name_with_control_characters_is_refused(tmp_path, header):
-    (tmp_path / "t.csv").write_text(f"{header}\n1,2\n3,4\n")
-    with pytest.raises(ValueError, match="control character in the name of column 1"):
-        read(tmp_path / "t.csv")
-    pd.DataFrame({"b": [1.0], "a\x07": [2.0]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="control character in the name of column 2"):
-        read(tmp_path / "t.parquet")
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_a_name(tmp_path):
@@ -440,31 +443,6 @@ def test_a_wrong_choice_of_columns_is_refused(fit, ledger, options, says):
     assert charges(ledger) == 0
 
 
-@pytest.mark.parametrize(
-    ("contents", "says"),
-    [
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"}, "b.csv has other columns than a.csv"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "b.csv has other columns than a.csv"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "y,x\n1,2\n"}, "in another order as a.csv"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n1,2,3\n"}, "^b.csv has a line with more"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "x;y\n1;2\n"}, "^b.csv has ';' between cells"),
-        ({"a.csv": "x,y\n1,2\n", "b.npy": ""}, r"several kinds \(.csv, .npy\)"),
-        ({"a.npy": "", "b.npy": ""}, "one at a time"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": f"x,y\n{SECRET},2\n"}, "not numeric: 'x'"),
-        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,y\n"}, None),
-    ],
-)
-def test_files_of_a_folder_must_be_one_table(tmp_path, contents, says):
-    for name, text in contents.items():
-        (tmp_path / name).write_text(text)
-    if says is None:
-        assert len(read(tmp_path)[0]) == 1
-        return
-    with pytest.raises(ValueError, match=says) as caught:
-        read(tmp_path)
-    assert SECRET not in str(caught.value)
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, tmp_path, budget, kind):
     ledger = tmp_path / "groups.ledger"
@@ -495,12 +473,6 @@ def test_files_in_a_wrong_order_are_named(tmp_path, kind):
         read(*files, groups="a who")
     _, numbers = read(*files[::-1], groups="a who")
     assert np.bincount(numbers).tolist() == [6, 6]
-
-
-def test_labels_that_are_no_text_are_refused_in_words_of_the_shell(tmp_path):
-    UNSORTED.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="--groups b: the column has the type double"):
-        read(tmp_path / "t.parquet", groups="b", drop=["a who"])
 
 
 def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):

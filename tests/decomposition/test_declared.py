@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -16,9 +15,6 @@ from skdppca.decomposition.declared import as_declared, declared
 from skdppca.decomposition.validation import check_rows
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
-from skdppca.neighbors import PrivateNearestCentroid
-
-from ..estimators import on_all_estimators
 
 NUMBERS = np.random.default_rng(0).integers(0, 8, (24, 2))
 HOLE = 5
@@ -151,42 +147,12 @@ def test_a_null_changes_nothing_of_a_release_but_numbers(make, kind):
     assert ("components_", np.ndarray, expected(kind), (1, 2)) in one
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_null_in_a_dataset_changes_nothing_but_numbers(kind):
-    fit = DPGauss(1, missing="mean", random_state=0).fit
-    one, other = (shown(fit(ds.dataset(X))) for X in with_and_without(arrow, kind))
-    assert one == other
-    assert ("components_", np.ndarray, expected(kind), (1, 2)) in one
-
-
-@on_some_tables
-@on_all_estimators
-def test_a_null_changes_no_dtype_of_any_estimator(factory, make, kind):
-    fit = factory(1, missing="mean", random_state=0).fit
-    for X in with_and_without(make, kind):
-        arrays = [value for value in vars(fit(X)).values() if isinstance(value, np.ndarray)]
-        assert {array.dtype for array in arrays} <= {np.dtype(np.float64), np.dtype(object)}
-
-
-@on_all_tables
-def test_a_null_changes_no_dtype_of_scores(make, kind):
-    tables = with_and_without(make, kind)
-    pca = DPGauss(1, missing="mean", random_state=0).fit(tables[0])
-    assert [pca.transform(X).dtype for X in tables] == [expected(kind)] * 2
-
-
 @on_all_tables
 def test_both_settings_read_the_same_numbers(make, kind):
     X = make(kind, null=False)
     means = [DPGauss(1, missing=m, epsilon=np.inf).fit(X).mean_ for m in ("error", "mean")]
     entries = np.array([c for _, _, c in columns(kind, null=False)], dtype=float)
     np.testing.assert_allclose(means, [entries.mean(axis=1)] * 2, rtol=1e-6)
-
-
-@on_all_tables
-def test_a_null_is_refused_in_one_way(make, kind):
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        DPGauss(1).fit(make(kind, null=True))
 
 
 @on_some_tables
@@ -196,15 +162,6 @@ def test_no_row_is_read_otherwise_beside_a_null(make, kind):
     assert np.isnan(rows[1][HOLE, 1])
     rows[1][HOLE, 1] = rows[0][HOLE, 1]
     np.testing.assert_array_equal(*rows)
-
-
-@on_some_tables
-@pytest.mark.parametrize("step", [None, np.asarray], ids=["as it is", "an array"])
-def test_a_null_changes_no_dtype_of_a_search(make, kind, step):
-    pipeline = make_pipeline(FunctionTransformer(step), DPGauss(1, missing="mean"))
-    search = PrivateSearchCV(pipeline, {}, mean_candidates=1, random_state=0)
-    pcas = [search.fit(X).best_estimator_[-1] for X in with_and_without(make, kind)]
-    assert [pca.components_.dtype for pca in pcas] == [np.float64] * 2
 
 
 @pytest.mark.parametrize(
@@ -268,14 +225,3 @@ def test_a_map_of_a_null_is_one_of_the_mean():
         for X in (tables[1], pl.DataFrame(filled, schema=["a", "b"]))
     ]
     np.testing.assert_array_equal(*counts)
-
-
-def test_a_null_changes_no_dtype_of_centroids():
-    pca = DPGauss(1, missing="mean", random_state=0)
-    means = PrivateNearestCentroid([0, 1], random_state=0, center=False)
-    y = NUMBERS[:, 0] % 2
-    found = []
-    for X in with_and_without(polars, "bool"):
-        pipeline = make_pipeline(pca, means).fit(X, y)
-        found.append((pipeline[-1].centroids_.dtype, pipeline[:-1].transform(X).dtype))
-    assert found[0] == found[1] == (np.float64, np.float64)
