@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .._text import MAX_LISTED, names_a_label
 from ..report._context import check_words
 from ._cells import INFINITE, MISSING, REMEDIES, faults_of, kinds_of
-from ._column_names import check_alone, features_of, label_faults
+from ._column_names import check_alone, columns_to_look_at, features_of, label_faults
 from ._context_file import context_of
 from ._csv_files import PLACEHOLDERS, CsvFiles, CsvFormat, check_header
 from ._parameter_options import parameters
@@ -104,22 +104,20 @@ def _faults(files: list[Path], options: argparse.Namespace) -> tuple[list[str], 
     else:
         named = True
     places = list(found.types)
-    features = [name for name in places if name not in (groups, *drop)]
-    labels: set[str] = set()  # listed once: not as columns to be made numeric as well
-    if named and attempt(lambda: features_of(files[0], names, groups, columns, drop)):
-        features = features_of(files[0], names, groups, columns, drop)
-        faults += label_faults(features)
-        labels = set(filter(names_a_label, features))
-        if groups is None and columns and not alone:
-            attempt(lambda: check_alone(files[0], names, features))
+    features = columns_to_look_at(places, groups, columns, drop)
     looked_at = partial(_column_faults, found, features, answers_no_rows(options))
     kinds = replacing_errors(files[0], found.fault, looked_at)
-    numeric = [name for name in features if kinds[name] <= {MISSING, INFINITE}]
-    if not numeric:
+    if not any(kinds[name] <= {MISSING, INFINITE} for name in features):
         faults.append("no column is numeric")
         # a first line without a column that the options name may be a record, too
         given = {groups, *drop, *(columns or ())} & ({*names} - {*unnamed})
         named = named and bool(not is_csv or given or form.header)
+    labels: set[str] = set()  # listed once: not as columns to be made numeric as well
+    if named and attempt(lambda: features_of(files[0], names, groups, columns, drop)):
+        faults += label_faults(features)
+        labels = set(filter(names_a_label, features))
+        if groups is None and columns and not alone:
+            attempt(lambda: check_alone(files[0], names, features))
 
     def called(chosen: Iterable[str]) -> str:
         names = [*chosen]

@@ -42,6 +42,16 @@ def features_of(
     return features
 
 
+def columns_to_look_at(
+    names: Sequence[str], groups: str | None, columns: Sequence[str] | None, drop: Sequence[str]
+) -> list[str]:
+    """The features, or all columns if an option names none: an error would quote their names."""
+    cells = [name for name in names if name != groups]
+    if not {*drop, *(columns or ()), groups} <= {*names, None}:
+        return cells
+    return [name for name in cells if name in (columns or cells) and name not in drop]
+
+
 def check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
     """Refuse files of several tables. No name is quoted: a first line may be a record."""
     if list(names) != list(others):

@@ -13,7 +13,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ._cells import FALSE, INFINITE, MISSING, TRUE, TRUTH, WITH_COMMAS, faults_of, kinds_of
-from ._column_names import check_names, check_same, is_name, numbered
+from ._column_names import check_names, check_same, columns_to_look_at, is_name, numbered
 from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
@@ -108,10 +108,7 @@ class CsvFiles:
         import pyarrow as pa
 
         found, names = cls.texts(files, form)
-        asked = {*drop, *(columns or ()), *([] if groups is None else [groups])}
-        cells = [name for name in found.types if name != groups]
-        if asked <= {*names}:  # if not, names are quoted, so all columns are looked at before
-            cells = [name for name in cells if name in (columns or cells) and name not in drop]
+        cells = columns_to_look_at(list(found.types), groups, columns, drop)
         read = partial(kinds_of, found, cells, form.decimal, may_be_empty)
         kinds = replacing_errors(files[0], found.fault, read)
         numeric = {name for name, has in kinds.items() if faults_of(has) <= {MISSING, INFINITE}}

@@ -128,6 +128,16 @@ def test_a_first_line_that_may_be_a_record_is_not_quoted(run, tmp_path):
     assert "not numeric, text: column 2" in result.out and "zq" not in result.out
 
 
+def test_words_that_may_be_a_record_are_not_quoted_for_an_option_that_is_wrong(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zqx_id,zqy\nzqa,zqb\n")
+    for options in ((), ("--groups", "patient"), ("--drop", "ward"), ("--columns", "age")):
+        result = run("fit", path, "--check", *options)
+        assert result.status == 1 and "zq" not in result.out + result.err
+    path.write_text("zqx,zqy\n1,2\n")
+    assert "--columns age: t.csv has no such" in run("fit", path, "--check", "--columns", "age").out
+
+
 def test_a_table_without_rows_is_no_good_table(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n")
