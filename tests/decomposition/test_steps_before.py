@@ -1,9 +1,10 @@
-"""A fit in a Pipeline warns of steps before it that learned from the records without privacy."""
+"""A fit warns of steps before it that learned without privacy, and of columns that are labels."""
 
 import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
-from skdppca.exceptions import UnaccountedStepWarning
+from skdppca.exceptions import LabelColumnWarning, UnaccountedStepWarning
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.privacy.charging import needs_no_accountant
@@ -109,3 +110,32 @@ def test_the_warning_as_an_error_comes_before_the_charge():
         with pytest.raises(UnaccountedStepWarning):
             make_pipeline(StandardScaler(), DPGauss(1, accountant=accountant)).fit(X)
     assert not accountant.spent.epsilon
+
+
+ROWS = np.random.default_rng(0).normal(size=(300, 3))
+
+
+@pytest.mark.parametrize("name", ["patient_id", "ID", "customerId", "Unnamed: 0"])
+def test_a_label_among_the_features_is_warned_of_before_the_charge(name):
+    accountant = PrivacyAccountant(1.0, 1e-6)
+    frame = pd.DataFrame(ROWS, columns=["age", "weight", name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LabelColumnWarning)
+        with pytest.raises(LabelColumnWarning, match=f"no features: '{name}'. Leave"):
+            DPGauss(2, accountant=accountant).fit(frame)
+    assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize(
+    "names", [["age", "weight", "humid"], ["age", "weight", "idea"], [0, 1, 2]]
+)
+def test_columns_of_other_names_raise_no_label_warning(names):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LabelColumnWarning)
+        DPGauss(2).fit(pd.DataFrame(ROWS, columns=names))
+
+
+def test_rows_without_names_are_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LabelColumnWarning)
+        DPGauss(2).fit(ROWS)

@@ -14,7 +14,7 @@ from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.gram import release_gram
 from skdppca.mechanisms.nested_release import release_nested
-from skdppca.mechanisms.nested_spheres import shows_more, subspaces
+from skdppca.mechanisms.nested_spheres import shows_more
 from skdppca.metrics import captured_variance
 
 from ..nested import nested
@@ -44,26 +44,6 @@ def cost(budget):
 
 
 # Subspaces
-
-
-@pytest.mark.parametrize(
-    ("d", "k", "expected"),
-    [
-        (64, 2, [64, 45, 32, 23]),
-        (64, 10, [64, 45, 32, 23]),
-        (64, 20, [64, 45, 40]),
-        (64, 25, [64, 50]),
-        (64, 32, [64]),
-        (64, 64, [64]),
-        (4, 1, [4, 3]),
-        (3, 1, [3]),
-        (2, 1, [2]),
-        (1, 1, [1]),
-    ],
-)
-def test_each_has_70_percent_of_the_last_or_twice_what_is_wanted(d, k, expected):
-    assert subspaces(d, k) == expected
-    assert subspaces(d, k, 2) == expected[:2]
 
 
 @BOTH

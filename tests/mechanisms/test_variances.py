@@ -50,32 +50,6 @@ def test_they_are_found_through_the_noise_whatever_is_predicted(kind, adjacency,
     assert names == SEARCHES | {"variances", "total variance"}
 
 
-@pytest.mark.parametrize("told", [{}, {"norm_bound": 30.0}])
-@pytest.mark.parametrize("groups", [None, np.arange(N) // 4], ids=["rows", "groups"])
-def test_they_spend_all_that_is_left_and_no_more(told, groups):
-    _, data = released(ROWS, 2.0, N if groups is None else N / 4, groups=groups, **told)
-    costs = {name: 0.0 for name in ("variances", "total variance", "number of rows")}
-    for query in data.budget.queries:
-        costs[query.name] = costs.get(query.name, 0.0) + query.mu**2
-    assert math.fsum(costs.values()) == pytest.approx(4.0, rel=1e-12)
-    assert bool(SEARCHES & set(costs)) == (not told)
-    assert bool(costs["number of rows"]) == (groups is not None)
-    if told and groups is None:
-        assert costs["variances"] == pytest.approx(0.6 * 4.0)
-        assert costs["total variance"] == pytest.approx(0.4 * 4.0)
-
-
-def test_of_groups_they_are_per_row():
-    groups = np.repeat(np.arange(N // 4), 4)
-    exact, _ = released(ROWS, math.inf, N / 4, groups=groups)
-    assert exact.n_rows == N
-    expected = np.linalg.eigvalsh(COVARIANCE[:K, :K])[::-1]
-    np.testing.assert_allclose(exact.explained, expected, rtol=1e-9)
-    noisy, _ = released(ROWS, 2.0, N / 4, groups=groups)
-    assert noisy.n_rows == pytest.approx(N, rel=0.05)
-    np.testing.assert_allclose(noisy.explained, expected, rtol=0.15)
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("typical_norm", [None, 6.0])
 def test_few_records_have_no_wild_variances(seed, typical_norm):

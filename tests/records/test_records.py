@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -90,19 +88,6 @@ def test_groups_gather_their_rows_from_anywhere(monkeypatch, kind):
     assert norms[5] ** 2 == pytest.approx(np.linalg.norm(one.T @ one))
     means = distances(records)
     assert means[5] == pytest.approx(np.linalg.norm(one.mean(axis=0)))
-
-
-@pytest.mark.parametrize("n_rows", [SPAN_ROWS + 1, 3 * SPAN_ROWS - 5])
-def test_threads_get_as_many_rows_each(n_rows):
-    rows_of = Counter()
-
-    def count(block):
-        rows_of[threading.get_ident()] += len(block.rows)
-        return block.distances(None)
-
-    Records.of(np.ones((n_rows, 2)), n_jobs=2).map(count)
-    assert sum(rows_of.values()) == n_rows
-    assert max(rows_of.values()) <= n_rows / 2 + 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from threading import Event, Thread
-from time import sleep
-
 import numpy as np
 import pytest
 from scipy.linalg.blas import dsyrk
@@ -52,32 +48,3 @@ def test_no_memory_but_that_of_the_matrix_is_written(out, error):
     with pytest.raises(error, match="out must be"):
         add_upper_gram(out, np.eye(3))
     assert not out.any()
-
-
-@pytest.fixture
-def only_who_lets_go_is_followed():
-    """Python takes its lock from no thread; each keeps it until it lets go."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(60)
-    yield
-    sys.setswitchinterval(before)
-
-
-def test_other_threads_run_meanwhile(only_who_lets_go_is_followed):
-    ended, counted = Event(), [0]
-
-    def count():
-        while not ended.is_set():
-            counted[0] += 1
-            sleep(0)  # lets go
-
-    rows, out = np.ones((3000, 600)), np.zeros((600, 600), order="F")
-    other = Thread(target=count)
-    other.start()
-    before = counted[0]
-    add_upper_gram(out, rows)  # 10 ms
-    after = counted[0]
-    ended.set()
-    other.join()
-    assert after > before
-    assert np.array_equal(out, np.triu(np.full((600, 600), 3000.0)))

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.statistics import ClippedGram, NormProduct, ProductSum, ResidualNorms, ResidualSum
+from skdppca.records import Records
+from skdppca.statistics import (
+    ClippedGram,
+    Distances,
+    NormProduct,
+    ProductSum,
+    ResidualNorms,
+    ResidualSum,
+)
 
 from ..private_data_of import asked_sum, exact_sums
 
@@ -117,3 +125,25 @@ def test_no_group_moves_a_sum_further(sums, make, centre, size):
         rows = np.vstack([BASE, np.tile(record, (size, 1))])
         query, total = asked_sum(sums, asked, rows, groups=np.r_[groups, np.full(size, 6)])
         assert np.linalg.norm(total - without) <= query.widened_sensitivity
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+@pytest.mark.parametrize("centre", [CENTRES["origin"], np.full(D, 100.0)], ids=["origin", "centre"])
+def test_entries_stored_in_parts_weigh_their_sum(sums, dtype, centre):
+    # one row whose first entry is 100 + 100, stored in two parts
+    data, columns = np.array([100, 100], dtype=dtype), np.array([0, 0])
+    record = sparse.csr_array((data, columns, np.array([0, 2])), shape=(1, D))
+    assert not record.has_canonical_format
+    query, total = asked_sum(sums, ClippedGram(centre, 1.0, 0.125), record)
+    assert np.linalg.norm(total) <= query.widened_sensitivity
+    y = np.r_[200.0, np.zeros(D - 1)] - centre
+    y /= np.linalg.norm(y)
+    np.testing.assert_allclose(total[:D, :D], np.outer(y, y), atol=1e-9)
+
+
+def test_a_sparse_row_that_overflows_its_scale_is_left_out(sums):
+    rows = sparse.csr_array(np.vstack([np.eye(D), [[1e300] + [0] * (D - 1)]]))
+    records = Records.of(rows, scale=np.full(D, 1e-30))
+    assert np.isinf(records.measured(Distances(CENTRES["origin"]))).any()
+    _, total = asked_sum(sums, ClippedGram(CENTRES["origin"], 1.0, 0.125), records)
+    np.testing.assert_allclose(total[:D, :D], np.eye(D), rtol=1e-12)

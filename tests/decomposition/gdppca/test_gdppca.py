@@ -1,5 +1,7 @@
 """What GDPPCA claims beside its privacy; statistical claims hold with a margin at fixed seeds."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -7,15 +9,20 @@ import pytest
 
 from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
+from skdppca.decomposition.gdppca.mechanism import FINE_GRID, _median_difference
+from skdppca.decomposition.gdppca.shares import kendall_shares
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms import kendall
+from skdppca.mechanisms.spectrum import NoisySpectrum
 from skdppca.metrics import sin_theta
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
-from skdppca.records.pairs import MAX_COMPLETE
+from skdppca.records.kernels import Kernel
+from skdppca.records.pairs import MAX_COMPLETE, cyclic_sum
 from skdppca.statistics import KendallMatrix, MeanRows
 
 from ...estimators import but_the_first_slow
+from ...private_data_of import private_data
 
 N, D = 2000, 6
 SPECTRUM = ([9.0, 4.0], 1.0)
@@ -211,3 +218,30 @@ def test_a_row_that_overflows_is_no_record(monkeypatch, way, far):
         fit(rows, location_share=0.0, **{"mean": np.zeros(D), **way})
     for one, other in zip(*seen, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("direction", [None, np.array([1.0, 0.0])])
+def test_the_median_difference_is_found_within_its_grid(direction):
+    X = np.random.default_rng(4).normal(size=(20_000, 2)) * [3.0, 1.0]
+    exact, private = (private_data(X, mu, n=2e4).mean_rows().shuffled() for mu in (math.inf, 1.0))
+    median = _median_difference(exact, math.inf, "median", direction)
+    found = _median_difference(private, 1.0, "median", direction)
+    if direction is not None:
+        assert median == pytest.approx(3 * 0.6745, rel=0.03)
+    assert found == pytest.approx(median, rel=0.06)
+    assert found in FINE_GRID
+    assert math.fsum(q.mu**2 for q in private.budget.queries) <= 1 + 1e-12
+    assert {q.sensitivity for q in private.budget.queries} == {2.0}
+
+
+KERNELS = [Kernel(), Kernel(3.0), Kernel(3.0, lambda t: t * np.exp(-((t / 6) ** 2)))]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_shares_of_the_variance_are_found_behind_the_eigenvalues(kernel):
+    variances = np.array([10.0, 5.0, 1.0, 1.0, 1.0])
+    X = np.random.default_rng(5).normal(size=(6000, 5)) * np.sqrt(variances)
+    matrix = cyclic_sum(X, np.arange(6000), 10, kernel)
+    spectrum = NoisySpectrum(np.linalg.eigvalsh(matrix, UPLO="U")[::-1], 0.0)
+    shares = kendall_shares(spectrum, kernel, 10.0)
+    np.testing.assert_allclose(shares, variances / 18, rtol=0.1)

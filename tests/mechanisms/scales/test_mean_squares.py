@@ -49,3 +49,12 @@ def test_nothing_is_asked_where_noise_would_hide_it(adjacency):
     mine, budget = found(ROWS, mu=0.05, adjacency=adjacency)
     np.testing.assert_array_equal(mine, 1.0)
     assert budget.queries == []
+
+
+def test_a_feature_is_divided_by_how_many_records_have_it():
+    half = np.where(np.arange(200)[:, None] % 2 == 0, np.nan, ROWS[:, 1:2])
+    X = np.hstack([ROWS[:, :1], half, ROWS[:, 2:]])
+    data = private_data(X, 1e4, may_miss=True)
+    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]), CENTRE)
+    true = np.sqrt(np.nanmean(((X - CENTRE) / UNIT) ** 2, axis=0))
+    np.testing.assert_allclose(mine, true, rtol=0.05)
