@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 
-from skdppca import PrivacyAccountant, PrivacyLedger
 from skdppca.exceptions import CentreNotSeenWarning, NoiseOnlyWarning, SeededNoiseWarning
 
 # No error may show any of these: a value (nor as 1.23456789e+05), a text, the number of rows.
@@ -29,19 +28,6 @@ def labels(*last, dtype=object):
     many = np.arange(N_ROWS).astype(dtype)
     many[len(many) - len(last) :] = last
     return many
-
-
-def in_memory(folder, unit="row"):
-    return PrivacyAccountant(10.0, 1e-5, unit=unit)
-
-
-def in_a_file(folder, unit="row"):
-    return PrivacyLedger.create(folder / "ledger", 10.0, 1e-5, unit=unit)
-
-
-on_both_accountants = pytest.mark.parametrize(
-    "new_accountant", [in_memory, in_a_file], ids=["memory", "ledger"]
-)
 
 
 def raising(method, error):

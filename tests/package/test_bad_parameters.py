@@ -27,7 +27,6 @@ from ..secret_rows import (
     assert_fits_in_silence,
     assert_tells_nothing,
     labels,
-    on_both_accountants,
     refused,
     rows,
 )
@@ -210,11 +209,8 @@ NEED_THE_SPECTRUM = [
     slowly=True,
     message=[text for _, text in BAD_PARAMETERS],
 )
-@on_both_accountants
-def test_bad_parameters_are_a_clear_error_for_nothing(
-    factory, parameters, message, new_accountant, tmp_path
-):
-    estimator = factory(**parameters, accountant=new_accountant(tmp_path))
+def test_bad_parameters_are_a_clear_error_for_nothing(factory, parameters, message):
+    estimator = factory(**parameters, accountant=PrivacyAccountant(10.0, 1e-5))
     assert_tells_nothing(refused(estimator, rows(), message))
 
 
@@ -223,31 +219,30 @@ def test_components_are_a_number_where_no_spectrum_is_released(factory, paramete
     assert_tells_nothing(refused(factory(**parameters), rows(), "n_components.* int .* or None"))
 
 
-@on_estimators([{"clip": "spherical"}])
-@on_both_accountants
-def test_groups_have_no_spherical_clipping(factory, parameters, new_accountant, tmp_path):
-    accountant = new_accountant(tmp_path, "patient")
-    estimator = factory(**parameters, unit="patient", accountant=accountant)
-    refused(estimator, rows(), "clip='spherical' scales single rows.*clip='auto'", labels())
+COUNTS_ROWS = "this accountant counts adjacency='add-remove'"
 
 
-@on_all_estimators
-@on_both_accountants
-def test_the_unit_interaction_is_refused(factory, new_accountant, tmp_path):
-    estimator = factory(unit="interaction", accountant=new_accountant(tmp_path, "interaction"))
-    refused(estimator, rows(), "unit='interaction' .* by another name", labels())
-
-
-@on_all_estimators
-@on_both_accountants
-@pytest.mark.parametrize("parameters", [{"adjacency": "replace-one"}, {"unit": "patient"}], ids=str)
-def test_another_notion_than_the_accountants_is_an_error_for_nothing(
-    factory, parameters, new_accountant, tmp_path
+# Parameters, the unit that the accountant counts, and what the error says.
+@on_estimators(
+    [
+        {"clip": "spherical", "unit": "patient"},
+        {"unit": "interaction"},
+        {"adjacency": "replace-one"},
+        {"unit": "patient"},
+    ],
+    counted=["patient", "interaction", "row", "row"],
+    message=[
+        "clip='spherical' scales single rows.*clip='auto'",
+        "unit='interaction' .* by another name",
+        *(COUNTS_ROWS, COUNTS_ROWS),
+    ],
+)
+def test_another_notion_than_is_counted_is_an_error_for_nothing(
+    factory, parameters, counted, message
 ):
-    estimator = factory(**parameters, accountant=new_accountant(tmp_path))
+    estimator = factory(**parameters, accountant=PrivacyAccountant(10.0, 1e-5, unit=counted))
     groups = labels() if "unit" in parameters else None
-    text = refused(estimator, rows(), "this accountant counts adjacency='add-remove'", groups)
-    assert_tells_nothing(text)
+    assert_tells_nothing(refused(estimator, rows(), message, groups))
 
 
 @on_all_estimators

@@ -10,7 +10,7 @@ from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.neighbors import PrivateNearestCentroid
 
-from ..estimators import on_all_estimators
+from ..estimators import ESTIMATORS, on_all_estimators
 
 BAD = {"NaN": np.nan, "infinity": np.inf}
 
@@ -27,46 +27,30 @@ def rows(bad=None):
     return X
 
 
-@pytest.mark.parametrize("bad", BAD)
-@on_all_estimators
-def test_assume_finite_lets_no_fit_through(factory, bad, accountant):
-    pca = factory(2, accountant=accountant)
-    with (
-        sklearn.config_context(assume_finite=True),
-        pytest.raises(ValueError, match=f"contains {bad}"),
-    ):
-        pca.fit(rows(BAD[bad]))
-    assert accountant.spent.epsilon == 0
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_assume_finite_lets_no_search_map_or_centroid_through(bad, accountant):
-    X, y = rows(BAD[bad]), np.arange(300) % 2
-    pca = DPGauss(2, random_state=0).fit(rows())
-    charged = {"epsilon": 1.0, "delta": 1e-6, "accountant": accountant}
-    search = PrivateSearchCV(DPGauss(), {"n_components": [1, 2]}, **charged)
-    calls = (
-        lambda: search.fit(X),
-        lambda: projection_map(pca, X, **charged),
-        lambda: PrivateNearestCentroid(classes=(0, 1), **charged).fit(X, y),
-    )
-    for call in calls:
-        with (
-            sklearn.config_context(assume_finite=True),
-            pytest.raises(ValueError, match=f"contains {bad}"),
-        ):
-            call()
-    assert accountant.spent.epsilon == 0
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_assume_finite_lets_no_partition_through(bad, accountant):
+def dask_array(X, **more):
     arrays = pytest.importorskip("dask.array")
+    return DPGauss(2, **more).fit(arrays.from_array(X, chunks=(100, 4)))
+
+
+AXES = DPGauss(2, random_state=0).fit(rows())
+GRID, LABELS = {"n_components": [1, 2]}, np.arange(300) % 2
+DOORS = {
+    **{name: lambda X, f=factory, **more: f(2, **more).fit(X) for name, factory in ESTIMATORS},
+    "search": lambda X, **more: PrivateSearchCV(DPGauss(), GRID, **more).fit(X),
+    "map": lambda X, **more: projection_map(AXES, X, epsilon=1.0, delta=1e-6, **more),
+    "centroids": lambda X, **more: PrivateNearestCentroid((0, 1), **more).fit(X, LABELS),
+    "dask": dask_array,
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_assume_finite_lets_nothing_through(door, bad, accountant):
     with (
         sklearn.config_context(assume_finite=True),
         pytest.raises(ValueError, match=f"contains {bad}"),
     ):
-        DPGauss(2, accountant=accountant).fit(arrays.from_array(rows(BAD[bad]), chunks=(100, 4)))
+        door(rows(BAD[bad]), accountant=accountant)
     assert accountant.spent.epsilon == 0
 
 

@@ -30,31 +30,6 @@ def declared(source: str) -> list[str]:
 MODULES = [name for name, source in SOURCES.items() if declared(source)]
 
 
-def packed(source: str) -> list[int]:
-    """Lines of a module that give several names to numbers."""
-    return [
-        line.lineno
-        for line in ast.parse(source).body
-        if isinstance(line, ast.Assign)
-        and isinstance(line.targets[0], ast.Tuple)
-        and isinstance(line.value, ast.Tuple)
-        and any(
-            isinstance(part, ast.Constant) and isinstance(part.value, int | float)
-            for value in line.value.elts
-            for part in ast.walk(value)
-        )
-    ]
-
-
-@pytest.mark.parametrize("name", SOURCES)
-def test_no_line_names_several_numbers(name):
-    assert not packed(SOURCES[name])
-
-
-def test_lines_that_name_several_numbers_are_seen():
-    assert packed("A = 1\nB, C = 2.0**-3, (4, 5)\nD, E = 'x', 'y'\n") == [2]
-
-
 def test_all_rooms_with_heuristics_have_such_classes():
     rooms = {name.split(".")[1] for name in MODULES}
     assert rooms >= {"mechanisms", "decomposition", "neighbors", "model_selection", "planner"}

@@ -178,28 +178,19 @@ def test_invalid_parameters_are_named(make, changed, message):
         make(*positional, **given)
 
 
-def test_each_spike_needs_an_eigenvalue():
-    with pytest.raises(ValueError, match="n_components=3"):
-        make_spiked(5, D, 3, SPIKES, SIGMA)
-
-
-@pytest.mark.parametrize("df", [0, -1.0, math.nan, "1"])
-def test_degrees_of_freedom_are_positive(df):
-    with pytest.raises(ValueError, match="df="):
-        make_elliptical(5, D, SPIKES, SIGMA, df=df)
-
-
-def test_rows_that_overflow_are_refused():
-    with pytest.raises(ValueError, match=r"df=0\.001 gives rows too large"):
-        make_elliptical(1000, D, SPIKES, SIGMA, df=0.001, random_state=0)
-
-
-@pytest.mark.parametrize("fraction", [-0.1, 1.1, math.nan])
-def test_a_fraction_is_a_fraction(fraction):
-    with pytest.raises(ValueError, match="fraction="):
-        make_contaminated(5, D, SPIKES, SIGMA, fraction=fraction)
-
-
-def test_outliers_need_a_direction_of_their_own():
-    with pytest.raises(ValueError, match="fewer than n_features"):
-        make_contaminated(5, 2, SPIKES, SIGMA)
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (partial(make_spiked, 5, D, 3), {}, "n_components=3"),
+        *((partial(make_elliptical, 5, D), {"df": df}, "df=") for df in (0, -1.0, math.nan, "1")),
+        (partial(make_elliptical, 1000, D), {"df": 0.001}, r"df=0\.001 gives rows too large"),
+        *(
+            (partial(make_contaminated, 5, D), {"fraction": fraction}, "fraction=")
+            for fraction in (-0.1, 1.1, math.nan)
+        ),
+        (partial(make_contaminated, 5, 2), {}, "fewer than n_features"),
+    ],
+)
+def test_parameters_of_one_maker_are_named(make, given, message):
+    with pytest.raises(ValueError, match=message):
+        make(SPIKES, SIGMA, random_state=0, **given)

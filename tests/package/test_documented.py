@@ -7,9 +7,10 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+import yaml
 from sklearn.model_selection import GridSearchCV
 
-from skdppca import DPGauss, _sklearn
+from skdppca import DPGauss, __version__, _sklearn
 from skdppca.decomposition import METHODS
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.statistics import KINDS, Statistic
@@ -174,3 +175,20 @@ def test_an_estimator_of_a_user_links_nowhere(hosted):
 def test_scikit_learn_links_to_its_own_pages(hosted):
     own, ours = links(GridSearchCV(DPGauss(), {}))[0], links(DPGauss())[0]
     assert own.startswith("https://scikit-learn.org/") and ours.startswith(ADDRESS)
+
+
+# One version and one date in all places that state them.
+
+CITED = yaml.safe_load((DOC.parent / "CITATION.cff").read_text())
+VERSION, DATE = re.search(
+    r"^## (\S+) \((\S+)\)$", (DOC.parent / "CHANGELOG.md").read_text(), re.M
+).groups()
+
+
+def test_citation_and_changelog_are_of_this_version():
+    assert (CITED["version"], VERSION) == (__version__, __version__)
+
+
+@pytest.mark.skipif(DATE == "unreleased", reason="it has no date before it is released")
+def test_the_citation_has_the_date_of_the_changelog():
+    assert str(CITED["date-released"]) == DATE

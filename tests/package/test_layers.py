@@ -29,43 +29,30 @@ def _is_private(name):
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "found"),
     [
-        "from sklearn.base import _fit_context",
-        "from sklearn.utils._param_validation import Interval",
-        "from sklearn.utils import _param_validation as validation",
-        "import sklearn.decomposition._pca",
-        "def f():\n    from sklearn.base import BaseEstimator, _fit_context",
+        ("from sklearn.base import _fit_context", 1),
+        ("from sklearn.utils._param_validation import Interval", 1),
+        ("from sklearn.utils import _param_validation as validation", 1),
+        ("import sklearn.decomposition._pca", 1),
+        ("def f():\n    from sklearn.base import BaseEstimator, _fit_context", 1),
+        ("from sklearn.base import BaseEstimator", 0),
+        ("from sklearn import __version__", 0),
+        ("from ._sklearn import fit_context", 0),
+        ("from numpy.linalg import _umath_linalg", 0),
     ],
 )
-def test_a_planted_private_import_is_found(line):
-    assert len(private_imports(line)) == 1
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from sklearn.base import BaseEstimator",
-        "from sklearn import __version__",
-        "from ._sklearn import fit_context",
-        "from numpy.linalg import _umath_linalg",
-    ],
-)
-def test_public_and_foreign_imports_are_no_finding(line):
-    assert private_imports(line) == []
+def test_planted_private_imports_are_found_and_no_others(line, found):
+    assert len(private_imports(line)) == found
 
 
 def test_the_door_to_private_names_is_used():
     assert private_imports(DOOR.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if path != DOOR],
-    ids=lambda path: str(path.relative_to(PACKAGE)),
-)
-def test_no_other_module_imports_private_names_of_scikit_learn(path):
-    assert private_imports(path.read_text(encoding="utf-8")) == []
+def test_no_other_module_imports_private_names_of_scikit_learn():
+    others = [path for path in MODULES if path != DOOR]
+    assert not [path for path in others if private_imports(path.read_text(encoding="utf-8"))]
 
 
 # Who takes the records themselves, or pays for numbers that are no sum, and proves it there.
@@ -99,23 +86,19 @@ def openings(source):
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "found"),
     [
-        "data.unprotected_records('a median')",
-        "self.data.pay_for('gap', mu, 1.0, rounding=0.0)",
-        "data.source.total(Count())",
-        "mean.data.source.private_n",
+        ("data.unprotected_records('a median')", {"peek"}),
+        ("self.data.pay_for('gap', mu, 1.0, rounding=0.0)", {"peek"}),
+        ("data.source.total(Count())", {"peek"}),
+        ("mean.data.source.private_n", {"peek"}),
+        ("data.ask(Count(), mu)", set()),
+        ("data.source.layout", set()),
+        ("query.release(total, data.noise)", set()),
     ],
 )
-def test_a_planted_look_past_the_door_is_found(line):
-    assert openings(f"def peek(data):\n    return {line}") == {"peek"}
-
-
-@pytest.mark.parametrize(
-    "line", ["data.ask(Count(), mu)", "data.source.layout", "query.release(total, data.noise)"]
-)
-def test_a_question_is_no_finding(line):
-    assert openings(f"def ask(data):\n    return {line}") == set()
+def test_planted_looks_past_the_door_are_found_and_no_questions(line, found):
+    assert openings(f"def peek(data):\n    return {line}") == found
 
 
 @pytest.mark.parametrize("path", METHODS, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -1,5 +1,6 @@
 """What the pages of the documentation show, without building them."""
 
+import ast
 import importlib
 import re
 import sys
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from skdppca.plotting._style import contrast
+from skdppca.report._context import HAZARDS, VOIDING, denied
 
 DOC = Path(__file__).parents[2] / "doc"
 MADE = {"_build", "auto_examples", "auto_tutorials"}
@@ -121,3 +123,34 @@ def test_a_caption_and_a_scope_that_are_there_stay():
         '<table><caption>Mine</caption><thead><tr><th scope="colgroup">a</th></tr></thead></table>'
     )
     assert tables.readable(page) == page
+
+
+# What they say of tools and methods.
+
+
+def test_the_model_report_of_the_tutorial_answers_all_ten_questions():
+    tree = ast.parse((DOC.parent / "doc/tutorials/3_from_question_to_report.py").read_text())
+    (call,) = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Context"
+    ]
+    answers = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    assert {*HAZARDS} <= {*answers}
+    assert all(denied(answers[name]) for name in VOIDING)
+
+
+def test_the_first_example_of_the_readme_prints_the_components_before_the_guarantee(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", (DOC.parent / "README.md").read_text(), re.DOTALL)[1]
+    exec(code, {})
+    said = capsys.readouterr().out
+    assert said.index("largest loadings") < said.index("Guarantee: ") < said.index("Budget: ")
+
+
+def test_the_cheat_sheet_does_not_say_that_grid_search_keeps_the_guarantee():
+    text = (DOC.parent / "doc/cheatsheet.rst").read_text()
+    works = text[: text.index("This page lists what changes")]
+    assert "``GridSearchCV`` runs, too, but its scores and its choice are not private" in works

@@ -17,7 +17,7 @@ from skdppca.privacy import (
     PrivacyFilter,
     PureEvent,
 )
-from skdppca.private_data import Public, Source
+from skdppca.private_data import Source
 from skdppca.records import Records
 from skdppca.statistics import (
     BoundedTotal,
@@ -25,9 +25,6 @@ from skdppca.statistics import (
     ClippedSum,
     Count,
     CountBeyond,
-    Distances,
-    KendallMatrix,
-    MeasureHistogram,
     RowCounts,
     ScoreGram,
     Spreads,
@@ -229,11 +226,6 @@ def test_laplace_noise_is_not_paid_with_a_gaussian_budget(mu):
     assert data.budget.queries == []
 
 
-def test_no_gaussian_noise_is_paid_with_a_budget_of_nothing():
-    with pytest.raises(RuntimeError, match="exceeds what is left"):
-        untouched(private_data(ROWS, 0.0)).ask(Count(), 1e-9)
-
-
 def test_a_sensitivity_is_taken_in_the_norm_of_its_noise():
     scores, rows = ScoreGram(np.zeros(D), 2.0, np.eye(2, D)), ClippedSum(np.zeros(D), 2.0)
     gaussian, pure = untouched(private_data(ROWS)), untouched(private_data(ROWS, 0.0))
@@ -279,73 +271,6 @@ def test_without_noise_answers_are_exact_and_the_budget_lasts(symmetric):
 
 
 # Who holds the records.
-
-
-class Far(Source):
-    """Records elsewhere: only views, statistics and totals travel."""
-
-    def __init__(self, records) -> None:
-        self._records = records
-
-    @property
-    def layout(self):
-        return self._records.layout
-
-    def total(self, statistic):
-        return self._records.total(statistic)
-
-    def through(self, view):
-        return Far(self._records.through(view))
-
-    @property
-    def private_n(self):
-        return self._records.private_n
-
-    @property
-    def largest_norm(self):
-        return self._records.largest_norm
-
-    def whole(self, what):
-        raise TypeError(f"{what} is no sum over records; give X as an array")
-
-    def parts(self, shares, noise):
-        return [Far(part) for part in self._records.parts(shares, noise)]
-
-    def shuffled(self, noise):
-        return Far(self._records.shuffled(noise))
-
-
-def everything(data):
-    """Answers to a bit of all that a method may do."""
-    data = data.ask_count(0.1)
-    yield data.n
-    data = data.centred_at(np.full(D, 0.5))
-    edges = np.array([0.0, 1.0, 2.0, 4.0])
-    yield data.ask(MeasureHistogram(Distances(data.centre), edges), 0.2).value
-    radius = 2.0
-    scaled = data.scaled(np.arange(1.0, D + 1))
-    yield scaled.ask(ClippedGram(scaled.centre, radius), 0.1).value
-    within = data.projected(np.eye(2, D))
-    yield within.ask(ClippedSum(within.centre, radius), 0.1).value
-    pairs = data.mean_rows().shuffled()
-    yield pairs.ask(KendallMatrix(D, offsets=2), 0.1).value
-    for part in data.split(0.3).parts((1, 2)):
-        yield part.ask(ClippedSum(part.centre, radius)).value
-
-
-def test_records_that_are_far_away_give_the_same_answers():
-    near, far = private_data(ROWS), private_data(ROWS)
-    far = replace(far, source=Far(far.source))
-    for mine, theirs in zip(everything(near), everything(far), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    assert near.budget.queries == far.budget.queries
-
-
-def test_records_that_lie_elsewhere_answer_nothing_but_sums():
-    data = private_data(ROWS)
-    assert data.unprotected_records("a median") is data.source
-    with pytest.raises(TypeError, match=r"the span is no sum over records.*give X as an array"):
-        replace(data, source=Far(data.source)).unprotected_records("the span")
 
 
 def test_the_noise_follows_public_facts_alone():
@@ -547,8 +472,3 @@ def test_shares_are_of_the_whole_budget():
     assert data.fraction(0.25) == 1.0
     assert data.fraction(0.0) == 0.0
     assert private_data(ROWS, math.inf).fraction(0.0) == 0.0
-
-
-def test_what_stands_for_a_record_is_public():
-    assert not Public(3, "add-remove").grouped
-    assert Public(3, "add-remove", "patient").grouped

@@ -10,6 +10,7 @@ import pytest
 
 from skdppca.noise import LaplaceQuery
 from skdppca.privacy import PrivacyFilter
+from skdppca.privacy.fit_report import Spending, dearest
 
 from ..record_costs import largest_cost
 
@@ -160,3 +161,32 @@ def test_a_budget_does_not_pay_for_a_query_of_another_guarantee(mu):
     with pytest.raises(RuntimeError, match="count: the mechanism's budget"):
         budget.record(LaplaceQuery("count", 1.0, 1.0))
     assert budget.queries == []
+
+
+# What a record pays at most, in reports of any size.
+
+PARTS = [
+    "",
+    "1 of 2",
+    "1 of 2, 3 of 4",
+    "1 of 2, 1 of 4",
+    "2 of 2",
+    "1 of 20",
+    "1 of 2, 3 of 4, 1 of 2",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_the_sum_over_all_parts_that_contain_one(seed):
+    generator = np.random.default_rng(seed)
+    spendings = [
+        Spending("query", float(generator.random()), 1.0, 1.0, PARTS[generator.integers(7)])
+        for _ in range(generator.integers(1, 12))
+    ]
+    costs = ((one.part, Fraction(one.mu) ** 2) for one in spendings)
+    assert dearest(spendings) == largest_cost(costs)
+
+
+def test_ten_thousand_parts_are_compared_with_those_that_contain_them_alone():
+    spendings = [Spending("query", 1.0, 1.0, 1.0, f"{i} of 10") for i in range(10**4)]
+    assert dearest(spendings) == 1
