@@ -431,7 +431,7 @@ def check_fit(case):
         assert_tells_nothing(error, text)
 
 
-@fuzzed(150)
+@fuzzed(100)
 @given(cases())
 def test_a_fit_is_finite_and_charged_once_or_refused_for_nothing(case):
     check_fit(case)
@@ -505,7 +505,7 @@ def check_map(case):
         assert_tells_nothing(error, text)
 
 
-@fuzzed(100)
+@fuzzed(50)
 @given(map_cases())
 def test_a_map_is_finite_and_charged_once_or_refused_for_nothing(case):
     check_map(case)

@@ -140,6 +140,7 @@ def test_the_model_report_of_the_tutorial_answers_all_ten_questions():
     assert all(denied(answers[name]) for name in VOIDING)
 
 
+@pytest.mark.slow
 def test_the_first_example_of_the_readme_prints_the_components_before_the_guarantee(
     tmp_path, monkeypatch, capsys
 ):

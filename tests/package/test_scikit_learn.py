@@ -184,9 +184,20 @@ def test_the_salt_changes_the_noise_of_a_seed(factory, monkeypatch):
     assert not np.array_equal(components(0), components(1))
 
 
-@on_all_estimators
+# Containers of scores are scikit-learn's own work, and the same for all estimators.
+ON_CHECKS = [
+    pytest.param(
+        *(factory, check),
+        id=f"{name}-{check.__name__}",
+        marks=pytest.mark.slow if i and "output" in check.__name__ else (),
+    )
+    for i, (name, factory) in enumerate(ESTIMATORS)
+    for check in MORE_CHECKS
+]
+
+
+@pytest.mark.parametrize(("factory", "check"), ON_CHECKS)
 @on_all_configurations
-@pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
 def test_more_of_scikit_learns_checks_pass(factory, parameters, check):
     estimator = factory(**parameters)
