@@ -237,34 +237,52 @@ def test_a_file_that_changes_during_a_charge_is_an_error(ledger, monkeypatch, ch
     assert ledger.path in str(error.value)
 
 
-def test_a_read_only_file_is_read_but_never_charged(ledger, folder, in_child):
+@pytest.fixture
+def as_other_user(in_child):
+    """Run a function as a user whom permissions bind."""
+
+    def run(work):
+        def child():
+            if os.getuid() == 0:
+                os.setuid(NOBODY)
+            return work()
+
+        return in_child(child)()
+
+    return run
+
+
+def test_a_read_only_file_is_read_but_never_charged(ledger, folder, as_other_user):
     os.chmod(ledger.path, 0o444)
     os.chmod(folder, 0o555)
 
-    def child():
-        if os.getuid() == 0:  # whom permissions do not bind
-            os.setuid(NOBODY)
+    def charge():
         opened = PrivacyLedger(ledger.path)
         assert len(opened.receipts) == 3
         opened.charge(SMALL, **NOTION)
 
-    error = in_child(child)()
+    error = as_other_user(charge)
     assert type(error) is LedgerError
     assert "make the file and its folder writable" in str(error) and ledger.path in str(error)
     assert len(ledger.receipts) == 3
 
 
-def test_an_unreadable_file_says_so(ledger, in_child):
-    os.chmod(ledger.path, 0)
-
-    def child():
-        if os.getuid() == 0:
-            os.setuid(NOBODY)
-        PrivacyLedger(ledger.path)
-
-    error = in_child(child)()
+@pytest.mark.parametrize(("rights", "of_folder"), [(0, 0o755), (0o644, 0o311)])
+def test_an_unreadable_file_or_folder_says_so(ledger, folder, rights, of_folder, as_other_user):
+    os.chmod(ledger.path, rights)
+    os.chmod(folder, of_folder)
+    error = as_other_user(lambda: PrivacyLedger(ledger.path))
     assert type(error) is LedgerError
     assert "readable and writable for this user" in str(error)
+
+
+def test_another_user_of_the_folder_charges_the_same_ledger(ledger, folder, as_other_user):
+    os.chmod(folder, 0o777)
+    os.chmod(ledger.path, 0o666)
+    for row in (4, 5):
+        found = as_other_user(lambda: PrivacyLedger(ledger.path).charge(SMALL, **NOTION).row)
+        assert found == row
+    assert ledger.charge(SMALL, **NOTION).row == 6
 
 
 def limit_files_to(size):
@@ -313,29 +331,3 @@ def test_a_full_disk_leaves_no_half_made_ledger(folder, in_child):
     error = in_child(child)()
     assert type(error) is LedgerError
     assert os.listdir(folder) == []
-
-
-def test_another_user_of_the_folder_charges_the_same_ledger(ledger, folder, in_child):
-    os.chmod(folder, 0o777)
-    os.chmod(ledger.path, 0o666)
-
-    def child():
-        if os.getuid() == 0:
-            os.setuid(NOBODY)
-        return [PrivacyLedger(ledger.path).charge(SMALL, **NOTION).row for _ in range(2)]
-
-    assert in_child(child)() == [4, 5]
-    assert ledger.charge(SMALL, **NOTION).row == 6
-
-
-def test_a_folder_that_cannot_be_read_says_so(ledger, folder, in_child):
-    os.chmod(folder, 0o311)
-
-    def child():
-        if os.getuid() == 0:
-            os.setuid(NOBODY)
-        PrivacyLedger(ledger.path)
-
-    error = in_child(child)()
-    assert type(error) is LedgerError
-    assert "make the file and its folder readable and writable for this user" in str(error)

@@ -21,39 +21,15 @@ def sql(path, *statements):
         return [db.execute(statement).fetchall() for statement in statements]
 
 
-def triggers(path):
-    return sql(path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")[0]
-
-
 def without_triggers(path, *statements):
-    """Change the rows as someone would who knows SQLite."""
-    kept = triggers(path)
+    kept = sql(path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")[0]
     drop = [f"DROP TRIGGER {name}" for name, _ in kept]
     sql(path, *drop, *statements, *[text for _, text in kept])
-
-
-# What may have happened to the file, and what the error says.
-
-
-def deleted(path):
-    os.unlink(path)
 
 
 def replaced_by_a_folder(path):
     os.unlink(path)
     os.mkdir(path)
-
-
-def emptied(path):
-    os.truncate(path, 0)
-
-
-def overwritten_by_text(path):
-    Path(path).write_text("row,cost\n1,0.1\n" * 1000)
-
-
-def overwritten_by_zeros(path):
-    Path(path).write_bytes(bytes(os.path.getsize(path)))
 
 
 def replaced_by_another_database(path):
@@ -67,105 +43,75 @@ def replaced_by_a_database_of_the_same_form(path):
     sql(path, *[text for (text,) in statements])
 
 
-def stripped_of_its_application(path):
-    sql(path, "PRAGMA application_id=0")
+def told(statement):
+    return lambda path: sql(path, statement)
 
 
-def written_by_a_newer_version(path):
-    sql(path, "PRAGMA user_version=4")
+def changed(statement):
+    """Change the rows as someone would who knows SQLite."""
+    return lambda path: without_triggers(path, statement)
 
 
-def written_by_an_older_version(path):
-    sql(path, "PRAGMA user_version=1")
+def body(value, row):
+    return changed(f"UPDATE chain SET body = {value} WHERE row = {row}")
 
 
-def written_by_no_version(path):
-    sql(path, "PRAGMA user_version=0")
+# What may have happened to the file, and what the error says.
+FOUND_BY_ALL = {
+    "deleted": (os.unlink, "there is no such file"),
+    "a folder": (replaced_by_a_folder, "there is no such file"),
+    "emptied": (lambda path: os.truncate(path, 0), "it is empty"),
+    "text": (
+        lambda path: Path(path).write_text("row,cost\n1,0.1\n" * 1000),
+        "file is not a database",
+    ),
+    "zeros": (
+        lambda path: Path(path).write_bytes(bytes(os.path.getsize(path))),
+        "file is not a database",
+    ),
+    "another database": (replaced_by_another_database, "it is no skdppca ledger"),
+    "the same form": (replaced_by_a_database_of_the_same_form, "it is no skdppca ledger"),
+    "no application": (told("PRAGMA application_id=0"), "it is no skdppca ledger"),
+    "a newer version": (told("PRAGMA user_version=4"), "upgrade skdppca"),
+    "an older version": (
+        told("PRAGMA user_version=1"),
+        "older skdppca .* make a new ledger for what remains",
+    ),
+    "no version": (told("PRAGMA user_version=0"), "its tables were altered"),
+    "a trigger less": (told("DROP TRIGGER no_delete"), "its tables were altered"),
+    "a trigger more": (
+        told("CREATE TRIGGER forget AFTER INSERT ON chain BEGIN SELECT 1; END"),
+        "its tables were altered",
+    ),
+    "no table": (told("DROP TABLE chain"), "its tables were altered"),
+    "no rows": (changed("DELETE FROM chain"), "row 0: |row 3: it is gone"),
+}
+FOUND_ON_OPENING = {
+    "a row less": (
+        changed("DELETE FROM chain WHERE row = 2"),
+        "row 3: its hash does not match",
+    ),
+    "no budget": (changed("DELETE FROM chain WHERE row = 0"), "row 0: "),
+    "a larger budget": (body("replace(body, '1.0', '9.0')", 0), "row 0: |row 1: "),
+    "an infinite budget": (body("replace(body, '1.0', 'Infinity')", 0), "row 0: "),
+    "a cheaper charge": (
+        body("replace(body, '0.0001', '0.00001')", 3),
+        "row 3: its hash does not match",
+    ),
+    "an unknown event": (
+        changed("UPDATE chain SET body = replace(body, 'gaussian', 'free')"),
+        "row 1: its hash does not match",
+    ),
+    "bytes": (body("CAST(x'fffe' AS TEXT)", 3), "Could not decode"),
+    "deep nonsense": (body(f"'{'[' * 100_000}'", 3), "row 3: "),
+}
 
 
-def robbed_of_a_trigger(path):
-    sql(path, "DROP TRIGGER no_delete")
+def on(cases):
+    return pytest.mark.parametrize(("damage", "reason"), cases.values(), ids=cases)
 
 
-def given_a_trigger(path):
-    sql(path, "CREATE TRIGGER forget AFTER INSERT ON chain BEGIN SELECT 1; END")
-
-
-def robbed_of_its_table(path):
-    sql(path, "DROP TABLE chain")
-
-
-def robbed_of_a_middle_row(path):
-    without_triggers(path, "DELETE FROM chain WHERE row = 2")
-
-
-def robbed_of_its_budget(path):
-    without_triggers(path, "DELETE FROM chain WHERE row = 0")
-
-
-def robbed_of_all_rows(path):
-    without_triggers(path, "DELETE FROM chain")
-
-
-def given_a_larger_budget(path):
-    without_triggers(path, "UPDATE chain SET body = replace(body, '1.0', '9.0') WHERE row = 0")
-
-
-def given_an_infinite_budget(path):
-    without_triggers(path, "UPDATE chain SET body = replace(body, '1.0', 'Infinity') WHERE row = 0")
-
-
-def given_a_cheaper_last_charge(path):
-    cheaper = "replace(body, '0.0001', '0.00001')"
-    without_triggers(path, f"UPDATE chain SET body = {cheaper} WHERE row = 3")
-
-
-def given_an_unknown_event(path):
-    without_triggers(path, "UPDATE chain SET body = replace(body, 'gaussian', 'free')")
-
-
-def given_bytes_for_text(path):
-    without_triggers(path, "UPDATE chain SET body = CAST(x'fffe' AS TEXT) WHERE row = 3")
-
-
-def given_deep_nonsense(path):
-    without_triggers(path, f"UPDATE chain SET body = '{'[' * 100_000}' WHERE row = 3")
-
-
-FOUND_BY_ALL = [
-    (deleted, "there is no such file"),
-    (replaced_by_a_folder, "there is no such file"),
-    (emptied, "it is empty"),
-    (overwritten_by_text, "file is not a database"),
-    (overwritten_by_zeros, "file is not a database"),
-    (replaced_by_another_database, "it is no skdppca ledger"),
-    (replaced_by_a_database_of_the_same_form, "it is no skdppca ledger"),
-    (stripped_of_its_application, "it is no skdppca ledger"),
-    (written_by_a_newer_version, "upgrade skdppca"),
-    (written_by_an_older_version, "older skdppca .* make a new ledger for what remains"),
-    (written_by_no_version, "its tables were altered"),
-    (robbed_of_a_trigger, "its tables were altered"),
-    (given_a_trigger, "its tables were altered"),
-    (robbed_of_its_table, "its tables were altered"),
-    (robbed_of_all_rows, "row 0: |row 3: it is gone"),
-]
-FOUND_ON_OPENING = [
-    (robbed_of_a_middle_row, "row 3: its hash does not match"),
-    (robbed_of_its_budget, "row 0: "),
-    (given_a_larger_budget, "row 0: |row 1: "),
-    (given_an_infinite_budget, "row 0: "),
-    (given_a_cheaper_last_charge, "row 3: its hash does not match"),
-    (given_an_unknown_event, "row 1: its hash does not match"),
-    (given_bytes_for_text, "Could not decode"),
-    (given_deep_nonsense, "row 3: "),
-]
-
-
-def named(cases):
-    return [pytest.param(*case, id=case[0].__name__) for case in cases]
-
-
-@pytest.mark.parametrize(("damage", "reason"), named(FOUND_BY_ALL + FOUND_ON_OPENING))
+@on(FOUND_BY_ALL | FOUND_ON_OPENING)
 def test_a_damaged_file_does_not_open(ledger, damage, reason):
     token = pickle.dumps(ledger)
     damage(ledger.path)
@@ -177,7 +123,7 @@ def test_a_damaged_file_does_not_open(ledger, damage, reason):
         pickle.loads(token).charge(SMALL, **NOTION)
 
 
-@pytest.mark.parametrize(("damage", "reason"), named(FOUND_BY_ALL))
+@on(FOUND_BY_ALL)
 def test_a_damaged_file_is_not_charged(ledger, damage, reason):
     damage(ledger.path)
     for use in (
@@ -190,9 +136,10 @@ def test_a_damaged_file_is_not_charged(ledger, damage, reason):
         with pytest.raises(LedgerError, match=reason):
             use()
     assert repr(ledger).startswith("PrivacyLedger(")
+    assert os.path.exists(ledger.path) == (damage is not os.unlink)  # it is never made again
 
 
-@pytest.mark.parametrize(("damage", "reason"), named(FOUND_ON_OPENING))
+@on(FOUND_ON_OPENING)
 def test_a_damaged_file_is_not_verified(ledger, damage, reason):
     damage(ledger.path)
     with pytest.raises(LedgerError):
@@ -284,15 +231,6 @@ def test_cohorts_below_the_schema_number_of_a_ledger_without_are_refused(ledger)
         PrivacyLedger(ledger.path)
     with pytest.raises(LedgerError, match="the schema number of a ledger without"):
         ledger.charge(SMALL, **NOTION)
-
-
-def test_a_damaged_file_is_never_recreated(ledger):
-    os.unlink(ledger.path)
-    with pytest.raises(LedgerError):
-        ledger.charge(SMALL, **NOTION)
-    with pytest.raises(LedgerError):
-        PrivacyLedger(ledger.path)
-    assert not os.path.exists(ledger.path)
 
 
 def test_a_truncated_file_is_found_wherever_it_was_cut(ledger):
