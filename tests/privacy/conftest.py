@@ -1,11 +1,13 @@
+import builtins
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 
 import pytest
 
-from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger
+from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger, pld, selection
 
 
 @pytest.fixture
@@ -74,6 +76,23 @@ def make(request, folder):
         return kind(epsilon, delta, **notion)
 
     return make
+
+
+@pytest.fixture
+def without_dp_accounting(monkeypatch):
+    """The extra is not installed, and no price is known from before."""
+    for name in [name for name in sys.modules if name.startswith("dp_accounting")]:
+        monkeypatch.delitem(sys.modules, name)
+    original = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("dp_accounting"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    pld._pld_epsilon.cache_clear()
+    selection._rdp_epsilon.cache_clear()
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
-import builtins
 import itertools
 import math
 import re
-import sys
 from fractions import Fraction
 
 import mpmath
@@ -13,14 +11,15 @@ from skdppca.privacy import (
     ComposedEvent,
     GaussianEvent,
     NonPrivateEvent,
+    PrivacyAccountant,
     PureEvent,
+    SelectionEvent,
     compose,
     compose_mu,
     epsilon_of,
     epsilon_of_event,
     is_affordable,
     mu_of,
-    pld,
 )
 from skdppca.privacy.installing import how_to_install
 
@@ -222,8 +221,10 @@ def test_extreme_mixtures_have_a_price_too(event):
     assert price == math.inf or is_affordable(event, price, 1e-6)
 
 
-def test_affordable_is_what_the_price_says():
-    event = compose([GaussianEvent(0.1), *[PureEvent(0.05)] * 4])
+@pytest.mark.parametrize(
+    "event", [compose([GaussianEvent(0.1), *[PureEvent(0.05)] * 4]), SelectionEvent(0.1, 10.0)]
+)
+def test_affordable_is_what_the_price_says(event):
     price = epsilon_of_event(event, 1e-6)
     assert is_affordable(event, price, 1e-6)
     assert not is_affordable(event, price * (1 - 1e-9), 1e-6)
@@ -237,21 +238,6 @@ def test_prices_at_a_delta_outside_its_range_are_refused(delta):
         is_affordable(GaussianEvent(0.1), 1.0, delta)
 
 
-@pytest.fixture
-def without_dp_accounting(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("dp_accounting")]:
-        monkeypatch.delitem(sys.modules, name)
-    original = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.startswith("dp_accounting"):
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    pld._pld_epsilon.cache_clear()
-
-
 @pytest.mark.usefixtures("without_dp_accounting")
 def test_gaussian_and_single_events_need_no_dp_accounting():
     assert epsilon_of_event(compose([GaussianEvent(0.1)] * 5), 1e-6) > 0
@@ -259,6 +245,10 @@ def test_gaussian_and_single_events_need_no_dp_accounting():
 
 
 @pytest.mark.usefixtures("without_dp_accounting")
-def test_mixtures_without_dp_accounting_name_the_extra():
+def test_other_events_without_dp_accounting_name_the_extra_and_charge_nothing():
+    accountant = PrivacyAccountant(1.0, 1e-6)
     with pytest.raises(ImportError, match=re.escape(how_to_install("selection"))):
-        epsilon_of_event(compose([GaussianEvent(0.1), PureEvent(0.1)]), 1e-6)
+        epsilon_of_event(ComposedEvent((GaussianEvent(0.1), PureEvent(0.1))), 1e-6)
+    with pytest.raises(ImportError, match=re.escape(how_to_install("selection"))):
+        accountant.charge(SelectionEvent(0.1, 10.0), adjacency="add-remove", unit="row")
+    assert accountant.receipts == ()
