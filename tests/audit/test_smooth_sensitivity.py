@@ -84,6 +84,7 @@ def shown(adjacency, mu, data=None, statistic=slope):
     return mu_lower_bound(*sides, ALPHA, middle if statistic is slope else None)
 
 
+@pytest.mark.slow
 @on_all_gap_releases
 def test_the_gap_release_holds_its_mu(adjacency, mu):
     assert 0.65 * mu < shown(adjacency, mu) <= mu
@@ -96,7 +97,8 @@ def test_half_the_sensitivity_is_caught(adjacency, mu, monkeypatch):
     assert shown(adjacency, mu) > mu
 
 
-@mostly_slow("mu", [2.0, 3.0], quick=[(2.0,)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mu", [2.0, 3.0])
 def test_noise_too_small_by_sqrt2_is_caught(mu, monkeypatch):
     weaken_noise(monkeypatch)
     assert shown("add-remove", mu) > mu
@@ -160,6 +162,7 @@ def turned(rows):
     return rows[:, 1] * np.sign(rows[:, 0])
 
 
+@pytest.mark.slow
 @on_all_pure_releases
 def test_the_pure_modes_hold_their_epsilon(law, adjacency, monkeypatch):
     found = epsilon_lower_bound(*map(turned, outputs(law, adjacency, monkeypatch, 60)))
@@ -174,6 +177,7 @@ def test_a_tenth_of_the_noise_is_caught(law, adjacency, monkeypatch):
     assert found > EPSILON
 
 
+@pytest.mark.slow
 @on_pure_laws
 def test_a_sign_that_the_solver_chose_is_caught(law, monkeypatch):
     # A solver may hide a record in the sign; here it does, and no rotation covers it.

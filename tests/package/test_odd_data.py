@@ -52,7 +52,7 @@ def test_every_way_to_choose_components_gives_a_finite_release(factory, paramete
 
 
 @on_estimators([{"n_components": "mle"}])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("epsilon", but_the_first_slow([1.0, 0.1, 10.0]))
 def test_mle_takes_no_noise_for_components(factory, parameters, epsilon):
     above_noise = factory("auto", epsilon=epsilon, random_state=0).fit(load_digits().data)
     likeliest = factory(**parameters, epsilon=epsilon, random_state=0).fit(load_digits().data)
@@ -180,7 +180,13 @@ WAYS = [
 
 
 @on_estimators(WAYS, slowly=True)
-@pytest.mark.parametrize("make", READ_ONLY.values(), ids=READ_ONLY)
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=() if name in ("memmap", "CSR") else pytest.mark.slow)
+        for name, make in READ_ONLY.items()
+    ],
+)
 def test_read_only_data_do(factory, make, parameters, tmp_path):
     X = make(tmp_path)
     pca = factory(2, **{"epsilon": 20.0, **parameters}).fit(X)
@@ -192,7 +198,10 @@ def test_read_only_data_do(factory, make, parameters, tmp_path):
     [*WAYS, *(way | {"unit": "flower"} for way in WAYS if not {"clip", "noise"} & set(way))],
     slowly=True,
 )
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array, sparse.csc_array, pd.DataFrame])
+@pytest.mark.parametrize(
+    "container",
+    but_the_first_slow([np.array, sparse.csr_array, sparse.csc_array, pd.DataFrame]),
+)
 def test_data_are_never_written_to(factory, container, parameters):
     X = container(IRIS)
     pca = factory(2, **{"epsilon": 20.0, **parameters})
