@@ -110,10 +110,10 @@ def delimiter(text: str) -> str:
 
 def method(text: str) -> str:
     """Return the command line's name of a method, given that name or the one of its class."""
-    from ._fit_command import METHODS
+    from ..decomposition import METHODS, PrivatePCA
 
-    classes = {one.__name__.lower(): name for name, one in METHODS.items()}
-    return classes.get(text.lower(), text)
+    words = {name.lower(): method.command for name, method in METHODS.items()}
+    return (words | {PrivatePCA.__name__.lower(): "auto"}).get(text.lower(), text)
 
 
 def dropped(text: str) -> list[str]:

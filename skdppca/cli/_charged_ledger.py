@@ -25,8 +25,7 @@ from ..privacy import (
 from ..privacy.accountant import rounded_down
 from ..privacy.cohorts import cohort_names
 from ..report._directory import Directory
-from ._ended import Ended, status_of
-from ._terminal import SHOWN
+from ._terminal import SHOWN, Ended, status_of
 
 # Digits of a mu that is to be charged elsewhere.
 DIGITS = 5

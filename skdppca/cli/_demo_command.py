@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 from sklearn.datasets import load_digits
 
 from .._text import printable
-from ..decomposition import DPGauss
+from ..decomposition import DPGauss, PrivatePCA
 from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
 from ..privacy.charging import needs_no_accountant
@@ -19,10 +19,11 @@ from ..report._contents import FILES
 from ..report._directory import claimed
 from ..report._release import check_libraries
 from ..report._results import results
-from ._fit_command import where_written
-from ._out_directory import write
-from ._progress import progress
+from . import _argument_readers as take
+from ._out_directory import where_written, write
+from ._parameter_options import Command, flag, option
 from ._read_rows import check_regular
+from ._terminal import progress
 
 DIGIT_SHAPE = (8, 8)
 
@@ -54,37 +55,57 @@ DECLARED = Context(
 )
 
 
-def demo(options: argparse.Namespace) -> None:
-    """Fit scikit-learn's digits, charge a ledger, print what was released, and write the files."""
-    why_not = _no_files(options.out)
-    if why_not:
-        pca, report = _fitted(options, None)
-        said = [why_not]
-    else:
-        with claimed(options.out, FILES, options.force) as directory:
-            ledger = None if math.isinf(options.epsilon) else _ledger(options)
-            pca, report = _fitted(options, ledger)
-            written = write(report, directory)
-        said = [where_written(options.out, written, report.no_pictures), *_check(options)]
-    name = "" if why_not else str(_ledger_file(options.out))
-    print(f"The digits of scikit-learn: images of {DIGIT_SHAPE[0]} x {DIGIT_SHAPE[1]} pixels.\n")
-    print("\n".join(results(report.dict(), printable(name))))
-    share = captured_variance(pca, load_digits().data)
-    print(
-        f"\nThese data are public, so we may look: the private components capture {share:.1%} of "
-        f"the\nvariance that as many components without privacy do.\n"
-    )
-    print("\n".join(said))
+@dataclass(kw_only=True)
+class Demo(Command):
+    """Release private components of public digits, with a ledger and a page.
+
+    Parameters
+    ----------
+    out : Path
+        The folder to write the results to (default: demo).
+
+    Examples
+    --------
+    skdppca demo --force
+    """
+
+    epsilon: float = option(of=PrivatePCA, type=take.any_epsilon)
+    delta: float = option(of=PrivatePCA, type=take.delta, sentences=2)
+    out: Path = option(type=Path, metavar="DIR", default=Path("demo"))
+    force: bool = flag()
+    pictures: bool = option("--no-pictures", action="store_false")
+
+    def run(self) -> None:
+        """Fit scikit-learn's digits, print what was released, charge a ledger, write the files."""
+        why_not = _no_files(self.out)
+        if why_not:
+            pca, report = _fitted(self, None)
+            said = [why_not]
+        else:
+            with claimed(self.out, FILES, self.force) as directory:
+                ledger = None if math.isinf(self.epsilon) else _ledger(self)
+                pca, report = _fitted(self, ledger)
+                written = write(report, directory)
+            said = [where_written(self.out, written, report.no_pictures), *_check(self)]
+        name = "" if why_not else str(_ledger_file(self.out))
+        print(
+            f"The digits of scikit-learn: images of {' x '.join(map(str, DIGIT_SHAPE))} pixels.\n"
+        )
+        print("\n".join(results(report.dict(), printable(name))))
+        share = captured_variance(pca, load_digits().data)
+        print(
+            f"\nThese data are public, so we may look: the private components capture {share:.1%} "
+            "of the\nvariance that as many components without privacy do.\n"
+        )
+        print("\n".join(said))
 
 
-def _fitted(
-    options: argparse.Namespace, ledger: PrivacyLedger | None
-) -> tuple[DPGauss, ReleaseReport]:
+def _fitted(options: Demo, ledger: PrivacyLedger | None) -> tuple[DPGauss, ReleaseReport]:
     """A fit of the digits, which needs no ledger, and its report."""
     digits = load_digits()
     pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta, accountant=ledger)
-    with progress(1) as step, needs_no_accountant():  # these data are public
-        step("fitting")
+    with progress() as show, needs_no_accountant():  # these data are public
+        show("fitting", 0.0)
         pca.fit(digits.data)
     return pca, ReleaseReport(
         pca,
@@ -111,7 +132,7 @@ def _ledger_file(out: Path) -> Path:
     return place.with_name(f"{place.name}-digits.ledger")
 
 
-def _ledger(options: argparse.Namespace) -> PrivacyLedger:
+def _ledger(options: Demo) -> PrivacyLedger:
     """The ledger of earlier demos, or a new one for some."""
     path = _ledger_file(options.out)
     check_regular(path)
@@ -120,7 +141,7 @@ def _ledger(options: argparse.Namespace) -> PrivacyLedger:
     return PrivacyLedger.create(path, BUDGET * options.epsilon, options.delta)
 
 
-def _check(options: argparse.Namespace) -> list[str]:
+def _check(options: Demo) -> list[str]:
     """How to check the files, and what to do when the budget is used up."""
     if math.isinf(options.epsilon):
         return []

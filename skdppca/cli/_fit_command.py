@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 import math
+from argparse import BooleanOptionalAction
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from shlex import join, quote
-from typing import Any
+from typing import Any, Literal
 
 from .._text import printable
 from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
-from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
-from ..decomposition.memory import check_memory
-from ..decomposition.private_pca import choose
-from ..privacy import PrivacyReport, Released, epsilon_of_event
+from ..privacy import PrivacyReport, epsilon_of_event
 from ..privacy.cohorts import cohort_names
 from ..privacy.config import VARIABLE, get_config
 from ..privacy.fit_report import no_scales
 from ..private_data import Public
 from ..report import ReleaseReport
-from ..report._contents import FILES, archived
+from ..report._contents import FILES
 from ..report._directory import Directory, claimed, replacing
 from ..report._results import advice, not_stated, results
+from . import _argument_readers as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
 from ._context_file import context_of
 from ._csv_files import CsvFormat
 from ._json import Fitted
-from ._out_directory import replaced, spare, write
-from ._parameter_options import parameters
-from ._progress import progress
+from ._out_directory import apart, replaced, spare, where_written, write
+from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
-from ._terminal import print_to
+from ._terminal import print_to, progress
 from ._unusable import NotNumeric
 from ._update import Earlier, check_options, one_cohort
 
@@ -46,9 +44,6 @@ METHODS: dict[str, type[BasePrivatePCA]] = {
     **{method.command: method.estimator for method in REGISTRY.values()},
 }
 
-# A number takes 8 bytes in the archive, and about 25 as text.
-BYTES_A_NUMBER = 33
-
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
 
@@ -56,60 +51,155 @@ NEARLY_ALL = 0.99
 NEARLY_ALL_SCALED = 0.9
 
 
-def fit(options: argparse.Namespace) -> int:
-    """Read a table, charge the ledger, fit, and write what was released; or only check the table.
+@dataclass(kw_only=True)
+class Fit(Command):
+    """Release private components of a table.
 
-    Return the exit status.
+    Parameters
+    ----------
+    data : list of Path
+        A file of any size, several files of one table, or a folder of them: .csv, .parquet,
+        .feather or .arrow; or one .npy or .npz.
+    columns : list of str or None
+        The features (default: all columns).
+    drop : list of str
+        Columns to leave out ('' is the column without a name).
+    method : str
+        The method; its name in Python works too, such as DPGauss.
+    n_components : int, float or str
+        A number, a share of the variance, auto (above the noise; default) or mle.
+    center : bool
+        Do not subtract the mean.
+    scale : str or None
+        Divide features by private scales, as a scaler would.
+    missing : str
+        What to do with an empty cell: refuse the table, or fill with the private mean.
+    groups : str or None
+        The column that says to whom each row belongs, such as patient_id. All rows with the same
+        label are protected together. Sort the table by this column first.
+    unit : str or None
+        The name of what a group is (default: COLUMN). Without --groups, only 'row': you declare
+        that every record has one row.
+    ledger : Path or None
+        The ledger that the fit is charged to.
+    cohorts : list of str or None
+        The cohorts whose records are read; only these are charged (default: all people).
+    header : bool or None
+        Whether the first line of a .csv has names (default: yes, if all look like names).
+    delimiter : str
+        The character between the cells of a .csv: ',' (default), ';', '|' or tab.
+    decimal : str
+        The decimal mark in a .csv (default: a point).
+    update : Path or None
+        In place of --out: add the rows, which are those of one --cohort, to the release in DIR. The
+        earlier release is kept in DIR.previous. If there is no DIR, start one.
+    everybody_pays : bool
+        With --update of a release that names no cohort: accept that the people who join it pay for
+        it, too.
+    details : bool
+        Also print the questions that were asked; with --check, the names of all columns.
+    check : bool
+        Only list what is wrong with the table, by column and kind, and with --context; charges
+        nothing, and needs no --epsilon, --delta and --out.
+
+    Examples
+    --------
+    skdppca fit patients.csv --groups patient_id --check
+    skdppca fit rows.csv --epsilon 1 --delta 1e-6 --ledger rows.ledger --out release/
     """
-    if options.check:
-        if options.json:
+
+    data: list[Path] = argument(type=Path, nargs="+", metavar="DATA")
+    columns: list[str] | None = option(type=take.names, metavar="A,B", group="columns")
+    drop: list[str] = option(type=take.dropped, default=[], metavar="A,B", group="columns")
+    method: str = option(type=take.method, choices=sorted(METHODS), default="auto")
+    n_components: int | float | str = option(
+        "-k", "--components", type=take.components, default="auto", metavar="K"
+    )
+    epsilon: float = option(of=PrivatePCA, type=take.any_epsilon, required=True)
+    delta: float = option(of=PrivatePCA, type=take.delta, required=True, sentences=2)
+    adjacency: Literal["add-remove", "replace-one"] = option(of=PrivatePCA)
+    norm_bound: float | None = option(of=PrivatePCA, type=take.positive, metavar="R", sentences=2)
+    center: bool = option("--no-center", of=PrivatePCA, action="store_false")
+    scale: str | None = option(of=PrivatePCA)
+    missing: str = option(of=PrivatePCA)
+    groups: str | None = option(metavar="COLUMN")
+    unit: str | None = option(metavar="NAME")
+    ledger: Path | None = option(type=Path, metavar="FILE")
+    cohorts: list[str] | None = option("--cohorts", "--cohort", type=take.names, metavar="A,B")
+    header: bool | None = option(of=CsvFormat, action=BooleanOptionalAction)
+    delimiter: str = option(of=CsvFormat, type=take.delimiter, metavar="CHAR")
+    decimal: str = option(of=CsvFormat, choices=[".", ","])
+    title: str | None = option(metavar="TEXT")
+    context: Path | None = option(type=Path, metavar="FILE")
+    out: Path = option(type=Path, metavar="DIR", required=True, group="out")
+    update: Path | None = option(
+        type=Path, metavar="DIR", action=Frees, frees=("out",), group="out"
+    )
+    everybody_pays: bool = flag()
+    force: bool = flag()
+    pictures: bool = option("--no-pictures", action="store_false")
+    details: bool = flag()
+    check: bool = option(action=Frees, nargs=0, frees=("epsilon", "delta", "out"))
+    json: bool = flag()
+
+    def run(self) -> int:
+        """Fit, and write what was released; or only check the table."""
+        if not self.check:
+            return fit(self)
+        if self.json:
             raise ValueError("--check has no JSON output; leave out --json")
-        return check_table(options)
+        return check_table(self)
+
+
+def fit(options: Fit) -> int:
+    """Read a table, charge the ledger, fit, and write what was released."""
     unit = _unit(options.groups, options.unit)
+    place: AbstractContextManager[Directory]
     if options.update is not None:
-        check_options(options)
-    elif options.everybody_pays:
-        raise ValueError("--everybody-pays goes with --update DIR; leave it out")
-    if math.isinf(options.epsilon) and options.ledger is not None:
-        raise ValueError(
-            "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
-            "leave --ledger out for components that are not private"
-        )
-    _check_accounted(options)
-    files = files_of(options.data)
-    if options.ledger is not None:
-        check_regular(options.ledger)
-        check_there(options.ledger)
-    spare(options.out, *files, options.ledger)
-    for folder in options.data:
-        if folder.is_dir() and options.out.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(
-                f"--out {options.out} lies in {folder}, whose files are the data; choose another "
-                "directory"
-            )
+        check_options(options, options.update)
+        place = replacing(options.out, FILES)
+    else:
+        place = claimed(options.out, FILES, options.force)
+    _check_counted(options)
+    spare(options.out, *files_of(options.data), options.ledger)
+    apart(options.out, *(folder for folder in options.data if folder.is_dir()))
     earlier = replaced(options.out) if options.force else []
-    with _place(options) as directory, progress(4) as step:
+    with place as directory, progress() as show:
         ledger = None if options.ledger is None else Charged(options.ledger)
-        said = told(lambda: _release(options, unit, ledger, directory, step), ledger, directory)
+        said = told(lambda: _release(options, unit, ledger, directory, show), ledger, directory)
     print("\n".join([said, *([] if options.json else earlier)]))
     return 0
 
 
-def _place(options: argparse.Namespace) -> AbstractContextManager[Directory]:
-    """Where the files are written: in place, or beside the release that they replace."""
-    if options.update is not None:
-        return replacing(options.out, FILES)
-    return claimed(options.out, FILES, options.force)
+def _check_counted(options: Fit) -> None:
+    """Refuse a ledger that cannot be charged, and a private fit without one if that is required."""
+    if options.everybody_pays and options.update is None:
+        raise ValueError("--everybody-pays goes with --update DIR; leave it out")
+    private = math.isfinite(options.epsilon)
+    if options.ledger is None:
+        if private and get_config()["require_accountant"]:
+            raise ValueError(
+                f"no --ledger was given, and {VARIABLE} is set in the environment: every private "
+                "fit must be charged to a ledger; pass --ledger FILE"
+            )
+        return
+    if not private:
+        raise ValueError(
+            "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
+            "leave --ledger out for components that are not private"
+        )
+    check_regular(options.ledger)
+    check_there(options.ledger)
 
 
 def _release(
-    options: argparse.Namespace,
+    options: Fit,
     unit: str,
     ledger: Charged | None,
     directory: Directory,
-    step: Callable[..., None],
+    show: Callable[[str, float], None],
 ) -> str:
-    """Read, try all that could fail later, charge and fit, write, and say what was done."""
+    """Read, rehearse, charge and fit, write, and say what was done."""
     cohorts = cohort_names(options.cohorts, "--cohorts")
     earlier = None if options.update is None else Earlier.there(options.out)
     if earlier is not None:
@@ -121,65 +211,53 @@ def _release(
         total = ledger.statement().chain.total
         total.check_new(cohorts)
         total.people(cohorts)  # refuses a name that reads like another
-    method = METHODS[options.method]
-    pca = method() if earlier is None else earlier.fitted
-    told = parameters(options, signature(type(pca)))
-    told |= {"unit": unit, "accountant": ledger}
-    pca.set_params(**told)
-    step("reading")
+    pca = METHODS[options.method]() if earlier is None else earlier.fitted
+    given = parameters(options, signature(type(pca)))
+    pca.set_params(**given | {"unit": unit, "accountant": ledger})
+    show("reading", 0.0)
     rows = _opened(options)
-    step("trying with made-up data")
-    _check_method(options, rows)
+    show("trying with made-up data", 0.25)
     names, context = rows.names, context_of(options.context)
     if earlier is not None:
         earlier.check_columns(names)
         context = earlier.context(context)
-    words = {
-        "title": options.title,
-        "context": context,
-        "pictures": options.pictures,
-    }
-    matrix = _matrix_columns(names, grows=earlier is not None)
-    _check_size(names, options.n_components, matrix)
-    labels = [] if ledger is None else [receipt.label for receipt in ledger.receipts]
-    sizes = rehearse(
-        names,
-        unit,
-        options.adjacency,
-        labels=labels,
-        charged=() if ledger is None else ledger.cohorts,
+    words: dict[str, Any] = {"title": options.title, "context": context}
+    words["pictures"] = options.pictures
+    sparse = rows.is_sparse
+    rehearse(
+        *(options, names, unit),
+        is_sparse=sparse,
+        ledger=ledger,
         cohorts=cohorts,
-        **words,
+        words=words,
+        directory=directory,
     )
-    directory.reserve([*sizes, _size(names, options.n_components, matrix)])
     print_to("stderr", "" if earlier is None else earlier.kept(options))
-    step("checking, charging and fitting")
-    public = Public(len(names), options.adjacency, unit, rows.is_sparse)
-    whole = bool(pca._beyond(public))
+    show("checking, charging and fitting", 0.5)
+    whole = bool(pca._beyond(Public(len(names), options.adjacency, unit, sparse)))
 
     def tell(number: int) -> None:
-        step(_pass(number), stay=True)
+        show(f"pass {number} over the files" if number else "checking the files", 0.5)
 
     if options.update is None:
         rows.fit(pca, cohorts or None, tell, whole)
     else:
         rows.join(pca, one_cohort(options), tell, whole)
-    step("writing")
+    show("writing", 0.75)
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
-    document, name = report.dict(), printable(str(options.ledger))
+    document = report.dict()
     if options.json:
         return str(Fitted(str(options.out), written, report.no_pictures, document))
-    lines = results(document, name, options.details)
+    lines = results(document, printable(str(options.ledger)), options.details)
     lines += [] if earlier or no_scales(pca.privacy_) else _units(pca, names)
     lines += [where_written(options.out, written, report.no_pictures), *advice(document)]
     lines += [] if earlier is None else earlier.said()
     lines += not_stated(options.out, options.title, options.context)
-    lines += _uncounted(pca.privacy_) if ledger is None else _cost(ledger, options)
-    return "\n".join([*lines, *_head(pca.privacy_, options)])
+    return "\n".join([*lines, *_charged(pca.privacy_, ledger, options)])
 
 
-def _opened(options: argparse.Namespace) -> ArrayRows | TableRows:
+def _opened(options: Fit) -> ArrayRows | TableRows:
     """Open the rows; an error about what is no number says how to list all that is wrong."""
     try:
         return opened(
@@ -197,16 +275,6 @@ def _opened(options: argparse.Namespace) -> ArrayRows | TableRows:
     groups = [] if options.groups is None else ["--groups", options.groups]
     check = join(["skdppca", "fit", *map(str, options.data), *groups, "--check"])
     raise NotNumeric(f"{refused}; to list all that is wrong: {check}")
-
-
-def _check_accounted(options: argparse.Namespace) -> None:
-    """Refuse a private fit without a ledger, if the environment says so."""
-    private = math.isfinite(options.epsilon)
-    if options.ledger is None and private and get_config()["require_accountant"]:
-        raise ValueError(
-            f"no --ledger was given, and {VARIABLE} is set in the environment: every private fit "
-            "must be charged to a ledger; pass --ledger FILE"
-        )
 
 
 def _unit(groups: str | None, name: str | None) -> str:
@@ -227,103 +295,21 @@ def _unit(groups: str | None, name: str | None) -> str:
     return unit
 
 
-def _check_method(options: argparse.Namespace, rows: ArrayRows | TableRows) -> None:
-    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
-    n_features = rows.n_features
-    _check_pure(options)
-    if isinstance(options.n_components, int) and options.n_components > n_features:
-        raise ValueError(
-            f"-k {options.n_components} is more than the {n_features} features; choose at most "
-            f"{n_features}"
-        )
-    count = options.n_components if isinstance(options.n_components, int) else None
-    named = {method.command: name for name, method in REGISTRY.items()}
-    name = (
-        named.get(options.method)
-        or choose(
-            n_features,
-            is_sparse=rows.is_sparse,
-            grouped=options.groups is not None,
-            sees_spectrum=count is None,
-            may_miss=options.missing == "mean",
-            pure=options.delta == 0,
-        )[0]
-    )
-    if count is None and not REGISTRY[name].spectral:
-        raise ValueError(
-            f"{name} sees no spectrum to choose a number of components by; give one with "
-            "--components K"
-        )
-    # here already: all names of very many columns would not fit either
-    held, scaled = REGISTRY[name].estimator._held, options.scale == "private"
-    grouped = options.groups is not None
-    check_memory(held, n_features, count or n_features, scaled=scaled, grouped=grouped)
-
-
-def _check_pure(options: argparse.Namespace) -> None:
-    """Refuse a pure guarantee for what needs Gaussian noise."""
-    if options.delta:
-        return
-    if options.method != "auto":
-        raise ValueError(
-            "--delta 0 is a pure guarantee, which only --method auto gives; leave --method out, or "
-            "pass a small --delta such as 1e-6"
-        )
-    if options.norm_bound is None or options.center:
-        raise ValueError(
-            "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
-            "--norm-bound R and --no-center, or a small --delta such as 1e-6"
-        )
-
-
-def _matrix_columns(names: list[str], *, grows: bool) -> int:
-    """How many columns the matrix in a release has; 0 if it is not kept."""
-    return len(names) if grows or len(names) <= LARGEST_KEPT else 0
-
-
-def _check_size(names: list[str], count: Any, matrix: int) -> None:
-    """Refuse a release of more numbers than `verify` reads; `matrix`: columns of its matrix."""
-    shape = (count if isinstance(count, int) else len(names), len(names))
-    arrays = {"components": shape, "matrix": (matrix, matrix)}
-    wrong = ""
-    try:
-        archived([Released(name, of, "float64", "") for name, of in arrays.items()], names)
-    except ValueError as error:
-        wrong = str(error)
-    if wrong:
-        raise ValueError(f"-k: {wrong}. Nothing was charged")
-
-
-def _size(names: list[str], count: Any, matrix: int) -> int:
-    """About how many bytes the numbers and names of a release take in all files."""
-    count = count if isinstance(count, int) else len(names)  # as many as may be found
-    return 8 * matrix**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
-
-
-def _cost(ledger: Charged, options: argparse.Namespace) -> list[str]:
-    """What a fit has cost, if its delta is another than the ledger's."""
-    if ledger.paid is None or options.delta == ledger.delta:
-        return []
-    cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
-    return [f"This fit costs epsilon {cost} at the ledger's delta {ledger.delta:g}."]
-
-
-def _uncounted(report: PrivacyReport) -> list[str]:
-    """How to charge a fit that no ledger knows of."""
-    if not report.private:
-        return []
-    return [f"To count it, charge it to the ledger of the same people:\n  {command(report)}"]
-
-
-def _head(report: PrivacyReport, options: argparse.Namespace) -> list[str]:
-    """What to keep elsewhere, so that the ledger's owner cannot write another one."""
-    if report.release is None:
-        return []
-    out, ledger = (quote(str(path)) for path in (options.out, options.ledger))
-    check = f"skdppca verify {out} --ledger {ledger} --head {report.release.head}"
-    return [
-        f"Keep this line elsewhere; it shows later that the ledger was not rewritten:\n  {check}"
-    ]
+def _charged(report: PrivacyReport, ledger: Charged | None, options: Fit) -> list[str]:
+    """What the fit cost the ledger, and what to keep elsewhere; or how to charge it to one."""
+    if ledger is None:
+        how = f"To count it, charge it to the ledger of the same people:\n  {command(report)}"
+        return [how] if report.private else []
+    lines = []
+    if ledger.paid is not None and options.delta != ledger.delta:
+        cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
+        lines = [f"This fit costs epsilon {cost} at the ledger's delta {ledger.delta:g}."]
+    if report.release is not None:
+        out, path = (quote(str(one)) for one in (options.out, options.ledger))
+        check = f"skdppca verify {out} --ledger {path} --head {report.release.head}"
+        keep = "Keep this line elsewhere; it shows later that the ledger was not rewritten:"
+        lines.append(f"{keep}\n  {check}")
+    return lines
 
 
 def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
@@ -343,14 +329,3 @@ def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
         f"Component 1 is almost only {name!r}. If the columns have different units,",
         "fit again with --scale private. That fit is charged separately.",
     ]
-
-
-def _pass(number: int) -> str:
-    """How many passes a fit takes follows from what it has released."""
-    return f"pass {number} over the files" if number else "checking the files"
-
-
-def where_written(out: Path, written: list[str], why: str) -> str:
-    """Say which files a release has, and why it has no pictures."""
-    text = f"Written to {out}/: {', '.join(written)}"
-    return text + (f"\nNo pictures: {why}" if why else "")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Literal
 
 from .._text import aligned, printable
 from .._text.digits import down, up
+from ..decomposition import PrivatePCA
 from ..exceptions import BudgetExceeded
 from ..plotting import LedgerDisplay
 from ..privacy import (
@@ -22,13 +26,14 @@ from ..privacy import (
 from ..privacy.chain import Chain
 from ..privacy.cohorts import cohort_names
 from ..privacy.events import PrivacyEvent, stated_event
-from ..report import verify as verify_release
+from ..report import verify
 from ..report._sections import words
+from . import _argument_readers as take
 from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
-from ._ended import Ended, status_of
 from ._json import Listed
+from ._parameter_options import Command, argument, flag, option, parameters
 from ._picture_file import check_picture, draw
-from ._terminal import SHOWN
+from ._terminal import SHOWN, Ended, status_of
 
 TINY = 1e-9
 
@@ -40,65 +45,222 @@ MU_DIGITS = 9
 DECLARED = "Who is in which cohort was declared, and not verified: the ledger sees no records."
 
 
-def create(options: argparse.Namespace) -> None:
-    """Make a ledger file; an existing one is never replaced."""
-    if os.path.lexists(options.file):
-        raise ValueError(
-            f"{options.file} exists, and a ledger is never replaced; charge it as it is (fit "
-            f"--ledger {options.file}), or choose another name"
-        )
-    ledger = PrivacyLedger.create(
-        options.file,
-        options.epsilon,
-        options.delta,
-        adjacency=options.adjacency,
-        unit=options.unit,
-        max_cohorts_per_person=options.max_cohorts_per_person,
+@dataclass(kw_only=True)
+class Create(Command):
+    """Open an account with a total budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Total budget.
+    unit : str
+        What is protected as a whole: row, or the name of a column of labels.
+
+    Examples
+    --------
+    skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6 --unit patient
+    """
+
+    epsilon: float = option(type=take.epsilon, required=True)
+    delta: float = option(of=PrivatePCA, type=take.delta, required=True, sentences=2)
+    adjacency: str = option(of=PrivatePCA)
+    unit: str = option(of=PrivatePCA)
+    max_cohorts_per_person: int = option(
+        of=PrivacyLedger.create, type=take.at_least(1, "cohorts"), metavar="N"
     )
-    print(_head(options, ledger.statement()))
-    if options.unit == "row":
-        print(
-            "The ledger protects every row alone. If a person can have several rows, delete the "
-            "file before any charge, and create a ledger with --unit COLUMN, the column that says "
-            "to whom each row belongs."
-        )
+    file: Path = argument(type=Path, metavar="FILE")
+
+    def run(self) -> None:
+        """Make a ledger file; an existing one is never replaced."""
+        if os.path.lexists(self.file):
+            raise ValueError(
+                f"{self.file} exists, and a ledger is never replaced; charge it as it is (fit "
+                f"--ledger {self.file}), or choose another name"
+            )
+        terms = parameters(self, signature(PrivacyLedger.create))
+        print(_head(self.file, PrivacyLedger.create(self.file, **terms).statement()))
+        if self.unit == "row":
+            print(
+                "The ledger protects every row alone. If a person can have several rows, delete "
+                "the file before any charge, and create a ledger with --unit COLUMN, the column "
+                "that says to whom each row belongs."
+            )
 
 
-def charge(options: argparse.Namespace) -> None:
-    """Charge what another tool releases; print the receipt and what is left."""
-    _check_stated(options)
-    event = stated_event(options.epsilon, options.delta, options.mu)
-    cohorts = cohort_names(options.cohorts, "--cohorts")
-    check_there(options.file)
-    ledger, receipt = PrivacyLedger(options.file), None
-    _check_can_be_added_up(ledger, event, cohorts)
-    if options.adjacency in (None, ledger.adjacency):
-        _check_leaves_delta(ledger, event, cohorts, options.force)
-    try:
-        receipt = ledger.charge_external(
-            options.label,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            mu=options.mu,
-            adjacency=options.adjacency,
-            cohort=cohorts or None,
-        )
-        statement = ledger.statement()
-        print(_head(options, statement))
-        cost = epsilon_of_event(receipt.event, ledger.delta)
-        print(f"charged: {printable(receipt.label)}, epsilon {cost:.6g} at delta {ledger.delta:g}")
-        if cohorts:
-            print(f"on: {_named(cohorts)}. {DECLARED}")
-        print(f"receipt: row {receipt.row}, head {receipt.head}")
-        print(_totals(statement))
-    except KeyboardInterrupt as interrupt:
-        raise Ended(f"interrupted; {_fate(options, receipt)}", status_of(interrupt)) from None
-    except BudgetExceeded:
-        raise over_budget(ledger, event, "let the other tool release less", cohorts) from None
-    except Exception as error:
+@dataclass(kw_only=True)
+class Charge(Command):
+    """Charge what another tool releases.
+
+    Parameters
+    ----------
+    label : str
+        Public text: the tool and its release.
+    epsilon : float or None
+        Epsilon of the release; give --delta, too.
+    delta : float or None
+        Delta of the release; 0 for pure differential privacy.
+    mu : float or None
+        In place of epsilon and delta: mu of a Gaussian release, which is the sensitivity divided by
+        the standard deviation of the noise.
+    adjacency : str or None
+        The neighbours that the guarantee of the release is stated for (default: those of the
+        ledger).
+    cohorts : list of str or None
+        The cohorts whose records are read; only these are charged (default: all people).
+    force : bool
+        Charge the release even if its delta leaves none for later.
+
+    Examples
+    --------
+    skdppca ledger charge patients.ledger --epsilon 0.5 --delta 0 --label "counts"
+    """
+
+    label: str = option(required=True)
+    epsilon: float | None = option(type=take.number)
+    delta: float | None = option(type=take.delta)
+    mu: float | None = option(type=take.positive)
+    adjacency: str | None = option(of=PrivatePCA, default=None)
+    cohorts: list[str] | None = option("--cohorts", "--cohort", type=take.names, metavar="A,B")
+    force: bool = flag()
+    file: Path = argument(type=Path, metavar="FILE")
+
+    def run(self) -> None:
+        """Charge the release; print the receipt and what is left."""
+        pair = (self.epsilon is not None, self.delta is not None)
+        if pair != ((True, True) if self.mu is None else (False, False)):
+            raise ValueError(
+                "state the cost in one way: --epsilon and --delta (0 for pure differential "
+                "privacy), or --mu alone, for Gaussian noise"
+            )
+        event = stated_event(self.epsilon, self.delta, self.mu)
+        cohorts = cohort_names(self.cohorts, "--cohorts")
+        check_there(self.file)
+        ledger, receipt = PrivacyLedger(self.file), None
+        _check_can_be_added_up(ledger, event, cohorts)
+        if self.adjacency in (None, ledger.adjacency):
+            _check_leaves_delta(ledger, event, cohorts, self.force)
+        try:
+            receipt = ledger.charge_external(
+                self.label,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                mu=self.mu,
+                adjacency=self.adjacency,
+                cohort=cohorts or None,
+            )
+            statement = ledger.statement()
+            cost = epsilon_of_event(receipt.event, ledger.delta)
+            label = printable(receipt.label)
+            print(_head(self.file, statement))
+            print(f"charged: {label}, epsilon {cost:.6g} at delta {ledger.delta:g}")
+            if cohorts:
+                print(f"on: {_named(cohorts)}. {DECLARED}")
+            print(f"receipt: row {receipt.row}, head {receipt.head}")
+            print(_totals(statement))
+        except KeyboardInterrupt as interrupt:
+            raise Ended(f"interrupted; {self._fate(receipt)}", status_of(interrupt)) from None
+        except BudgetExceeded:
+            raise over_budget(ledger, event, "let the other tool release less", cohorts) from None
+        except Exception as error:
+            if receipt is None:
+                raise
+            raise Ended(f"{self._fate(receipt)}, but it cannot be shown: {error}", 1) from None
+
+    def _fate(self, receipt: ExternalReceipt | None) -> str:
+        """Say whether the release was charged, when that cannot be printed in full."""
         if receipt is None:
-            raise
-        raise Ended(f"{_fate(options, receipt)}, but it cannot be shown: {error}", 1) from None
+            return f"it may have been charged (skdppca ledger show {self.file} says it)"
+        return f"it was charged (row {receipt.row} of {self.file})"
+
+
+@dataclass(kw_only=True)
+class Show(Command):
+    """List charges, and what is left.
+
+    Parameters
+    ----------
+    over : str
+        The horizontal axis of the picture.
+
+    Examples
+    --------
+    skdppca ledger show patients.ledger
+    """
+
+    plot: Path | None = option(type=Path, metavar="FILE")
+    over: Literal["charge", "time"] = option(choices=("charge", "time"), default="charge")
+    json: bool = flag()
+    file: Path = argument(type=Path, metavar="FILE")
+
+    def run(self) -> None:
+        """Print the charges, what they released and add up to, and what is left."""
+        if self.plot is not None:
+            if self.json:
+                raise ValueError(
+                    "--json draws no picture; leave out --plot, or draw in another run"
+                )
+            check_picture(self.plot)
+        check_there(self.file)
+        statement = PrivacyLedger(self.file).statement()
+        if self.json:
+            print(Listed.of(self.file, statement))
+            return
+        print(_head(self.file, statement))
+        rows = [_row(entry, statement) for entry in statement.entries]
+        if rows:
+            cost = f"epsilon at delta={statement.budget.delta:g}"
+            on = ("on",) if statement.cohorts else ()
+            heads = ("row", "time (UTC)", "label", *on, cost, "total", "release")
+            print("\n".join(aligned([heads, *rows])))
+        print(_totals(statement))
+        if statement.cohorts:
+            print(_of_cohorts(statement))
+        print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
+        if self.plot is not None:
+            over = self.over
+            draw(self.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
+            print(f"Written: {self.plot}")
+
+
+@dataclass(kw_only=True)
+class Verify(Command):
+    """Check that no charge was changed, and that reports agree with the ledger.
+
+    Parameters
+    ----------
+    report : list of Path
+        A DIR that a fit wrote, or its report.json: the ledger must hold its release.
+
+    Examples
+    --------
+    skdppca ledger verify patients.ledger --report release/
+    """
+
+    report: list[Path] = option(type=Path, nargs="+", default=[], metavar="REPORT")
+    file: Path = argument(type=Path, metavar="FILE")
+
+    def run(self) -> int:
+        """Check the chain, and the given reports with it; return the exit status."""
+        check_there(self.file)
+        statement = PrivacyLedger(self.file).statement()  # opening it verifies every row
+        chain = statement.chain
+        external = sum(isinstance(receipt, ExternalReceipt) for receipt in chain.receipts)
+        counts = [f"charges: {len(chain.receipts)}", f"releases: {len(chain.releases)}"]
+        counts += [f"external: {external}"] if external else []
+        counts += [f"head {chain.head()}"] if chain.rows else []
+        print(f"{self.file}: no row was changed or removed ({', '.join(counts)})")
+        if not self.report:
+            print(
+                "An older copy of the file would pass, too. To rule that out, give reports that "
+                "you hold: --report DIR"
+            )
+        found = {path: verify(path, ledger=statement) for path in self.report}
+        for path, one in found.items():
+            print(f"{path}:\n{one}")
+        return 0 if all(one.passed for one in found.values()) else 1
+
+
+ACTIONS = {"create": Create, "charge": Charge, "show": Show, "verify": Verify}
 
 
 def _check_can_be_added_up(
@@ -143,69 +305,8 @@ def _check_leaves_delta(
     )
 
 
-def show(options: argparse.Namespace) -> None:
-    """Print the charges, what they released and add up to, and what is left."""
-    if options.plot is not None:
-        if options.json:
-            raise ValueError("--json draws no picture; leave out --plot, or draw in another run")
-        check_picture(options.plot)
-    check_there(options.file)
-    statement = PrivacyLedger(options.file).statement()
-    if options.json:
-        print(Listed.of(options.file, statement))
-        return
-    print(_head(options, statement))
-    rows = [_row(entry, statement) for entry in statement.entries]
-    if rows:
-        cost = f"epsilon at delta={statement.budget.delta:g}"
-        on = ("on",) if statement.cohorts else ()
-        heads = ("row", "time (UTC)", "label", *on, cost, "total", "release")
-        print("\n".join(aligned([heads, *rows])))
-    print(_totals(statement))
-    if statement.cohorts:
-        print(_of_cohorts(statement))
-    print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
-    if options.plot is not None:
-        over = options.over
-        draw(options.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
-        print(f"Written: {options.plot}")
-
-
-def verify(options: argparse.Namespace) -> int:
-    """Check the chain, and the given reports with it; return the exit status."""
-    check_there(options.file)
-    statement = PrivacyLedger(options.file).statement()  # opening it verifies every row
-    chain = statement.chain
-    external = sum(isinstance(receipt, ExternalReceipt) for receipt in chain.receipts)
-    counts = [f"charges: {len(chain.receipts)}", f"releases: {len(chain.releases)}"]
-    counts += [f"external: {external}"] if external else []
-    counts += [f"head {chain.head()}"] if chain.rows else []
-    print(f"{options.file}: no row was changed or removed ({', '.join(counts)})")
-    if not options.report:
-        print(
-            "An older copy of the file would pass, too. To rule that out, give reports that you "
-            "hold: --report DIR"
-        )
-    passed = True
-    for path in options.report:
-        examined = verify_release(path, ledger=statement)
-        print(f"{path}:\n{examined}")
-        passed = passed and examined.passed
-    return 0 if passed else 1
-
-
-def _check_stated(options: argparse.Namespace) -> None:
-    """Refuse a cost that is stated in two ways, or in half of one."""
-    pair = (options.epsilon is not None, options.delta is not None)
-    if pair != ((True, True) if options.mu is None else (False, False)):
-        raise ValueError(
-            "state the cost in one way: --epsilon and --delta (0 for pure differential privacy), "
-            "or --mu alone, for Gaussian noise"
-        )
-
-
-def _head(options: argparse.Namespace, statement: Statement) -> str:
-    return f"{options.file}: {printable(str(statement.chain.terms))}"
+def _head(file: Path, statement: Statement) -> str:
+    return f"{file}: {printable(str(statement.chain.terms))}"
 
 
 def _totals(statement: Statement) -> str:
@@ -269,10 +370,3 @@ def _row(entry: Entry, statement: Statement) -> tuple[str, ...]:
         release = f"{entry.release.release[:SHOWN]} (row {entry.release.row})"
     costs = (f"{cost:.6g}", total, release)
     return str(receipt.row), printable(receipt.time[:19]), label, *on, *costs
-
-
-def _fate(options: argparse.Namespace, receipt: ExternalReceipt | None) -> str:
-    """Say whether an external release was charged, when that cannot be printed in full."""
-    if receipt is None:
-        return f"it may have been charged (skdppca ledger show {options.file} says it)"
-    return f"it was charged (row {receipt.row} of {options.file})"

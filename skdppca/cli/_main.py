@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..exceptions import (
     BudgetExceeded,
@@ -21,9 +21,11 @@ from ..exceptions import (
     NotReleasedError,
     WeakPrivacyWarning,
 )
-from ._ended import Ended, status_of
 from ._parser import parser_of
-from ._terminal import print_to
+from ._terminal import Ended, print_to, status_of
+
+if TYPE_CHECKING:
+    from ._parameter_options import Command
 
 # Errors that a user can correct. Their messages hold parameters and paths, never data.
 ANTICIPATED = (
@@ -86,8 +88,9 @@ def _attempt(arguments: Sequence[str] | None) -> tuple[str, int]:
     """Run a command; return what went wrong and the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = parser_of(given[0] if given else "").parse_args(given)
-        status: int = options.run(options) or 0
+        options = vars(parser_of(given[0] if given else "").parse_args(given))
+        command: type[Command] = options.pop("command")
+        status = command(**options).run() or 0
     except SystemExit as end:  # argparse's, after --help too
         return ("", 0) if end.code in (None, 0) else (str(end.code), 2)
     except Ended as error:

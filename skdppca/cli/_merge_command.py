@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
 
-from ..report import ReleaseReport
-from ..report import merge as merged
+from ..report import ReleaseReport, merge
 from ..report._contents import FILES
 from ..report._directory import claimed
 from ..report._release import check_libraries
 from ..report._results import advice, not_stated, results
+from . import _argument_readers as take
 from ._context_file import context_of
 from ._json import Merged
-from ._out_directory import apart, replaced, write
+from ._out_directory import apart, replaced, where_written, write
+from ._parameter_options import Command, argument, flag, option
 
 
-def merge(options: argparse.Namespace) -> None:
-    """Verify the releases, merge them, and write what came out as `fit` does."""
-    check_libraries()
-    apart(options.out, *options.directories)
-    words = {"title": options.title, "context": context_of(options.context)}
-    pca = merged(options.directories, disjoint=options.disjoint, n_components=options.n_components)
-    names = None if pca.privacy_.feature_names is None else list(pca.privacy_.feature_names)
-    report = ReleaseReport(pca, feature_names=names, pictures=options.pictures, **words)
-    earlier = replaced(options.out) if options.force else []
-    with claimed(options.out, FILES, options.force) as directory:
-        written = write(report, directory)
-    document = report.dict()
-    if options.json:
-        print(Merged(str(options.out), written, report.no_pictures, document))
-        return
-    print("\n".join(results(document, details=options.details)))
-    print(f"Written to {options.out}/: {', '.join(written)}")
-    if report.no_pictures:
-        print(f"No pictures: {report.no_pictures}")
-    unstated = not_stated(options.out, *words.values())
-    print("\n".join([*advice(document), *unstated, *earlier]))
+@dataclass(kw_only=True)
+class Merge(Command):
+    """Combine several releases into one, at no privacy cost.
+
+    Parameters
+    ----------
+    directories : list of Path
+        Folders that `skdppca fit` wrote, at least two, each a release of the same columns.
+    disjoint : bool
+        Declare that nobody has records in two of the releases: then the guarantee is that of the
+        largest part (default: the costs of all parts add up).
+    n_components : int or None
+        Number of components (default: as many as the smallest part has).
+
+    Examples
+    --------
+    skdppca merge north/ south/ --disjoint --out both/
+    """
+
+    directories: list[Path] = argument(type=Path, nargs="+", metavar="DIR")
+    disjoint: bool = flag()
+    n_components: int | None = option(
+        "-k", "--components", type=take.at_least(1, "components"), metavar="K"
+    )
+    title: str | None = option(metavar="TEXT")
+    context: Path | None = option(type=Path, metavar="FILE")
+    out: Path = option(type=Path, metavar="DIR", required=True)
+    force: bool = flag()
+    pictures: bool = option("--no-pictures", action="store_false")
+    details: bool = flag()
+    json: bool = flag()
+
+    def run(self) -> None:
+        """Verify the releases, merge them, and write what came out as `fit` does."""
+        check_libraries()
+        apart(self.out, *self.directories)
+        context = context_of(self.context)
+        pca = merge(self.directories, disjoint=self.disjoint, n_components=self.n_components)
+        names = None if pca.privacy_.feature_names is None else list(pca.privacy_.feature_names)
+        report = ReleaseReport(
+            pca, title=self.title, context=context, feature_names=names, pictures=self.pictures
+        )
+        earlier = replaced(self.out) if self.force else []
+        with claimed(self.out, FILES, self.force) as directory:
+            written = write(report, directory)
+        document = report.dict()
+        if self.json:
+            print(Merged(str(self.out), written, report.no_pictures, document))
+            return
+        lines = results(document, details=self.details)
+        lines += [where_written(self.out, written, report.no_pictures), *advice(document)]
+        print("\n".join([*lines, *not_stated(self.out, self.title, context), *earlier]))

@@ -76,3 +76,9 @@ def write(report: ReleaseReport, directory: Directory) -> list[str]:
     if lost:
         raise OSError(f"not written: {', '.join(lost)}")
     return directory.publish()
+
+
+def where_written(out: Path, written: list[str], why: str) -> str:
+    """Say which files a release has, and why it has no pictures."""
+    text = f"Written to {out}/: {', '.join(written)}"
+    return text + (f"\nNo pictures: {why}" if why else "")

@@ -1,64 +1,155 @@
-"""Options for parameters: their defaults, words and help are those that the parameters have."""
+"""Options of a command: fields of its class, with the help that docstrings have."""
 
 from __future__ import annotations
 
+import argparse
 import re
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from inspect import Signature, signature
+from dataclasses import field, fields
+from functools import partial
+from inspect import Signature, getdoc, signature
 from typing import Any
 
 from ..decomposition import PrivatePCA
 from ..decomposition.parameters import described, words_of
 
 
-def add_parameter(
-    command: ArgumentParser,
-    *flags: str,
-    dest: str | None = None,
-    of: Callable[..., Any] = PrivatePCA,
-    sentences: int = 1,
-    **own: Any,
-) -> None:
-    """Add an option for a parameter of an estimator or a function.
+def option(
+    *flags: str, of: Callable[..., Any] | None = None, sentences: int = 1, **own: Any
+) -> Any:
+    """Declare an option of a command, which its docstring describes.
 
     Parameters
     ----------
-    command : ArgumentParser
     flags : str
-        Names of the option.
-    dest : str, optional
-        Name of the parameter; by default that of the option.
-    of : callable, default=PrivatePCA
-        Whose parameter it is.
+        Names of the option; by default that of the field.
+    of : callable, optional
+        An estimator or a function with a parameter of the field's name. The option has its default
+        and its words, and its help unless the command describes the field itself.
     sentences : int, default=1
         How many sentences of the parameter's description the help has.
     own
-        What this option has in place of the parameter's own default, words or help.
+        As `ArgumentParser.add_argument` takes it. Options of one `group` exclude each other.
     """
-    name = dest or flags[-1].lstrip("-").replace("-", "_")
-    option = {"default": signature(of).parameters[name].default}
-    words = words_of(PrivatePCA, name)
-    if words and not {"type", "action"} & {*own}:
-        option["choices"] = sorted(words, key=lambda word: (word != option["default"], word))
-    option |= {"help": _help(of, name, sentences)} | own
-    if option.get("required"):
-        del option["default"]
-    elif type(option["default"]) in (str, int, float) and "default" not in option["help"]:
-        option["help"] += " (default: %(default)s)"
-    command.add_argument(*flags, dest=name, **option)
+    return field(metadata={"flags": flags, "of": of, "sentences": sentences, "own": own})
 
 
-def parameters(options: Namespace, of: Signature) -> dict[str, Any]:
+def argument(**own: Any) -> Any:
+    """Declare an argument that is given by its place."""
+    return field(metadata={"flags": None, "of": None, "sentences": 1, "own": own})
+
+
+flag = partial(option, action="store_true")
+
+
+class Command(argparse.Namespace):
+    """A command with what it was given.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder that `skdppca fit` wrote.
+    file : Path
+        The ledger.
+    title : str or None
+        Public title of the report.
+    context : Path or None
+        A YAML or JSON file with what you declare about the release; `skdppca declare --template`
+        prints one to fill in.
+    out : Path
+        The folder to write the results to.
+    force : bool
+        Replace an earlier release in --out.
+    pictures : bool
+        Draw nothing.
+    plot : Path or None
+        A picture: .png, .pdf or .svg.
+    details : bool
+        Also print the questions that were asked.
+    json : bool
+        Print JSON in place of the text.
+    """
+
+    def run(self) -> int | None:
+        """Do it, and return the exit status."""
+        raise NotImplementedError
+
+
+class Frees(argparse.Action):
+    """An option with which others need not be given."""
+
+    def __init__(self, *names: Any, frees: tuple[str, ...], **own: Any) -> None:
+        super().__init__(*names, **own)
+        self.frees = frees
+
+    def __call__(self, parser: argparse.ArgumentParser, options: Any, value: Any, *_: Any) -> None:
+        setattr(options, self.dest, self.nargs == 0 or value)
+        for action in parser._actions:
+            action.required = action.required and action.dest not in self.frees
+
+
+def add_options(parser: argparse.ArgumentParser, command: type[Command]) -> None:
+    """Add the options of a command, and the examples that its docstring ends with."""
+    parser.set_defaults(command=command)
+    parser.epilog = "\n".join(["examples:", *(f"  {line}" for line in examples(command))])
+    texts = described(Command) | described(command)
+    groups: dict[str, Any] = {}
+    for entry in fields(command):  # type: ignore[arg-type]
+        name, flags, of = entry.name, entry.metadata["flags"], entry.metadata["of"]
+        own = {"help": _sentence(texts[name])} if name in texts else {}
+        own |= entry.metadata["own"]
+        if of is not None:
+            own = _of_parameter(of, name, entry.metadata["sentences"], own)
+        default = own.get("default")
+        if type(default) in (str, int, float) and "default" not in own["help"]:
+            own["help"] += " (default: %(default)s)"
+        to: Any = parser
+        if group := own.pop("group", None):
+            if group not in groups:
+                groups[group] = parser.add_mutually_exclusive_group()
+            to = groups[group]
+        required = own.pop("required", False)
+        if flags is None:
+            to.add_argument(name, **own)
+        else:
+            flags = flags or [f"--{name.replace('_', '-')}"]
+            to.add_argument(*flags, dest=name, **own).required = required
+
+
+def examples(command: type[Command]) -> list[str]:
+    """The commands in a docstring's section of examples."""
+    return (getdoc(command) or "").partition("Examples\n--------\n")[2].splitlines()
+
+
+def parameters(options: argparse.Namespace, of: Signature) -> dict[str, Any]:
     """The options that are named like parameters of what is called."""
     return {name: one for name, one in vars(options).items() if name in of.parameters}
 
 
+def _of_parameter(
+    of: Callable[..., Any], name: str, sentences: int, own: dict[str, Any]
+) -> dict[str, Any]:
+    """What an option has of a parameter, and what it has in place of that."""
+    found: dict[str, Any] = {"help": _help(of, name, sentences)}
+    if not own.get("required"):
+        found["default"] = signature(of).parameters[name].default
+    words = words_of(PrivatePCA, name)
+    if words and not {"type", "action"} & own.keys():
+        default = found.get("default")
+        found["choices"] = sorted(words, key=lambda word: (word != default, word))
+    return found | own
+
+
 def _help(documented: Callable[..., Any], name: str, sentences: int) -> str:
-    """What a docstring says of a parameter, as argparse has it: first sentences, and all words."""
-    text = described(documented).get(name, "").replace("`", "").replace("%", "%%")
+    """What a docstring says of a parameter: its first sentences, and all words."""
+    text = described(documented).get(name, "").replace("`", "")
     about, *words = (" ".join(part.split()) for part in re.split(r'\n+- (?=")', text))
-    said = " ".join(re.findall(r"\S.*?\.(?= |$)", about)[:sentences])
-    said = said[:1].lower() + said[1:-1]
+    said = _sentence(" ".join(re.findall(r"\S.*?\.(?= |$)", about)[:sentences]))
     entries = (re.fullmatch(r'"(.+?)": (.+?)\.( .*)?', word) for word in words)
     return "; ".join([said, *(f"{entry[1]}: {entry[2]}" for entry in entries if entry)])
+
+
+def _sentence(text: str) -> str:
+    """A description as argparse has it: in one line, without a capital and a full stop."""
+    text = " ".join(text.replace("%", "%%").split()).removesuffix(".")
+    return text[:1].lower() + text[1:]

@@ -2,80 +2,142 @@
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 from inspect import signature
+from pathlib import Path
 
 from .._text import aligned
 from .._text.digits import percent_captured
-from ..decomposition import METHODS
-from ..planner import Expectation, Plan, plan
+from ..decomposition import METHODS, PrivatePCA
+from ..planner import Expectation, plan
+from ..planner import Plan as Found
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
+from . import _argument_readers as take
 from ._json import Planned
-from ._parameter_options import parameters
+from ._parameter_options import Command, flag, option, parameters
 from ._picture_file import check_picture, draw
-from ._progress import moving
+from ._terminal import progress
 
 # What runs along a table or a picture, as the planner calls it.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
 
-# What ends a spectrum whose last variance is that of all other components, too.
-REPEATED = ",..."
-
 # Its parameters are options of the same name.
 QUESTION = signature(plan)
+
+# What ends a spectrum whose last variance is that of all other components, too.
+REPEATED = ",..."
 
 # The methods that a plan compares: the name on the command line -> the name in Python.
 PLANNED = {method.command: name for name, method in METHODS.items()}
 
 
-def plan_fits(options: argparse.Namespace) -> None:
-    """Simulate, print the table, and draw the picture if it is wanted."""
-    if options.plot is not None:
-        check_picture(options.plot)
-    k, d = options.n_components, options.n_features
-    if isinstance(k, int) and k > d:
-        raise ValueError(f"-k {k} is more than --d {d}; choose at most {d}")
-    methods = None if options.method is None else [PLANNED[name] for name in options.method]
-    epsilon = options.epsilon if options.releases == 1 else _each(options)
-    with moving() as tell:
-        tell("simulating", 0.0)
-        own = {
-            "epsilon": epsilon,
-            "spectrum": _spectrum(options.spectrum, d),
-            "methods": methods,
-            "progress": lambda method, share: tell(f"simulating {method}", share),
-        }
-        found = plan(**parameters(options, QUESTION) | own)
-        plans = _along(found, options, tell)
-    if options.json:
-        if options.plot is not None:
-            _draw(found, plans, options)
-        print(Planned.of(found, plans, options.releases))
-        return
-    if options.releases > 1:
-        print(
-            f"Epsilon {options.epsilon:g} at delta {options.delta:g} covers {options.releases} "
-            f"fits of --epsilon {epsilon:g} --delta {options.delta:g} each. The plan is for one of "
-            "them.\n"
-        )
-    print(found)
-    if options.over is not None:
-        print(f"\n{_table(plans, options.over)}")
-    if options.plot is not None:
-        _draw(found, plans, options)
-        print(f"\nWritten: {options.plot}")
+@dataclass(kw_only=True)
+class Plan(Command):
+    """Predict what each method finds; reads no data.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records; a public guess is enough.
+    n_components : int, float or str
+        A number, a share of the variance, auto or mle, as for fit.
+    epsilon : float
+        Privacy budget of one fit, or of all --releases together.
+    releases : int
+        Fits of equal cost that share epsilon; the plan is for one of them.
+    group_size : int or None
+        Plan for records that are groups of about ROWS rows.
+    is_sparse : bool
+        Plan for a sparse table.
+    cohorts : int
+        Number of cohorts of equal size, each fitted with this epsilon; --n counts the people of all
+        cohorts.
+    spectrum : str or None
+        Assumed variances: flat, power-law (default), spiked, or numbers: 4,2,1,1. In 4,2,1,... the
+        last is repeated.
+    method : list of str or None
+        Only these (default: all).
+    over : str or None
+        What to vary, from a tenth to ten times its value: a table, or with --plot the horizontal
+        axis (default: epsilon).
+
+    Examples
+    --------
+    skdppca plan --n 5000 --d 200 --k 5 --epsilon 1
+    skdppca plan --n 5000 --d 20 --k 3 --over epsilon
+    """
+
+    n_samples: int = option("--n", type=take.at_least(2, "records"), required=True, metavar="N")
+    n_features: int = option(
+        "--d", of=plan, type=take.at_least(1, "features"), required=True, metavar="D"
+    )
+    n_components: int | float | str = option(
+        "-k", "--k", "--components", type=take.components, required=True, metavar="K"
+    )
+    epsilon: float = option(of=plan, type=take.epsilon)
+    delta: float = option(of=PrivatePCA, type=take.delta, sentences=2)
+    releases: int = option(type=take.at_least(1, "releases"), default=1, metavar="N")
+    adjacency: str = option(of=PrivatePCA)
+    group_size: int | None = option(
+        "--groups", of=plan, type=take.at_least(1, "rows"), metavar="ROWS"
+    )
+    shared: float = option(of=plan, type=take.share, metavar="SHARE")
+    scale: str | None = option(of=plan)
+    missing: str = option(of=plan)
+    tails: str = option(of=PrivatePCA)
+    gap: str = option(of=PrivatePCA)
+    is_sparse: bool = flag("--sparse")
+    cohorts: int = option(of=plan, type=take.at_least(1, "cohorts"), metavar="N")
+    spectrum: str | None = option()
+    method: list[str] | None = option(nargs="+", type=take.method, choices=sorted(PLANNED))
+    plot: Path | None = option(type=Path, metavar="FILE")
+    over: str | None = option(choices=[*AXES])
+    json: bool = flag()
+
+    def run(self) -> None:
+        """Simulate, print the table, and draw the picture if it is wanted."""
+        if self.plot is not None:
+            check_picture(self.plot)
+        k, d = self.n_components, self.n_features
+        if isinstance(k, int) and k > d:
+            raise ValueError(f"-k {k} is more than --d {d}; choose at most {d}")
+        epsilon = self.epsilon if self.releases == 1 else _each(self)
+        with progress() as show:
+            show("simulating", 0.0)
+            own = {
+                "epsilon": epsilon,
+                "spectrum": _spectrum(self.spectrum, d),
+                "methods": self.method and [PLANNED[name] for name in self.method],
+                "progress": lambda method, share: show(f"simulating {method}", share),
+            }
+            found = plan(**parameters(self, QUESTION) | own)
+            axis = AXES[self.over or "epsilon"]
+            plans: tuple[Found, ...] = ()
+            if self.over is not None or self.plot is not None:
+                plans = found.along(axis, lambda one, share: show(f"{axis}: {one}", share))
+        if self.plot is not None:
+            draw(self.plot, lambda ax: PlanDisplay.from_plan(found, over=axis, plans=plans, ax=ax))
+        if self.json:
+            print(Planned.of(found, plans, self.releases))
+            return
+        if self.releases > 1:
+            print(
+                f"Epsilon {self.epsilon:g} at delta {self.delta:g} covers {self.releases} fits of "
+                f"--epsilon {epsilon:g} --delta {self.delta:g} each. The plan is for one of them."
+                "\n"
+            )
+        print(found)
+        if self.over is not None:
+            print(f"\n{_table(plans, self.over)}")
+        if self.plot is not None:
+            print(f"\nWritten: {self.plot}")
 
 
-def _draw(found: Plan, plans: Sequence[Plan], options: argparse.Namespace) -> None:
-    over = AXES[options.over or "epsilon"]
-    draw(options.plot, lambda ax: PlanDisplay.from_plan(found, over=over, plans=plans, ax=ax))
-
-
-def _each(options: argparse.Namespace) -> float:
+def _each(options: Plan) -> float:
     """Epsilon of each of several fits of equal cost, rounded down."""
     epsilon, delta, n = options.epsilon, options.delta, options.releases
     part = epsilon_of(mu_of(epsilon, delta) / math.sqrt(n), delta) if delta else epsilon / n
@@ -103,17 +165,7 @@ def _spectrum(text: str | None, d: int) -> str | list[float] | None:
     return found
 
 
-def _along(
-    found: Plan, options: argparse.Namespace, tell: Callable[[str, float], None]
-) -> tuple[Plan, ...]:
-    """The plans of a table or a picture, if one is wanted."""
-    if options.over is None and options.plot is None:
-        return ()
-    axis = AXES[options.over or "epsilon"]
-    return found.along(axis, lambda method, share: tell(f"{axis}: {method}", share))
-
-
-def _table(plans: Sequence[Plan], over: str) -> str:
+def _table(plans: Sequence[Found], over: str) -> str:
     """What to expect of the first method of each plan."""
     rows = [
         (
@@ -127,7 +179,7 @@ def _table(plans: Sequence[Plan], over: str) -> str:
     return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
 
 
-def _captured(plan: Plan, first: Expectation) -> tuple[str, str]:
+def _captured(plan: Found, first: Expectation) -> tuple[str, str]:
     """What its first method captures, and in half of all fits; a range of noise says nothing."""
     if plan.finds_nothing:
         return "nothing", "-"

@@ -1,18 +1,26 @@
-"""A made-up release, written to memory: what fails with it would fail after the charge."""
+"""A rehearsal of a fit: what fails with it would fail after the charge."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..decomposition import DPGauss
+from ..decomposition import METHODS, DPGauss
+from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
+from ..decomposition.memory import check_memory
+from ..decomposition.private_pca import choose
 from ..exceptions import CentreNotSeenWarning, NoiseOnlyWarning
-from ..privacy import PrivacyAccountant
-from ..report import Context, ReleaseReport
+from ..privacy import PrivacyAccountant, PrivacyLedger, Released
+from ..report import ReleaseReport
+from ..report._contents import archived
+from ..report._directory import Directory
+
+if TYPE_CHECKING:
+    from ._fit_command import Fit
 
 # A made-up release has this many features and components, as many as pictures show at most.
 MADE_UP = 20
@@ -22,76 +30,152 @@ MADE_UP = 20
 MOST_LISTED = 13
 A_MARK = 2**8
 
+# A number takes 8 bytes in the archive, and about 25 as text.
+BYTES_A_NUMBER = 33
+
 # Characters of a library's error that are quoted.
 LONGEST = 200
 
 
 def rehearse(
+    options: Fit,
     names: Sequence[str],
     unit: str,
-    adjacency: Literal["add-remove", "replace-one"],
     *,
-    labels: Sequence[str] = (),
-    charged: Sequence[str] = (),
-    cohorts: Sequence[str] = (),
-    title: str | None = None,
-    context: Context | None = None,
-    pictures: bool = True,
-) -> list[int]:
-    """Write a made-up release to memory, by the code that writes the real one.
+    is_sparse: bool,
+    ledger: PrivacyLedger | None,
+    cohorts: Sequence[str],
+    words: dict[str, Any],
+    directory: Directory,
+) -> None:
+    """Try all that could fail after the charge, and hold room on the disk for the release.
+
+    Parameters
+    ----------
+    options : Fit
+    names : sequence of str
+        Of the features.
+    unit : str
+    is_sparse : bool
+    ledger : PrivacyLedger or None
+    cohorts : sequence of str
+        Whose rows are read.
+    words : dict
+        What the `ReleaseReport` has beside the fit.
+    directory : Directory
+        Where the release will be written.
+
+    Raises
+    ------
+    ValueError, ImportError, OSError
+        Nothing in the message depends on the data.
+    """
+    _try_method(options, len(names), is_sparse)
+    # a release that grows keeps its matrix, however large
+    kept = len(names) if options.update is not None or len(names) <= LARGEST_KEPT else 0
+    arrays = room_for(names, options.n_components, kept)
+    receipts = () if ledger is None else ledger.receipts
+    budget = PrivacyAccountant(1.0, 1e-6, adjacency=options.adjacency, unit=unit)
+    for receipt in receipts[-MOST_LISTED:]:
+        budget.charge_external(
+            receipt.label or "a fit",
+            mu=1e-3,
+            adjacency=options.adjacency,
+            cohort=receipt.cohorts or None,
+        )
+    report = _made_up(names[:MADE_UP], budget, cohorts, words)
+    sizes = [arrays, 3 * A_MARK * len(receipts)]
+    for content in report._files().values():
+        content(file := io.BytesIO())
+        sizes.append(len(file.getbuffer()))
+    directory.reserve(sizes)
+
+
+def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -> int:
+    """About how many bytes the numbers and names of a release take in all files.
 
     Parameters
     ----------
     names : sequence of str
-        Of the features.
-    unit, adjacency : str
-    labels : sequence of str, default=()
-        Of the charges that the ledger has.
-    charged, cohorts : sequence of str, default=()
-        Names of the cohorts that the ledger has, and of those that are read.
-    title, context, pictures
-        As `ReleaseReport` has them.
-
-    Returns
-    -------
-    list of int
-        How many bytes each file took, and at the end what marks of more charges will take.
+    n_components : int, float or str
+    kept : int
+        Columns of the matrix that the release keeps; 0 if it keeps none.
 
     Raises
     ------
     ValueError
-        If a file cannot be made; nothing of it depends on the data.
+        If it is more than a reader of a release accepts.
     """
-    d = min(len(names), MADE_UP)
-    budget = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency, unit=unit)
-    for label in labels[-MOST_LISTED:]:
-        budget.charge_external(label or "a fit", mu=1e-3, adjacency=adjacency)
-    for name in charged[-MOST_LISTED:]:
-        budget.charge_external("a fit", mu=1e-3, adjacency=adjacency, cohort=name)
-    # all of them, so variances are released, and drawn, however few the rows are
-    pca = DPGauss(None, epsilon=0.5, adjacency=adjacency, unit=unit, accountant=budget)
-    groups = None if unit == "row" else np.arange(MADE_UP)
+    count = n_components if isinstance(n_components, int) else len(names)
+    arrays = {"components": (count, len(names)), "matrix": (kept, kept)}
+    wrong = ""
+    try:
+        archived([Released(name, of, "float64", "") for name, of in arrays.items()], names)
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise ValueError(f"-k: {wrong}. Nothing was charged")
+    return 8 * kept**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
+
+
+def _try_method(options: Fit, n_features: int, is_sparse: bool) -> None:
+    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
+    if not options.delta and options.method != "auto":
+        raise ValueError(
+            "--delta 0 is a pure guarantee, which only --method auto gives; leave --method out, or "
+            "pass a small --delta such as 1e-6"
+        )
+    if not options.delta and (options.norm_bound is None or options.center):
+        raise ValueError(
+            "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
+            "--norm-bound R and --no-center, or a small --delta such as 1e-6"
+        )
+    count = options.n_components if isinstance(options.n_components, int) else None
+    if count is not None and count > n_features:
+        raise ValueError(
+            f"-k {count} is more than the {n_features} features; choose at most {n_features}"
+        )
+    grouped = options.groups is not None
+    chosen, _ = choose(
+        n_features,
+        is_sparse=is_sparse,
+        grouped=grouped,
+        sees_spectrum=count is None,
+        may_miss=options.missing == "mean",
+        pure=options.delta == 0,
+    )
+    named = {method.command: name for name, method in METHODS.items()}
+    name = named.get(options.method, chosen)
+    if count is None and not METHODS[name].spectral:
+        raise ValueError(
+            f"{name} sees no spectrum to choose a number of components by; give one with "
+            "--components K"
+        )
+    held, scaled = METHODS[name].estimator._held, options.scale == "private"
+    check_memory(held, n_features, count or n_features, scaled=scaled, grouped=grouped)
+
+
+def _made_up(
+    names: Sequence[str],
+    budget: PrivacyAccountant,
+    cohorts: Sequence[str],
+    words: dict[str, Any],
+) -> ReleaseReport:
+    """A release of made-up data, by the code that makes the real one."""
+    # all components, so variances are released, and drawn, however few the rows are
+    pca = DPGauss(None, epsilon=0.5, accountant=budget)
+    pca.set_params(adjacency=budget.adjacency, unit=budget.unit)
+    groups = None if budget.unit == "row" else np.arange(MADE_UP)
     with warnings.catch_warnings():
         for category in (CentreNotSeenWarning, NoiseOnlyWarning):  # of what is made up
             warnings.simplefilter("ignore", category)
-        pca.fit(np.eye(MADE_UP, d), groups=groups, cohorts=cohorts or None)
-    report = ReleaseReport(
-        pca, title=title, context=context, feature_names=names[:d], pictures=pictures
-    )
-    if pictures and report.failed_to_draw is not None:
-        error = report.failed_to_draw
+        pca.fit(np.eye(MADE_UP, len(names)), groups=groups, cohorts=cohorts or None)
+    report = ReleaseReport(pca, feature_names=names, **words)
+    error = report.failed_to_draw
+    if words["pictures"] and error is not None:
+        first = (str(error).splitlines() or [""])[0][:LONGEST]
         raise ValueError(
-            f"matplotlib cannot draw pictures here ({_short(error)}); nothing was charged; "
-            "repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
+            f"matplotlib cannot draw pictures here ({type(error).__name__}: {first}); nothing was "
+            "charged; repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
         )
-    sizes = []
-    for content in report._files().values():
-        content(file := io.BytesIO())
-        sizes.append(len(file.getbuffer()))
-    return [*sizes, 3 * A_MARK * len(labels)]
-
-
-def _short(error: Exception) -> str:
-    """The first line of an error, with its kind."""
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:LONGEST]}"
+    return report

@@ -1,8 +1,9 @@
-"""``skdppca report``."""
+"""``skdppca report``: what a release found and what it cost."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
 
 from ..privacy.parts import paid_by
 from ..privacy.storage import replaced
@@ -11,26 +12,43 @@ from ..report._release import rendered
 from ..report._results import advice, results
 from ..report._verify import check_directory
 from ._json import Released
+from ._parameter_options import Command, argument, flag, option
 
 # Rights of the page, less the umask.
 ANYONE = 0o666
 
 
-def report(options: argparse.Namespace) -> int:
-    """Print what a release found and what it cost, if its files agree; return the exit status."""
-    check_directory(options.directory)
-    found = verify(options.directory)
-    if found.passed and options.page is not None:
-        with replaced(options.page, ANYONE) as file:
-            file.write(rendered(found.subjects, found.document).encode())
-    if options.json:
-        print(Released.of(options.directory, found))
-        return 0 if found.passed else 1
-    if not found.passed:
-        print(found)
-        return 1
-    print("\n".join(results(found.document, details=options.details)))
-    if any(one.receipt is not None for report in found.reports for one in paid_by(report)):
-        print(f"To check the charge: skdppca verify {options.directory} --ledger FILE")
-    print("\n".join(advice(found.document)))
-    return 0
+@dataclass(kw_only=True)
+class Report(Command):
+    """Print what a release found and what it cost.
+
+    Parameters
+    ----------
+    page : Path or None
+        Write the page, made anew from the release.
+
+    Examples
+    --------
+    skdppca report release/ --details
+    """
+
+    directory: Path = argument(type=Path, metavar="DIR")
+    details: bool = flag()
+    json: bool = flag()
+    page: Path | None = option(type=Path, metavar="FILE")
+
+    def run(self) -> int:
+        """Print it, if the files of the release agree; return the exit status."""
+        check_directory(self.directory)
+        found = verify(self.directory)
+        if found.passed and self.page is not None:
+            with replaced(self.page, ANYONE) as file:
+                file.write(rendered(found.subjects, found.document).encode())
+        if self.json or not found.passed:
+            print(Released.of(self.directory, found) if self.json else found)
+            return 0 if found.passed else 1
+        print("\n".join(results(found.document, details=self.details)))
+        if any(one.receipt is not None for report in found.reports for one in paid_by(report)):
+            print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
+        print("\n".join(advice(found.document)))
+        return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +22,8 @@ from ..report._contents import cell, read_file
 from ..report._results import advice
 from ..report._sections import status_of
 from ..report._verify import check_directory
+from . import _argument_readers as take
+from ._parameter_options import Command, argument, flag, option
 
 SCHEMA = "skdppca-synthetic/1"
 
@@ -41,32 +43,77 @@ ANYONE = 0o666
 BATCH_ROWS = 4096
 
 
-def sample(options: argparse.Namespace) -> int:
-    """Draw rows from a release whose files agree, and write them; return the exit status."""
-    label = options.out.with_name(f"{options.out.name}.json")
-    _check_free(options.out, label, options.force)
-    check_directory(options.directory)
-    found = verify(options.directory)
-    if not found.passed:
-        print(found)
-        return 1
-    subject = found.subjects[_place(found.reports, options.directory)]
-    pca, names, report = subject.fitted, subject.names, subject.report
-    content = _label(report, options)
-    # the label takes its place first: rows are never without it
-    with replaced(options.out, ANYONE) as rows, replaced(label, ANYONE) as about:
-        _write(rows, pca, names, options.rows, options.seed)
-        about.write(f"{json.dumps(content, indent=2)}\n".encode())
-    print(f"Synthetic: {options.rows} rows of {len(names)} columns; none is a record.")
-    print(f"Drawn from release {content['release']['id']}")
-    print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
-    print(report.guarantee())
-    if status_of(found.document) in ("private", "merged", "sites", "uncharged"):
-        print("Drawing rows is not charged: they are computed from the release alone.")
-    else:
-        print("\n".join(advice(found.document)))
-    print(f"Written: {options.out}, and {label}, which says the same")
-    return 0
+@dataclass(kw_only=True)
+class Sample(Command):
+    """Draw synthetic rows from a release, at no privacy cost.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows to draw.
+    out : Path
+        The .csv to write.
+    seed : int or None
+        A number, to draw the same rows again; privacy does not depend on it.
+    force : bool
+        Replace FILE, if it is labelled as synthetic.
+
+    Examples
+    --------
+    skdppca sample release/ -n 1000 -o synthetic.csv
+    """
+
+    directory: Path = argument(type=Path, metavar="DIR")
+    rows: int = option("-n", "--rows", type=take.at_least(1, "rows"), required=True, metavar="N")
+    out: Path = option("-o", "--out", type=Path, required=True, metavar="FILE")
+    seed: int | None = option(type=int)
+    force: bool = flag()
+
+    def run(self) -> int:
+        """Draw rows from a release whose files agree, and write them; return the exit status."""
+        label = self.out.with_name(f"{self.out.name}.json")
+        _check_free(self.out, label, self.force)
+        check_directory(self.directory)
+        found = verify(self.directory)
+        if not found.passed:
+            print(found)
+            return 1
+        subject = found.subjects[_place(found.reports, self.directory)]
+        pca, names, report = subject.fitted, subject.names, subject.report
+        # the label takes its place first: rows are never without it
+        with replaced(self.out, ANYONE) as rows, replaced(label, ANYONE) as about:
+            _write(rows, pca, names, self.rows, self.seed)
+            about.write(f"{json.dumps(self._label(report), indent=2)}\n".encode())
+        print(f"Synthetic: {self.rows} rows of {len(names)} columns; none is a record.")
+        print(f"Drawn from release {report.release_id}")
+        print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
+        print(report.guarantee())
+        if status_of(found.document) in ("private", "merged", "sites", "uncharged"):
+            print("Drawing rows is not charged: they are computed from the release alone.")
+        else:
+            print("\n".join(advice(found.document)))
+        print(f"Written: {self.out}, and {label}, which says the same")
+        return 0
+
+    def _label(self, report: PrivacyReport) -> dict[str, Any]:
+        """What is to be known of the rows, as JSON-able values."""
+        return {
+            "schema": SCHEMA,
+            "synthetic": True,
+            "file": self.out.name,
+            "rows": self.rows,
+            "seed": self.seed,
+            "model": "normal distribution with the released mean and covariance",
+            "kept": KEPT,
+            "not_kept": NOT_KEPT,
+            "release": {
+                "id": report.release_id,
+                "method": report.method,
+                "private": report.private,
+                "guarantee": report.guarantee(),
+            },
+            "software": {"skdppca": __version__},
+        }
 
 
 def _check_free(out: Path, label: Path, force: bool) -> None:
@@ -114,24 +161,3 @@ def _write(
         lines.writerows(pca.sample(batch.stop - batch.start, generator).tolist())
     text.detach()
     file.flush()
-
-
-def _label(report: PrivacyReport, options: argparse.Namespace) -> dict[str, Any]:
-    """What is to be known of the rows, as JSON-able values."""
-    return {
-        "schema": SCHEMA,
-        "synthetic": True,
-        "file": options.out.name,
-        "rows": options.rows,
-        "seed": options.seed,
-        "model": "normal distribution with the released mean and covariance",
-        "kept": KEPT,
-        "not_kept": NOT_KEPT,
-        "release": {
-            "id": report.release_id,
-            "method": report.method,
-            "private": report.private,
-            "guarantee": report.guarantee(),
-        },
-        "software": {"skdppca": __version__},
-    }

@@ -1,4 +1,4 @@
-"""Text that is safe to print on a terminal, whatever wrote it."""
+"""What a terminal sees: text that is safe to print, progress, and how a run ends."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import errno
 import io
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from .._text import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Digits that name a release or a ledger.
 SHOWN = 16
@@ -45,3 +50,66 @@ def print_to(name: str, text: str) -> OSError | None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None
+
+
+class Ended(Exception):
+    """A run failed after its charge.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        The exit status of the process.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def status_of(interrupt: KeyboardInterrupt) -> int:
+    """The exit status after an interrupt, which carries the number of its signal if it has one."""
+    return 128 + (interrupt.args[0] if interrupt.args else 2)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, float], None]]:
+    """Yield a function that shows what is being done, and which share of all is done.
+
+    A fit calls it at public steps only: the progress of a pass over the data would reveal the
+    number of rows. Without a terminal, or without rich, nothing is shown.
+    """
+    bar = _bar() if sys.stderr is not None and sys.stderr.isatty() else None
+    if bar is None:
+        yield lambda name, share: None
+        return
+    task = bar.add_task("", total=1.0)
+
+    def show(name: str, share: float) -> None:
+        with suppress(OSError):  # a terminal that was closed ends no fit
+            bar.update(task, description=name, completed=share, refresh=True)
+
+    try:
+        with suppress(OSError):
+            bar.start()
+        yield show
+    finally:
+        with suppress(OSError):
+            bar.stop()
+
+
+def _bar() -> Progress | None:
+    """A bar without a thread that refreshes it; None without rich."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    return Progress(
+        console=console,
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._text import printable
 from .._text.digits import up
@@ -24,6 +23,9 @@ from ..report._directory import PREVIOUS
 from ..report._load import opened
 from ._charged_ledger import Charged
 from ._terminal import SHOWN
+
+if TYPE_CHECKING:
+    from ._fit_command import Fit
 
 # Parameters by which records are measured, and their options: all cohorts have them in common.
 FIXED = {
@@ -43,7 +45,7 @@ DEFAULTS = {name: signature(PrivatePCA).parameters[name].default for name in FIX
 MOST_NAMES = 12
 
 
-def check_options(options: argparse.Namespace) -> None:
+def check_options(options: Fit, update: Path) -> None:
     """Refuse what does not go with --update, and make its directory the one of the results."""
     one_cohort(options)
     if options.force:
@@ -53,12 +55,11 @@ def check_options(options: argparse.Namespace) -> None:
             f"--method {options.method} has no noisy matrix that cohorts could be joined by; leave "
             "--method out, or fit each cohort by itself and merge them: skdppca merge"
         )
-    named = options.update.name not in ("", "..")
-    options.out = options.update if named else Path(os.path.abspath(options.update))
+    options.out = update if update.name not in ("", "..") else Path(os.path.abspath(update))
     options.method = METHOD
 
 
-def one_cohort(options: argparse.Namespace) -> str:
+def one_cohort(options: Fit) -> str:
     """The name of the cohort whose rows these are."""
     if options.cohorts is None or len(options.cohorts) != 1:
         raise ValueError("--update joins one cohort; name it: --cohort NAME, such as 2026-Q2")
@@ -102,7 +103,7 @@ class Earlier:
             )
         return cls(path, fitted, subject.report, subject.names, document)
 
-    def take_over(self, options: argparse.Namespace, unit: str) -> None:
+    def take_over(self, options: Fit, unit: str) -> None:
         """Set what all cohorts have in common, and refuse an option that is given otherwise.
 
         A title and a number of components are those before, if none is given.
@@ -140,23 +141,21 @@ class Earlier:
             "fit this cohort by itself, with --out, and merge the two: skdppca merge "
             f"{quote(str(self.path))} OTHER --disjoint --out DIR"
         )
-        if len(charged) > 1:
+        before = None if len(charged) > 1 else charged.pop()
+        if before is not None:
             raise ValueError(
-                f"the cohorts of {self.path} were not all charged to one ledger, so no ledger can "
-                f"confirm a release that grows from it; {apart}"
+                f"{self.path} was charged to the ledger {before[:SHOWN]}, which must "
+                "be charged for the next cohort as well; pass it: --ledger FILE"
             )
-        (before,) = charged
-        if before is None:
-            raise ValueError(
-                f"{self.path} was charged to no ledger, so the ledger of this fit could not "
-                f"confirm the release of all cohorts; leave --ledger out, or {apart}"
-            )
+        which, remedy = "not all charged to one ledger", apart
+        if not charged:
+            which, remedy = "charged to no ledger", f"leave --ledger out, or {apart}"
         raise ValueError(
-            f"{self.path} was charged to the ledger {before[:SHOWN]}, which must "
-            "be charged for the next cohort as well; pass it: --ledger FILE"
+            f"the cohorts of {self.path} were {which}, so no ledger could confirm the release of "
+            f"all of them; {remedy}"
         )
 
-    def check_named(self, options: argparse.Namespace) -> None:
+    def check_named(self, options: Fit) -> None:
         """Refuse a cohort whose people pay for a release that names none, unless that is accepted.
 
         What is not private has no cost.
@@ -166,7 +165,7 @@ class Earlier:
             return
         if all(part["cohorts"] for part in parts):
             return
-        (name,), most = options.cohorts, self.report.details.get(MOST, 1)
+        name, most = one_cohort(options), self.report.details.get(MOST, 1)
         delta = max(options.delta, *(float(part["delta"]) for part in parts))
         event = GaussianEvent(mu_of(options.epsilon, options.delta))
         both = up(total_of(parts, most, (event, (name,))).epsilon(delta), 4)
@@ -202,7 +201,7 @@ class Earlier:
         """What the curator declares: as before, if nothing is given."""
         return Context.from_dict(self.document["context"]) if given is None else given
 
-    def kept(self, options: argparse.Namespace) -> str:
+    def kept(self, options: Fit) -> str:
         """What the new page takes over, in a line to be read before the charge; or nothing."""
         answers = [name for name, answer in self.document["context"].items() if answer]
         kept = [

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..report import verify
 from ..report._verify import check_directory
 from ._charged_ledger import check_there
 from ._json import Verified
+from ._parameter_options import Command, argument, flag, option
 
 
-def verify_release(options: argparse.Namespace) -> int:
-    """Print what agrees and what differs; return the exit status."""
-    check_directory(options.directory)
-    if options.head is not None:
-        options.head = options.head.strip().lower()
-        _check_head(options.head, options.ledger)
-    if options.ledger is not None:
-        check_there(options.ledger)
-    found = verify(
-        options.directory, ledger=options.ledger, head=options.head, signer=options.signer
-    )
-    print(Verified.of(found) if options.json else found)
-    return 0 if found.passed else 1
+@dataclass(kw_only=True)
+class Verify(Command):
+    """Check a report against its files, a ledger and a signature.
+
+    Parameters
+    ----------
+    ledger : Path or None
+        The ledger to compare with: it must hold the charge and the release.
+    head : str or None
+        The head of the ledger that you noted when you got the release: 64 hexadecimal digits, which
+        `skdppca fit` prints last.
+    signer : Path or None
+        The SSH public key of the signer of SHA256SUMS (ssh-keygen -Y sign -n skdppca).
+
+    Examples
+    --------
+    skdppca verify release/ --ledger patients.ledger
+    """
+
+    directory: Path = argument(type=Path, metavar="DIR")
+    ledger: Path | None = option(type=Path, metavar="FILE")
+    head: str | None = option(metavar="HEX")
+    signer: Path | None = option(type=Path, metavar="KEY")
+    json: bool = flag()
+
+    def run(self) -> int:
+        """Print what agrees and what differs; return the exit status."""
+        check_directory(self.directory)
+        head = None if self.head is None else self.head.strip().lower()
+        if head is not None:
+            _check_head(head, self.ledger)
+        if self.ledger is not None:
+            check_there(self.ledger)
+        found = verify(self.directory, ledger=self.ledger, head=head, signer=self.signer)
+        print(Verified.of(found) if self.json else found)
+        return 0 if found.passed else 1
 
 
 def _check_head(head: str, ledger: Path | None) -> None:

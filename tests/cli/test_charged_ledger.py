@@ -7,7 +7,7 @@ import pytest
 
 from skdppca import PrivacyLedger, releasing
 from skdppca.cli._charged_ledger import Charged, told
-from skdppca.cli._ended import Ended
+from skdppca.cli._terminal import Ended
 from skdppca.records import files
 from skdppca.report import _directory
 from skdppca.report._directory import Directory
@@ -166,13 +166,6 @@ def test_an_error_after_the_charge_has_no_context(ledger, tmp_path):
     with pytest.raises(Ended) as caught:
         told(raising(RuntimeError(SECRET)), account, directory)
     assert caught.value.__context__ is None
-
-
-def test_a_refused_charge_is_none(fit, ledger):
-    result = fit("--ledger", ledger, "--epsilon", 3)
-    assert is_one_line_error(result)
-    assert "the fit was charged" not in result.err
-    assert charges(ledger) == 0
 
 
 def test_a_file_that_changes_after_the_charge_is_told(fit, ledger, table, tmp_path, monkeypatch):

@@ -61,7 +61,7 @@ def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, 
 
 
 def test_pictures_that_fail_after_the_charge_cost_no_other_file(fit, ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr(_fit_command, "rehearse", lambda *_, **__: [])
+    monkeypatch.setattr(_fit_command, "rehearse", lambda *_, **__: None)
     monkeypatch.setattr(_release, "draw", broken)
     result = fit("--ledger", ledger, pictures=True)
     assert result.status == 0

@@ -1,10 +1,7 @@
 import io
 import sys
-from contextlib import nullcontext
 
 import pytest
-
-from skdppca.cli import _progress
 
 
 class Terminal(io.StringIO):
@@ -47,14 +44,3 @@ def test_on_a_terminal_the_passes_over_files_are_counted(fit, monkeypatch):
     said = sys.stderr.getvalue()
     assert "checking the files" in said and len(passes) > 5
     assert f"pass {len(passes) - 1} over the files" in said and f"pass {len(passes)}" not in said
-
-
-def test_the_bar_stays_where_it_is_within_a_step(monkeypatch):
-    said = []
-    monkeypatch.setattr(_progress, "moving", lambda: nullcontext(lambda *step: said.append(step)))
-    with _progress.progress(4) as step:
-        step("one")
-        step("pass 1", stay=True)
-        step("pass 2", stay=True)
-        step("two")
-    assert [share for _, share in said] == [0, 0, 0, 0.25]

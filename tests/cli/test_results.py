@@ -65,7 +65,7 @@ def test_where_all_is_noise_the_plan_is_named_that_says_what_would_do(run, tmp_p
     said = run("fit", path, "-k", 2, *budget, *options).out
     plan = r"What would do: (skdppca plan --n \d+ --d 30 -k 2 --epsilon 1 --delta 1e-06)$"
     (command,) = re.findall(plan, said, re.MULTILINE)
-    assert callable(parser_of("plan").parse_args(command.split()[1:]).run)
+    assert parser_of("plan").parse_args(command.split()[1:]).n_features == 30
 
 
 def test_the_page_and_the_snippet_have_the_table_that_the_shell_prints(clear, tmp_path, run):

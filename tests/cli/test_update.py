@@ -110,8 +110,8 @@ def test_a_matrix_that_no_release_holds_is_refused_before_the_charge(
         assert ("matrix", (len(names), len(names))) in {(one.name, one.shape) for one in released}
         raise ValueError("too large")
 
-    monkeypatch.setattr("skdppca.cli._fit_command.LARGEST_KEPT", 2)  # fewer than there are
-    monkeypatch.setattr("skdppca.cli._fit_command.archived", archived)
+    monkeypatch.setattr("skdppca.cli._rehearsal.LARGEST_KEPT", 2)  # fewer than there are
+    monkeypatch.setattr("skdppca.cli._rehearsal.archived", archived)
     refused = update(2)
     assert is_one_line_error(refused)
     assert "too large. Nothing was charged" in refused.err
@@ -189,7 +189,7 @@ def test_a_release_that_no_ledger_was_charged_for_gets_none(run, options, ledger
 
     assert without(1).status == without(2).status == 0
     refused = run(*options(3))
-    assert is_one_line_error(refused) and "was charged to no ledger" in refused.err
+    assert is_one_line_error(refused) and "were charged to no ledger" in refused.err
     assert "leave --ledger out" in refused.err and "--disjoint" in refused.err
     assert charges(ledger) == 0
     assert without(3).status == 0

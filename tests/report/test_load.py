@@ -15,7 +15,6 @@ from skdppca import (
     ResidualGauss,
     SmoothSensitivityPCA,
 )
-from skdppca.cli._fit_command import _matrix_columns
 from skdppca.maps import projection_map
 from skdppca.report import ReleaseReport, load, verify
 from skdppca.report._contents import as_json, read_arrays
@@ -142,9 +141,3 @@ def test_a_matrix_that_is_declared_too_large_is_not_read(made, tmp_path):
 
 
 # How large a matrix may be.
-
-
-def test_beyond_2000_columns_the_matrix_of_a_release_that_grows_alone_is_kept():
-    names = [f"x{i}" for i in range(2001)]
-    assert _matrix_columns(names, grows=False) == 0
-    assert _matrix_columns(names, grows=True) == 2001

@@ -1,0 +1,115 @@
+"""Options of ``skdppca site``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import _argument_readers as take
+from . import _site_command as site
+from ._parameter_options import Command, argument, option
+
+
+@dataclass(kw_only=True)
+class Site(Command):
+    """An action of one site."""
+
+    directory: Path = argument(type=Path, metavar="DIR", help="the folder of this site")
+
+
+class Key(Site):
+    """Make a folder with this site's keys.
+
+    Examples
+    --------
+    skdppca site key our_site/
+    """
+
+    run = site.key
+
+
+@dataclass(kw_only=True)
+class Init(Site):
+    """Write down what this site agrees to.
+
+    Parameters
+    ----------
+    study : Path
+        The study, the same file at all sites.
+    name : str
+        The name of this site in the study.
+    table : Path
+        The data of this site.
+    groups : str or None
+        The column that says to whom each row belongs; needed unless the unit is a row.
+    analyst : list of str
+        Public keys of the people who may ask questions.
+    ledger : Path or None
+        An existing ledger to charge.
+    epsilon : float or None
+        Budget of a new ledger; give --delta, too.
+    delta : float or None
+        Delta of the new ledger, well below 1 / (number of records).
+    max_epsilon : float or None
+        The most that one run may charge (default: the budget).
+    max_delta : float or None
+        The largest delta of one run (default: that of the budget).
+    statistics : list of str or None
+        The kinds of sums that may be asked for (default: all).
+    max_colluders : int or None
+        Most sites that may collude against this one (default: as the study states).
+
+    Examples
+    --------
+    skdppca site init site/ --study s.json --name A --table a.csv --analyst KEY --ledger a.ledger
+    """
+
+    study: Path = option(type=Path, required=True, metavar="FILE")
+    name: str = option(required=True)
+    table: Path = option(type=Path, required=True, metavar="FILE")
+    groups: str | None = option(metavar="COLUMN")
+    analyst: list[str] = option(nargs="+", required=True, metavar="KEY")
+    ledger: Path | None = option(type=Path, metavar="FILE")
+    epsilon: float | None = option(type=take.epsilon)
+    delta: float | None = option(type=take.delta)
+    max_epsilon: float | None = option(type=take.number)
+    max_delta: float | None = option(type=take.number)
+    statistics: list[str] | None = option(nargs="+", metavar="KIND")
+    min_sites: int = option(of=site.Policy, type=int, metavar="N")  # type: ignore[attr-defined]
+    max_colluders: int | None = option(type=int, metavar="N")
+
+    run = site.init
+
+
+@dataclass(kw_only=True)
+class Run(Site):
+    """Answer questions until Ctrl-C.
+
+    Parameters
+    ----------
+    root_certificates : Path or None
+        The certificates that the server is checked against.
+
+    Examples
+    --------
+    skdppca site run our_site/ --server host:9092
+    """
+
+    server: str = option(required=True, metavar="HOST:PORT")
+    root_certificates: Path | None = option(type=Path, metavar="FILE")
+
+    run = site.run
+
+
+class Show(Site):
+    """List the questions and the charges.
+
+    Examples
+    --------
+    skdppca site show our_site/
+    """
+
+    run = site.show
+
+
+ACTIONS = {"key": Key, "init": Init, "run": Run, "show": Show}
