@@ -32,9 +32,6 @@ NO_ALONE = 'The figures of the report hold only if the answer is "no", and not o
 # Bytes of the file: each answer with every letter written as \\U0001F600, and comments.
 MOST_STATED = 2**20
 
-# In the place of what no answer is.
-EMPTY: dict[str, Any] = {"sequence": [], "mapping": {}}
-
 
 def context_of(path: Path | None) -> Context | None:
     """What a file declares about a release.
@@ -51,9 +48,9 @@ def context_of(path: Path | None) -> Context | None:
         raise ImportError(f"--context needs PyYAML; {how_to_install('report')}") from None
     answers: Any = None
     try:
-        node = yaml.compose(read_file(path, MOST_STATED).decode(), yaml.SafeLoader)
-        twice = _named_twice(node)
-        answers = {} if twice else _flat(node, yaml.SafeLoader(""))
+        text = read_file(path, MOST_STATED).decode()
+        twice = _named_twice(yaml.compose(text, yaml.SafeLoader))
+        answers = {} if twice else yaml.safe_load(text)
         wrong = f"states {twice[0]} twice" if twice else ""
     except OSError as error:
         wrong = f"cannot be read ({error.strerror}); check the path"
@@ -94,18 +91,3 @@ def _named_twice(node: Any) -> list[str]:
         return []
     counts = Counter(str(key.value) for key, _ in node.value)
     return [name for name, count in counts.items() if count > 1]
-
-
-def _flat(node: Any, loader: Any) -> Any:
-    """What a document holds, and of nested lists and mappings only that they are there.
-
-    Nothing in a context is nested, and aliases within each other can stand for any length.
-    """
-    if node is None or node.id == "scalar":
-        return None if node is None else loader.construct_object(node)
-    if node.id == "sequence":
-        return []
-    return {
-        str(key.value): _flat(one, loader) if one.id == "scalar" else EMPTY[one.id]
-        for key, one in node.value
-    }

@@ -33,25 +33,6 @@ def test_a_context_that_says_nothing_clear_is_an_error_of_one_line(text, says, f
     assert len(result.err) < 1000
 
 
-def merged(levels):
-    """Aliases within aliases: a few lines that stand for ten to the power of `levels` answers."""
-    lines = ["a0: &a0 {region: x}"]
-    for i in range(levels):
-        inner = ", ".join([f"*a{i}"] * 10)
-        lines.append(f"a{i + 1}: &a{i + 1} {{<<: [{inner}]}}")
-    return "\n".join(lines) + "\n"
-
-
-UNFOLDED = (merged(12), "region: {<<: [{curator: x}]}\n", "<<: {region: x}\n")
-
-
-@pytest.mark.parametrize("text", UNFOLDED)
-def test_nothing_in_a_context_is_unfolded(text, fit, tmp_path):
-    (tmp_path / "context.yaml").write_text(text)
-    result = fit("--context", tmp_path / "context.yaml")
-    assert is_one_line_error(result) and "cannot be used" in result.err
-
-
 ODD = {
     "pipe": (os.mkfifo, "it is no file"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is no file"),
