@@ -20,46 +20,12 @@ def charged(run, table, budget, ledger, tmp_path):
     return ledger, out / "report.json"
 
 
-def test_a_new_ledger_says_what_it_is_for(run, tmp_path):
-    result = run(
-        *("ledger", "create", tmp_path / "l", "--epsilon", 1, "--delta", 1e-6),
-        *("--unit", "patient", "--adjacency", "replace-one"),
-    )
-    assert result.status == 0
-    assert "epsilon 1, delta 1e-06 for all rows of every patient, under replace-one" in result.out
-
-
-@pytest.mark.parametrize("unit", [(), ("--unit", "patient")])
-def test_a_new_ledger_of_rows_says_that_it_protects_each_alone(run, tmp_path, unit):
-    said = run("ledger", "create", tmp_path / "l", "--epsilon", 1, "--delta", 1e-6, *unit).out
-    assert ("The ledger protects every row alone" in said) == (not unit)
-
-
 def test_a_ledger_is_never_made_over_a_file(run, ledger):
     before = ledger.read_bytes()
     result = run("ledger", "create", ledger, "--epsilon", 9, "--delta", 1e-6)
     assert is_one_line_error(result)
     assert f"--ledger {ledger}" in result.err and "PrivacyLedger" not in result.err
     assert ledger.read_bytes() == before
-
-
-def test_show_lists_charges_and_what_is_left(run, charged):
-    result = run("ledger", "show", charged[0])
-    assert result.status == 0
-    assert "PrivatePCA" in result.out
-    assert "spent: epsilon 1 at delta 1e-06" in result.out
-    assert "remaining: epsilon 1.6" in result.out
-
-
-def test_show_names_the_release_of_a_charge_or_says_that_there_is_none(run, charged):
-    ledger, report = charged
-    cost = {"adjacency": "add-remove", "unit": "row"}
-    PrivacyLedger(ledger).charge(GaussianEvent(0.1), label="by hand", **cost)
-    release = json.loads(report.read_text())["fits"][0]["release_id"]
-    shown = run("ledger", "show", ledger).out.splitlines()
-    first, second = (line for line in shown if re.match(r"\d+ +20\d\d-", line))
-    assert first.endswith(f"{release[:16]} (row 2)")
-    assert "by hand" in second and second.endswith("charged; no release recorded")
 
 
 def test_a_terminal_is_told_nothing_by_a_ledger(run, tmp_path, monkeypatch):
@@ -72,30 +38,6 @@ def test_a_terminal_is_told_nothing_by_a_ledger(run, tmp_path, monkeypatch):
     assert result.status == 0
     assert "\x1b" not in result.out and "\nlabel" not in result.out
     assert result.out.count("\nspent:") == 1
-
-
-def test_show_names_the_ledger_and_its_head(run, charged):
-    chain = PrivacyLedger(charged[0]).statement().chain
-    last = run("ledger", "show", charged[0]).out.splitlines()[-1]
-    assert last == f"ledger {chain.terms.accountant[:16]}, head {chain.head()}"
-
-
-@pytest.mark.parametrize("n_charges", [0, 1])
-def test_show_says_why_more_than_the_difference_remains(run, ledger, n_charges):
-    for _ in range(n_charges):
-        run("ledger", "charge", ledger, "--label", "sums", "--mu", 0.1)
-    said = "add up in squares (mu^2)" in run("ledger", "show", ledger).out
-    assert said == bool(n_charges)
-
-
-def test_show_of_costs_that_add_up_as_numbers_speaks_of_no_squares(run, tmp_path):
-    run("ledger", "create", tmp_path / "l", "--epsilon", 1, "--delta", 0)
-    run("ledger", "charge", tmp_path / "l", *COUNTS)
-    assert "squares" not in run("ledger", "show", tmp_path / "l").out
-
-
-def test_an_empty_ledger_shows_its_whole_budget(run, ledger):
-    assert "remaining: epsilon 2 at delta 1e-06" in run("ledger", "show", ledger).out
 
 
 COUNTS = ("--label", "OpenDP: counts", "--epsilon", 0.5, "--delta", 0)
@@ -161,12 +103,6 @@ def test_the_mu_of_a_gaussian_ledger_moves_its_total_to_another(run, ledger, tmp
     assert old <= new <= old * (1 + 1e-7)
 
 
-def test_a_ledger_of_unlike_charges_has_no_mu(run, ledger):
-    run("ledger", "charge", ledger, "--label", "sums", "--mu", 0.1)
-    run("ledger", "charge", ledger, *COUNTS)
-    assert "together: mu" not in run("ledger", "show", ledger).out
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -186,23 +122,6 @@ def test_a_refused_external_release_is_one_line_and_charges_nothing(run, ledger,
     assert charges(ledger) == 0
 
 
-def test_show_and_verify_call_an_external_charge_external(run, ledger):
-    run("ledger", "charge", ledger, *COUNTS)
-    row = next(line for line in run("ledger", "show", ledger).out.splitlines() if "OpenDP" in line)
-    assert row.endswith("  external") and "no release recorded" not in row
-    result = run("ledger", "verify", ledger)
-    assert "(charges: 1, releases: 0, external: 1, head " in result.out
-
-
-def test_show_has_a_running_total(run, ledger):
-    for _ in range(2):
-        run("ledger", "charge", ledger, *COUNTS)
-    heads, first, second, spent, *_ = run("ledger", "show", ledger).out.splitlines()[1:]
-    assert "total" in heads
-    assert first.split()[-2] == "0.5"
-    assert second.split()[-2] == spent.split()[2] != "0.5"
-
-
 @pytest.mark.parametrize("over", ["charge", "time"])
 def test_show_draws_the_account(run, ledger, tmp_path, over):
     pytest.importorskip("matplotlib")
@@ -211,17 +130,6 @@ def test_show_draws_the_account(run, ledger, tmp_path, over):
     assert (result.status, result.err) == (0, "")
     assert result.out.endswith(f"Written: {tmp_path / 'p.png'}\n")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("name", ["p.txt", "missing/p.png"])
-def test_a_picture_that_cannot_be_written_is_one_line(run, ledger, tmp_path, name):
-    assert is_one_line_error(run("ledger", "show", ledger, "--plot", tmp_path / name))
-
-
-def test_a_picture_without_matplotlib_names_the_package(run, ledger, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    result = run("ledger", "show", ledger, "--plot", tmp_path / "p.png")
-    assert is_one_line_error(result) and how_to_install("plot") in result.err
 
 
 @pytest.mark.parametrize(
@@ -255,13 +163,6 @@ def test_an_interrupted_external_charge_says_that_it_may_have_been_made(run, led
     result = run("ledger", "charge", ledger, *COUNTS)
     assert result.status == 130
     assert f"it may have been charged (skdppca ledger show {ledger} says it)" in result.err
-
-
-def test_verify_says_what_an_older_copy_would_pass(run, ledger, charged):
-    result = run("ledger", "verify", ledger)
-    assert result.status == 0
-    assert "no row was changed or removed (charges: 1, releases: 1, head " in result.out
-    assert "An older copy of the file would pass, too" in result.out
 
 
 @pytest.mark.parametrize("files", [True, False])
@@ -306,32 +207,100 @@ def test_verify_refuses_a_report_without_a_charge(run, table, budget, ledger, tm
     assert "no ledger was charged for this release" in result.out
 
 
-@pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
-def test_a_file_that_is_no_ledger_is_one_line(run, table, action):
-    assert is_one_line_error(run("ledger", *action, table))
-
-
-@pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
-def test_a_ledger_with_a_hard_link_is_one_line(run, ledger, tmp_path, action):
-    (tmp_path / "linked.ledger").hardlink_to(ledger)
-    result = run("ledger", *action, ledger)
-    assert is_one_line_error(result) and "copy it, do not link it" in result.err
-
-
-def test_a_report_that_is_not_private_says_so_first(run, table, tmp_path):
-    run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
-    result = run("report", tmp_path / "out")
-    assert result.out.startswith("NOT PRIVATE")
-    assert "private as stated" not in result.out
-
-
-def test_a_missing_report_is_one_line(run, tmp_path):
-    assert is_one_line_error(run("report", tmp_path))
-
-
 def test_a_charge_that_could_not_be_added_up_is_refused_before_it_is_made(run, ledger, monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     result = run("ledger", "charge", ledger, "--epsilon", 0.37, "--delta", 0, "--label", "counts")
     assert result.status == 2
     assert "nothing was charged" in result.err and how_to_install("selection") in result.err
     assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize("unit", ["row", "patient"])
+def test_a_new_ledger_says_what_it_is_for(run, tmp_path, unit):
+    terms = ("--epsilon", 1, "--delta", 1e-6, "--unit", unit, "--adjacency", "replace-one")
+    result = run("ledger", "create", tmp_path / "l", *terms)
+    records = "every row" if unit == "row" else "all rows of every patient"
+    assert result.status == 0
+    assert f"epsilon 1, delta 1e-06 for {records}, under replace-one" in result.out
+    assert ("The ledger protects every row alone" in result.out) == (unit == "row")
+    assert "remaining: epsilon 1 at delta 1e-06" in run("ledger", "show", tmp_path / "l").out
+
+
+def test_show_lists_charges_their_releases_and_what_is_left(run, charged):
+    ledger, report = charged
+    cost = {"adjacency": "add-remove", "unit": "row"}
+    PrivacyLedger(ledger).charge(GaussianEvent(0.01), label="by hand", **cost)
+    release = json.loads(report.read_text())["fits"][0]["release_id"]
+    said = run("ledger", "show", ledger).out
+    first, second = (line for line in said.splitlines() if re.match(r"\d+ +20\d\d-", line))
+    assert "PrivatePCA" in first and first.endswith(f"{release[:16]} (row 2)")
+    assert "by hand" in second and second.endswith("charged; no release recorded")
+    assert "spent: epsilon 1.0" in said and "remaining: epsilon 1.6" in said
+    chain = PrivacyLedger(ledger).statement().chain
+    assert said.splitlines()[-1] == f"ledger {chain.terms.accountant[:16]}, head {chain.head()}"
+
+
+def test_show_has_a_running_total_and_calls_an_external_charge_external(run, ledger):
+    for _ in range(2):
+        run("ledger", "charge", ledger, *COUNTS)
+    heads, first, second, spent, *_ = run("ledger", "show", ledger).out.splitlines()[1:]
+    assert "total" in heads
+    assert first.split()[-2:] == ["0.5", "external"] and "no release recorded" not in first
+    assert second.split()[-2] == spent.split()[2] != "0.5"
+    verified = run("ledger", "verify", ledger).out
+    assert "no row was changed or removed (charges: 2, releases: 0, external: 2, head " in verified
+    assert "An older copy of the file would pass, too" in verified
+
+
+@pytest.mark.parametrize(
+    ("delta", "costs", "squares", "mu"),
+    [
+        (1e-6, (), False, False),
+        (1e-6, (("--mu", 0.1),), True, True),
+        (1e-6, (("--mu", 0.1), ("--epsilon", 0.5, "--delta", 0)), True, False),
+        (0, (("--epsilon", 0.5, "--delta", 0),), False, False),
+    ],
+)
+def test_show_says_how_costs_add_up(run, tmp_path, delta, costs, squares, mu):
+    run("ledger", "create", tmp_path / "l", "--epsilon", 2, "--delta", delta)
+    for cost in costs:
+        assert run("ledger", "charge", tmp_path / "l", "--label", "sums", *cost).status == 0
+    said = run("ledger", "show", tmp_path / "l").out
+    assert ("add up in squares (mu^2)" in said) == squares
+    assert ("together: mu" in said) == mu
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "says"),
+    [
+        ("p.txt", None, ".png"),
+        ("missing/p.png", None, "make it first"),
+        ("p.png", "matplotlib.figure", how_to_install("plot")),
+    ],
+)
+def test_a_picture_that_cannot_be_made_is_one_line(
+    run, ledger, tmp_path, monkeypatch, name, module, says
+):
+    if module is not None:
+        monkeypatch.setitem(sys.modules, module, None)
+    result = run("ledger", "show", ledger, "--plot", tmp_path / name)
+    assert is_one_line_error(result) and says in result.err
+
+
+@pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
+def test_a_file_that_is_no_ledger_or_has_a_hard_link_is_one_line(
+    run, table, ledger, tmp_path, action
+):
+    assert is_one_line_error(run("ledger", *action, table))
+    (tmp_path / "linked.ledger").hardlink_to(ledger)
+    result = run("ledger", *action, ledger)
+    assert is_one_line_error(result) and "copy it, do not link it" in result.err
+
+
+def test_a_report_that_is_not_private_says_so_first_and_a_missing_one_is_one_line(
+    run, table, tmp_path
+):
+    assert is_one_line_error(run("report", tmp_path))
+    run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
+    result = run("report", tmp_path / "out")
+    assert result.out.startswith("NOT PRIVATE") and "private as stated" not in result.out

@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.cli import _argument_readers, _parser
 from skdppca.privacy import GaussianEvent
 
 from .conftest import charges, is_one_line_error
@@ -104,27 +103,6 @@ def test_a_ledger_with_such_a_budget_warns_too(run, tmp_path):
     created = run("ledger", "create", path, "--epsilon", 25, "--delta", 1e-6)
     assert created.status == 0 and created.err.startswith("skdppca: warning: epsilon=25")
     assert not run("ledger", "show", path).err
-
-
-@pytest.mark.parametrize("command", _parser.COMMANDS)
-def test_every_command_has_help(run, command):
-    if command == "site":
-        pytest.importorskip("cryptography", reason="the extra federated is not installed")
-    result = run(command, "--help")
-    assert result.status == 0 and result.out.startswith(f"usage: skdppca {command}")
-
-
-def test_help_goes_to_the_output(run):
-    result = run("fit", "--help")
-    assert result.status == 0 and "--norm-bound" in result.out and not result.err
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("3", 3), ("0.9", 0.9), ("auto", "auto"), ("mle", "mle"), ("1e1", 10)]
-)
-def test_components_are_an_int_a_share_auto_or_mle(text, value):
-    assert _argument_readers.components(text) == value
-    assert type(_argument_readers.components(text)) is type(value)
 
 
 def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_path, monkeypatch):

@@ -3,10 +3,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from skdppca import PrivacyAccountant, planner
-from skdppca.cli import _fit_command, _plan_command
-from skdppca.cli._plan_command import PLANNED
-from skdppca.decomposition import METHODS
+from skdppca import PrivacyAccountant
+from skdppca.cli import _plan_command
 from skdppca.privacy import GaussianEvent, PureEvent, mu_of
 from skdppca.privacy.installing import how_to_install
 
@@ -66,22 +64,14 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
     }
 
 
-@pytest.mark.parametrize(("given", "wanted"), [("auto", "auto"), ("0.9", 0.9), ("mle", "mle")])
-def test_components_may_be_asked_for_as_for_a_fit(run, monkeypatch, given, wanted):
-    asked = []
-    monkeypatch.setattr(_plan_command, "plan", lambda **question: asked.append(question))
-    assert run("plan", "--n", 50, "--d", 3, "-k", given).status == 0
-    assert asked[0]["n_components"] == wanted
-
-
 def test_a_bar_moves_with_every_simulated_fit(run, monkeypatch):
     told = []
 
     @contextmanager
-    def moving():
+    def progress():
         yield lambda name, share: told.append((name, share))
 
-    monkeypatch.setattr(_plan_command, "moving", moving)
+    monkeypatch.setattr(_plan_command, "progress", progress)
     assert run(*QUESTION).status == 0
     names, shares = zip(*told, strict=True)
     assert set(names) == {"simulating", "simulating DPGauss"}
@@ -106,36 +96,6 @@ def test_releases_that_share_a_budget_use_it_up(run, monkeypatch, epsilon, delta
     assert accountant.spent.epsilon >= 0.99 * epsilon
 
 
-def test_methods_have_short_names():
-    known = {
-        "gauss": "DPGauss",
-        "gdppca": "GDPPCA",
-        "kdpojas": "KDPOjas",
-        "kdppca": "KDPPCA",
-        "power": "DPPowerMethod",
-        "residual-gauss": "ResidualGauss",
-        "smooth": "SmoothSensitivityPCA",
-    }
-    assert PLANNED | known == PLANNED
-
-
-def test_every_method_that_can_be_chosen_can_be_planned():
-    assert {"auto", *PLANNED} == set(_fit_command.METHODS)
-    for name, method in PLANNED.items():
-        assert _fit_command.METHODS[name] is METHODS[method].estimator
-        assert _fit_command.METHODS[name].__name__ == method
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_sees_a_spectrum_exactly_if_it_takes_a_share_of_the_variance(name):
-    try:
-        METHODS[name].estimator(0.9)._validate_params()
-        takes_a_share = True
-    except ValueError:
-        takes_a_share = False
-    assert METHODS[name].spectral == takes_a_share
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("over", ["epsilon", "n"])
 def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
@@ -156,13 +116,6 @@ def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
     table = run(*QUESTION, "--over", over).out.split("\n\n")[-1].splitlines()
     assert table[0].split()[:2] == [over, "captured"]
     assert [line.split()[0] for line in table[1:]] == values
-
-
-def test_the_last_variance_is_repeated_for_all_that_follow(run, monkeypatch):
-    asked = []
-    monkeypatch.setattr(_plan_command, "plan", lambda **question: asked.append(question))
-    run("plan", "--n", 50, "--d", 6, "-k", 2, "--spectrum", "60,40,1,...")
-    assert asked[0]["spectrum"] == [60, 40, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -202,5 +155,18 @@ def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, mo
     assert how_to_install("plot") in result.err
 
 
-def test_the_command_asks_the_planner():
-    assert _plan_command.plan is planner.plan
+@pytest.mark.parametrize(
+    ("given", "name", "wanted"),
+    [
+        (("-k", "auto"), "n_components", "auto"),
+        (("-k", "0.9"), "n_components", 0.9),
+        (("-k", "mle"), "n_components", "mle"),
+        (("--spectrum", "60,40,1,..."), "spectrum", [60, 40, 1, 1, 1, 1]),
+        (("--spectrum", "flat"), "spectrum", "flat"),
+    ],
+)
+def test_what_is_asked_for_is_read_as_it_is_meant(run, monkeypatch, given, name, wanted):
+    asked = []
+    monkeypatch.setattr(_plan_command, "plan", lambda **question: asked.append(question))
+    assert run("plan", "--n", 50, "--d", 6, "-k", 2, *given).status == 0
+    assert asked[0][name] == wanted

@@ -34,14 +34,6 @@ def written(pca, out):
     ReleaseReport(pca, feature_names=NAMES, pictures=False).write(out)
 
 
-def test_the_rows_are_a_table_with_the_columns_of_the_data(draw, tmp_path):
-    assert draw().status == 0
-    table = pd.read_csv(tmp_path / "rows.csv")
-    assert tuple(table.columns) == NAMES
-    assert table.shape == (10, 4)
-    assert all(dtype == np.float64 for dtype in table.dtypes)
-
-
 @pytest.mark.parametrize("scale", [(), ("--scale", "private")])
 def test_the_rows_are_those_of_the_fitted_estimator(run, fit, tmp_path, monkeypatch, scale):
     kept = []
@@ -74,25 +66,6 @@ def test_more_rows_than_are_written_at_a_time_are_the_same_rows(draw, tmp_path, 
         for name in ("whole", "parts")
     )
     np.testing.assert_allclose(parts, whole)
-
-
-def test_a_label_beside_the_rows_says_that_they_are_synthetic(draw, release, tmp_path):
-    draw("--seed", 5)
-    label = json.loads((tmp_path / "rows.csv.json").read_text())
-    (report,) = verify(release).reports
-    assert label["synthetic"] is True
-    assert (label["file"], label["rows"], label["seed"]) == ("rows.csv", 10, 5)
-    assert label["release"]["id"] == report.release_id
-    assert label["release"]["guarantee"] == report.guarantee()
-    assert "mean" in label["kept"] and "bounds" in label["not_kept"]
-
-
-def test_the_terminal_says_the_same(draw, tmp_path):
-    said = draw().out
-    label = json.loads((tmp_path / "rows.csv.json").read_text())
-    assert "Synthetic" in said and "not charged" in said
-    for part in (label["kept"], label["not_kept"], label["release"]["id"]):
-        assert part in said
 
 
 def test_rows_of_a_release_without_privacy_say_so(run, table, tmp_path):
@@ -191,3 +164,20 @@ def test_a_release_without_components_is_refused(run, rows, tmp_path):
     ReleaseReport(model, pictures=False).write(tmp_path / "out")
     ended = run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv")
     assert is_one_line_error(ended) and "releases no components" in ended.err
+
+
+def test_rows_label_and_terminal_say_the_same(draw, release, tmp_path):
+    said = draw("--seed", 5).out
+    table = pd.read_csv(tmp_path / "rows.csv")
+    assert tuple(table.columns) == NAMES and table.shape == (10, 4)
+    assert all(dtype == np.float64 for dtype in table.dtypes)
+    label = json.loads((tmp_path / "rows.csv.json").read_text())
+    (report,) = verify(release).reports
+    assert label["synthetic"] is True
+    assert (label["file"], label["rows"], label["seed"]) == ("rows.csv", 10, 5)
+    assert label["release"]["id"] == report.release_id
+    assert label["release"]["guarantee"] == report.guarantee()
+    assert "mean" in label["kept"] and "bounds" in label["not_kept"]
+    assert "Synthetic" in said and "not charged" in said
+    for part in (label["kept"], label["not_kept"], label["release"]["id"]):
+        assert part in said
