@@ -38,7 +38,7 @@ def test_the_steps_are_the_running_totals_below_the_budget(accountant, ax, over)
     ax.figure.savefig(io.BytesIO())
 
 
-def test_each_kind_of_charge_has_its_mark(accountant, ax):
+def test_each_kind_of_charge_has_its_mark_below_the_budget_in_words(accountant, ax):
     display = LedgerDisplay.from_ledger(accountant, ax=ax)
     totals = [entry.total for entry in accountant.statement().entries]
     kinds = ["release", "external", "seeded: not private"]
@@ -47,6 +47,12 @@ def test_each_kind_of_charge_has_its_mark(accountant, ax):
         ((x, y),) = display.marks_[kind].get_xydata()
         assert (x, y) == (place, total)
     assert len({mark.get_marker() for mark in display.marks_.values()}) == 3
+    assert ax.get_title(loc="left") == (
+        r"Budget: $\varepsilon$ = 2, $\delta$ = 1e-06 for every \$p\$ (add-remove)"
+    )
+    assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
+    assert display.cohort_lines_ == {} and len(ax.lines) == 5
+    assert "cohort" not in display.alt_text_
 
 
 def test_a_total_that_was_left_out_is_skipped(ax, monkeypatch):
@@ -69,18 +75,6 @@ def test_any_number_of_charges_is_drawn(ax, over, charges):
     assert display.alt_text_.startswith(f"{charges} charge")
 
 
-def test_the_title_is_the_budget(accountant, ax):
-    LedgerDisplay.from_ledger(accountant, ax=ax)
-    assert ax.get_title(loc="left") == (
-        r"Budget: $\varepsilon$ = 2, $\delta$ = 1e-06 for every \$p\$ (add-remove)"
-    )
-
-
-def test_labels_are_shown_as_they_were_written(accountant, ax):
-    LedgerDisplay.from_ledger(accountant, ax=ax)
-    assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
-
-
 def test_an_unknown_axis_is_refused(accountant, ax):
     with pytest.raises(ValueError, match="over='charges' is unknown; choose 'charge' or 'time'"):
         LedgerDisplay.from_ledger(accountant, ax=ax, over="charges")
@@ -99,12 +93,6 @@ def test_the_steps_are_those_of_who_was_charged_most_above_single_cohorts(ax):
     assert "of 3 cohorts, the one that was charged most" in display.alt_text_
     assert "One more on all may cost" in display.alt_text_
     ax.figure.savefig(io.BytesIO())
-
-
-def test_an_account_without_cohorts_draws_no_other_steps(accountant, ax):
-    display = LedgerDisplay.from_ledger(accountant, ax=ax)
-    assert display.cohort_lines_ == {} and len(ax.lines) == 5
-    assert "cohort" not in display.alt_text_
 
 
 def test_the_line_of_the_budget_does_not_cross_the_words_of_the_legend(ax):

@@ -73,34 +73,6 @@ def test_every_number_of_components_is_drawn(n_components):
     assert display.ax_.get_xlim()[1] > n_components
 
 
-def test_the_axes_name_their_units():
-    ax = scree(fitted()).ax_
-    assert ax.get_xlabel() == "Component"
-    assert ax.get_ylabel() == "Variance (squared units of the features)"
-    scaled = DPGauss(2, scale=np.full(64, 16.0), random_state=0, epsilon=3.0).fit(DIGITS)
-    assert "scaled features" in scree(scaled).ax_.get_ylabel()
-
-
-def test_components_in_the_noise_are_hollow():
-    pca = fitted(n_components=64)
-    lost = np.asarray(pca.privacy_.details["alignments"]) <= 0
-    assert 0 < lost.sum() < 64
-    hollow = scree(pca).lost_
-    assert hollow.get_markerfacecolor() == "white"
-    assert np.array_equal(hollow.get_ydata(), pca.explained_variance_[lost])
-
-
-def test_the_floor_separates_the_components_that_the_noise_drowns():
-    pca = fitted(n_components=64)
-    floor = _noise_of_fits.noise_floor_of(pca)
-    above = np.asarray(pca.privacy_.details["alignments"]) > 0
-    assert np.array_equal(pca.explained_variance_ > floor, above)
-
-
-def test_without_noise_there_are_no_bars_and_no_floor():
-    assert labels(scree(fitted(epsilon=math.inf)).ax_) == ["component", "left out"]
-
-
 @pytest.mark.parametrize("clip", ["auto", "spherical"])
 def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
     # 40 seeds. The sd of 40 normal values is within (0.6, 1.5) of the true one with probability
@@ -130,15 +102,6 @@ def test_the_error_bars_of_nested_subspaces_have_the_size_of_their_noise(unit):
     errors = [_noise_of_fits._clipped_errors(pca) / _noise_of_fits._seen(pca).sum() for pca in fits]
     ratio = np.std(shares, axis=0) / np.median(errors, axis=0)
     assert np.all((ratio > 0.5) & (ratio < 2.0))
-
-
-def test_the_floor_of_nested_subspaces_separates_what_the_noise_drowns():
-    pca = DPGauss(20, epsilon=0.3, random_state=0).fit(DIGITS)
-    above = pca.privacy_.details["alignments"] > 0
-    assert 0 < above.sum() < 20
-    np.testing.assert_array_equal(
-        pca.explained_variance_ > _noise_of_fits.noise_floor_of(pca), above
-    )
 
 
 def test_without_variances_there_is_no_scree_plot_and_images_have_no_shares():
@@ -230,59 +193,10 @@ def test_a_map_shows_the_cells_above_the_noise_and_no_record():
     assert label(display).startswith("Noisy number of records")
 
 
-def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes():
-    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
-    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6)
-    assert title(draw(found)) == (
-        "Projection map: $\\varepsilon$ = 2, $\\delta$ = 1e-06 for every row (add-remove)\n"
-        "on top of what its axes cost (DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06)"
-    )
-    assert "NOT PRIVATE" in title(draw(mapped(random_state=0)))
-
-
-def test_the_title_of_a_map_tells_if_its_axes_protect_something_else():
-    groups = np.arange(len(DIGITS)) // 2
-    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
-    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, unit="writer", groups=groups)
-    first, second = title(draw(found)).split("\n")
-    assert first.endswith("for every writer (add-remove)")
-    assert second.endswith("1e-06 for every row, add-remove)")
-
-
-@pytest.mark.parametrize("n_classes", [1, 3, 7])
-def test_a_map_of_classes_has_a_panel_each_on_one_scale(n_classes):
-    found = mapped(y=TARGETS, classes=range(n_classes))
-    display = draw(found)
-    panels = [ax for ax in display.axes_.ravel() if ax is not None]
-    assert len(panels) == n_classes
-    assert len({mesh.get_clim() for mesh in display.meshes_}) == 1
-
-
-@pytest.mark.parametrize("classes", [[0, 1], ["benign", "malignant"]])
-def test_a_panel_is_named_after_its_class(classes):
-    titles = [ax.get_title() for ax in draw(mapped(y=TARGETS, classes=classes)).axes_.ravel()]
-    assert titles == [f"class {name}" for name in classes]
-
-
 def test_a_map_without_noise_is_drawn_whole():
     pca = DPGauss(2, epsilon=math.inf).fit(DIGITS)
     found = maps.projection_map(pca, DIGITS, epsilon=math.inf, delta=1e-6, bins=5)
     draw(found).figure_.savefig(io.BytesIO())
-
-
-def test_a_map_in_given_axes_that_is_not_private_is_called_so():
-    two = figure(4, 3).subplots(1, 2)
-    display = draw(mapped(y=TARGETS, classes=[0, 1], random_state=0), ax=two)
-    assert "NOT PRIVATE" in label(display)
-    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
-    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6)
-    assert "NOT PRIVATE" not in label(draw(found))
-
-
-def test_a_map_tells_how_many_lie_outside():
-    found = mapped(extent=((100, 101), (100, 101)), y=TARGETS, classes=range(10))
-    expected = round(float(found.outside.sum()))
-    assert f"outside of all cells: {expected} " in label(draw(found))
 
 
 @pytest.mark.parametrize(("width", "height"), [(60, 1), (1, 60), (1e300, 1e-300)])
@@ -291,15 +205,6 @@ def test_of_unequal_extents_both_can_be_seen(width, height):
     display.figure_.savefig(io.BytesIO())
     box = display.axes_[0, 0].get_window_extent()
     assert 0.2 < box.height / box.width < 5
-
-
-def test_images_in_axes_of_ones_own_that_are_not_private_are_called_so():
-    two = figure(4, 3).subplots(1, 2)
-    ComponentsImageDisplay.from_estimator(fitted(2), (8, 8), ax=two)
-    assert "NOT PRIVATE" in two[0].get_title()
-    two = figure(4, 3).subplots(1, 2)
-    ComponentsImageDisplay.from_estimator(fitted(2, random_state=None), (8, 8), ax=two)
-    assert "NOT PRIVATE" not in two[0].get_title()
 
 
 @pytest.fixture(scope="module")
@@ -374,3 +279,63 @@ def test_shares_of_the_variance_are_drawn_and_other_kinds_refused():
     np.testing.assert_allclose(drawn, pca.explained_variance_ratio_)
     with pytest.raises(ValueError, match="kind='shares' is unknown; choose 'variance'"):
         scree(pca, kind="shares")
+
+
+def test_the_axes_name_their_units_and_without_noise_there_are_no_bars_and_no_floor():
+    display = scree(fitted(epsilon=math.inf))
+    assert labels(display.ax_) == ["component", "left out"]
+    assert display.ax_.get_ylabel() == "Variance (squared units of the features)"
+    scaled = DPGauss(2, scale=np.full(64, 16.0), random_state=0, epsilon=3.0).fit(DIGITS)
+    assert "scaled features" in scree(scaled).ax_.get_ylabel()
+
+
+@pytest.mark.parametrize(
+    "pca",
+    [
+        pytest.param(lambda: fitted(64), id="one matrix"),
+        pytest.param(lambda: DPGauss(20, epsilon=0.3, random_state=0).fit(DIGITS), id="nested"),
+    ],
+)
+def test_components_in_the_noise_are_hollow_and_below_the_floor(pca):
+    pca = pca()
+    lost = np.asarray(pca.privacy_.details["alignments"]) <= 0
+    assert 0 < lost.sum() < len(lost)
+    display = scree(pca)
+    assert display.lost_.get_markerfacecolor() == "white"
+    assert np.array_equal(display.lost_.get_ydata(), pca.explained_variance_[lost])
+    assert np.array_equal(pca.explained_variance_ <= display.noise_floor, lost)
+
+
+@pytest.mark.parametrize("classes", [[0], ["benign", "malignant", "none"], range(7)], ids=str)
+def test_a_map_of_classes_has_a_panel_each_on_one_scale_and_counts_who_is_outside(classes):
+    found = mapped(extent=((0, 101), (0, 101)), y=TARGETS, classes=classes)
+    display = draw(found)
+    panels = [ax for ax in display.axes_.ravel() if ax is not None]
+    assert [ax.get_title() for ax in panels] == [f"class {name}" for name in classes]
+    assert len({mesh.get_clim() for mesh in display.meshes_}) == 1
+    expected = round(float(found.outside.sum()))
+    assert f"outside of all cells: {expected} " in label(display)
+
+
+@pytest.mark.parametrize("unit", ["row", "writer"])
+def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes(unit):
+    groups = None if unit == "row" else np.arange(len(DIGITS)) // 2
+    pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
+    found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, unit=unit, groups=groups)
+    display = draw(found)
+    axes_cost = "DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06"
+    axes_cost += "" if unit == "row" else " for every row, add-remove"
+    assert title(display) == (
+        f"Projection map: $\\varepsilon$ = 2, $\\delta$ = 1e-06 for every {unit} (add-remove)\n"
+        f"on top of what its axes cost ({axes_cost})"
+    )
+    assert "NOT PRIVATE" not in label(display)
+
+
+def test_what_is_not_private_is_called_so_in_axes_of_ones_own():
+    two = figure(4, 3).subplots(1, 2)
+    assert "NOT PRIVATE" in label(draw(mapped(y=TARGETS, classes=[0, 1], random_state=0), ax=two))
+    for seed, called in ((0, True), (None, False)):
+        two = figure(4, 3).subplots(1, 2)
+        ComponentsImageDisplay.from_estimator(fitted(2, random_state=seed), (8, 8), ax=two)
+        assert ("NOT PRIVATE" in two[0].get_title()) == called
