@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._sklearn import output_container
+from .._text import listed
 
 if TYPE_CHECKING:
     from .fitted import FittedPCA
@@ -72,14 +73,14 @@ def made_up_row(X: Any) -> Any:
 
 
 def _check_columns(X: Any) -> None:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+    from .declared import declared
 
-    for name, dtype in zip(X._meta.columns, X._meta.dtypes, strict=True):
-        if not is_numeric_dtype(dtype) or is_complex_dtype(dtype):
-            raise ValueError(
-                f"the column {name!r} of X has dtype {dtype}; encode it as real numbers or leave "
-                f"it out, for example X.drop(columns=[{name!r}])"
-            )
+    wrong = declared(X._meta).without_numbers
+    if wrong:
+        raise ValueError(
+            f"by their dtype these columns of X hold no numbers: {listed(wrong)}; encode them as "
+            f"real numbers or leave them out, for example X.drop(columns=[{wrong[0]!r}])"
+        )
 
 
 def check_lazy_output(estimator: FittedPCA) -> None:

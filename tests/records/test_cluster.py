@@ -333,7 +333,7 @@ BAD = {
     "complex": (lambda: as_dask(X) * 1j, None, ValueError, "real numbers"),
     "objects": (lambda: as_dask(X.astype(object)), None, ValueError, "dtype object"),
     "delayed": (lambda: dask.delayed(X), None, TypeError, "dask Delayed"),
-    "text column": (lambda: as_frame(X, name="text"), None, ValueError, "column 'name'"),
+    "text column": (lambda: as_frame(X, name="text"), None, ValueError, "hold no numbers: 'name'"),
     "undeclared sparse blocks": (
         lambda: as_dask(X).rechunk({1: -1}).map_blocks(sparse.csr_array, meta=np.empty((0, D))),
         None,
