@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -336,13 +337,7 @@ def check_installed(path: Path) -> None:
     ------
     ImportError
     """
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        missing = True
-    else:
-        missing = False
-    if missing:
+    if find_spec("pyarrow") is None:
         raise ImportError(
             f"{path.suffix} files need pyarrow, which is not installed; {how_to_install('cli')}"
         )
