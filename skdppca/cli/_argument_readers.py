@@ -1,4 +1,4 @@
-"""What options take: each function reads one text, or says what to write instead."""
+"""Readers of options: each function reads one text, or raises with what to write instead."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def number(text: str) -> float:
 
 
 def _allowed(name: str, value: float | str) -> bool:
-    """Whether a parameter of the estimators may be this."""
+    """Return whether a parameter of the estimators may be this."""
     from ..decomposition import PrivatePCA
     from ..decomposition.parameters import allows
 
@@ -30,7 +30,7 @@ def _allowed(name: str, value: float | str) -> bool:
 
 
 def _numbers(allowed: Callable[[float], bool], refusal: str) -> Callable[[str], float]:
-    """What reads a number of these."""
+    """Return a reader of the numbers that are allowed."""
 
     def read(text: str) -> float:
         value = number(text)
@@ -68,7 +68,7 @@ def epsilon(text: str) -> float:
 
 
 def at_least(least: int, what: str) -> Callable[[str], int]:
-    """What reads a whole number of at least `least`."""
+    """Return a reader of whole numbers of at least `least`."""
 
     def read(text: str) -> int:
         try:

@@ -1,4 +1,4 @@
-"""What a run has charged, so that whatever fails later can say it."""
+"""A ledger that remembers the charge of a run, so that a later error can name it."""
 
 from __future__ import annotations
 

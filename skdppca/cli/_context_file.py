@@ -34,7 +34,7 @@ MOST_STATED = 2**20
 
 
 def context_of(path: Path | None) -> Context | None:
-    """What a file declares about a release.
+    """Read a file that declares what no program can find out about a release.
 
     Raises
     ------

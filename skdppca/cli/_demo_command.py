@@ -118,7 +118,7 @@ def _fitted(options: Demo, ledger: PrivacyLedger | None) -> tuple[DPGauss, Relea
 
 
 def _no_files(out: Path) -> str:
-    """Why no files are written; empty if they are."""
+    """Return the reason why no files are written; empty if they are."""
     try:
         check_libraries()
     except ImportError as error:
@@ -142,7 +142,7 @@ def _ledger(options: Demo) -> PrivacyLedger:
 
 
 def _check(options: Demo) -> list[str]:
-    """How to check the files, and what to do when the budget is used up."""
+    """Lines about checking the files, and about a budget that is used up."""
     if math.isinf(options.epsilon):
         return []
     path = quote(str(_ledger_file(options.out)))

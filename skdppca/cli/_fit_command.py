@@ -296,7 +296,7 @@ def _unit(groups: str | None, name: str | None) -> str:
 
 
 def _charged(report: PrivacyReport, ledger: Charged | None, options: Fit) -> list[str]:
-    """What the fit cost the ledger, and what to keep elsewhere; or how to charge it to one."""
+    """Lines about the cost to the ledger and its head; or the command that charges the fit."""
     if ledger is None:
         how = f"To count it, charge it to the ledger of the same people:\n  {command(report)}"
         return [how] if report.private else []

@@ -12,8 +12,6 @@ from msgspec import Struct, to_builtins
 from ..planner import Plan
 from ..privacy import Entry, Finding, Statement, epsilon_of_event
 from ..privacy.fit_report import jsonable
-from ..report import Verification
-from ..report._sections import status_of
 
 # Infinity is "inf", because JSON has no number for it.
 Number = float | Literal["inf"]
@@ -35,7 +33,7 @@ class Planned(Document, tag="skdppca-plan/1"):
 
     @classmethod
     def of(cls, found: Plan, along: Sequence[Plan], releases: int) -> Planned:
-        """What was planned."""
+        """Return the document of a plan."""
         plan, *others = (
             asdict(one) | {"finds_nothing": one.finds_nothing} for one in (found, *along)
         )
@@ -43,7 +41,7 @@ class Planned(Document, tag="skdppca-plan/1"):
 
 
 class Fitted(Document, tag="skdppca-fit/1"):
-    """What a fit wrote, and its report."""
+    """The files of a fit, and its report."""
 
     out: str
     files: list[str]
@@ -52,7 +50,7 @@ class Fitted(Document, tag="skdppca-fit/1"):
 
 
 class Merged(Fitted, tag="skdppca-merge/1"):
-    """What a merge wrote, and its report."""
+    """The files of a merge, and its report."""
 
 
 class Released(Document, tag="skdppca-release/1"):
@@ -64,41 +62,19 @@ class Released(Document, tag="skdppca-release/1"):
     findings: tuple[Finding, ...]
     report: dict[str, Any] | None
 
-    @classmethod
-    def of(cls, directory: object, found: Verification) -> Released:
-        """The release that was verified."""
-        return cls(
-            directory=str(directory),
-            passed=found.passed,
-            status=status_of(found.document) if found.passed else None,
-            findings=found.findings,
-            report=dict(found.document) if found.passed else None,
-        )
-
 
 class Verified(Document, tag="skdppca-verify/1"):
-    """What agrees and what differs."""
+    """The findings of a `Verification`, whose attributes these are."""
 
     passed: bool
     levels: tuple[int, ...]
-    notes: dict[str, str]
+    notes: dict[int, str]
     findings: tuple[Finding, ...]
     hashes: dict[str, str]
 
-    @classmethod
-    def of(cls, found: Verification) -> Verified:
-        """What was found."""
-        return cls(
-            passed=found.passed,
-            levels=found.levels,
-            notes={str(level): note for level, note in found.notes.items()},
-            findings=found.findings,
-            hashes=dict(found.hashes),
-        )
-
 
 class Cohort(Struct):
-    """What a cohort was charged."""
+    """The account of a cohort."""
 
     name: str
     spent: Number
@@ -153,7 +129,7 @@ class Listed(Document, tag="skdppca-ledger/1"):
 
     @classmethod
     def of(cls, file: object, statement: Statement) -> Listed:
-        """What a ledger holds."""
+        """Return the document of a ledger."""
         terms, delta = statement.chain.terms, statement.budget.delta
         return cls(
             file=str(file),

@@ -335,7 +335,7 @@ def _mu(statement: Statement) -> str:
 
 
 def _of_cohorts(statement: Statement) -> str:
-    """What each cohort has paid, and what it has left."""
+    """The table of cohorts: spent and remaining budget."""
     delta = f"{statement.budget.delta:g}"
     heads = ("cohort", "mu", f"spent at delta={delta}", f"remaining at delta={delta}")
     rows = []

@@ -35,7 +35,7 @@ def apart(out: Path, *directories: Path) -> None:
 
 
 def replaced(out: Path) -> list[str]:
-    """What an earlier release in the directory was charged; that stays."""
+    """Lines about the charge of an earlier release in the directory, which stays."""
     try:
         reports = verify(out / REPORT).reports
     except OSError:  # there is none

@@ -129,7 +129,7 @@ def parameters(options: argparse.Namespace, of: Signature) -> dict[str, Any]:
 def _of_parameter(
     of: Callable[..., Any], name: str, sentences: int, own: dict[str, Any]
 ) -> dict[str, Any]:
-    """What an option has of a parameter, and what it has in place of that."""
+    """Add the default, the words and the help of a parameter, where the option has none."""
     found: dict[str, Any] = {"help": _help(of, name, sentences)}
     if not own.get("required"):
         found["default"] = signature(of).parameters[name].default
@@ -141,7 +141,7 @@ def _of_parameter(
 
 
 def _help(documented: Callable[..., Any], name: str, sentences: int) -> str:
-    """What a docstring says of a parameter: its first sentences, and all words."""
+    """Return the first sentences of a parameter's description, and all its words."""
     text = described(documented).get(name, "").replace("`", "")
     about, *words = (" ".join(part.split()) for part in re.split(r'\n+- (?=")', text))
     said = _sentence(" ".join(re.findall(r"\S.*?\.(?= |$)", about)[:sentences]))

@@ -57,8 +57,8 @@ class Plan(Command):
         Number of cohorts of equal size, each fitted with this epsilon; --n counts the people of all
         cohorts.
     spectrum : str or None
-        Assumed variances: flat, power-law (default), spiked, or numbers: 4,2,1,1. In 4,2,1,... the
-        last is repeated.
+        Assumed variances: flat, power-law (default), spiked, or numbers with commas between them.
+        A last ',...' repeats the last number.
     method : list of str or None
         Only these (default: all).
     over : str or None
@@ -166,7 +166,7 @@ def _spectrum(text: str | None, d: int) -> str | list[float] | None:
 
 
 def _table(plans: Sequence[Found], over: str) -> str:
-    """What to expect of the first method of each plan."""
+    """The table of the first method of each plan."""
     rows = [
         (
             f"{plan.epsilon:.3g}" if over == "epsilon" else str(plan.n_samples),
@@ -180,7 +180,7 @@ def _table(plans: Sequence[Found], over: str) -> str:
 
 
 def _captured(plan: Found, first: Expectation) -> tuple[str, str]:
-    """What its first method captures, and in half of all fits; a range of noise says nothing."""
+    """Captured variance of the first method and in half of all fits; no range of pure noise."""
     if plan.finds_nothing:
         return "nothing", "-"
     return (

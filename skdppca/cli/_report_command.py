@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ..privacy.parts import paid_by
 from ..privacy.storage import replaced
-from ..report import verify
+from ..report import Verification, verify
 from ..report._release import rendered
 from ..report._results import advice, results
+from ..report._sections import status_of
 from ..report._verify import check_directory
 from ._json import Released
 from ._parameter_options import Command, argument, flag, option
@@ -44,11 +45,20 @@ class Report(Command):
         if found.passed and self.page is not None:
             with replaced(self.page, ANYONE) as file:
                 file.write(rendered(found.subjects, found.document).encode())
-        if self.json or not found.passed:
-            print(Released.of(self.directory, found) if self.json else found)
-            return 0 if found.passed else 1
+        if self.json:
+            released = Released(str(self.directory), found.passed, None, found.findings, None)
+            if found.passed:
+                released.status, released.report = status_of(found.document), dict(found.document)
+            print(released)
+        elif not found.passed:
+            print(found)
+        else:
+            self._print(found)
+        return 0 if found.passed else 1
+
+    def _print(self, found: Verification) -> None:
+        """Print a release whose files agree."""
         print("\n".join(results(found.document, details=self.details)))
         if any(one.receipt is not None for report in found.reports for one in paid_by(report)):
             print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
         print("\n".join(advice(found.document)))
-        return 0

@@ -96,7 +96,7 @@ class Sample(Command):
         return 0
 
     def _label(self, report: PrivacyReport) -> dict[str, Any]:
-        """What is to be known of the rows, as JSON-able values."""
+        """The label of the rows, as JSON-able values."""
         return {
             "schema": SCHEMA,
             "synthetic": True,
@@ -143,7 +143,7 @@ def _is_label(path: Path) -> bool:
 
 
 def _place(reports: Sequence[PrivacyReport], directory: Path) -> int:
-    """Where the first release of a PCA is among these."""
+    """Return the place of the first release of a PCA among these."""
     for place, report in enumerate(reports):
         if any(one.name == "components" for one in report.released):
             return place

@@ -1,4 +1,4 @@
-"""What a terminal sees: text that is safe to print, progress, and how a run ends."""
+"""Text that is safe on a terminal, a progress bar, and the end of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 16
 
 
 def has_controls(text: str) -> bool:
-    """Whether the text has control characters, such as a line break, or bytes that are no UTF-8."""
+    """Return whether the text has control characters, or bytes that are no UTF-8."""
     return any(category(letter) in ("Cc", "Cs") for letter in text)
 
 

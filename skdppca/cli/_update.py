@@ -1,4 +1,4 @@
-"""What ``skdppca fit --update`` goes on from: the release of the cohorts before."""
+"""The release that ``skdppca fit --update`` grows."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Earlier:
         )
 
     def _parts(self) -> tuple[dict[str, Any], ...]:
-        """What each cohort before has paid."""
+        """The charges of the earlier cohorts."""
         report = self.report
         if is_grown(report.details):
             return cohorts_of(report.details)
@@ -198,11 +198,11 @@ class Earlier:
             raise ValueError(f"the columns are not those of {self.path}, in its order; {remedy}")
 
     def context(self, given: Context | None) -> Context:
-        """What the curator declares: as before, if nothing is given."""
+        """Return the given answers of the curator, or else the earlier ones."""
         return Context.from_dict(self.document["context"]) if given is None else given
 
     def kept(self, options: Fit) -> str:
-        """What the new page takes over, in a line to be read before the charge; or nothing."""
+        """A line about the words that the new page keeps, for a look before the charge."""
         answers = [name for name, answer in self.document["context"].items() if answer]
         kept = [
             *[f"the title {options.title!r}"] * (options.title == self.document["title"]),
@@ -216,6 +216,6 @@ class Earlier:
         )
 
     def said(self) -> list[str]:
-        """Where the release before is now."""
+        """A line about the place of the earlier release."""
         previous = self.path.with_name(f"{self.path.name}{PREVIOUS}")
         return [f"The release before, {self.report.release_id[:SHOWN]}, is in {previous}/"]

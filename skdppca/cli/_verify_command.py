@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import convert
+
 from ..report import verify
 from ..report._verify import check_directory
 from ._charged_ledger import check_there
@@ -47,7 +49,7 @@ class Verify(Command):
         if self.ledger is not None:
             check_there(self.ledger)
         found = verify(self.directory, ledger=self.ledger, head=head, signer=self.signer)
-        print(Verified.of(found) if self.json else found)
+        print(convert(found, Verified, from_attributes=True) if self.json else found)
         return 0 if found.passed else 1
 
 
