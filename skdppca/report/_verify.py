@@ -296,7 +296,7 @@ def _on_ledger(release: Compared, sound: bool) -> str:
             f" Since this report {later} more {since}; the total is epsilon {spent.epsilon:.6g} at "
             f"delta {spent.delta:g} now."
         )
-    ours = {one.receipt.row for report in reports for one in paid_by(report) if one.receipt}
+    ours = {one.receipt.row for report in agreeing for one in paid_by(report) if one.receipt}
     seeded = [
         receipt.row
         for receipt in statement.chain.receipts

@@ -38,6 +38,7 @@ from skdppca.privacy import (
 )
 from skdppca.privacy.parts import bound
 from skdppca.report import Context, ReleaseReport, load, verify
+from skdppca.report._contents import as_json
 
 from .conftest import NAMES, document_of
 from .test_forgeries import forge, named
@@ -676,6 +677,13 @@ def test_a_merged_release_whose_hashes_were_made_again_is_found(files):
     other_bound(details)
     forge(out, replace(pca.privacy_, details=details))
     assert named(verify(out)) == {"parts"}
+
+
+def test_a_report_with_a_damaged_part_is_a_finding_and_no_error(files):
+    document = document_of(files / "merged")
+    no_part(document["fits"][0]["core"]["details"])
+    (files / "merged" / "report.json").write_text(as_json(document))
+    assert not verify(files / "merged", ledger=files / "one").passed
 
 
 def test_a_damaged_part_is_refused_by_name(files):

@@ -20,49 +20,6 @@ from .conftest import text_of
 
 say = words()
 
-SENTENCES = {
-    say.protected("patient", "add-remove", True): "Every patient. If one patient's rows were "
-    "missing, the probability of any result would hardly change. The lines below say how much.",
-    say.protected("row", "replace-one", False): "Every row. If one row were replaced by any other, "
-    "the probability of any result could change. The lines below say how much.",
-    say.strength("1", "1e-06", "gaussian"): "epsilon 1 at delta 1e-06 (Gaussian differential "
-    "privacy).",
-    say.exactly("0.237"): "Exactly: mu = 0.237. That is the strength of Gaussian noise, and it "
-    "implies all of these deltas and epsilons.",
-    say.worst_case("add-remove", "54.8"): "Suppose someone knows everybody else's data, and a coin "
-    "decided whether yours were used. After seeing this release they can tell the coin's side in "
-    "at most 54.8 % of cases. Without it: 50 %.",
-    say.NO_LEDGER: "No ledger was charged. These figures hold for this release alone. Nothing "
-    "adds it up with others of the same data.",
-    say.definition("patient", "1", "1e-06", "add-remove"): "For any two data sets that differ in "
-    "all rows of one patient (added or removed), and any set S of possible releases: P(release in "
-    "S | one) <= e^1 P(release in S | other) + 1e-06.",
-    say.definition("row", "1", "1e-06", "replace-one"): "For any two data sets that differ in one "
-    "row (exchanged), and any set S of possible releases: P(release in S | one) <= e^1 P(release "
-    "in S | other) + 1e-06.",
-    say.detection("add-remove", "8.0", "1.9"): "No test that raises a false alarm for 5 % of the "
-    "absent detects more than 8.0 % of the present; with 1 % false alarms, 1.9 %.",
-    say.household("patient", 4, "68.3", "54.8"): "A household of 4 units (patient) is protected "
-    "less: the coin's side can then be told in at most 68.3 % of cases, instead of 54.8 %.",
-    say.about_delta("0.56", "1.32"): "delta belongs to how the guarantee is written as epsilon. It "
-    "is not a chance that data are handed out: the same release has epsilon 0.56 at delta 1e-3 "
-    "and 1.32 at 1e-9.",
-    say.failure("1e-07"): "With probability at most 1e-07 a check inside the method fails, and no "
-    "bound holds then.",
-    say.component(2, "13", "97"): "Component 2 holds 13 % of the variance. Its direction agrees to "
-    "97 % with that which the same method finds without noise in the covariance matrix (100 %: the "
-    "same).",
-    say.lost(3, 10): "3 of 10 components cannot be told from noise. Do not interpret them.",
-    say.SIGNS: "Components' signs are arbitrary.",
-    say.NOT_COVERED[0]: "Rows sent through these components are not protected.",
-}
-
-
-@pytest.mark.parametrize(("said", "expected"), SENTENCES.items())
-def test_a_sentence_is_as_it_was_agreed(said, expected):
-    assert said == expected
-
-
 UNUSED = r"\b(anonym\w*|safe|secure\w*|compliant|low risk|re-identif\w*|guaranteed)\b"
 
 
