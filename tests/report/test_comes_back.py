@@ -6,10 +6,14 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca import KDPPCA, DPGauss, DPPowerMethod, PrivacyAccountant, PrivacyLedger, PrivatePCA
 from skdppca._text import printable
-from skdppca.report import Context, ReleaseReport, verify
+from skdppca.maps import projection_map
+from skdppca.model_selection import PrivateSearchCV
+from skdppca.report import Context, ReleaseReport, render, verify
 from skdppca.report._contents import cell
 
 ODD = {
@@ -125,3 +129,50 @@ def test_a_letter_of_which_nothing_is_seen_is_an_escape(letter, tmp_path):
     assert letter not in (tmp_path / "out" / "components.csv").read_text()
     with pytest.raises(ValueError, match="unit="):
         PrivacyAccountant(1.0, 1e-6, unit=f"person{letter}")
+
+
+ROWS = np.random.default_rng(0).standard_normal((400, 6)) * [6, 5, 4, 3, 2, 1]
+FRAME = pd.DataFrame(ROWS, columns=list("abcdef"))
+PURE = {"delta": 0.0, "norm_bound": 9, "center": False, "epsilon": 2.0}
+PUBLIC = {"norm_bound": 9, "epsilon": 1, "delta": 1e-5, "scale": [6, 5, 4, 3, 2, 1]}
+
+
+def with_a_map():
+    accountant = PrivacyAccountant(3.0, 1e-6)
+    pca = DPGauss(2, accountant=accountant).fit(FRAME)
+    limits = {"epsilon": 0.5, "delta": 1e-6, "extent": [(-9, 9)] * 2}
+    return [pca, projection_map(pca, FRAME, accountant=accountant, **limits)]
+
+
+RELEASES = {
+    "rows without names": lambda: DPGauss(2).fit(ROWS),
+    "one component": lambda: DPGauss(1).fit(FRAME),
+    "all components": lambda: DPGauss(None).fit(FRAME),
+    "float32": lambda: DPGauss(2).fit(FRAME.astype(np.float32)),
+    "private scales": lambda: DPGauss(2, scale="private").fit(FRAME),
+    "public facts": lambda: DPGauss(2, **PUBLIC).fit(FRAME),
+    "missing": lambda: DPGauss(2, missing="mean").fit(FRAME.mask(FRAME > 9)),
+    "seeded": lambda: DPGauss(2, random_state=0).fit(FRAME),
+    "no noise": lambda: DPGauss(2, epsilon=np.inf).fit(FRAME),
+    "pure": lambda: PrivatePCA(2, **PURE).fit(FRAME),
+    "groups": lambda: DPGauss(2, unit="person").fit(FRAME, groups=np.arange(400) // 2),
+    "replace-one": lambda: DPGauss(2, adjacency="replace-one").fit(FRAME),
+    "no spectrum": lambda: KDPPCA(2).fit(FRAME),
+    "power": lambda: DPPowerMethod(2).fit(FRAME),
+    "lost in the noise": lambda: DPGauss(6, epsilon=0.1).fit(FRAME),
+    "search": lambda: PrivateSearchCV(DPGauss(), {"n_components": [1, 2]}).fit(FRAME),
+    "pipeline": lambda: make_pipeline(StandardScaler(), DPGauss(2)).fit(FRAME),
+    "cohorts": lambda: DPGauss(2).partial_fit(FRAME, cohort="q1").partial_fit(FRAME, cohort="q2"),
+    "map": with_a_map,
+    "map alone": lambda: with_a_map()[1],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+def test_what_was_written_verifies_and_is_rendered_anew(release, tmp_path):
+    report = ReleaseReport(release())
+    report.write(tmp_path / "out")
+    found = verify(tmp_path / "out")
+    assert found.passed, str(found)
+    assert render(tmp_path / "out") == report.html() and not report.no_pictures
