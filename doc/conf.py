@@ -13,7 +13,7 @@ from inventories import written  # noqa: E402
 from public_names import described  # noqa: E402
 
 from skdppca import __version__  # noqa: E402
-from skdppca.report._document import Document  # noqa: E402
+from skdppca.report._document import ReportDocument  # noqa: E402
 
 project = "skdppca"
 author = "The skdppca developers"
@@ -71,7 +71,7 @@ warnings.simplefilter("ignore", exceptions.UnaccountedScoreWarning)
 # What the page of the report's schema shows.
 (HERE / "_build").mkdir(exist_ok=True)
 (HERE / "_build" / "report_schema.json").write_text(
-    json.dumps(msgspec.json.schema(Document), indent=2)
+    json.dumps(msgspec.json.schema(ReportDocument), indent=2)
 )
 
 # Links to other projects: what we refer to there is listed here, so that a build needs no network.

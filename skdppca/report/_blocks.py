@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
-class Fact(NamedTuple):
+class PageFact(NamedTuple):
     """A label and what it says; `tone` is "", "declared" or "missing"."""
 
     label: str
@@ -14,7 +14,7 @@ class Fact(NamedTuple):
     tone: str = ""
 
 
-class Block(NamedTuple):
+class PageBlock(NamedTuple):
     """A piece of a section.
 
     Parameters
@@ -38,27 +38,27 @@ class Block(NamedTuple):
     words: Sequence[int] = (0,)
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A part of a page; a box has none, and no title."""
 
     title: str
-    blocks: list[Block]
+    blocks: list[PageBlock]
 
 
-def called_for(template: Any, facts: Mapping[str, Any]) -> list[Section]:
+def called_for(template: Any, facts: Mapping[str, Any]) -> list[PageSection]:
     """Return the blocks that a template calls for, by section.
 
     What stands in the template, and the values between, come in as plain text. Whatever shows the
     blocks escapes all of it.
     """
-    sections, entries = [Section("", [])], list[Any]()
+    sections, entries = [PageSection("", [])], list[Any]()
 
     def section(title: str) -> str:
-        sections.append(Section(title, []))
+        sections.append(PageSection(title, []))
         return ""
 
     def add(kind: str, content: Any, *more: Any) -> str:
-        sections[-1].blocks.append(Block(kind, content, *more))
+        sections[-1].blocks.append(PageBlock(kind, content, *more))
         return ""
 
     def enter(entry: Any) -> str:
@@ -74,7 +74,7 @@ def called_for(template: Any, facts: Mapping[str, Any]) -> list[Section]:
         "section": section,
         "text": lambda text, tone="": add("text", text, tone),
         "facts": lambda caller, tone="": add("facts", within(caller), tone),
-        "fact": lambda *fact: enter(Fact(*fact)),
+        "fact": lambda *fact: enter(PageFact(*fact)),
         "table": lambda caption, heads, caller, words=(0,): add(
             "table", within(caller), "", caption, heads, words
         ),

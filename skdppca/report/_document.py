@@ -32,11 +32,11 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Text = Annotated[str, Meta(min_length=1)]
 
 
-class Part(Struct, forbid_unknown_fields=True, kw_only=True):
+class StatedPart(Struct, forbid_unknown_fields=True, kw_only=True):
     """A part of the document; a key that it does not have is refused."""
 
 
-class Attack(Part):
+class StatedAttack(StatedPart):
     """Upper bounds on what an attacker can find out who knows all other records."""
 
     coin: Share
@@ -45,7 +45,7 @@ class Attack(Part):
     household_coin: Share
 
 
-class Guarantee(Part):
+class StatedGuarantee(StatedPart):
     """How strong the guarantee of all releases in this document together is."""
 
     private: bool
@@ -58,10 +58,10 @@ class Guarantee(Part):
     mu: Positive | None
     failure: Share
     profile: list[tuple[Share, Positive]]
-    attack: Attack | None
+    attack: StatedAttack | None
 
 
-class Loading(Part):
+class StatedLoading(StatedPart):
     """A large entry of a component; `noise`: whether privacy noise alone explains it."""
 
     feature: str
@@ -69,17 +69,17 @@ class Loading(Part):
     noise: bool | None
 
 
-class Component(Part):
+class StatedComponent(StatedPart):
     """What was found of a component."""
 
     variance: Number | None
     range: tuple[Number, Number] | None
     share: Number | None
     alignment: Number | None
-    largest: list[Loading]
+    largest: list[StatedLoading]
 
 
-class Results(Part):
+class StatedResults(StatedPart):
     """What a fit found."""
 
     n_components: Count
@@ -89,10 +89,10 @@ class Results(Part):
     lost: Count | None
     clip: str | None
     norm_bound: Number | None
-    components: list[Component]
+    components: list[StatedComponent]
 
 
-class Row(Part):
+class StatedRow(StatedPart):
     """The ledger's row that names the release."""
 
     kind: Literal["release"]
@@ -103,7 +103,7 @@ class Row(Part):
     release: Digest
 
 
-class Fit(Part):
+class StatedFit(StatedPart):
     """One release: the report of the fit, which `release_id` is the hash of, and what it found.
 
     `core` is hashed as canonical JSON: sorted keys, ASCII, no spaces.
@@ -112,18 +112,18 @@ class Fit(Part):
     schema: str
     core: dict[str, Any]
     release_id: Digest
-    release: Row | None
-    results: Results | None
+    release: StatedRow | None
+    results: StatedResults | None
 
 
-class Shares(Part):
+class StatedShares(StatedPart):
     """Shares of the budget's mu squared, where every charge is Gaussian."""
 
     this_release: Annotated[float, Meta(ge=0)]
     all: Annotated[float, Meta(ge=0)]
 
 
-class Charge(Part):
+class StatedCharge(StatedPart):
     """A charge of the ledger."""
 
     row: Count
@@ -136,7 +136,7 @@ class Charge(Part):
     cohorts: list[str] | UnsetType = UNSET
 
 
-class Cohort(Part):
+class StatedCohort(StatedPart):
     """What a cohort has paid, with the charges on all, and has left."""
 
     name: Text
@@ -146,7 +146,7 @@ class Cohort(Part):
     this_release: bool
 
 
-class Ledger(Part):
+class StatedLedger(StatedPart):
     """The account as it was when the report was written: up to its row `rows`."""
 
     accountant: Identity
@@ -163,14 +163,14 @@ class Ledger(Part):
     spent_after: Positive
     spent: Positive
     remaining: Positive
-    shares: Shares | None
-    charges: list[Charge]
+    shares: StatedShares | None
+    charges: list[StatedCharge]
     max_cohorts_per_person: Count | UnsetType = UNSET
     n_cohorts: Count | UnsetType = UNSET
-    cohorts: list[Cohort] | UnsetType = UNSET
+    cohorts: list[StatedCohort] | UnsetType = UNSET
 
 
-class Step(Part):
+class StatedStep(StatedPart):
     """A step of a Pipeline that released nothing; `fitted`: whether it learns from the records."""
 
     name: str
@@ -179,7 +179,7 @@ class Step(Part):
     fitted: bool
 
 
-class Document(Part):
+class ReportDocument(StatedPart):
     """The report of one or several private releases. Infinity is the text "inf".
 
     `context` is declared, and not checked. `image_shape` is that of a row that is an image.
@@ -188,11 +188,11 @@ class Document(Part):
 
     schema: Literal["skdppca-report/1"]
     title: Annotated[str, Meta(min_length=1, max_length=LONGEST_TITLE)]
-    guarantee: Guarantee
-    fits: Annotated[list[Fit], Meta(min_length=1, max_length=MOST)]
-    ledger: Ledger | None
+    guarantee: StatedGuarantee
+    fits: Annotated[list[StatedFit], Meta(min_length=1, max_length=MOST)]
+    ledger: StatedLedger | None
     context: Context
-    steps: list[Step]
+    steps: list[StatedStep]
     image_shape: Annotated[list[Count], Meta(min_length=2, max_length=3)] | None
     differs: list[str]
 
@@ -227,7 +227,7 @@ def assemble(
 
 def parsed(text: str) -> dict[str, Any]:
     """Return the document that a text holds, as JSON-able values."""
-    found: dict[str, Any] = json.decode(json.encode(json.decode(text, type=Document)))
+    found: dict[str, Any] = json.decode(json.encode(json.decode(text, type=ReportDocument)))
     return found
 
 

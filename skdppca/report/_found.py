@@ -8,7 +8,7 @@ from typing import Any
 
 from .._text import digits, shown
 from ..privacy.fit_report import drifts, no_scales
-from ._blocks import Block
+from ._blocks import PageBlock
 from ._document import reports_of
 
 # The first section of a report.
@@ -35,7 +35,7 @@ NO_BRACKETS = "This fit cannot say how precise each loading is. Read the large o
 WITHIN = 2.12
 
 
-def found(document: Mapping[str, Any]) -> list[Block]:
+def found(document: Mapping[str, Any]) -> list[PageBlock]:
     """The components of every fit of a report: a sentence, a table and what its marks mean.
 
     Parameters
@@ -44,15 +44,18 @@ def found(document: Mapping[str, Any]) -> list[Block]:
         What a report holds, as JSON-able values.
     """
     fits = shown(document["fits"])
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     for fit, report in zip(fits, reports_of(document), strict=True):
         if fit["results"] is None:
             continue
         method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
         warnings = [*no_scales(report), *(f"{line}." for line in drifts(report))]
-        blocks += [Block("text", f"{method}{warning}", "warning") for warning in warnings]
-        blocks += [Block("text", f"{method}{headline(fit)}"), _table(fit["results"]["components"])]
-        blocks += [Block("text", note, "note") for note in _notes(fit)]
+        blocks += [PageBlock("text", f"{method}{warning}", "warning") for warning in warnings]
+        blocks += [
+            PageBlock("text", f"{method}{headline(fit)}"),
+            _table(fit["results"]["components"]),
+        ]
+        blocks += [PageBlock("text", note, "note") for note in _notes(fit)]
     return blocks
 
 
@@ -98,7 +101,7 @@ def _of_cohorts(details: Mapping[str, Any]) -> float:
     return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))
 
 
-def _table(components: Sequence[Mapping[str, Any]]) -> Block:
+def _table(components: Sequence[Mapping[str, Any]]) -> PageBlock:
     """A line for each component, without the columns of what was not released."""
     columns = {
         "component": [str(number) for number in range(1, len(components) + 1)],
@@ -110,7 +113,7 @@ def _table(components: Sequence[Mapping[str, Any]]) -> Block:
     told = {head: cells[:MOST_LINES] for head, cells in columns.items() if any(cells)}
     words = [i for i, head in enumerate(told) if head in ("alignment", "largest loadings")]
     rows = list(zip(*told.values(), strict=True))
-    return Block("table", rows, "", "The components", list(told), words)
+    return PageBlock("table", rows, "", "The components", list(told), words)
 
 
 def _notes(fit: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from ..privacy.fit_report import drifts
 from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
-from ._blocks import Block
+from ._blocks import PageBlock
 from ._document import reports_of
 from ._found import found
 from ._sections import claim, status_of
@@ -131,7 +131,7 @@ def _plan(report: PrivacyReport, results: Mapping[str, Any], shell: bool) -> str
     return f"{text}, delta={report.delta:g}" + ", group_size=ROWS" * grouped + ")"
 
 
-def _lines(block: Block) -> list[str]:
+def _lines(block: PageBlock) -> list[str]:
     if block.kind == "text":
         return [block.content]
     return ["", *aligned([block.heads, *block.content]), ""]

@@ -17,7 +17,7 @@ from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
-from ._blocks import Section, called_for
+from ._blocks import PageSection, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
 from ._found import MOST_LINES, beyond
@@ -152,7 +152,7 @@ def _at_more_sites(report: PrivacyReport) -> str:
     return str(words().at_more_sites(number, most, epsilon, report.delta, others))
 
 
-def sections(document: Document, pictures: Sequence[Picture]) -> list[Section]:
+def sections(document: Document, pictures: Sequence[Picture]) -> list[PageSection]:
     """Return all sections but the first, which has the box and what was found."""
     template = templates().get_template("sections.txt")
     _, *found = called_for(template, _facts(shown(document)) | {"pictures": pictures})

@@ -10,7 +10,7 @@ import pytest
 from skdppca import DPGauss, PrivacyAccountant
 from skdppca._text.digits import count, down, percent_up, up
 from skdppca.report import Context, ReleaseReport
-from skdppca.report._blocks import Block, called_for
+from skdppca.report._blocks import PageBlock, called_for
 from skdppca.report._context import HAZARDS, LABELS, denied
 from skdppca.report._document import read
 from skdppca.report._sections import templates, words
@@ -46,7 +46,7 @@ def test_words_and_values_are_escaped_where_they_are_shown():
 def test_a_template_of_words_prints_nothing_past_the_blocks():
     template = templates().from_string("{{ text('called for') }} {{ value }}")
     found = called_for(template, {"pictures": [], "value": ""})
-    assert found == [("", [Block("text", "called for")])]
+    assert found == [("", [PageBlock("text", "called for")])]
     with pytest.raises(AssertionError, match="outside of a call"):
         called_for(template, {"pictures": [], "value": "<b>"})
 
