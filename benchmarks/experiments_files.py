@@ -1,15 +1,16 @@
 """Where the experiments keep their files, and how they sum up many trials of one setting.
 
-Raw rows, one a trial, stay on the machine that measured them: git ignores their folder. The
-documentation has one row a setting and method, and the picture that is drawn from these rows.
-Without the raw rows a run starts anew, and its summary replaces the one that was published. They
-lie in a folder of the commit: rows of two commits never meet.
+The documentation has one row a setting and method, and the picture that is drawn from these rows.
+Single trials stay on the machine that measured them, in a folder of the commit that git ignores.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from _common import RAW as ALL_RAW
@@ -17,19 +18,30 @@ from _common import commit
 
 PUBLISHED = Path(__file__).parents[1] / "doc" / "experiments"
 RAW = ALL_RAW / commit() / "experiments"
-
+DATA = {"type": Path, "default": os.environ.get("SKDPPCA_DATA"), "help": "the saved matrices"}
+DRAW_ONLY = {"action": "store_true", "help": "from the saved summary"}
 QUANTILES = {"low_quartile": 0.25, "median": 0.5, "high_quartile": 0.75}
 
 
-def folders(folder: Path | None = None) -> tuple[Path, Path]:
-    """Folders of the published files and of the raw rows, made where they are missing.
+def options(doc: str, *, repeats: int = 0, **more: dict[str, Any]) -> argparse.Namespace:
+    """Parse the command line of an experiment; the folder that it names is made.
 
-    All files of a trial run go into a `folder` of its own, and its raw rows into ``raw`` there.
+    Parameters
+    ----------
+    repeats : int
+        How many are published; no option where there are none.
+    more : dict
+        Further options, and how `argparse` takes them; `DATA` and `DRAW_ONLY` are two.
     """
-    published, raw = (PUBLISHED, RAW) if folder is None else (folder, folder / "raw")
-    for path in (published, raw):
-        path.mkdir(parents=True, exist_ok=True)
-    return published, raw
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=PUBLISHED, help="where all files lie and go")
+    if repeats:
+        parser.add_argument("--repeats", type=int, default=repeats)
+    for name, asked in more.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **asked)
+    found = parser.parse_args()
+    found.folder.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def keep_others(summary: pd.DataFrame, published: Path, cell: Sequence[str]) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from _draw import draw
 from _figures import GRID, WITHOUT_OJAS, Figure, Panel, measure, summarise
 from _methods import METHODS, method_of
 from _settings import Setting
-from experiments_files import PUBLISHED, folders, keep_others
+from experiments_files import PUBLISHED, RAW, keep_others
 
 TRIALS = 50
 QUICK_TRIALS, QUICK_MAX_N = 2, 10_000
@@ -173,8 +173,9 @@ def main() -> None:
     if unknown := {*options.figures} - FIGURES.keys():
         parser.error(f"no figure {sorted(unknown)}; choose of {[*FIGURES]}")
     figures = [FIGURES[name] for name in options.figures or FIGURES]
-    folder, raw = folders(options.folder)
-    os.environ[SAVE] = str(raw)
+    folder = options.folder or PUBLISHED
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ[SAVE] = str(RAW if folder == PUBLISHED else folder / "raw")
     unknown = set(options.methods or []) - set(METHODS)
     if unknown:
         parser.error(f"--methods: no method {sorted(unknown)}; choose of {sorted(METHODS)}")

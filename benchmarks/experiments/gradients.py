@@ -15,7 +15,6 @@ the left one does not.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -27,7 +26,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from experiments_files import folders
+from experiments_files import DRAW_ONLY, options
 
 NAME, BATCH, BATCHES = "liu_figure_1", 400, 100
 W = np.array([1.0, 1.0]) / np.sqrt(2)
@@ -96,16 +95,12 @@ def draw(path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, help="where the files go")
-    parser.add_argument("--draw-only", action="store_true")
-    options = parser.parse_args()
-    folder, _ = folders(options.folder)
-    if not options.draw_only:
+    asked = options(__doc__, draw_only=DRAW_ONLY)
+    if not asked.draw_only:
         table = measure()
-        table.to_csv(folder / f"{NAME}.csv", index=False)
+        table.to_csv(asked.folder / f"{NAME}.csv", index=False)
         print(table.to_string(index=False))
-    draw(folder / f"{NAME}.png")
+    draw(asked.folder / f"{NAME}.png")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ Marked, from the eigenvalues phi of the clean rows' Kendall matrix (spherical, s
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from math import sqrt
@@ -31,7 +30,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from baselines._common import top_rows
-from experiments_files import folders, spread
+from experiments_files import DRAW_ONLY, options, spread
 from figures import DELTA, OURS, SPECTRUM, K, without_warnings
 
 from skdppca import DPGauss
@@ -145,16 +144,11 @@ def draw_figure(summary: pd.DataFrame, points: pd.DataFrame, path: Path) -> None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--folder", type=Path, help="where all files lie and go")
-    parser.add_argument("--draw-only", action="store_true")
-    options = parser.parse_args()
-    folder, raw = folders(options.folder)
+    asked = options(__doc__, repeats=REPEATS, draw_only=DRAW_ONLY)
+    folder = asked.folder
     saved, marks = folder / f"{NAME}_summary.csv", folder / f"{NAME}_points.csv"
-    if not options.draw_only:
-        rows = measure(options.repeats)
-        rows.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
+    if not asked.draw_only:
+        rows = measure(asked.repeats)
         spread(rows, CELL, "sin_theta").to_csv(saved, index=False, float_format="%.6g")
         breakdown_points().to_csv(marks, index=False, float_format="%.4g")
     draw_figure(pd.read_csv(saved), pd.read_csv(marks), folder / f"{NAME}.png")

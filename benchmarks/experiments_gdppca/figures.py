@@ -1,7 +1,6 @@
 """Figures 2 to 5 of Kim & Jung (2025): mean sin-theta error on three laws, beside their baselines.
 
     python benchmarks/experiments_gdppca/figures.py                       # 100 repeats, an hour
-    python benchmarks/experiments_gdppca/figures.py --minutes 6           # so far as it comes
     python benchmarks/experiments_gdppca/figures.py --figures 5 --repeats 20
     python benchmarks/experiments_gdppca/figures.py --nsggd 20            # below; ten minutes more
     python benchmarks/experiments_gdppca/figures.py --draw-only           # from the summaries
@@ -11,18 +10,17 @@ Figures 2, 3 and 4: Gaussian, t_1 and contaminated Gaussian rows at epsilon 0.5,
 eigenvalues are 10, 5, 1, ..., 1, two components are asked for, a record is exchanged (replace-one).
 The paper's vectors are along the axes, here the space is turned at random; no method sees that.
 
-Every result is appended to ``benchmarks/results/raw/DIGEST/gdppca_figure_<number>.csv`` as soon as
-it is known, and seeded by its place, so that a run can be stopped and goes on where it was. The
-picture and its summary, one row a point, go into ``doc/experiments/``. NSGGD takes n^2 steps and is
+Every cell is kept as soon as it is known, and seeded by its place, so that a run can be stopped and
+goes on where it was. The picture and its summary, one row a point, go into ``doc/experiments/``.
+NSGGD takes n^2 steps and is
 left out beyond n = 500, but for Figure 5: ``--nsggd REPEATS`` runs all its cells and repeats at
 once, as printed and with the gradient's sign turned.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -35,8 +33,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from _common import SAVE, kept
 from baselines import analyze_gauss_max, g_dppca, nsggd, nsggd_chains, sgpca
-from experiments_files import folders, spread
+from experiments_files import DRAW_ONLY, PUBLISHED, RAW, options, spread
 
 from skdppca import GDPPCA, DPGauss
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
@@ -109,38 +108,24 @@ def without_warnings(fit: Callable, X: np.ndarray):
         return fit(X)
 
 
-def measure(numbers: list[int], repeats: int, minutes: float, raw: Path) -> None:
-    """Repeat after repeat over all cells, until all are done or the processor time is spent."""
-    deadline = time.process_time() + 60 * minutes
-    known = {number: read(number, raw) for number in numbers}
-    done = {number: set(map(tuple, rows[COLUMNS[:-1]].values)) for number, rows in known.items()}
+def measure(number: int, repeats: int, nsggd_repeats: int) -> pd.DataFrame:
+    """Return one row a cell, method and repeat; those that this commit has measured are kept."""
+    rows = []
     for repeat in range(repeats):
-        for number in numbers:
-            rows = []
-            for law, n, d, epsilon in FIGURES[number]:
-                if time.process_time() > deadline:
-                    break
-                cell = (law, n, d, epsilon)
-                rows += one_cell(cell, repeat, done[number])
-            append(rows, number, raw)
-        if time.process_time() > deadline:
-            break
+        for cell in FIGURES[number]:
+            rows += kept(one_cell, cell, repeat)
+    if number == 5 and nsggd_repeats:
+        rows += kept(nsggd_cells, nsggd_repeats)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def one_cell(cell: tuple, repeat: int, done: set[tuple]) -> list[list]:
+def one_cell(cell: tuple, repeat: int) -> list[list]:
     _, n, _, epsilon = cell
-    methods = [
-        method
-        for method in (*OURS, *PRINTED)
-        if (*cell, method, repeat) not in done
-        and not (method.startswith("NSGGD") and n > NSGGD_MAX_N)
-    ]
-    if not methods:
-        return []
+    methods = [m for m in (*OURS, *PRINTED) if not (m.startswith("NSGGD") and n > NSGGD_MAX_N)]
     draw = draw_of(cell, repeat)
     seeds = int(np.random.SeedSequence(seed_of(cell, repeat)).generate_state(1)[0])
     return [
-        [*cell, m, repeat, sin_theta(components(m, draw.X, epsilon, seeds), draw.components)]
+        [*cell, m, repeat, rounded(components(m, draw.X, epsilon, seeds), draw.components)]
         for m in methods
     ]
 
@@ -157,46 +142,25 @@ def draw_of(cell: tuple, repeat: int) -> Draw:
     return LAWS[law](n, d, *SPECTRUM, random_state=rng)
 
 
-def measure_nsggd(repeats: int, raw: Path) -> None:
+def rounded(V: np.ndarray, truth: np.ndarray) -> float:
+    return float(f"{sin_theta(V, truth):.5g}")
+
+
+def nsggd_cells(repeats: int) -> list[list]:
     """The lines of `NSGGD` in Figure 5, all at once."""
-    done = set(map(tuple, read(5, raw)[COLUMNS[:-1]].values))
     keys = [(*cell, m, repeat) for cell in FIGURES[5] for m in NSGGD for repeat in range(repeats)]
-    keys = [key for key in keys if key not in done]
-    if not keys:
-        return
     draws = [draw_of(key[:4], key[-1]) for key in keys]
     found = nsggd_chains(
         [draw.X for draw in draws], K, [key[3] for key in keys], DELTA,
         np.random.default_rng([2, repeats]), [NSGGD[key[4]] for key in keys],
     )  # fmt: skip
-    errors = [sin_theta(V, draw.components) for V, draw in zip(found, draws, strict=True)]
-    append([[*key, error] for key, error in zip(keys, errors, strict=True)], 5, raw)
-
-
-def path_of(number: int, raw: Path) -> Path:
-    return raw / f"gdppca_figure_{number}.csv"
-
-
-def read(number: int, raw: Path) -> pd.DataFrame:
-    path = path_of(number, raw)
-    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
-
-
-def append(rows: list[list], number: int, raw: Path) -> None:
-    path = path_of(number, raw)
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    frame.to_csv(path, mode="a", header=not path.exists(), index=False, float_format="%.5g")
+    return [
+        [*key, rounded(V, draw.components)] for key, V, draw in zip(keys, found, draws, strict=True)
+    ]
 
 
 def summary_of(number: int, folder: Path) -> Path:
     return folder / f"gdppca_figure_{number}_summary.csv"
-
-
-def summarise(number: int, raw: Path, folder: Path) -> None:
-    rows = read(number, raw)
-    if not rows.empty:
-        summary = spread(rows, COLUMNS[:5], COLUMNS[-1])
-        summary.to_csv(summary_of(number, folder), index=False, float_format="%.6g")
 
 
 def draw_figure(number: int, folder: Path) -> None:
@@ -242,22 +206,16 @@ def draw_figure(number: int, folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--figures", type=int, nargs="+", default=[2, 3, 4, 5], choices=FIGURES)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=np.inf, help="of processor time, at most")
-    parser.add_argument("--folder", type=Path, help="where all files lie and go")
-    parser.add_argument("--draw-only", action="store_true")
-    parser.add_argument("--nsggd", type=int, default=0, help="repeats of NSGGD, in figure 5 alone")
-    options = parser.parse_args()
-    folder, raw = folders(options.folder)
-    if not options.draw_only:
-        measure(options.figures, options.repeats, options.minutes, raw)
-        measure_nsggd(options.nsggd, raw)
-    for number in options.figures:
-        if not options.draw_only:
-            summarise(number, raw, folder)
-        draw_figure(number, folder)
+    numbers = {"type": int, "nargs": "+", "default": [*FIGURES], "choices": FIGURES}
+    nsggd = {"type": int, "default": 0, "help": "repeats of NSGGD, in figure 5 alone"}
+    asked = options(__doc__, repeats=100, figures=numbers, nsggd=nsggd, draw_only=DRAW_ONLY)
+    os.environ[SAVE] = str(RAW if asked.folder == PUBLISHED else asked.folder / "raw")
+    for number in asked.figures:
+        if not asked.draw_only:
+            rows = measure(number, asked.repeats, asked.nsggd)
+            summary = spread(rows, COLUMNS[:5], COLUMNS[-1])
+            summary.to_csv(summary_of(number, asked.folder), index=False, float_format="%.6g")
+        draw_figure(number, asked.folder)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,9 @@ and delta 1e-5, on the rows that the figures have. **NOT PRIVATE**, as printed.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-from figures import COLUMNS, DELTA, LAWS, NSGGD, K, draw_of, folders, nsggd_chains, spread
+from figures import COLUMNS, DELTA, LAWS, NSGGD, K, draw_of, nsggd_chains, options, spread
 
 from skdppca.metrics import sin_theta
 
@@ -36,15 +33,10 @@ def errors(n: int, repeats: int) -> list[list]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--folder", type=Path, help="where all files lie and go")
-    options = parser.parse_args()
-    folder, _ = folders(options.folder)
-    rows = [row for n in options.sizes for row in errors(n, options.repeats)]
+    asked = options(__doc__, repeats=20, sizes={"type": int, "nargs": "+", "default": SIZES})
+    rows = [row for n in asked.sizes for row in errors(n, asked.repeats)]
     summary = spread(pd.DataFrame(rows, columns=COLUMNS), COLUMNS[:5], COLUMNS[-1])
-    summary.to_csv(folder / f"{NAME}_summary.csv", index=False, float_format="%.6g")
+    summary.to_csv(asked.folder / f"{NAME}_summary.csv", index=False, float_format="%.6g")
     print(summary[["law", "n", "trials", "sin_theta_mean", "sin_theta_mean_error"]].to_string())
 
 

@@ -11,7 +11,6 @@ The last column is the squared loss over that of all pairs: what leaving some ou
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from baselines._common import top_rows
-from experiments_files import folders, spread
+from experiments_files import DRAW_ONLY, options, spread
 from figures import SIZES, SPECTRUM, K
 
 from skdppca.datasets import make_gaussian
@@ -110,18 +109,11 @@ def draw_figure(summary: pd.DataFrame, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--folder", type=Path, help="where all files lie and go")
-    parser.add_argument("--draw-only", action="store_true")
-    options = parser.parse_args()
-    folder, raw = folders(options.folder)
-    saved = folder / f"{NAME}_summary.csv"
-    if not options.draw_only:
-        rows = measure(options.repeats)
-        rows.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
-        summarise(rows).to_csv(saved, index=False, float_format="%.6g")
-    draw_figure(pd.read_csv(saved), folder / f"{NAME}.png")
+    asked = options(__doc__, repeats=REPEATS, draw_only=DRAW_ONLY)
+    saved = asked.folder / f"{NAME}_summary.csv"
+    if not asked.draw_only:
+        summarise(measure(asked.repeats)).to_csv(saved, index=False, float_format="%.6g")
+    draw_figure(pd.read_csv(saved), asked.folder / f"{NAME}.png")
 
 
 if __name__ == "__main__":

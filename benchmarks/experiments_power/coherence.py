@@ -17,8 +17,6 @@ here: the first k columns of one QR serve for every k, so points of a run are no
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from math import log, sqrt
 from pathlib import Path
@@ -34,7 +32,7 @@ import pandas as pd
 from _matrices import GENERATED, SAVED, load
 from _methods import L, P, weighted
 from _papers import largest_entry
-from experiments_files import folders
+from experiments_files import DATA, DRAW_ONLY, options
 from power_iterations import power_iterations
 from scipy.stats import chi2
 
@@ -137,19 +135,15 @@ def draw(found: pd.DataFrame, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--folder", type=Path, help="where all files go")
-    parser.add_argument("--draw-only", action="store_true", help="figure 3, from its summary")
-    options = parser.parse_args()
-    folder, _ = folders(options.folder)
+    runs = {"type": int, "default": RUNS}
+    asked = options(__doc__, data=DATA, runs=runs, draw_only=DRAW_ONLY)
+    folder = asked.folder
     saved = folder / f"{FIGURE}_summary.csv"
-    if not options.draw_only:
-        found = table(None if options.data is None else Path(options.data))
+    if not asked.draw_only:
+        found = table(asked.data)
         found.to_csv(folder / f"{TABLE}.csv", index=False)
         print(found.to_string(index=False))
-        figure = pd.concat([ratios(n, options.runs) for n in SIZES])
+        figure = pd.concat([ratios(n, asked.runs) for n in SIZES])
         figure.to_csv(saved, index=False, float_format="%.5g")
     draw(pd.read_csv(saved), folder / f"{FIGURE}.png")
 

@@ -5,7 +5,6 @@ python benchmarks/experiments_power/dense_rows.py
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from pathlib import Path
@@ -15,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
 
 import numpy as np
 import pandas as pd
-from experiments_files import folders, spread
+from experiments_files import options, spread
 
 from skdppca import DPGauss, DPPowerMethod
 from skdppca.exceptions import SeededNoiseWarning
@@ -34,16 +33,12 @@ METHODS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folder", type=Path, help="where all files go")
-    options = parser.parse_args()
-    folder, raw = folders(options.folder)
+    asked = options(__doc__, repeats=5)
     warnings.simplefilter("ignore", SeededNoiseWarning)
     rows = []
     for decay in DECAYS:
         variances = np.arange(1, D + 1.0) ** -decay
-        for seed in range(options.repeats):
+        for seed in range(asked.repeats):
             X = np.random.default_rng(seed).normal(size=(N, D)) * np.sqrt(variances)
             for name, (factory, parameters) in METHODS.items():
                 pca = factory(K, epsilon=EPSILON, random_state=seed, **parameters)
@@ -53,9 +48,8 @@ def main():
                 captured = np.sum(V**2 @ variances) / variances[:K].sum()
                 rows.append((decay, name, seed, captured, seconds))
     frame = pd.DataFrame(rows, columns=[*CELL, "seed", "captured", "seconds"])
-    frame.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
     summary = summarise(frame)
-    summary.to_csv(folder / f"{NAME}_summary.csv", index=False, float_format="%.5g")
+    summary.to_csv(asked.folder / f"{NAME}_summary.csv", index=False, float_format="%.5g")
     print(summary[[*CELL, "captured_median", "seconds"]].round(4).to_string(index=False))
 
 

@@ -9,26 +9,24 @@ keep their weight. Medians of five splits; delta = 1e-6.
 
 from __future__ import annotations
 
-import argparse
 import csv
-import os
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
+
 import numpy as np
+from _matrices import SAVED, load
+from experiments_files import DATA, options
 from scipy import sparse
 from sklearn.preprocessing import Normalizer
-
-sys.path.insert(0, str(Path(__file__).parent))
-from _matrices import SAVED, load
 
 from skdppca import DPPowerMethod
 from skdppca.exceptions import SeededNoiseWarning
 
 P, LENGTH, DELTA, SPLITS = 16, 10, 1e-6, 5
-OUT = Path(__file__).parents[2] / "doc" / "experiments" / "power_recommender.csv"
 
 # Rows and a seed -> eigenvectors of shape (P, d), variances along them.
 Filter = Callable[[sparse.csr_array, int], tuple[np.ndarray, np.ndarray]]
@@ -101,15 +99,13 @@ def hits(scores: np.ndarray, rest: sparse.csr_array, rows: np.ndarray, held: np.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
-    options = parser.parse_args()
+    asked = options(__doc__, data=DATA)
     warnings.simplefilter("ignore", SeededNoiseWarning)  # published data
-    with OUT.open("w", newline="") as file:
+    with (asked.folder / "power_recommender.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["data", "filter", "ideal", "weighted", "splits"])
         for name in SAVED:
-            splits = [split(load(name, options.data), seed) for seed in range(SPLITS)]
+            splits = [split(load(name, asked.data), seed) for seed in range(SPLITS)]
             for method, filter_ in FILTERS.items():
                 ways = [recommend(filter_, power) for power in (0.0, 0.5)]
                 _write(writer, name, method, *(_median(way, splits) for way in ways))

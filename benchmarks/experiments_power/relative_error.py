@@ -13,8 +13,6 @@ keeps the published rows of all others.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -28,7 +26,7 @@ import numpy as np
 import pandas as pd
 from _matrices import FLOORS, GENERATED, SAVED, load
 from _methods import METHODS, P, weighted
-from experiments_files import folders, keep_others, spread
+from experiments_files import DATA, DRAW_ONLY, keep_others, options, spread
 
 NAME = "power_relative_error"
 CELL = ["matrix", "floor", "method", "epsilon"]
@@ -91,20 +89,14 @@ def draw(summary, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=[*METHODS])
-    parser.add_argument("--folder", type=Path, help="where all files lie and go")
-    parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
-    options = parser.parse_args()
-    folder, raw = folders(options.folder)
+    epsilons = {"type": float, "nargs": "+", "default": EPSILONS}
+    methods = {"nargs": "+", "choices": METHODS, "default": [*METHODS]}
+    more = {"data": DATA, "epsilons": epsilons, "methods": methods, "draw_only": DRAW_ONLY}
+    asked = options(__doc__, repeats=10, **more)
+    folder = asked.folder
     saved = folder / f"{NAME}_summary.csv"
-    if not options.draw_only:
-        data = None if options.data is None else Path(options.data)
-        frame = measure(data, options.epsilons, options.repeats, options.methods)
-        frame.to_csv(raw / f"{NAME}.csv", index=False, float_format="%.5g")
+    if not asked.draw_only:
+        frame = measure(asked.data, asked.epsilons, asked.repeats, asked.methods)
         summary = keep_others(spread(frame, CELL, "relative_error"), saved, CELL[:2])
         summary.to_csv(saved, index=False, float_format="%.5g")
     summary = pd.read_csv(saved)

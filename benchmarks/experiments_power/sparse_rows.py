@@ -9,22 +9,25 @@ fit. Nothing is told of the data but, where it says so, the largest number of no
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
+import sys
 import warnings
 from pathlib import Path
 from time import perf_counter
+
+sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
 
 import numpy as np
 import pandas as pd
 from _matrices import topics
 from _papers import BalcanPowerMethod, NicolasPowerMethod
+from experiments_files import options
 from scipy.sparse.linalg import svds
 
 from skdppca import DPGauss, DPPowerMethod
 from skdppca.exceptions import SeededNoiseWarning
 
-RESULTS = Path(__file__).parents[2] / "doc" / "experiments"
+SIZE = {"rows": 100_000, "features": 10_000}
 K, EPSILON, LENGTH = 5, 2.0, 50
 
 METHODS = {
@@ -57,29 +60,26 @@ def one(name: str, n: int, d: int, seed: int, answers) -> None:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--features", type=int, default=10_000)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where the csv goes")
-    options = parser.parse_args()
-    X = topics(options.rows, options.features, LENGTH)
+    numbers = {name: {"type": int, "default": n} for name, n in SIZE.items()}
+    methods = {"nargs": "+", "default": [*METHODS]}
+    asked = options(__doc__, **numbers, methods=methods)
+    X = topics(asked.rows, asked.features, LENGTH)
     best = np.sum(svds(X, k=K, random_state=0)[1] ** 2)
     rows = []
     context = multiprocessing.get_context("spawn")
-    for name in options.methods:
+    for name in asked.methods:
         answers = context.SimpleQueue()
-        told = (name, options.rows, options.features, 0, answers)
+        told = (name, asked.rows, asked.features, 0, answers)
         process = context.Process(target=one, args=told)
         process.start()
         seconds, memory, V = answers.get()
         process.join()
         captured = np.sum((X @ V.T) ** 2) / best
-        rows.append((name, options.rows, options.features, captured, seconds, memory))
+        rows.append((name, asked.rows, asked.features, captured, seconds, memory))
         print("{}: captured {:.3f}, {:.2f} s, {:.0f} MB".format(name, *rows[-1][3:]), flush=True)
     columns = ["method", "rows", "features", "captured", "seconds", "megabytes"]
     frame = pd.DataFrame(rows, columns=columns)
-    frame.to_csv(options.folder / "power_sparse_rows.csv", index=False, float_format="%.4g")
+    frame.to_csv(asked.folder / "power_sparse_rows.csv", index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":

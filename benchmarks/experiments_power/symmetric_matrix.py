@@ -15,8 +15,6 @@ than what one interaction changes (sqrt2), so the same epsilon protects less tha
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Callable
 from math import sqrt
@@ -29,7 +27,7 @@ import pandas as pd
 from _matrices import GENERATED, SAVED, load
 from _methods import DELTA, L, P, printed_multiplier, weighted
 from _papers import largest_entry
-from experiments_files import folders
+from experiments_files import DATA, options
 from power_iterations import power_iterations
 
 from skdppca.privacy import mu_of
@@ -85,14 +83,9 @@ def measure(data: Path | None, repeats: int) -> pd.DataFrame:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("SKDPPCA_DATA"))
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--folder", type=Path, help="where the table goes")
-    options = parser.parse_args()
-    data = None if options.data is None else Path(options.data)
-    found = measure(data, options.repeats)
-    found.to_csv(folders(options.folder)[0] / f"{NAME}.csv", index=False)
+    asked = options(__doc__, repeats=REPEATS, data=DATA)
+    found = measure(asked.data, asked.repeats)
+    found.to_csv(asked.folder / f"{NAME}.csv", index=False)
     print(found.to_string(index=False))
 
 
