@@ -165,10 +165,12 @@ def losses(cell: str, fits: int) -> np.ndarray:
 
 
 def adaptive(
-    method: str, sample: Callable[[int, float, int], skdppca.datasets.Draw], n: int, sigma: float
-) -> Measure:
+    cell: str, sample: Callable[[int, float, int], skdppca.datasets.Draw], n: int, sigma: float
+) -> dict[str, Measure]:
+    """Return the measure of a cell whose name ends with the method."""
+    method = cell.split(", ")[-1]
     build = {method: bench_adaptive.METHODS[method]}
-    return lambda seed: bench_adaptive.losses(sample(n, sigma, seed), build, seed)[method]
+    return {cell: lambda seed: bench_adaptive.losses(sample(n, sigma, seed), build, seed)[method]}
 
 
 def spiked_50(n: int, sigma: float, seed: int) -> skdppca.datasets.Draw:
@@ -424,47 +426,62 @@ LAWS = {
 }
 ROWS, POWER = "digits, 1797 x 64", "power law, 3000 x 50"
 MEASURES: dict[str, Measure] = {
-    "adaptive_accuracy: groups 1000, sigma .025, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.spiked, 1_000, 0.025
+    **adaptive(
+        "adaptive_accuracy: groups 1000, sigma .025, ResidualGauss",
+        bench_adaptive.spiked,
+        1_000,
+        0.025,
     ),
-    "adaptive_accuracy: groups 10000, sigma .025, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.spiked, 10_000, 0.025
+    **adaptive(
+        "adaptive_accuracy: groups 10000, sigma .025, ResidualGauss",
+        bench_adaptive.spiked,
+        10_000,
+        0.025,
     ),
-    "adaptive_accuracy: groups 10000, sigma 1, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.spiked, 10_000, 1.0
+    **adaptive(
+        "adaptive_accuracy: groups 10000, sigma 1, ResidualGauss",
+        bench_adaptive.spiked,
+        10_000,
+        1.0,
     ),
-    "groups 5000 x 50, sigma .025, ResidualGauss": adaptive(
-        "ResidualGauss", spiked_50, 5_000, 0.025
+    **adaptive("groups 5000 x 50, sigma .025, ResidualGauss", spiked_50, 5_000, 0.025),
+    **adaptive(
+        "figure_1b: groups 3000, sigma .001, ResidualGauss", bench_adaptive.spiked, 3_000, 0.001
     ),
-    "figure_1b: groups 3000, sigma .001, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.spiked, 3_000, 0.001
+    **adaptive(
+        "adaptive_accuracy: groups 1000, sigma .025, KDPPCA", bench_adaptive.spiked, 1_000, 0.025
     ),
-    "adaptive_accuracy: groups 1000, sigma .025, KDPPCA": adaptive(
-        "KDPPCA", bench_adaptive.spiked, 1_000, 0.025
+    **adaptive("figure_1b: groups 1000, sigma .001, KDPPCA", bench_adaptive.spiked, 1_000, 0.001),
+    **adaptive("figure_1b: groups 3000, sigma .001, KDPPCA", bench_adaptive.spiked, 3_000, 0.001),
+    **adaptive(
+        "adaptive_accuracy: sign rows 1000, sigma .025, ResidualGauss",
+        bench_adaptive.signs,
+        1_000,
+        0.025,
     ),
-    "figure_1b: groups 1000, sigma .001, KDPPCA": adaptive(
-        "KDPPCA", bench_adaptive.spiked, 1_000, 0.001
+    **adaptive(
+        "adaptive_accuracy: sign rows 1000, sigma .025, KDPPCA", bench_adaptive.signs, 1_000, 0.025
     ),
-    "figure_1b: groups 3000, sigma .001, KDPPCA": adaptive(
-        "KDPPCA", bench_adaptive.spiked, 3_000, 0.001
+    **adaptive(
+        "adaptive_accuracy: sign rows 10000, sigma .025, ResidualGauss",
+        bench_adaptive.signs,
+        10_000,
+        0.025,
     ),
-    "adaptive_accuracy: sign rows 1000, sigma .025, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.signs, 1_000, 0.025
+    **adaptive(
+        "figure_4: Gaussian rows 3000, sigma 1, ResidualGauss", bench_adaptive.gaussian, 3_000, 1.0
     ),
-    "adaptive_accuracy: sign rows 1000, sigma .025, KDPPCA": adaptive(
-        "KDPPCA", bench_adaptive.signs, 1_000, 0.025
+    **adaptive(
+        "adaptive_accuracy: Gaussian rows 10000, sigma 1, ResidualGauss",
+        bench_adaptive.gaussian,
+        10_000,
+        1.0,
     ),
-    "adaptive_accuracy: sign rows 10000, sigma .025, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.signs, 10_000, 0.025
-    ),
-    "figure_4: Gaussian rows 3000, sigma 1, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.gaussian, 3_000, 1.0
-    ),
-    "adaptive_accuracy: Gaussian rows 10000, sigma 1, ResidualGauss": adaptive(
-        "ResidualGauss", bench_adaptive.gaussian, 10_000, 1.0
-    ),
-    "adaptive_accuracy: Gaussian rows 10000, sigma 1, KDPOjas": adaptive(
-        "KDPOjas", bench_adaptive.gaussian, 10_000, 1.0
+    **adaptive(
+        "adaptive_accuracy: Gaussian rows 10000, sigma 1, KDPOjas",
+        bench_adaptive.gaussian,
+        10_000,
+        1.0,
     ),
     "adaptive_deflation: k = 2, reuse": deflation,
     "accuracy: digits, k = 10, epsilon 1": accuracy,
@@ -513,16 +530,14 @@ MEASURES: dict[str, Measure] = {
     "untuned_tails: power law 1000 x 30, PrivatePCA": partial(untuned_tail, "power law 1000 x 30"),
     "theory_variances: power law, n = 3000, epsilon 1, DPGauss": variances,
     "theory_variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
-    "figure_1a: groups 1000, DPGauss": adaptive("DPGauss", bench_adaptive.spiked, 1_000, 0.025),
-    "figure_1c: groups 10000 x 25, ResidualGauss": adaptive(
-        "ResidualGauss", spiked_at(25, (10, 5)), 10_000, 0.025
+    **adaptive("figure_1a: groups 1000, DPGauss", bench_adaptive.spiked, 1_000, 0.025),
+    **adaptive(
+        "figure_1c: groups 10000 x 25, ResidualGauss", spiked_at(25, (10, 5)), 10_000, 0.025
     ),
-    "figure_2a: gap 1, DPGauss": adaptive("DPGauss", spiked_at(200, (10, 1)), 10_000, 0.1),
-    "figure_2b: sigma 1, DPGauss": adaptive("DPGauss", bench_adaptive.spiked, 10_000, 1.0),
-    "figure_2c: groups 1000, KDPOjas": adaptive("KDPOjas", bench_adaptive.spiked, 1_000, 0.025),
-    "figure_3: k = 1, d = 50, ResidualGauss": adaptive(
-        "ResidualGauss", spiked_at(50, (10,)), 10_000, 0.025
-    ),
+    **adaptive("figure_2a: gap 1, DPGauss", spiked_at(200, (10, 1)), 10_000, 0.1),
+    **adaptive("figure_2b: sigma 1, DPGauss", bench_adaptive.spiked, 10_000, 1.0),
+    **adaptive("figure_2c: groups 1000, KDPOjas", bench_adaptive.spiked, 1_000, 0.025),
+    **adaptive("figure_3: k = 1, d = 50, ResidualGauss", spiked_at(50, (10,)), 10_000, 0.025),
     **{
         f"gdppca_figure_{number}: n = 500, d = 5, GDPPCA": partial(
             kim_jung, law, 500, 5, 0.5, **KIM_JUNG
