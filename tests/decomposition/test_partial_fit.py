@@ -213,6 +213,7 @@ def test_parts_are_listed_with_receipts_and_hashes():
     assert pca.privacy_.receipt.cohorts == ("c",)
 
 
+@pytest.mark.slow
 def test_a_grown_release_verifies_from_its_files(tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", 5.0, 1e-6)
     pca = grown(epsilon=1.0, accountant=ledger, random_state=None)
@@ -337,6 +338,11 @@ def test_cohorts_whose_matrix_is_lost_are_not_forgotten():
         delattr(pca, name)
     with pytest.raises(ValueError, match="not there any more"):
         pca.partial_fit(SECOND, cohort="b")
+
+
+def test_partial_fit_never_uses_nested_spheres():
+    pca = grown(parts=[FIRST[:60], SECOND[:60]], epsilon=0.05)
+    assert pca.privacy_.details["clip"] != "nested"
 
 
 def test_a_damaged_state_is_refused():

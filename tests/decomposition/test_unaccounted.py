@@ -95,6 +95,7 @@ def test_candidates_are_covered_by_their_search(shown, backend):
     assert shown == [] and charging._unaccounted == 1
 
 
+@pytest.mark.slow
 def test_trials_and_plans_do_not_count(shown):
     pytest.importorskip("pandas")
     run_trials(DPGauss(2), SAMPLER, 3)

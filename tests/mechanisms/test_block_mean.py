@@ -123,3 +123,12 @@ def test_directions_that_are_not_orthonormal_are_refused():
     mean = BlockMean(private_data(BASE, n=40.0))
     with pytest.raises(ValueError, match=r"of shape \(p, d\); orthonormalise them first"):
         mean(2 * W, W, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_without_directions_it_is_the_mean_of_projected_records(kind):
+    data = private_data(kind(BASE), np.inf, centre=CENTRE, n=40.0)
+    found = BlockMean(data).without(REMOVED)(W, np.zeros_like(W), np.inf, np.inf)
+    y = (BASE - CENTRE) - ((BASE - CENTRE) @ REMOVED.T) @ REMOVED
+    np.testing.assert_allclose(found.mean, (W @ y.T) @ y / 40, rtol=1e-9, atol=1e-9)
+    assert BlockMean(data, REMOVED).without(REMOVED[:0]).removed is None

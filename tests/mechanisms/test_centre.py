@@ -192,3 +192,10 @@ def test_the_error_of_a_location_is_no_less_than_its_noise(adjacency):
     noise = 5 * float(np.std(off, axis=0).mean()) / spread(NORMAL)
     assert claimed / 2 < noise < 1.5 * claimed
     assert location_error(data, math.inf) == 0
+
+
+def test_groups_are_not_as_long_as_their_mean_rows():
+    groups = np.arange(20_000) // 4
+    found = rough_centre(private_data(NORMAL + 30, n=5000.0, groups=groups))
+    assert found.radius == pytest.approx(spread(NORMAL) / 2, rel=0.2)
+    assert found.data.typical_norm is None

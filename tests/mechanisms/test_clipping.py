@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.clipping import (
+    CLIPPING,
     Clip,
     ExpectedNorms,
     clip_radius,
     clip_records,
     count_rows,
+    expected_norms,
+    expected_products,
     group_bound,
     median_distance,
     radius_share,
@@ -244,3 +247,10 @@ def test_rows_are_no_fewer_than_groups_and_exact_without_noise():
     assert count_rows(private_data(ROWS, 2.0, groups=GROUPS, n=1e6), 9.0, 0.1) == 1e6
     exact = private_data(ROWS, math.inf, groups=GROUPS, n=5000.0)
     assert count_rows(exact, group_bound(exact, math.inf), math.inf) == 20_000
+
+
+def test_products_are_no_longer_than_squares():
+    data = private_data(ROWS, typical_norm=3.0)
+    assert expected_norms(data) == ExpectedNorms(3.0, CLIPPING.far_above * 3)
+    assert expected_products(data, None).typical < expected_products(data, None).longest / 100
+    assert expected_products(data, 5.0) == ExpectedNorms(5.0, CLIPPING.far_above * 9)

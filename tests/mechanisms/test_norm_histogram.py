@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,27 @@ def test_a_norm_histogram_is_one_query(adjacency, moved):
     assert (query.name, query.mu, query.sensitivity) == ("distances", 0.2, moved)
     assert found.noise_sd == query.noise_sd
     assert found.median == pytest.approx(np.median(np.linalg.norm(rows - 5, axis=1)), rel=0.1)
+
+
+def test_what_is_near_an_earlier_norm_is_seen_through_more_noise():
+    """A larger window elsewhere does not draw the eye away."""
+    norms = np.r_[np.full(100, 1.2), np.full(150, 1e6)]
+    found = histogram(norms, noise_sd=30.0)
+    assert found.median > 1e5
+    near = found.near(2.0)
+    assert near.z == pytest.approx(100 / 30)
+    assert 1 < near.median < math.sqrt(2)
+    assert found.up_to(10.0).median == near.median
+
+
+@pytest.mark.parametrize("norm", [1e-300, 1e-9, 1.0, 1e9, 1e300])
+def test_at_least_one_cell_is_read(norm):
+    near, below = histogram([]).near(norm), histogram([]).up_to(norm)
+    for found in (near, below):
+        assert 0 <= found.start < found.stop <= CELLS
+        assert EDGES[0] <= found.median <= EDGES[-1]
+    if 1e-9 <= norm <= 1e9:
+        assert (
+            HISTOGRAM.near_from * norm <= EDGES[near.start]
+            and EDGES[near.stop] <= HISTOGRAM.near_to * norm
+        )

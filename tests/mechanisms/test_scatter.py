@@ -177,3 +177,22 @@ def test_no_matrix_is_released_unasked_beyond_some_columns(monkeypatch):
     with pytest.raises(NotReleasedError, match="keep_matrix=True"):
         _ = pca.matrix_scatter_
     assert kept(pca.set_params(keep_matrix=True).fit(ROWS)).n_rows > 0
+
+
+def test_other_units_are_those_of_the_first():
+    units = np.array([1.0, 2.0, 1.0, 4.0, 1.0])
+    merged = of(ROWS[:450], units=units).merged(of(ROWS[450:] * units))
+    expected = of(np.vstack([ROWS[:450], ROWS[450:]]))
+    assert np.allclose(merged.scatter, expected.scatter)
+    assert np.array_equal(merged.units, units)
+
+
+def test_scaled_and_clipped_rows_mix():
+    lengths = np.linalg.norm(ROWS - ROWS.mean(axis=0), axis=1)
+    median = float(np.median(lengths))
+    sphere = (ROWS - ROWS.mean(axis=0)) / lengths[:, None]
+    scaled = of(sphere, 1.0, 1.0, median=median)
+    merged = of(ROWS, 1.0, 4 * median).merged(scaled)
+    assert not merged.spherical
+    assert merged.unscaled() is merged
+    assert median < merged.radius < 4 * median

@@ -45,11 +45,12 @@ CASES_NOT_APPLICABLE = {
 TESTS = {name: test for name, test in vars(upstream).items() if name.startswith("test_")}
 APPLICABLE = {name: test for name, test in TESTS.items() if name not in NOT_APPLICABLE}
 
-# All solvers are the same one here: the quick tests run the first.
+# All solvers are the same one here, and sparse rows of any kind are read as CSR: the quick tests
+# run the first of each.
 for one in APPLICABLE.values():
     one.pytestmark = [
         pytest.mark.parametrize(mark.args[0], but_the_first_slow(mark.args[1])).mark
-        if mark.name == "parametrize" and mark.args[0].endswith("solver")
+        if mark.name == "parametrize" and mark.args[0].endswith(("solver", "sparse_container"))
         else mark
         for mark in getattr(one, "pytestmark", [])
     ]

@@ -58,3 +58,10 @@ def test_a_feature_is_divided_by_how_many_records_have_it():
     mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]), CENTRE)
     true = np.sqrt(np.nanmean(((X - CENTRE) / UNIT) ** 2, axis=0))
     np.testing.assert_allclose(mine, true, rtol=0.05)
+
+
+def test_features_that_too_few_records_have_are_hidden_alone():
+    data = private_data(ROWS, 50.0)
+    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 1.0, 200.0]), CENTRE)
+    assert mine[1] == 1.0
+    assert np.all(mine[[0, 2]] != 1.0)

@@ -107,3 +107,12 @@ def test_any_counts_give_finite_means_and_positive_variances(size):
             reading = read_octaves(cells, located)
         assert np.isfinite(reading.mean).all()
         assert np.all((reading.variance > 0) & (reading.variance <= 2.0**83))
+
+
+def test_an_unsure_number_of_values_is_no_sign_that_some_differ():
+    counts = put()
+    counts[0, ZERO] *= 0.95  # as if n were 5 % too large
+    sure, unsure = (read(counts, 0.01, n_sd=n_sd) for n_sd in (0.0, 0.02 * N))
+    assert not sure.clear[0]
+    assert unsure.clear[0]
+    assert unsure.variance[0] == pytest.approx(0.02, rel=0.1)

@@ -95,3 +95,9 @@ def test_noise_rarely_ends_closer_looks_too_early():
         mu = 15 * math.sqrt(40 / 0.01) / 2000
         _, ratio, _ = zoomed_in(X, mu=mu, e=0.027, noise=seed, seed=seed)
         assert np.all((ratio > 1 / 20) & (ratio < 20))
+
+
+def test_values_that_were_seen_outside_count():
+    X = np.where(np.arange(N) < 0.9 * N, 1000.0 + NORMAL, 1300.0)[:, None]
+    _, ratio, _ = zoomed_in(X)
+    assert 0.7 < ratio[0] < 3.0  # of the sd of all, not of nine tenths
