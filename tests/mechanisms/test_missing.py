@@ -133,3 +133,8 @@ def test_a_direction_of_an_empty_feature_makes_way():
     axes = np.eye(4)[[2, 0, 1]]  # the third feature is empty
     found = _directions_without(np.arange(4) == 2, axes)
     np.testing.assert_allclose(found[:2], axes[1:], atol=1e-12)
+
+
+@pytest.mark.parametrize("shares", [[0.02, 0.05, 0.08], [0.0, 0.0, 0.0], [0.15, 0.5, 0.9]])
+def test_few_values_in_all_features_are_kept(shares):
+    assert not _empty(np.array(shares), 1e-3)[1:].any()

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skdppca.mechanisms.column_cells import CellCounts
 from skdppca.mechanisms.scales.octaves import EDGES, read_octaves
-from skdppca.mechanisms.scales.zoom import far_from_zero, zoom
+from skdppca.mechanisms.scales.zoom import ZOOM, far_from_zero, zoom
 
 from ...estimators import but_the_first_slow
 from ...private_data_of import private_data
@@ -101,3 +101,26 @@ def test_values_that_were_seen_outside_count():
     X = np.where(np.arange(N) < 0.9 * N, 1000.0 + NORMAL, 1300.0)[:, None]
     _, ratio, _ = zoomed_in(X)
     assert 0.7 < ratio[0] < 3.0  # of the sd of all, not of nine tenths
+
+
+@pytest.mark.parametrize(("n_sd", "is_far"), [(0.0, False), (0.05 * N, True)])
+def test_features_of_which_many_values_are_seen_nowhere_are_not_far(n_sd, is_far):
+    octaves = octaves_of(np.full((N, 1), 8.0))
+    octaves.n[:], octaves.n_sd[:] = N / 0.9, n_sd
+    assert len(far_from_zero(octaves).which) == is_far
+
+
+def test_a_constant_keeps_its_octaves_scale():
+    X = np.full((N, 1), 3.0)
+    data, octaves = private_data(X, 2.0), octaves_of(X)
+    mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
+    assert len(data.budget.queries) == ZOOM.most_levels
+    assert (mean[0], variance[0]) == (2.5, 0.5)
+
+
+def test_cells_that_are_unclear_are_looked_at_again():
+    """Values of which two cells hold five sixths, as noisy shares do by chance."""
+    X = (3000.0 + 300 * RNG.normal(size=N))[:, None]
+    mu = 15 * math.sqrt(100) / N
+    counts = [len(zoomed_in(X, mu=mu, seed=seed)[2].queries) for seed in range(20)]
+    assert max(counts) > min(counts)
