@@ -300,6 +300,12 @@ def test_other_neighbours_are_refused(change):
         pca.set_params(**change).partial_fit(SECOND, groups=groups, cohort="b")
 
 
+def test_rows_without_names_keep_those_before():
+    pca = DPGauss(2, epsilon=8.0).partial_fit(FRAMES[0], cohort="a")
+    assert list(pca.partial_fit(SECOND, cohort="b").feature_names_in_) == list("abcdef")
+    assert pca.privacy_.feature_names == tuple("abcdef")
+
+
 def test_a_cohort_is_joined_once():
     accountant = accounts()
     pca = grown(epsilon=1.0, accountant=accountant, random_state=None)
