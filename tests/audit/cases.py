@@ -86,15 +86,15 @@ class Case:
 
     @property
     def alone(self) -> Case:
-        """The same with a record more only."""
+        """Keep the neighbours with one record more only."""
         return replace(self, pairs={"add-remove": self.pairs["add-remove"]})
 
-    def told(self, adjacency: str) -> float:
-        """The share of mu that a path tells at least."""
+    def share(self, adjacency: str) -> float:
+        """Return the share of mu that a path shows at least."""
         return dict(zip(ADJACENCIES, self.least, strict=True))[adjacency]
 
     def game(self, mu: float, adjacency: str, monkeypatch: pytest.MonkeyPatch) -> Audited:
-        """What is audited; the patches stay."""
+        """Build what is audited; the patches stay."""
         for patch in self.patches:
             monkeypatch.setattr(*patch)
         made = self.make(adjacency=adjacency)
@@ -102,7 +102,7 @@ class Case:
 
 
 def maker(estimator: Callable[..., Any], k: int = 1, **parameters: Any) -> Callable[..., Any]:
-    """A function of the adjacency."""
+    """Return a function of the adjacency that makes the estimator."""
     return lambda adjacency="add-remove": estimator(k, adjacency=adjacency, **parameters)
 
 

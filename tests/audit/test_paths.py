@@ -45,7 +45,7 @@ GAMES = [
 
 
 def paths(game, pair, seeds):
-    """The mu of as many paths, half of them of the data with the record."""
+    """Follow one path a seed, half of them of the data with the record."""
     found = [Pair(game, *pair, bool(seed % 2), seed) for seed in seeds]
     for one in found:
         one.assert_told_by_answers()
@@ -69,13 +69,13 @@ def test_a_path_tells_what_was_paid(name, adjacency, seeds, monkeypatch):
         told = [pair.path_mu for pair in found]
         assert max(told) <= mu
         if (name, adjacency) != BY_CHANCE:
-            assert np.median(told) > mu * case.told(adjacency)
+            assert np.median(told) > mu * case.share(adjacency)
         elif seeds > 6:
-            assert max(told) > mu * case.told(adjacency)
+            assert max(told) > mu * case.share(adjacency)
 
 
 @pytest.mark.parametrize(
-    ("name", "adjacency"), [side for side in SIDES if CASES[side[0]].told(side[1]) > 0.75]
+    ("name", "adjacency"), [side for side in SIDES if CASES[side[0]].share(side[1]) > 0.75]
 )
 def test_a_path_shows_noise_too_small_by_sqrt2(name, adjacency, monkeypatch):
     weaken_noise(monkeypatch)
@@ -83,7 +83,7 @@ def test_a_path_shows_noise_too_small_by_sqrt2(name, adjacency, monkeypatch):
     game = case.game(2.0, adjacency, monkeypatch)
     seeds = range(20) if (name, adjacency) == BY_CHANCE else range(1)
     told = [Pair(game, *case.pairs[adjacency], True, seed).path_mu for seed in seeds]
-    assert max(told) > 1.4 * 2.0 * case.told(adjacency)
+    assert max(told) > 1.4 * 2.0 * case.share(adjacency)
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_a_game_holds_its_mu(name, adjacency, mu, monkeypatch):
     game = case.game(mu, adjacency, monkeypatch)
     found = bounds(game, *case.pairs[adjacency], case.runs[mu], ALPHA)
     assert max(found.values()) <= mu
-    if case.told(adjacency) > 0.75 and (name, adjacency) != BY_CHANCE:
+    if case.share(adjacency) > 0.75 and (name, adjacency) != BY_CHANCE:
         assert found["transcript"] > mu * case.shown
 
 

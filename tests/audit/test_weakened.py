@@ -210,8 +210,8 @@ CONVICTED = [
 ]
 
 
-def told(fault, case, adjacency, monkeypatch):
-    """The median of what a few paths tell."""
+def median_path(fault, case, adjacency, monkeypatch):
+    """Return the median mu of a few paths."""
     game = case.game(fault.paid, adjacency, monkeypatch)
     pair = [fault.near * rows for rows in case.pairs[adjacency]]
     with monkeypatch.context() as patched:
@@ -223,7 +223,7 @@ def told(fault, case, adjacency, monkeypatch):
 
 @pytest.mark.parametrize(("fault", "case", "adjacency"), CONVICTED)
 def test_a_path_shows_the_fault(fault, case, adjacency, monkeypatch):
-    assert told(fault, case, adjacency, monkeypatch) > fault.mu
+    assert median_path(fault, case, adjacency, monkeypatch) > fault.mu
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_path_shows_the_fault(fault, case, adjacency, monkeypatch):
 def test_without_the_fault_rows_that_are_near_tell_what_was_paid(
     fault, case, adjacency, monkeypatch
 ):
-    assert told(replace(fault, patches=()), case, adjacency, monkeypatch) <= fault.paid
+    assert median_path(replace(fault, patches=()), case, adjacency, monkeypatch) <= fault.paid
 
 
 @pytest.mark.slow
@@ -331,7 +331,7 @@ def was_an_error(release):
 
 
 @dataclass(frozen=True)
-class Told:
+class Number:
     """A number that a release shows, and a fault that lets it tell more."""
 
     case: Case
@@ -350,35 +350,35 @@ WITH_CENTRE = replace(ONE_STEP, make=maker(KDPPCA, **TOLD | {"center": True}, n_
 LOCATED = replace(PAIRS, make=maker(GDPPCA))
 AUTO = replace(PAIRS, make=maker(GDPPCA, **KENDALL, pairs="auto"))
 NUMBERS = {
-    "n": Told(ABOUT_0, tells(DPGaussMechanism, in_an_attribute), lambda r: r.n_samples, 1000),
-    "clip": Told(
+    "n": Number(ABOUT_0, tells(DPGaussMechanism, in_an_attribute), lambda r: r.n_samples, 1000),
+    "clip": Number(
         ABOUT_0,
         tells(DPGaussMechanism, in_the_clipping),
         lambda r: float(r.details["clip"] == "spherical"),
         1000,
     ),
-    "shape": Told(
+    "shape": Number(
         ABOUT_0, tells(DPGaussMechanism, in_a_shape), lambda r: float(len(r.components)), 1000
     ),
-    "error": Told(ABOUT_0, tells(DPGaussMechanism, in_an_error), was_an_error, 1000),
-    "n of pairs": Told(AUTO, tells(GDPPCAMechanism, in_an_attribute), lambda r: r.n_samples),
-    "pairs": Told(
+    "error": Number(ABOUT_0, tells(DPGaussMechanism, in_an_error), was_an_error, 1000),
+    "n of pairs": Number(AUTO, tells(GDPPCAMechanism, in_an_attribute), lambda r: r.n_samples),
+    "pairs": Number(
         AUTO,
         tells(GDPPCAMechanism, in_the_pairs),
         lambda r: float(r.details["pairs"] == "complete"),
     ),
-    "location": Told(
+    "location": Number(
         LOCATED, ((gdppca, "robust_location", exactly_located),), lambda r: r.centre[1]
     ),
-    "prediction": Told(
+    "prediction": Number(
         ONE_STEP,
         ((BlockMean, "__call__", predicted_from_data),),
         lambda r: r.components[0, 1] ** 2,
     ),
-    "centre": Told(
+    "centre": Number(
         WITH_CENTRE, ((subspace, "rough_centre", centre_of_the_data),), lambda r: r.centre[1]
     ),
-    "count": Told(
+    "count": Number(
         CASES["DPPowerMethod"],
         ((PrivateData, "ask_count", exactly_counted),),
         lambda r: r.n_samples,
@@ -386,10 +386,10 @@ NUMBERS = {
 }
 
 
-def proven(name, mu, monkeypatch, adjacency="add-remove"):
-    """What a number of the release proves of mu."""
-    told = NUMBERS[name]
-    game = told.case.game(mu, adjacency, monkeypatch)
+def proven(name, mu, monkeypatch):
+    """Return the lower bound on mu that a number of the release proves."""
+    row = NUMBERS[name]
+    game = row.case.game(mu, "add-remove", monkeypatch)
 
     def shown(X, noise):
         try:
@@ -397,7 +397,7 @@ def proven(name, mu, monkeypatch, adjacency="add-remove"):
         except ValueError:
             return None, ()
 
-    return number_bound(shown, told.case.pairs[adjacency], told.number, told.runs, ALPHA)
+    return number_bound(shown, row.case.pairs["add-remove"], row.number, row.runs, ALPHA)
 
 
 @mostly_slow("name", NUMBERS, quick=[("prediction",)])
@@ -415,7 +415,7 @@ def test_without_the_fault_a_number_holds_its_mu(name, monkeypatch):
 
 @pytest.fixture
 def entry(monkeypatch):
-    """What the odd record moves of the last noisy Gram matrix that a mechanism released."""
+    """Return what the odd record moves of the last noisy Gram matrix, by adjacency."""
     seen, honest = [], dp_gauss.release_gram
 
     def release(*args, **more):
@@ -424,7 +424,7 @@ def entry(monkeypatch):
         return found
 
     monkeypatch.setattr(dp_gauss, "release_gram", release)
-    # FAR fills one entry; the one in whose place it comes leaves another.
+    # The odd record fills one entry; the one that it replaces leaves another.
     return lambda adjacency: lambda _: seen[0][0, 0] - (adjacency != "add-remove") * seen[0][1, 1]
 
 
