@@ -34,7 +34,7 @@ from ._json import Fitted
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
-from ._rehearsal import rehearse
+from ._rehearsal import rehearse, try_method
 from ._terminal import print_to, progress
 from ._unusable import NotNumeric
 from ._update import Earlier, check_options, one_cohort
@@ -217,16 +217,16 @@ def _release(
     show("reading", 0.0)
     rows = _opened(options)
     show("trying with made-up data", 0.25)
+    sparse = rows.is_sparse
+    try_method(options, rows.n_features, sparse)
     names, context = rows.names, context_of(options.context)
     if earlier is not None:
         earlier.check_columns(names)
         context = earlier.context(context)
     words: dict[str, Any] = {"title": options.title, "context": context}
     words["pictures"] = options.pictures
-    sparse = rows.is_sparse
     rehearse(
         *(options, names, unit),
-        is_sparse=sparse,
         ledger=ledger,
         cohorts=cohorts,
         words=words,

@@ -42,7 +42,6 @@ def rehearse(
     names: Sequence[str],
     unit: str,
     *,
-    is_sparse: bool,
     ledger: PrivacyLedger | None,
     cohorts: Sequence[str],
     words: dict[str, Any],
@@ -56,7 +55,6 @@ def rehearse(
     names : sequence of str
         Of the features.
     unit : str
-    is_sparse : bool
     ledger : PrivacyLedger or None
     cohorts : sequence of str
         Whose rows are read.
@@ -70,7 +68,6 @@ def rehearse(
     ValueError, ImportError, OSError
         Nothing in the message depends on the data.
     """
-    _try_method(options, len(names), is_sparse)
     # a release that grows keeps its matrix, however large
     kept = len(names) if options.update is not None or len(names) <= LARGEST_KEPT else 0
     arrays = room_for(names, options.n_components, kept)
@@ -118,8 +115,11 @@ def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -
     return 8 * kept**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
-def _try_method(options: Fit, n_features: int, is_sparse: bool) -> None:
-    """Refuse a method that cannot choose the components, or that this machine cannot hold."""
+def try_method(options: Fit, n_features: int, is_sparse: bool) -> None:
+    """Refuse a method that cannot choose the components, or that this machine cannot hold.
+
+    It comes before the names of the columns, which may be more than the machine holds, too.
+    """
     if not options.delta and options.method != "auto":
         raise ValueError(
             "--delta 0 is a pure guarantee, which only --method auto gives; leave --method out, or "
