@@ -11,18 +11,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event, Thread
-from time import perf_counter
 from typing import Any
 
 import numpy as np
+from timing import fresh, status, watched
 
 N, D, K = 10_000_000, 100, 10
 PARTITION = 100_000
@@ -131,11 +130,8 @@ def own_memory() -> int:
     """Bytes of RssAnon of this process and its children."""
     total = 0
     for pid in family(os.getpid()):
-        try:
-            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        except OSError:  # it has ended
-            continue
-        total += sum(1024 * int(line.split()[1]) for line in lines if "RssAnon" in line)
+        with suppress(OSError, RuntimeError):  # it has ended
+            total += status("RssAnon", pid)
     return total
 
 
@@ -152,21 +148,9 @@ def measure(case: str, path: str) -> None:
     """Run a case in this process and print what it took."""
     warnings.simplefilter("ignore")
     fit = CASES[case](path)
-    peak, done = own_memory(), Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.1):
-            peak = max(peak, own_memory())
-
-    watcher = Thread(target=watch)
-    watcher.start()
-    start, used = perf_counter(), processor_seconds()
-    fit()
-    found = {"seconds": perf_counter() - start, "processor": processor_seconds() - used}
-    done.set()
-    watcher.join()
-    print(json.dumps(found | {"peak": peak}))
+    used = processor_seconds()
+    found = watched(fit, own_memory, 0.1)
+    print(json.dumps(found | {"processor": processor_seconds() - used}))
 
 
 def main() -> None:
@@ -184,17 +168,6 @@ def main() -> None:
     facts = machine()
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
-    def run(*arguments: str) -> dict[str, float]:
-        done = subprocess.run(
-            [sys.executable, __file__, *arguments],
-            capture_output=True,
-            text=True,
-            env=os.environ | one_thread,
-        )
-        if done.returncode:
-            sys.exit(done.stderr)
-        return json.loads(done.stdout.splitlines()[-1])
-
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < 6 * options.rows * D:
             sys.exit(
@@ -204,7 +177,7 @@ def main() -> None:
         write(Path(path), options.rows, D)
         rows = []
         for case in CASES:
-            found = run("--measure", case, path)
+            found = fresh(__file__, "--measure", case, path, **one_thread)
             rows.append(
                 {
                     "case": case,

@@ -12,8 +12,6 @@ not private, and reads the table once. The file is in the page cache as far as m
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from _common import arguments, machine, save, show
+from timing import fresh, status
 
 FEATURES = 50
 ROW_GROUP = 2**20
@@ -102,14 +101,6 @@ def incremental(path: str) -> int:
     return 1
 
 
-def most_resident() -> int:
-    """Bytes of VmHWM."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return 1024 * int(line.split()[1])
-    raise RuntimeError("/proc/self/status has no VmHWM; this benchmark needs Linux")
-
-
 def measure(path: str, case: str) -> None:
     """Run a case in this process and print what it took."""
     import pyarrow.dataset as ds
@@ -128,7 +119,7 @@ def measure(path: str, case: str) -> None:
         method, n_jobs = case.split()
         passes = fit(path, method, int(n_jobs))
     seconds = perf_counter() - start
-    print(json.dumps({"peak": most_resident(), "seconds": seconds, "passes": passes}))
+    print(json.dumps({"peak": status("VmHWM"), "seconds": seconds, "passes": passes}))
 
 
 def main() -> None:
@@ -145,7 +136,7 @@ def main() -> None:
         write(path, options.rows)
         size = f"{options.rows} x {FEATURES} float32, {path.stat().st_size / 1e9:.1f} GB"
         facts["data"] = f"{size} in Parquet"
-        found = {case: run(path, case) for case in CASES}
+        found = {case: fresh(__file__, "--measure", path, case) for case in CASES}
     bare = found["scan"]["seconds"]
     rows = [
         {
@@ -162,13 +153,6 @@ def main() -> None:
         save("files", rows, facts)
     else:
         show(rows, facts)
-
-
-def run(path: Path, case: str) -> dict[str, Any]:
-    """What a case took in a fresh process."""
-    command = [sys.executable, __file__, "--measure", str(path), case]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

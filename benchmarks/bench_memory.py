@@ -12,15 +12,14 @@ from __future__ import annotations
 import json
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
-from time import perf_counter
 
 import numpy as np
 from _common import arguments, machine, save
+from timing import fresh, status, watched
 
 # Method, rows, columns, threads.
 CASES = (
@@ -42,37 +41,15 @@ def write(path: Path, n: int, d: int) -> None:
     X.flush()
 
 
-def own_memory() -> int:
-    """Bytes of RssAnon."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return 1024 * int(line.split()[1])
-    raise RuntimeError("/proc/self/status has no RssAnon; this benchmark needs Linux 4.5 or newer")
-
-
 def measure(path: str, method: str, n_jobs: int) -> None:
     """Fit in this process and print what it took."""
     import skdppca
 
     estimator = getattr(skdppca, method)(10, n_jobs=n_jobs)
     X = np.load(path, mmap_mode="r")
-    before = peak = own_memory()
-    done = Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.005):
-            peak = max(peak, own_memory())
-
-    watcher = Thread(target=watch)
-    watcher.start()
-    start = perf_counter()
-    estimator.fit(X)
-    seconds = perf_counter() - start
-    done.set()
-    watcher.join()
+    found = watched(lambda: estimator.fit(X), partial(status, "RssAnon"), 0.005)
     most = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"before": before, "peak": peak, "ru_maxrss": most, "seconds": seconds}))
+    print(json.dumps(found | {"ru_maxrss": most}))
 
 
 def main() -> None:
@@ -95,9 +72,7 @@ def main() -> None:
                     sys.exit(f"{folder} has no {1.5 * size / 1e9:.1f} GB free; set TMPDIR to more")
                 write(path, n, d)
                 written = n, d
-            command = [sys.executable, __file__, "--measure", str(path), method, str(n_jobs)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            found = json.loads(done.stdout)
+            found = fresh(__file__, "--measure", path, method, n_jobs)
             rows.append(
                 {
                     "method": method,

@@ -8,10 +8,6 @@ Time and memory: one fit a process, of one mapped file.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +20,7 @@ import numpy as np
 from _common import Measured, load, measure
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
+from timing import fresh
 
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian, make_spiked
 from skdppca.decomposition import METHODS as REGISTRY
@@ -35,7 +32,7 @@ FIRST_SEED = 40_000
 FIGURE = Path(__file__).parents[1] / "doc" / "_static" / "methods.png"
 
 TIMED_ROWS, TIMED_FEATURES = 100_000, 200
-ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # X, groups, covariance, more parameters
 Data = tuple[Any, np.ndarray | None, np.ndarray, dict[str, Any]]
@@ -164,8 +161,8 @@ def speed(runs: int) -> Iterator[dict]:
         path = Path(folder, "X.npy")
         bench_memory.write(path, TIMED_ROWS, TIMED_FEATURES)
         for method in METHODS:
-            command = [sys.executable, bench_memory.__file__, "--measure", str(path)]
-            told = [_told([*command, method.__name__, "1"]) for _ in range(runs)]
+            case = ("--measure", path, method.__name__, 1)
+            told = [fresh(bench_memory.__file__, *case, **ONE_THREAD) for _ in range(runs)]
             extra = median(run["peak"] - run["before"] for run in told) / 1e6
             yield (
                 {
@@ -174,11 +171,6 @@ def speed(runs: int) -> Iterator[dict]:
                     "MB beside the data": f"{extra:.0f}",
                 }
             )
-
-
-def _told(command: list[str]) -> dict:
-    done = subprocess.run(command, env=ONE_THREAD, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
 
 
 def draw_figure() -> None:
