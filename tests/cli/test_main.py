@@ -8,7 +8,7 @@ from skdppca import PrivacyLedger
 from skdppca.privacy import GaussianEvent
 
 from .conftest import charges, is_one_line_error
-from .test_fit_command import WITHOUT_PICTURES
+from .test_fit_command import FILES
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_output_that_takes_nothing_ends_no_fit(fit, tmp_path, monkeypatch, ou
     assert result.status == 1
     assert (says in result.err) if says else not result.err
     assert result.err.count("\n") <= 1
-    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     if stream is not None:
         stream.close()  # as at exit: what was not printed must not fail again
 

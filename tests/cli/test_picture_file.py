@@ -10,7 +10,7 @@ from skdppca.report import _release
 from skdppca.report._drawing import settings
 
 from .conftest import charges, is_one_line_error
-from .test_fit_command import FILES, WITHOUT_PICTURES
+from .test_fit_command import FILES
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -67,7 +67,7 @@ def test_pictures_that_fail_after_the_charge_cost_no_other_file(fit, ledger, tmp
     assert result.status == 0
     assert "No pictures: matplotlib failed with RuntimeError" in result.out
     assert "s3cret" not in result.out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
 def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
@@ -75,4 +75,4 @@ def test_a_fit_without_matplotlib_has_no_picture(fit, tmp_path, monkeypatch):
     result = fit(pictures=True)
     assert result.status == 0
     assert how_to_install("report") in result.out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == WITHOUT_PICTURES
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
