@@ -4,6 +4,7 @@ __all__ = [
     "BudgetExceeded",
     "CentreNotSeenWarning",
     "LabelColumnWarning",
+    "LedgerCutWarning",
     "LedgerError",
     "MovingFoldsWarning",
     "NoiseOnlyWarning",
@@ -42,6 +43,10 @@ class UnknownEventError(ValueError):
 
 class NotReleasedError(AttributeError):
     """The method does not release this attribute; the message says why, and how to get it."""
+
+
+class LedgerCutWarning(UserWarning):
+    """A ledger ends within a row: a crash cut its write off, or it is a copy that was cut short."""
 
 
 class SeededNoiseWarning(UserWarning):

@@ -23,8 +23,11 @@ from .log import Log
 from .units import is_one
 
 ADJACENCIES = ("add-remove", "replace-one")
+# Of row 0; another one is refused.
+SCHEMA = "skdppca-ledger/1"
 # Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
 ON_COHORTS = "-on-cohorts"
+SHA256 = re.compile("[0-9a-f]{64}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -91,7 +94,7 @@ class Terms:
     @property
     def body(self) -> str:
         """The text that row 0 hashes."""
-        values = asdict(self)
+        values = {"schema": SCHEMA} | asdict(self)
         if self.max_cohorts_per_person == 1:
             del values["max_cohorts_per_person"]
         return canonical(values)
@@ -99,7 +102,10 @@ class Terms:
     @classmethod
     def from_body(cls, body: str) -> Terms:
         """Read what `body` wrote, and nothing else."""
-        terms = cls(**json.loads(body))
+        values = json.loads(body)
+        if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
+            raise ValueError(f"it is no ledger of the schema {SCHEMA}")
+        terms = cls(**values)
         if terms.body != body:
             raise ValueError("its budget is not written as skdppca writes it")
         return terms
@@ -107,33 +113,45 @@ class Terms:
 
 @dataclass(frozen=True)
 class ChainRow:
-    """What all rows of a chain have; each subclass is one kind of row."""
+    """The fields of every row of a chain; each subclass is one kind of row.
+
+    The text of a row that takes the place of a write that was cut off has one more, ``cut``: the
+    SHA-256 of what that write left.
+    """
 
     kind: ClassVar[str]
     texts: ClassVar[tuple[str, ...]]  # the fields that are strings
     row: int
     head: str
     accountant: str
+    cut: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         _place("row", self.row)
+        if self.cut and not (isinstance(self.cut, str) and SHA256.fullmatch(self.cut)):
+            raise ValueError(f"cut={self.cut!r} is no SHA-256")
         for name in self.texts:
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name}={getattr(self, name)!r} must be a string")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON-able values, its kind under the key "kind"."""
-        return {"kind": self.kind} | {name: getattr(self, name) for name in self.__match_args__}
+        cut = {"cut": self.cut} if self.cut else {}
+        values = {name: getattr(self, name) for name in self.__match_args__}
+        return {"kind": self.kind} | values | cut
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the row that `to_dict` wrote; refuse missing or extra keys."""
         names = {"kind", *cls.__match_args__}
-        if not isinstance(record, (dict, Mapping)) or record.keys() != names:
+        if not isinstance(record, (dict, Mapping)) or record.keys() - {"cut"} != names:
             raise ValueError(f"a {cls.kind} must have exactly the keys {', '.join(sorted(names))}")
         if record["kind"] != cls.kind:
             raise ValueError(f"kind={record['kind']!r} is not {cls.kind!r}")
-        return cls(*[record[name] for name in cls.__match_args__])
+        cut = record.get("cut", "")
+        if not cut and "cut" in record:
+            raise ValueError("cut is empty; leave it out")
+        return cls(*[record[name] for name in cls.__match_args__], cut=cut)
 
     @property
     def body(self) -> str:
@@ -306,7 +324,7 @@ class ReleaseRow(ChainRow):
         _place("charge", self.charge)
         if self.charge >= self.row:
             raise ValueError(f"charge={self.charge!r} must be a row before row={self.row!r}")
-        if not re.fullmatch("[0-9a-f]{64}", self.release):
+        if not SHA256.fullmatch(self.release):
             raise ValueError(
                 f"release={self.release!r} is no SHA-256; pass its 64 hexadecimal digits, "
                 "as hashlib.sha256(...).hexdigest() returns them"
@@ -339,12 +357,15 @@ class Chain:
         The sums of the receipts' events.
     recorded : int
         Its bit of place ``row`` is set once the charge in that row has its release row.
+    cut : str
+        SHA-256 of a write behind the rows that was cut off, which the next row states.
     """
 
     terms: Terms
     rows: Log[ChainRow] = field(default_factory=Log)
     total: CohortTotals = field(default_factory=CohortTotals)
     recorded: int = field(default=0, repr=False)
+    cut: str = ""
 
     def __post_init__(self) -> None:
         most = self.terms.max_cohorts_per_person
@@ -422,6 +443,7 @@ class Chain:
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             nonce=uuid.uuid4().hex,
             cohorts=cohorts,
+            cut=self.cut,
         )
         return self._with(replace(receipt, head=_link(self.head(), receipt.body)))
 
@@ -439,6 +461,7 @@ class Chain:
             accountant=self.terms.accountant,
             charge=receipt.row,
             release=release,
+            cut=self.cut,
         )
         self._pays(row)
         return self._with(replace(row, head=_link(self.head(), row.body)))

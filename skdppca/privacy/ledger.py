@@ -1,35 +1,39 @@
-"""A budget that lives in an SQLite file, for all processes and for years.
+"""A budget that lives in one text file, for all processes and for years.
 
-One table, ``chain``: row 0 holds the budget, every other row a charge or what it released. A
-charge verifies the rows, checks the budget and inserts its own row, and noise is drawn only after
-that is on the disk. A crash can therefore waste budget, but never release anything without a
-charge. The table accepts no changes of its rows. Changes made to the file by other means are found
-by the hash chain, by ledger objects, which remember the last row they saw, and by the receipts.
+A line is a row: its text, which is canonical JSON, a tab, and the chain's head after it. Row 0 has
+the budget, every other row a charge or what a charge released. The file is only appended to. A
+charge locks the file, reads the rows that it has not seen, checks the budget and appends its own
+row, and noise is drawn only once that is on the disk. A crash can therefore waste budget, but never
+release anything without a charge. Rows that were changed or removed are found by the hash chain,
+by ledger objects, which remember the last row they saw, and by the receipts.
 
-All of this happens under a lock on the *folder* of the file. SQLite has locks of its own, but a
-POSIX process loses them as soon as one of its threads opens and closes the file, for example to
-copy it. The lock on the folder ends with the process that holds it, and not before. It needs no
-lock file, which could be deleted while it is in use or be out of reach for other users.
+What follows the last newline is a row if it is a whole one, whose newline was not written. Anything
+else there, and a last line with NUL bytes, is a write that was cut off, by a crash or because the
+file is a copy that was cut short. Its charge was not granted in the first case, so the next row
+takes its place and states its hash; every opening warns until then.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-import sqlite3
+import re
+import secrets
 import sys
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Never, TypeVar
+from typing import Any, BinaryIO, Never, TypeVar
 
-from ..exceptions import LedgerError
+from ..exceptions import LedgerCutWarning, LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
+from .callers import level_of_user
 from .chain import Chain, ChainRow, Terms
-from .journal import settle
+from .storage import synced
 from .strength import warn_if_weak
 from .units import check_unit
 
@@ -40,58 +44,20 @@ else:
 
 T = TypeVar("T")
 
-_APPLICATION = 0x736B6470  # "skdp"
-# Versions of a ledger without cohorts, and of one that may have them: charged for one, or made for
-# people who are in several.
-_VERSION = 2
-_WITH_COHORTS = 3
 _BUSY_SECONDS = 60
-_TABLE = (
-    "CREATE TABLE chain"
-    " (row INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, head TEXT NOT NULL)",
-    "CREATE TRIGGER no_update BEFORE UPDATE ON chain"
-    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-    "CREATE TRIGGER no_delete BEFORE DELETE ON chain"
-    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-    "CREATE TRIGGER no_replace BEFORE INSERT ON chain"
-    " WHEN NEW.row IS NOT (SELECT COALESCE(MAX(row), -1) + 1 FROM chain)"
-    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-)
-# SQLite keeps the number of the last row here, so a row cannot vanish from the end unnoticed.
-_FORM = {*_TABLE, "CREATE TABLE sqlite_sequence(name,seq)"}
+# Longest pause between two attempts to get the lock, in seconds.
+_PAUSE = 0.005
+# Most new bytes that a charge verifies while it holds the lock: about 4000 rows, or 0.1 seconds.
+_MOST_LOCKED = 2**21
 _RESTORE = "put the ledger itself back (an older copy would not know the latest charges)"
 _ROLLED_BACK = "it is gone, so rows were removed or an older copy was put back"
 _SWAPPED = "it is not what was seen before, so another file or an older copy was put here"
 _BUSY = f"another process held it for {_BUSY_SECONDS} s: end that process, fit again"
-# SQLite names its journal after the file, so a crash through one name is undone through that alone.
-_LINKED = (
-    "a hard link gives it another name, and a crash could undo what was charged through that name; "
-    "copy it, do not link it. Keep one name (that with a -journal beside it, if there is one), and "
-    "delete the others; find DIR -samefile FILE lists them"
-)
-_STALE = (
-    "it is of an earlier crash than the ledger's last one, and would undo charges; delete it, and "
-    "move the ledger back to where it was then, where a -journal lies that repairs it"
-)
-# Most new rows that a charge verifies while it holds the lock: about 0.1 seconds.
-_MOST_LOCKED = 4096
-# Longest pauses between two attempts to get the lock, in seconds. A charge asks more often than a
-# use that only reads.
-_PAUSES = {True: 0.005, False: 0.05}
-_REMEDIES = {
-    "SQLITE_NOTADB": f"it is no ledger, or damaged: check the path, or {_RESTORE}",
-    "SQLITE_CORRUPT": f"it is damaged: {_RESTORE}",
-    "SQLITE_READONLY": "make the file and its folder writable for this user",
-    "SQLITE_FULL": "free disk space and fit again",
-    "SQLITE_IOERR": "check that the disk has space and works, then fit again",
-    "SQLITE_BUSY": _BUSY,
-    "SQLITE_CANTOPEN": "make the file and its folder readable and writable for this user",
-    "SQLITE_PERM": "make the file and its folder readable and writable for this user",
-}
+_GONE = "it was deleted or replaced while it was in use, so a charge may be lost"
 
 
 class PrivacyLedger(BaseAccountant):
-    """A budget in an SQLite file, shared by any number of processes.
+    """A budget in a text file, shared by any number of processes.
 
     `PrivacyLedger.create` makes the file once; ``PrivacyLedger(path)`` only opens it. The file
     holds the budget and what it is for, so a file that is missing, foreign, damaged or rolled back
@@ -105,12 +71,10 @@ class PrivacyLedger(BaseAccountant):
 
     Notes
     -----
-    Every use locks the folder of the file while it reads the rows from the disk, for some
-    milliseconds, so the ledgers of one folder wait for each other. Opening the ledger and `verify`
-    read all rows, every other use only the new ones. A use fails after waiting for 60 seconds. The
-    folder must be readable, and to charge, it and the file must be writable.
-
-    A ledger with a second name, a hard link, is refused. A symbolic link to it is fine.
+    Every use locks the file while it reads rows, for some milliseconds. Opening the ledger and
+    `verify` read all rows, every other use only the new ones. A use fails after waiting for 60
+    seconds. The file must be readable, and to charge, writable. Links to it are fine: they are the
+    same file.
 
     Examples
     --------
@@ -135,7 +99,7 @@ class PrivacyLedger(BaseAccountant):
                 "epsilon=..., delta=..., exist_ok=True)"
             )
         self._path = _absolute(path)
-        alone(lambda: self._remember(self._followed(_use(self._path, self._fetch_all))))
+        alone(lambda: self._remember(*self._followed(None, _use(self._path, _whole))))
 
     @classmethod
     def create(
@@ -198,27 +162,25 @@ class PrivacyLedger(BaseAccountant):
 
     @property
     def _terms(self) -> Terms:
-        return self._verified.terms
+        return self._known[0].terms
 
     def _current(self) -> Chain:
-        return self._remember(self._followed(_use(self._path, self._fetch), self._verified))
+        return self._remember(*self._followed(self._known[0], _use(self._path, self._new)))
 
     def _extend(self, grant: Callable[[Chain], Chain]) -> Chain:
-        def append(db: sqlite3.Connection) -> Chain | None:
-            fetched = self._fetch(db)
-            if len(fetched.rows) > _MOST_LOCKED:
+        def append(file: BinaryIO) -> tuple[Chain, int] | None:
+            read, last = self._new(file), _line(self._known[0])
+            if len(read.text) > len(last) + _MOST_LOCKED:
                 return None
-            chain = grant(self._remember(self._followed(fetched, self._verified)))
-            if fetched.version < _version_of(chain):  # before the row that no older version knows
-                _check_one_name(self._path)
-                _raise_version(db)
-            _check_one_name(self._path)  # SQLite commits in the next call: as late as it can be
-            _insert(db, chain)
-            return chain
+            before, start = self._followed(self._known[0], read)
+            self._remember(before, start)
+            chain = grant(replace(before, cut=read.cut))
+            _append(self._path, file, read, chain)
+            return chain, start + len(_line(before))
 
-        while (chain := _use(self._path, append, exclusive=True)) is None:
+        while (granted := _use(self._path, append, writes=True)) is None:
             self._current()
-        return self._remember(chain)
+        return self._remember(*granted)
 
     def verify(self, *rows: ChainRow | Mapping[str, Any]) -> None:
         """Check the whole file anew, and that every given receipt or release row is in it.
@@ -237,96 +199,61 @@ class PrivacyLedger(BaseAccountant):
             raise self._error(wrong)
 
     def _anew(self) -> Chain:
-        fetched = _use(self._path, self._fetch_all)
-        return self._remember(self._followed(fetched, Chain(self._terms)))
+        return self._remember(*self._followed(Chain(self._terms), _use(self._path, _whole)))
 
-    def _remember(self, chain: Chain) -> Chain:
-        self._verified = chain
+    def _remember(self, chain: Chain, start: int) -> Chain:
+        self._known = chain, start  # at once: a signal may come between two statements
         self._seen = (len(chain.rows), chain.head())
         return chain
 
-    def _fetch_all(self, db: sqlite3.Connection) -> _Fetched:
-        return self._fetch(db, whole=True)
+    def _new(self, file: BinaryIO) -> _Read:
+        """Read the last row that was verified and all that follow it, unverified.
 
-    def _fetch(self, db: sqlite3.Connection, whole: bool = False) -> _Fetched:
-        """Return the last row that was verified and all that follow it in the file, unverified.
-
-        They are verified once the lock is released, because that takes longer than to fetch them.
+        They are verified once the lock is released, because that takes longer than to read them.
         """
-        db.execute("BEGIN")
-        version = self._check_form(db)
-        if whole:
-            for (finding,) in db.execute("PRAGMA quick_check"):
-                if finding != "ok":
-                    raise self._error(f"it is damaged ({finding})")
-        first = 0 if whole else len(self._verified.rows)
-        rows = db.execute("SELECT row, body, head FROM chain WHERE row >= ? ORDER BY row", (first,))
-        fetched = rows.fetchall()
-        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
-        db.execute("COMMIT")
-        return _Fetched(fetched, last, version)
+        return _read(file, self._known[1])
 
-    def _followed(self, fetched: _Fetched, chain: Chain | None = None) -> Chain:
-        """Return `chain` with the rows that follow it, all verified.
+    def _followed(self, chain: Chain | None, read: _Read) -> tuple[Chain, int]:
+        """Return `chain` with the rows that follow it, all verified, and where the last begins.
 
         Without a `chain`, the ledger is opened. Else the row that was seen last must still be
-        there.
+        there, as the first that was read.
         """
-        seen = None if chain is None else self._seen
-        row, rows = len(chain.rows) if chain else 0, iter(fetched.rows)
+        opened, row = chain is None, 0 if chain is None else len(chain.rows)
+        lines = [line.decode("ascii", "replace") for line in read.lines()]
         try:
-            first = next(rows, None)
-            if chain is None and first is not None:
-                chain = Chain(Terms.from_body(first[1]))
-            if chain is None or first is None:
-                raise ValueError(_ROLLED_BACK)
-            if first != (row, chain.last_body, chain.head()):
+            if not lines:
+                raise ValueError("it has no whole row" if opened else _ROLLED_BACK)
+            if chain is None:
+                body, head = _parts(lines[0])
+                chain = Chain(Terms.from_body(body))
+                if head != chain.head():
+                    raise ValueError("its hash does not match")
+            elif lines[0] != f"{chain.last_body}\t{chain.head()}":
                 raise ValueError(_SWAPPED)
-            for row, body, head in rows:  # noqa: B007 (the error names the row)
-                chain = chain.followed(body, head)
-            if fetched.last != (row,):
-                raise ValueError("it is not the last row, so rows were removed or are damaged")
-            if seen is not None:
-                row, head = seen
+            for line in lines[1:]:
+                row += 1
+                chain = chain.followed(*_parts(line))
+            if not opened:
+                row, head = self._seen
                 if row > len(chain.rows):
                     raise ValueError(_ROLLED_BACK)
                 if chain.head(row) != head:
                     raise ValueError(_SWAPPED)
-            if fetched.version < _version_of(chain):
-                raise ValueError("it has cohorts, and the schema number of a ledger without")
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise self._error(f"row {row}: {error}") from error
-        return chain
+        if read.cut and not read.start:
+            self._warn_of_cut()
+        return chain, read.start + sum(len(line) + 1 for line in lines[:-1])
 
-    def _check_form(self, db: sqlite3.Connection) -> int:
-        """Return the schema number of a ledger that can be read."""
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        size = os.path.getsize(self._path)  # the transaction keeps it from changing
-        if size == 0:
-            raise self._error("it is empty")
-        if application != _APPLICATION:
-            raise self._error("it is no skdppca ledger")
-        if version > _WITH_COHORTS:
-            raise LedgerError(
-                f"{self._path}: written by a newer skdppca (schema {version}, this one knows "
-                f"{_WITH_COHORTS}); upgrade skdppca"
-            )
-        if version == 1:
-            raise LedgerError(
-                f"{self._path}: written by an older skdppca (schema 1, this one knows "
-                f"{_VERSION} and {_WITH_COHORTS}), and cannot be read; show it with that version, "
-                "then make a new ledger for what remains"
-            )
-        form = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        if version not in (_VERSION, _WITH_COHORTS) or {sql for (sql,) in form} != _FORM:
-            raise self._error("its tables were altered")
-        # SQLite reads a page that was cut short as if zeros followed, so the size is checked here.
-        (page_size,) = db.execute("PRAGMA page_size").fetchone()
-        (page_count,) = db.execute("PRAGMA page_count").fetchone()
-        if size != page_size * page_count:
-            raise self._error("it was cut short")
-        return int(version)
+    def _warn_of_cut(self) -> None:
+        warnings.warn(
+            f"{self._path}: it ends within a row. After a crash that is harmless: the charge was "
+            "not granted, and the next one takes its place. If the file is a copy that was cut "
+            f"short, {_RESTORE}",
+            LedgerCutWarning,
+            stacklevel=level_of_user(),
+        )
 
     def _error(self, reason: str) -> LedgerError:
         return LedgerError(f"{self._path}: {reason}; check the path, or {_RESTORE}")
@@ -338,12 +265,32 @@ class PrivacyLedger(BaseAccountant):
         return f"PrivacyLedger({self._path!r}, {self._describe()})"
 
 
-class _Fetched(NamedTuple):
-    """Rows as they are in the file, the number of its last row as SQLite keeps it, its schema."""
+@dataclass(frozen=True)
+class _Read:
+    """Rows as they lie in the file.
 
-    rows: list[tuple[int, str, str]]
-    last: tuple[int] | None
-    version: int
+    Parameters
+    ----------
+    start : int
+        The place in the file where they begin.
+    text : bytes
+        Whole rows; the newline of the last one may be missing.
+    cut : str
+        SHA-256 of a write behind them that was cut off; empty if there is none.
+    """
+
+    start: int
+    text: bytes
+    cut: str = ""
+
+    @property
+    def end(self) -> int:
+        """The place behind the rows."""
+        return self.start + len(self.text)
+
+    def lines(self) -> list[bytes]:
+        """Return the rows, without their newlines."""
+        return self.text.removesuffix(b"\n").split(b"\n") if self.text else []
 
 
 def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
@@ -352,39 +299,85 @@ def _reopen(path: str, terms: Terms, row: int, head: str) -> PrivacyLedger:
     A fitted estimator must load and transform even where the file cannot be reached.
     """
     ledger = PrivacyLedger.__new__(PrivacyLedger)
-    ledger._path, ledger._verified, ledger._seen = path, Chain(terms), (row, head)
+    ledger._path, ledger._known, ledger._seen = path, (Chain(terms), 0), (row, head)
     return ledger
-
-
-def _stands(path: str, db: sqlite3.Connection) -> bool:
-    """Whether a connection reads a ledger in which nothing is missing or altered."""
-    ledger = PrivacyLedger.__new__(PrivacyLedger)
-    ledger._path = path
-    try:
-        ledger._followed(ledger._fetch_all(db))
-    except (LedgerError, sqlite3.Error, UnicodeError):
-        return False
-    return True
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(os.fsdecode(path))
 
 
+def _line(chain: Chain) -> bytes:
+    """Return the last row of the chain as it is written."""
+    return f"{chain.last_body}\t{chain.head()}\n".encode("ascii")
+
+
+def _parts(line: str) -> tuple[str, str]:
+    """Return the text and the head of a row."""
+    body, tab, head = line.partition("\t")
+    if not tab:
+        raise ValueError("it is no row of a ledger")
+    return body, head
+
+
+if sys.platform == "win32":
+
+    def _read_at(file: BinaryIO, start: int) -> bytes:
+        file.seek(start)
+        return file.read()
+
+    def _write_at(handle: int, line: bytes, place: int) -> int:
+        os.lseek(handle, place, os.SEEK_SET)
+        return os.write(handle, line)
+
+else:  # a forked child shares the file's position, so none is used
+
+    def _read_at(file: BinaryIO, start: int) -> bytes:
+        pieces = []
+        while piece := os.pread(file.fileno(), 2**24, start):
+            pieces.append(piece)
+            start += len(piece)
+        return b"".join(pieces)
+
+    _write_at = os.pwrite
+
+
+def _whole(file: BinaryIO) -> _Read:
+    return _read(file, 0)
+
+
+def _read(file: BinaryIO, start: int) -> _Read:
+    """Read the rows from a place on, and take off what a write left that was cut off."""
+    text = _read_at(file, start)
+    end = text.rfind(b"\n", 0, len(text) - 1) + 1  # of the last line, whether it has a newline
+    last = text[end:]
+    if not last or (last.endswith(b"\n") and b"\0" not in last) or _is_row(last):
+        return _Read(start, text)
+    return _Read(start, text[:end], hashlib.sha256(last).hexdigest())
+
+
+def _is_row(last: bytes) -> bool:
+    """Return whether a line without its newline lacks nothing else: its head has all its digits.
+
+    Whether it follows the rows before it is checked as for all rows.
+    """
+    return re.fullmatch(rb"[^\0\n\t]*\t[0-9a-f]{64}", last) is not None
+
+
 def _make(path: str, chain: Chain) -> None:
-    """Write a new file with row 0 of the chain."""
-
-    def fill(db: sqlite3.Connection) -> None:
-        db.execute("BEGIN EXCLUSIVE")
-        db.execute(f"PRAGMA application_id={_APPLICATION}")
-        db.execute(f"PRAGMA user_version={_version_of(chain)}")
-        for statement in _TABLE:
-            db.execute(statement)
-        _insert(db, chain)
-        db.execute("COMMIT")
-
+    """Write a new file with row 0 of the chain: whole on the disk, or not at all."""
+    part = f"{path}.{secrets.token_hex(4)}.part"
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        try:
+            with open(part, "xb") as file:
+                file.write(_line(chain))
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(part, path)  # which replaces nothing
+        finally:
+            with suppress(FileNotFoundError, ValueError):
+                os.unlink(part)
+        synced(Path(path).parent)
     except FileExistsError as error:
         raise LedgerError(
             f"{path}: already exists, and a ledger is never replaced; "
@@ -392,138 +385,97 @@ def _make(path: str, chain: Chain) -> None:
         ) from error
     except (OSError, ValueError) as error:
         raise LedgerError(
-            f"{path}: cannot be created ({error}); choose a folder that you can write to"
+            f"{path}: cannot be created ({error}); choose a folder on a local disk that you can "
+            "write to"
         ) from error
+
+
+def _append(path: str, file: BinaryIO, read: _Read, chain: Chain) -> None:
+    """Put the last row of the chain behind the rows that were read, onto the disk.
+
+    It is one write, which no signal handler or fork can divide. A write that does not fit is taken
+    back, as far as the disk allows; what it leaves is then a row that was cut off.
+    """
+    handle, line, end = file.fileno(), _line(chain), read.end
+    if not read.text.endswith(b"\n"):
+        line = b"\n" + line
+    if read.cut:
+        check_not_forked()
+        os.ftruncate(handle, end)
     try:
-        _use(path, fill, exclusive=True)
-    except BaseException:
+        check_not_forked()
+        written = _write_at(handle, line, end)
+        if written < len(line):
+            raise OSError(f"only {written} of {len(line)} bytes were written")
+        os.fsync(handle)
+    except OSError as error:
         with suppress(OSError):
-            os.unlink(path)  # made above, and not charged by anyone yet
-        raise
+            check_not_forked()
+            os.ftruncate(handle, end)
+        raise LedgerError(f"{path}: {error}; free disk space and fit again") from error
+    if not _is_at(path, file):
+        raise LedgerError(f"{path}: {_GONE}; {_RESTORE}")
 
 
-def _version_of(chain: Chain) -> int:
-    """The lowest schema number that a file with this chain may have."""
-    several = chain.terms.max_cohorts_per_person > 1
-    return _WITH_COHORTS if several or chain.total.own else _VERSION
+def _use(path: str, work: Callable[[BinaryIO], T], writes: bool = False) -> T:
+    """Return what `work` does with the file, while no other process uses it.
 
-
-def _raise_version(db: sqlite3.Connection) -> None:
-    """Make older versions refuse the file from now on, in one call."""
-    check_not_forked()
-    db.execute(f"PRAGMA user_version={_WITH_COHORTS}")
-
-
-def _insert(db: sqlite3.Connection, chain: Chain) -> None:
-    """Insert the last row of the chain, in one call that no signal handler or fork can divide."""
-    row = (len(chain.rows), chain.last_body, chain.head())
-    check_not_forked()
-    db.execute("INSERT INTO chain (row, body, head) VALUES (?, ?, ?)", row)
-
-
-def _use(path: str, work: Callable[[sqlite3.Connection], T], exclusive: bool = False) -> T:
-    """Return what `work` does with the file, while no other process writes to it.
-
-    With `exclusive`, no other process reads it either. All others wait meanwhile, so `work` should
-    be short. The file is opened anew (never created) and closed, so that no fork or pickle ever
-    shares a connection. An interrupt at any point releases all that is held here.
+    All others wait meanwhile, so `work` should be short. The file is opened anew (never created)
+    and closed, so that no fork or pickle ever shares it. An interrupt at any point releases all
+    that is held here.
     """
     if not os.path.isfile(path):
         raise LedgerError(
             f"{path}: there is no such file; if the ledger was moved or deleted, {_RESTORE}; "
             "a new budget is made once, by PrivacyLedger.create(path, ...) or skdppca ledger create"
         )
-    if sys.platform == "win32":  # where a folder cannot be locked
-        try:
-            with FileLock(f"{path}.lock", timeout=_BUSY_SECONDS):
-                return _work_on(path, work)
-        except OSError as error:
-            raise _explained(path, error) from error
     process = here()
     try:
-        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+        if sys.platform == "win32":  # where a lock of the file would keep its owner from reading
+            with FileLock(f"{path}.lock", timeout=_BUSY_SECONDS), _opened(path, writes) as file:
+                return work(file)
+        with _opened(path, writes) as file:
+            try:
+                _lock(path, file)
+                return work(file)
+            finally:
+                if here() == process:  # a forked child would unlock it for its parent
+                    with suppress(OSError):
+                        fcntl.flock(file, fcntl.LOCK_UN)
+    except PermissionError as error:
+        remedy = "make the file readable, and to charge it writable, for this user"
+        raise LedgerError(f"{path}: {error}; {remedy}") from error
     except OSError as error:
-        raise _explained(path, error) from error
-    try:
-        _lock(path, folder, exclusive)
-        return _work_on(path, work)
-    finally:
-        try:
-            if here() == process:  # a forked child would unlock it for its parent
-                with suppress(OSError):
-                    fcntl.flock(folder, fcntl.LOCK_UN)
-        finally:
-            os.close(folder)
+        raise LedgerError(f"{path}: {error}; {_RESTORE}") from error
 
 
-def _lock(path: str, folder: int, exclusive: bool) -> None:
-    """Lock the folder, with `exclusive` against all others, else against those that charge.
+def _opened(path: str, writes: bool) -> BinaryIO:
+    return open(path, "r+b" if writes else "rb", buffering=0)
 
-    Several readers who come and go could keep a charge out for ever. So a reader waits for an
-    empty folder, too, for up to a quarter of the time, and only then comes in beside others.
-    """
+
+def _lock(path: str, file: BinaryIO) -> None:
+    """Lock the file against all other processes; refuse one that was replaced meanwhile."""
     start, pause = time.monotonic(), 0.0005
     while True:
-        empty = exclusive or time.monotonic() - start <= _BUSY_SECONDS / 4
         try:
-            if empty:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not exclusive:  # a change of a lock may lose it to another process
-                fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
         except BlockingIOError as error:
             if time.monotonic() - start > _BUSY_SECONDS:
-                raise LedgerError(f"{path}: its folder is locked; {_BUSY}") from error
+                raise LedgerError(f"{path}: it is locked; {_BUSY}") from error
         except OSError as error:
             raise LedgerError(
-                f"{path}: its folder cannot be locked ({error}); keep the ledger on a local disk"
+                f"{path}: it cannot be locked ({error}); keep the ledger on a local disk"
             ) from error
         time.sleep(pause)
-        pause = min(1.5 * pause, _PAUSES[exclusive])
+        pause = min(1.5 * pause, _PAUSE)
+    if not _is_at(path, file):
+        raise LedgerError(f"{path}: {_GONE}; {_RESTORE}")
 
 
-def _work_on(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
+def _is_at(path: str, file: BinaryIO) -> bool:
+    """Return whether the path still leads to the file that is open."""
     try:
-        _check_one_name(path)
-        if not settle(path, partial(_stands, path)):
-            raise LedgerError(f"{path}-journal: {_STALE}")
-        before = _identity(path)
-        uri = Path(path).as_uri() + "?mode=rw"
-        db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            # With a write-ahead log, a copy of the file can lack the latest rows.
-            if db.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
-                raise sqlite3.OperationalError("its journal mode was changed and is in use")
-            db.execute("PRAGMA synchronous=EXTRA")
-            result = work(db)
-            if _identity(path) != before:  # while it is open, no other file gets its number
-                raise LedgerError(
-                    f"{path}: it was deleted or replaced while it was in use, so a charge may be "
-                    f"lost; {_RESTORE}"
-                )
-        finally:
-            db.close()
-    except (sqlite3.Error, OSError, UnicodeError) as error:
-        raise _explained(path, error) from error
-    return result
-
-
-def _identity(path: str) -> tuple[int, int]:
-    status = os.stat(path)
-    return status.st_dev, status.st_ino
-
-
-def _check_one_name(path: str) -> None:
-    """Refuse a ledger, or what SQLite writes beside it, with a hard link."""
-    path = os.path.realpath(path)  # as SQLite does, before it names the journal
-    for name in (path, f"{path}-journal", f"{path}-wal"):
-        # some file systems do not count links, and say 0 or 1
-        with suppress(FileNotFoundError):
-            if os.stat(name).st_nlink > 1:
-                raise LedgerError(f"{name}: {_LINKED}")
-
-
-def _explained(path: str, error: Exception) -> LedgerError:
-    name = getattr(error, "sqlite_errorname", "SQLITE_PERM" * isinstance(error, PermissionError))
-    remedy = next((_REMEDIES[key] for key in _REMEDIES if name.startswith(key)), _RESTORE)
-    return LedgerError(f"{path}: {error}; {remedy}")
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -2,11 +2,7 @@
 
 import json
 import math
-import os
 import pickle
-import signal
-import sqlite3
-from contextlib import closing
 from fractions import Fraction
 from itertools import combinations
 from random import Random
@@ -29,7 +25,6 @@ from skdppca.privacy import (
     epsilon_of_event,
     mu_of,
 )
-from skdppca.privacy import ledger as ledger_module
 from skdppca.privacy.cohorts import CohortTotals
 from skdppca.privacy.composition import Composition
 from skdppca.privacy.events import add_event
@@ -464,62 +459,16 @@ def test_a_seeded_charge_breaks_its_own_cohort(make):
     assert statement.event("b") == GaussianEvent(0.1)
 
 
-# Files.
-
-
-def schema(path):
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute("PRAGMA user_version").fetchone()[0]
-
-
-def test_the_first_charge_on_a_cohort_raises_the_schema_number(ledger):
-    assert schema(ledger.path) == 2
-    with pytest.raises(BudgetExceeded):
-        ledger.charge(GaussianEvent(2 * WHOLE), **NOTION, cohort="a")
-    ledger.charge(GaussianEvent(1e-4), **NOTION)
-    assert schema(ledger.path) == 2
-    ledger.charge(GaussianEvent(1e-4), **NOTION, cohort="a")
-    assert schema(ledger.path) == 3
-    ledger.charge(GaussianEvent(1e-4), **NOTION)
-    assert schema(ledger.path) == 3
-    opened = PrivacyLedger(ledger.path)
-    assert opened.cohorts == ("a",) and opened.receipts == ledger.receipts
-
-
-def test_a_ledger_for_several_cohorts_a_person_has_the_new_number_at_once(folder):
+def test_a_ledger_of_cohorts_is_opened_with_them(folder):
     options = {"unit": "patient", "max_cohorts_per_person": 3}
     ledger = PrivacyLedger.create(f"{folder}/l", 1.0, 1e-6, **options)
-    assert schema(ledger.path) == 3
+    ledger.charge(GaussianEvent(1e-4), adjacency="add-remove", unit="patient", cohort="a")
     opened = PrivacyLedger(ledger.path)
+    assert opened.cohorts == ("a",) and opened.receipts == ledger.receipts
     assert opened.max_cohorts_per_person == 3
     assert "max_cohorts_per_person=3" in repr(opened)
     assert "each in at most 3 cohorts" in str(opened.statement().chain.terms)
     assert pickle.loads(pickle.dumps(opened)).max_cohorts_per_person == 3
-
-
-@pytest.mark.parametrize("at", ["_raise_version", "_insert"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_around_the_new_number_loses_nothing(ledger, in_child, monkeypatch, at, when):
-    work = getattr(ledger_module, at)
-
-    def killed(*given):
-        if when == "after":
-            work(*given)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def child():
-        monkeypatch.setattr(ledger_module, at, killed)
-        ledger.charge(GaussianEvent(1e-4), **NOTION, cohort="a")
-
-    with pytest.raises(EOFError):
-        in_child(child)()
-    there = (at, when) == ("_insert", "after")
-    assert schema(ledger.path) == (2 if (at, when) == ("_raise_version", "before") else 3)
-    for one in (ledger, PrivacyLedger(ledger.path)):
-        one.verify()
-        assert one.cohorts == (("a",) if there else ())
-    assert ledger.charge(GaussianEvent(1e-4), **NOTION, cohort="b").row == 4 + there
-    assert schema(ledger.path) == 3
 
 
 # The mapping of cohorts.

@@ -128,7 +128,7 @@ def test_an_interrupted_charge_leaves_the_accountant_in_order(make, monkeypatch,
     assert len(charges) == len(set(charges))
 
 
-def test_a_child_does_not_finish_the_charge_of_its_parent(make, folder, monkeypatch):
+def test_a_child_does_not_finish_the_charge_of_its_parent(make, monkeypatch):
     accountant = make()
     fits, parent = Composition.fits, os.getpid()
     reader, writer = os.pipe()
@@ -138,7 +138,7 @@ def test_a_child_does_not_finish_the_charge_of_its_parent(make, folder, monkeypa
         if child:
             os.waitpid(child, 0)
             if isinstance(accountant, PrivacyLedger):  # the end of the child does not unlock it
-                other = os.open(folder, os.O_RDONLY)
+                other = os.open(accountant.path, os.O_RDONLY)
                 with pytest.raises(BlockingIOError):
                     fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.close(other)

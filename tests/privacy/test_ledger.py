@@ -1,35 +1,43 @@
+import hashlib
 import json
 import math
 import os
 import pickle
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from skdppca.exceptions import BudgetExceeded, LedgerError
 from skdppca.privacy import GaussianEvent, PrivacyLedger, PureEvent, SelectionEvent, chain, mu_of
+from skdppca.privacy import ledger as ledger_module
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
 
 
-def sql(path, *statements):
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        return [db.execute(statement).fetchall() for statement in statements]
-
-
-def test_a_ledger_is_an_sqlite_file_with_the_budget_in_it(ledger):
+def test_a_ledger_is_a_text_file_that_the_standard_library_checks(ledger):
+    ledger.record(ledger.receipts[0], "0" * 64)
     assert ledger.path.endswith("study.ledger") and os.path.isabs(ledger.path)
-    body = sql(ledger.path, "SELECT body FROM chain WHERE row = 0")[0][0][0]
-    assert json.loads(body) == {
+    head, rows = "", []
+    for line in Path(ledger.path).read_text("ascii").splitlines():
+        body, written = line.split("\t")
+        head = hashlib.sha256(f"{head}\n{body}".encode()).hexdigest()
+        assert written == head
+        rows.append(json.loads(body))
+    assert rows[0] == {
+        "schema": "skdppca-ledger/1",
         "accountant": ledger.id,
         "epsilon": 1.0,
         "delta": 1e-6,
         "adjacency": "add-remove",
         "unit": "row",
     }
+    assert [(row["row"], row["kind"]) for row in rows[1:]] == [
+        (1, "charge"),
+        (2, "charge"),
+        (3, "charge"),
+        (4, "release"),
+    ]
 
 
 def test_opening_finds_budget_notion_and_charges(folder):
@@ -83,51 +91,29 @@ def test_a_refused_budget_leaves_no_file(folder, budget):
 
 def test_create_where_nothing_can_be_written_says_so(folder):
     for path in (f"{folder}/missing/study.ledger", f"{folder}/nul\0l"):
-        with pytest.raises(LedgerError, match="choose a folder that you can write to"):
+        with pytest.raises(LedgerError, match="choose a folder on a local disk"):
             PrivacyLedger.create(path, 1.0, 1e-6)
 
 
-def test_charges_sync_the_disk_without_a_write_ahead_log(ledger, monkeypatch):
-    # A trace of what SQLite is told: the safest settings, before the transaction begins.
+def test_a_charge_is_one_write_that_is_on_the_disk_before_it_is_granted(ledger, monkeypatch):
     told = []
-    connect = sqlite3.connect
-
-    def traced(*args, **kwargs):
-        db = connect(*args, **kwargs)
-        db.set_trace_callback(told.append)
-        return db
-
-    monkeypatch.setattr(sqlite3, "connect", traced)
-    ledger.charge(SMALL, **NOTION)
-    told = [statement for statement in told if not statement.startswith("--")]
-    assert {"PRAGMA journal_mode=DELETE", "PRAGMA synchronous=EXTRA"} <= set(told)
-    # The row is inserted in a transaction of its own, which no signal handler or fork can divide.
-    insert = next(place for place, text in enumerate(told) if text.startswith("INSERT"))
-    assert told[insert - 1] == "COMMIT"
-    assert set(told[insert:]) == {told[insert]}  # the trigger is traced, too
+    write, sync = ledger_module._write_at, os.fsync
+    monkeypatch.setattr(
+        ledger_module, "_write_at", lambda *given: told.append(given[1]) or write(*given)
+    )
+    monkeypatch.setattr(os, "fsync", lambda file: told.append("on the disk") or sync(file))
+    receipt = ledger.charge(SMALL, **NOTION)
+    assert told == [f"{receipt.body}\t{receipt.head}\n".encode(), "on the disk"]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM chain WHERE row = 3",
-        "UPDATE chain SET body = '{}'",
-        "REPLACE INTO chain VALUES (3, '{}', '')",
-        "INSERT INTO chain VALUES (9, '{}', '')",
-        "INSERT INTO chain VALUES (-1, '{}', '')",
-    ],
-)
-def test_the_file_itself_is_append_only(ledger, statement):
-    with pytest.raises(sqlite3.Error, match="append-only"):
-        sql(ledger.path, statement)
-    ledger.verify()
-
-
-def test_a_write_ahead_log_is_undone_before_the_next_charge(ledger):
-    sql(ledger.path, "PRAGMA journal_mode=WAL")
-    ledger.charge(SMALL, **NOTION)
-    assert sql(ledger.path, "PRAGMA journal_mode") == [[("delete",)]]
-    assert len(PrivacyLedger(ledger.path).receipts) == 4
+@pytest.mark.parametrize("name", [os.link, os.symlink, os.rename])
+def test_another_name_is_the_same_ledger(ledger, folder, name):
+    name(ledger.path, f"{folder}/other")
+    other = PrivacyLedger(f"{folder}/other")
+    assert other.charge(SMALL, **NOTION).row == 4
+    if name is not os.rename:
+        assert ledger.charge(SMALL, **NOTION).row == 5
+        other.verify(*ledger.receipts)
 
 
 def test_a_pickled_ledger_charges_the_same_file(ledger):
@@ -188,7 +174,8 @@ def test_a_charge_parses_no_row_again(ledger, parsed):
 @pytest.mark.parametrize("event", [SMALL, PureEvent(1e-6), SelectionEvent(1e-6, 2.0)])
 def test_a_charge_copies_no_row(ledger, event):
     def memory():
-        rows, total = ledger._verified.rows, ledger._verified.total.everyone
+        chain, _ = ledger._known
+        rows, total = chain.rows, chain.total.everyone
         return rows._items, total.steps._items, total.selections._items
 
     before = memory()

@@ -15,13 +15,13 @@ SMALL = GaussianEvent(1e-4)
 
 
 @pytest.fixture
-def taken(folder):
-    """Whether another process that asks for a lock of this kind has to wait."""
-    other = os.open(folder, os.O_RDONLY)
+def taken(ledger):
+    """Whether another process that asks for the lock has to wait."""
+    other = os.open(ledger.path, os.O_RDONLY)
 
-    def taken(kind):
+    def taken():
         try:
-            fcntl.flock(other, kind | fcntl.LOCK_NB)
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
         fcntl.flock(other, fcntl.LOCK_UN)
@@ -35,9 +35,7 @@ def taken(folder):
 def while_verified(monkeypatch, taken):
     """Whether the lock was taken, for every row that was verified."""
     found, parse = [], chain.row_from_dict
-    monkeypatch.setattr(
-        chain, "row_from_dict", lambda row: found.append(taken(fcntl.LOCK_EX)) or parse(row)
-    )
+    monkeypatch.setattr(chain, "row_from_dict", lambda row: found.append(taken()) or parse(row))
     return found
 
 
@@ -57,7 +55,7 @@ def test_no_row_is_verified_under_the_lock_of_a_reader(ledger, while_verified, u
 def test_a_charge_that_lags_far_behind_verifies_the_rows_before_it_locks(
     ledger, while_verified, monkeypatch
 ):
-    monkeypatch.setattr(ledger_module, "_MOST_LOCKED", 3)
+    monkeypatch.setattr(ledger_module, "_MOST_LOCKED", 1000)
     other = PrivacyLedger(ledger.path)
     while_verified.clear()
     for _ in range(5):
@@ -68,42 +66,13 @@ def test_a_charge_that_lags_far_behind_verifies_the_rows_before_it_locks(
     assert while_verified == [False] * 5 + [True]  # one row takes no time
 
 
-def test_a_reader_lets_other_readers_in_and_no_charge(ledger, monkeypatch, taken):
-    fetch, found = ledger._fetch, []
-
-    def looking(db):
-        found.append((taken(fcntl.LOCK_SH), taken(fcntl.LOCK_EX)))
-        return fetch(db)
-
-    monkeypatch.setattr(ledger, "_fetch", looking)
-    assert len(ledger.receipts) == 3
-    assert found == [(False, True)]
-
-
-def test_a_reader_waits_for_the_one_before_it(ledger, folder, monkeypatch):
-    # Readers who overlap without an end would keep a charge out.
-    other = os.open(folder, os.O_RDONLY)
-    fcntl.flock(other, fcntl.LOCK_SH)
-    pauses = []
-
-    def sleep(seconds):
-        pauses.append(seconds)
-        if len(pauses) == 3:
-            fcntl.flock(other, fcntl.LOCK_UN)
-
-    monkeypatch.setattr(time, "sleep", sleep)
-    assert len(ledger.receipts) == 3
-    assert len(pauses) == 3
-    os.close(other)
-
-
 @pytest.mark.slow  # 20 seconds of two cores
 def test_readers_without_a_pause_leave_room_for_charges(ledger, monkeypatch):
     monkeypatch.setattr(ledger_module, "_BUSY_SECONDS", 20)
-    work = ledger_module._work_on
+    read = ledger_module._read
 
     def lingering(*args):
-        result = work(*args)
+        result = read(*args)
         time.sleep(0.005)  # many times as long as it is away
         return result
 
@@ -111,7 +80,7 @@ def test_readers_without_a_pause_leave_room_for_charges(ledger, monkeypatch):
         child = os.fork()
         if child == 0:
             try:
-                monkeypatch.setattr(ledger_module, "_work_on", lingering)
+                monkeypatch.setattr(ledger_module, "_read", lingering)
                 os.write(writer, b".")
                 while True:
                     assert ledger.receipts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import pickle
@@ -35,6 +36,7 @@ from skdppca.privacy import (
     PureEvent,
     verify_report,
 )
+from skdppca.privacy import ledger as ledger_module
 from skdppca.privacy.chain import canonical
 
 from ..estimators import ESTIMATORS, on_all_estimators_slowly
@@ -357,17 +359,16 @@ def test_a_ledger_that_became_read_only_after_the_charge_releases_nothing(tmp_pa
     old, record = state(pca), PrivacyLedger.record
 
     def locked(ledger, *given):
-        with open(ledger.path, "r+b") as file:
-            file.seek(18)  # a write version above 2: SQLite only reads the file, for root as well
-            file.write(b"\x03")
+        monkeypatch.setattr(ledger_module, "_write_at", read_only)
         return record(ledger, *given)
 
+    def read_only(*given):
+        raise OSError(errno.EROFS, "Read-only file system")
+
     monkeypatch.setattr(PrivacyLedger, "record", locked)
-    with pytest.raises(LedgerError, match=r"readonly .* row 3 stands, and nothing was released"):
+    with pytest.raises(LedgerError, match=r"Read-only .* row 3 stands, and nothing was released"):
         pca.fit(X)
-    with open(ledger.path, "r+b") as file:
-        file.seek(18)
-        file.write(b"\x01")
+    monkeypatch.undo()
     assert state(pca)["privacy_"] == old["privacy_"]
     assert state(pca)["components_"] == old["components_"]
     assert (len(ledger.receipts), len(ledger.releases)) == (2, 1)
