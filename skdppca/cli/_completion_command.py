@@ -11,7 +11,7 @@ from ._parameter_options import Command, argument
 
 
 @dataclass(kw_only=True)
-class Completion(Command):
+class CompletionCommand(Command):
     """Print a script that lets a shell complete commands.
 
     Parameters

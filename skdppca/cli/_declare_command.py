@@ -15,7 +15,7 @@ from ._parameter_options import Command, Frees, argument, flag, option
 
 
 @dataclass(kw_only=True)
-class Declare(Command):
+class DeclareCommand(Command):
     """Copy a release, with another title or with answers that it did not have.
 
     Parameters

@@ -56,7 +56,7 @@ DECLARED = Context(
 
 
 @dataclass(kw_only=True)
-class Demo(Command):
+class DemoCommand(Command):
     """Release private components of public digits, with a ledger and a page.
 
     Parameters
@@ -100,7 +100,7 @@ class Demo(Command):
         print("\n".join(said))
 
 
-def _fitted(options: Demo, ledger: PrivacyLedger | None) -> tuple[DPGauss, ReleaseReport]:
+def _fitted(options: DemoCommand, ledger: PrivacyLedger | None) -> tuple[DPGauss, ReleaseReport]:
     """A fit of the digits, which needs no ledger, and its report."""
     digits = load_digits()
     pca = DPGauss("auto", epsilon=options.epsilon, delta=options.delta, accountant=ledger)
@@ -132,7 +132,7 @@ def _ledger_file(out: Path) -> Path:
     return place.with_name(f"{place.name}-digits.ledger")
 
 
-def _ledger(options: Demo) -> PrivacyLedger:
+def _ledger(options: DemoCommand) -> PrivacyLedger:
     """The ledger of earlier demos, or a new one for some."""
     path = _ledger_file(options.out)
     check_regular(path)
@@ -141,7 +141,7 @@ def _ledger(options: Demo) -> PrivacyLedger:
     return PrivacyLedger.create(path, BUDGET * options.epsilon, options.delta)
 
 
-def _check(options: Demo) -> list[str]:
+def _check(options: DemoCommand) -> list[str]:
     """Lines about checking the files, and about a budget that is used up."""
     if math.isinf(options.epsilon):
         return []

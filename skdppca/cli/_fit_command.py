@@ -30,7 +30,7 @@ from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
 from ._context_file import context_of
 from ._csv_files import CsvFormat
-from ._json import Fitted
+from ._json import FitDocument
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
@@ -52,7 +52,7 @@ NEARLY_ALL_SCALED = 0.9
 
 
 @dataclass(kw_only=True)
-class Fit(Command):
+class FitCommand(Command):
     """Release private components of a table.
 
     Parameters
@@ -151,7 +151,7 @@ class Fit(Command):
         return check_table(self)
 
 
-def fit(options: Fit) -> int:
+def fit(options: FitCommand) -> int:
     """Read a table, charge the ledger, fit, and write what was released."""
     unit = _unit(options.groups, options.unit)
     place: AbstractContextManager[Directory]
@@ -171,7 +171,7 @@ def fit(options: Fit) -> int:
     return 0
 
 
-def _check_counted(options: Fit) -> None:
+def _check_counted(options: FitCommand) -> None:
     """Refuse a ledger that cannot be charged, and a private fit without one if that is required."""
     if options.everybody_pays and options.update is None:
         raise ValueError("--everybody-pays goes with --update DIR; leave it out")
@@ -193,7 +193,7 @@ def _check_counted(options: Fit) -> None:
 
 
 def _release(
-    options: Fit,
+    options: FitCommand,
     unit: str,
     ledger: Charged | None,
     directory: Directory,
@@ -248,7 +248,7 @@ def _release(
     written = write(report, directory)
     document = report.dict()
     if options.json:
-        return str(Fitted(str(options.out), written, report.no_pictures, document))
+        return str(FitDocument(str(options.out), written, report.no_pictures, document))
     lines = results(document, printable(str(options.ledger)), options.details)
     lines += [] if earlier or no_scales(pca.privacy_) else _units(pca, names)
     lines += [where_written(options.out, written, report.no_pictures), *advice(document)]
@@ -257,7 +257,7 @@ def _release(
     return "\n".join([*lines, *_charged(pca.privacy_, ledger, options)])
 
 
-def _opened(options: Fit) -> ArrayRows | TableRows:
+def _opened(options: FitCommand) -> ArrayRows | TableRows:
     """Open the rows; an error about what is no number says how to list all that is wrong."""
     try:
         return opened(
@@ -295,7 +295,7 @@ def _unit(groups: str | None, name: str | None) -> str:
     return unit
 
 
-def _charged(report: PrivacyReport, ledger: Charged | None, options: Fit) -> list[str]:
+def _charged(report: PrivacyReport, ledger: Charged | None, options: FitCommand) -> list[str]:
     """Lines about the cost to the ledger and its head; or the command that charges the fit."""
     if ledger is None:
         how = f"To count it, charge it to the ledger of the same people:\n  {command(report)}"

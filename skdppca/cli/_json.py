@@ -24,7 +24,7 @@ class Document(Struct, tag_field="schema", forbid_unknown_fields=True):
         return json.dumps(jsonable(to_builtins(self)), indent=2)
 
 
-class Planned(Document, tag="skdppca-plan/1"):
+class PlanDocument(Document, tag="skdppca-plan/1"):
     """A plan, and those along an axis if there are any."""
 
     releases: int
@@ -32,7 +32,7 @@ class Planned(Document, tag="skdppca-plan/1"):
     along: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, found: Plan, along: Sequence[Plan], releases: int) -> Planned:
+    def of(cls, found: Plan, along: Sequence[Plan], releases: int) -> PlanDocument:
         """Return the document of a plan."""
         plan, *others = (
             asdict(one) | {"finds_nothing": one.finds_nothing} for one in (found, *along)
@@ -40,7 +40,7 @@ class Planned(Document, tag="skdppca-plan/1"):
         return cls(releases=releases, plan=plan, along=others)
 
 
-class Fitted(Document, tag="skdppca-fit/1"):
+class FitDocument(Document, tag="skdppca-fit/1"):
     """The files of a fit, and its report."""
 
     out: str
@@ -49,11 +49,11 @@ class Fitted(Document, tag="skdppca-fit/1"):
     report: dict[str, Any]
 
 
-class Merged(Fitted, tag="skdppca-merge/1"):
+class MergeDocument(FitDocument, tag="skdppca-merge/1"):
     """The files of a merge, and its report."""
 
 
-class Released(Document, tag="skdppca-release/1"):
+class ReleaseDocument(Document, tag="skdppca-release/1"):
     """A release in a directory; nothing of what it says if its files do not agree."""
 
     directory: str
@@ -63,7 +63,7 @@ class Released(Document, tag="skdppca-release/1"):
     report: dict[str, Any] | None
 
 
-class Verified(Document, tag="skdppca-verify/1"):
+class VerifyDocument(Document, tag="skdppca-verify/1"):
     """The findings of a `Verification`, whose attributes these are."""
 
     passed: bool
@@ -73,7 +73,7 @@ class Verified(Document, tag="skdppca-verify/1"):
     hashes: dict[str, str]
 
 
-class Cohort(Struct):
+class ListedCohort(Struct):
     """The account of a cohort."""
 
     name: str
@@ -81,7 +81,7 @@ class Cohort(Struct):
     remaining: float
 
 
-class Charge(Struct, kw_only=True):
+class ListedCharge(Struct, kw_only=True):
     """A row of a ledger."""
 
     row: int
@@ -95,7 +95,7 @@ class Charge(Struct, kw_only=True):
     release: str | None
 
     @classmethod
-    def of(cls, entry: Entry, delta: float) -> Charge:
+    def of(cls, entry: Entry, delta: float) -> ListedCharge:
         """An entry, with its epsilon at the ledger's delta."""
         receipt = entry.receipt
         return cls(
@@ -111,7 +111,7 @@ class Charge(Struct, kw_only=True):
         )
 
 
-class Listed(Document, tag="skdppca-ledger/1"):
+class LedgerDocument(Document, tag="skdppca-ledger/1"):
     """A ledger's budget, charges and totals."""
 
     file: str
@@ -124,11 +124,11 @@ class Listed(Document, tag="skdppca-ledger/1"):
     spent: Number
     remaining: float
     max_cohorts_per_person: int
-    cohorts: list[Cohort]
-    charges: list[Charge]
+    cohorts: list[ListedCohort]
+    charges: list[ListedCharge]
 
     @classmethod
-    def of(cls, file: object, statement: Statement) -> Listed:
+    def of(cls, file: object, statement: Statement) -> LedgerDocument:
         """Return the document of a ledger."""
         terms, delta = statement.chain.terms, statement.budget.delta
         return cls(
@@ -143,10 +143,10 @@ class Listed(Document, tag="skdppca-ledger/1"):
             remaining=statement.remaining.epsilon,
             max_cohorts_per_person=terms.max_cohorts_per_person,
             cohorts=[
-                Cohort(
+                ListedCohort(
                     name, statement.spent_by(name).epsilon, statement.remaining_for(name).epsilon
                 )
                 for name in statement.cohorts
             ],
-            charges=[Charge.of(entry, delta) for entry in statement.entries],
+            charges=[ListedCharge.of(entry, delta) for entry in statement.entries],
         )

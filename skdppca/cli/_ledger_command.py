@@ -30,7 +30,7 @@ from ..report import verify
 from ..report._sections import words
 from . import _argument_readers as take
 from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
-from ._json import Listed
+from ._json import LedgerDocument
 from ._parameter_options import Command, argument, flag, option, parameters
 from ._picture_file import check_picture, draw
 from ._terminal import SHOWN, Ended, status_of
@@ -46,7 +46,7 @@ DECLARED = "Who is in which cohort was declared, and not verified: the ledger se
 
 
 @dataclass(kw_only=True)
-class Create(Command):
+class LedgerCreate(Command):
     """Open an account with a total budget.
 
     Parameters
@@ -88,7 +88,7 @@ class Create(Command):
 
 
 @dataclass(kw_only=True)
-class Charge(Command):
+class LedgerCharge(Command):
     """Charge what another tool releases.
 
     Parameters
@@ -174,7 +174,7 @@ class Charge(Command):
 
 
 @dataclass(kw_only=True)
-class Show(Command):
+class LedgerShow(Command):
     """List charges, and what is left.
 
     Parameters
@@ -203,7 +203,7 @@ class Show(Command):
         check_there(self.file)
         statement = PrivacyLedger(self.file).statement()
         if self.json:
-            print(Listed.of(self.file, statement))
+            print(LedgerDocument.of(self.file, statement))
             return
         print(_head(self.file, statement))
         rows = [_row(entry, statement) for entry in statement.entries]
@@ -223,7 +223,7 @@ class Show(Command):
 
 
 @dataclass(kw_only=True)
-class Verify(Command):
+class LedgerVerify(Command):
     """Check that no charge was changed, and that reports agree with the ledger.
 
     Parameters
@@ -260,7 +260,12 @@ class Verify(Command):
         return 0 if all(one.passed for one in found.values()) else 1
 
 
-ACTIONS = {"create": Create, "charge": Charge, "show": Show, "verify": Verify}
+ACTIONS = {
+    "create": LedgerCreate,
+    "charge": LedgerCharge,
+    "show": LedgerShow,
+    "verify": LedgerVerify,
+}
 
 
 def _check_can_be_added_up(

@@ -12,13 +12,13 @@ from ..report._release import check_libraries
 from ..report._results import advice, not_stated, results
 from . import _argument_readers as take
 from ._context_file import context_of
-from ._json import Merged
+from ._json import MergeDocument
 from ._out_directory import apart, replaced, where_written, write
 from ._parameter_options import Command, argument, flag, option
 
 
 @dataclass(kw_only=True)
-class Merge(Command):
+class MergeCommand(Command):
     """Combine several releases into one, at no privacy cost.
 
     Parameters
@@ -64,7 +64,7 @@ class Merge(Command):
             written = write(report, directory)
         document = report.dict()
         if self.json:
-            print(Merged(str(self.out), written, report.no_pictures, document))
+            print(MergeDocument(str(self.out), written, report.no_pictures, document))
             return
         lines = results(document, details=self.details)
         lines += [where_written(self.out, written, report.no_pictures), *advice(document)]

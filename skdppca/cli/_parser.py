@@ -71,7 +71,7 @@ def _fill(parser: argparse.ArgumentParser, name: str) -> None:
     place = "_site_options" if name == "site" else f"_{name}_command"
     module = import_module(f".{place}", __package__)
     if not hasattr(module, "ACTIONS"):
-        add_options(parser, getattr(module, name.capitalize()))
+        add_options(parser, getattr(module, f"{name.capitalize()}Command"))
         return
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     for action, command in module.ACTIONS.items():

@@ -12,12 +12,11 @@ from pathlib import Path
 from .._text import aligned
 from .._text.digits import percent_captured
 from ..decomposition import METHODS, PrivatePCA
-from ..planner import Expectation, plan
-from ..planner import Plan as Found
+from ..planner import Expectation, Plan, plan
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
 from . import _argument_readers as take
-from ._json import Planned
+from ._json import PlanDocument
 from ._parameter_options import Command, flag, option, parameters
 from ._picture_file import check_picture, draw
 from ._terminal import progress
@@ -36,7 +35,7 @@ PLANNED = {method.command: name for name, method in METHODS.items()}
 
 
 @dataclass(kw_only=True)
-class Plan(Command):
+class PlanCommand(Command):
     """Predict what each method finds; reads no data.
 
     Parameters
@@ -116,13 +115,13 @@ class Plan(Command):
             }
             found = plan(**parameters(self, QUESTION) | own)
             axis = AXES[self.over or "epsilon"]
-            plans: tuple[Found, ...] = ()
+            plans: tuple[Plan, ...] = ()
             if self.over is not None or self.plot is not None:
                 plans = found.along(axis, lambda one, share: show(f"{axis}: {one}", share))
         if self.plot is not None:
             draw(self.plot, lambda ax: PlanDisplay.from_plan(found, over=axis, plans=plans, ax=ax))
         if self.json:
-            print(Planned.of(found, plans, self.releases))
+            print(PlanDocument.of(found, plans, self.releases))
             return
         if self.releases > 1:
             print(
@@ -137,7 +136,7 @@ class Plan(Command):
             print(f"\nWritten: {self.plot}")
 
 
-def _each(options: Plan) -> float:
+def _each(options: PlanCommand) -> float:
     """Epsilon of each of several fits of equal cost, rounded down."""
     epsilon, delta, n = options.epsilon, options.delta, options.releases
     part = epsilon_of(mu_of(epsilon, delta) / math.sqrt(n), delta) if delta else epsilon / n
@@ -165,7 +164,7 @@ def _spectrum(text: str | None, d: int) -> str | list[float] | None:
     return found
 
 
-def _table(plans: Sequence[Found], over: str) -> str:
+def _table(plans: Sequence[Plan], over: str) -> str:
     """The table of the first method of each plan."""
     rows = [
         (
@@ -179,7 +178,7 @@ def _table(plans: Sequence[Found], over: str) -> str:
     return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
 
 
-def _captured(plan: Found, first: Expectation) -> tuple[str, str]:
+def _captured(plan: Plan, first: Expectation) -> tuple[str, str]:
     """Captured variance of the first method and in half of all fits; no range of pure noise."""
     if plan.finds_nothing:
         return "nothing", "-"

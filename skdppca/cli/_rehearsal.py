@@ -20,7 +20,7 @@ from ..report._contents import archived
 from ..report._directory import Directory
 
 if TYPE_CHECKING:
-    from ._fit_command import Fit
+    from ._fit_command import FitCommand
 
 # A made-up release has this many features and components, as many as pictures show at most.
 MADE_UP = 20
@@ -38,7 +38,7 @@ LONGEST = 200
 
 
 def rehearse(
-    options: Fit,
+    options: FitCommand,
     names: Sequence[str],
     unit: str,
     *,
@@ -51,7 +51,7 @@ def rehearse(
 
     Parameters
     ----------
-    options : Fit
+    options : FitCommand
     names : sequence of str
         Of the features.
     unit : str
@@ -115,7 +115,7 @@ def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -
     return 8 * kept**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 
-def try_method(options: Fit, n_features: int, is_sparse: bool) -> None:
+def try_method(options: FitCommand, n_features: int, is_sparse: bool) -> None:
     """Refuse a method that cannot choose the components, or that this machine cannot hold.
 
     It comes before the names of the columns, which may be more than the machine holds, too.

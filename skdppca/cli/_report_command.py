@@ -12,7 +12,7 @@ from ..report._release import rendered
 from ..report._results import advice, results
 from ..report._sections import status_of
 from ..report._verify import check_directory
-from ._json import Released
+from ._json import ReleaseDocument
 from ._parameter_options import Command, argument, flag, option
 
 # Rights of the page, less the umask.
@@ -20,7 +20,7 @@ ANYONE = 0o666
 
 
 @dataclass(kw_only=True)
-class Report(Command):
+class ReportCommand(Command):
     """Print what a release found and what it cost.
 
     Parameters
@@ -46,7 +46,9 @@ class Report(Command):
             with replaced(self.page, ANYONE) as file:
                 file.write(rendered(found.subjects, found.document).encode())
         if self.json:
-            released = Released(str(self.directory), found.passed, None, found.findings, None)
+            released = ReleaseDocument(
+                str(self.directory), found.passed, None, found.findings, None
+            )
             if found.passed:
                 released.status, released.report = status_of(found.document), dict(found.document)
             print(released)

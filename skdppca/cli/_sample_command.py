@@ -44,7 +44,7 @@ BATCH_ROWS = 4096
 
 
 @dataclass(kw_only=True)
-class Sample(Command):
+class SampleCommand(Command):
     """Draw synthetic rows from a release, at no privacy cost.
 
     Parameters

@@ -11,13 +11,13 @@ from ._parameter_options import Command, argument, option
 
 
 @dataclass(kw_only=True)
-class Site(Command):
+class SiteAction(Command):
     """An action of one site."""
 
     directory: Path = argument(type=Path, metavar="DIR", help="the folder of this site")
 
 
-class Key(Site):
+class SiteKey(SiteAction):
     """Make a folder with this site's keys.
 
     Examples
@@ -29,7 +29,7 @@ class Key(Site):
 
 
 @dataclass(kw_only=True)
-class Init(Site):
+class SiteInit(SiteAction):
     """Write down what this site agrees to.
 
     Parameters
@@ -82,7 +82,7 @@ class Init(Site):
 
 
 @dataclass(kw_only=True)
-class Run(Site):
+class SiteRun(SiteAction):
     """Answer questions until Ctrl-C.
 
     Parameters
@@ -101,7 +101,7 @@ class Run(Site):
     run = site.run
 
 
-class Show(Site):
+class SiteShow(SiteAction):
     """List the questions and the charges.
 
     Examples
@@ -112,4 +112,4 @@ class Show(Site):
     run = site.show
 
 
-ACTIONS = {"key": Key, "init": Init, "run": Run, "show": Show}
+ACTIONS = {"key": SiteKey, "init": SiteInit, "run": SiteRun, "show": SiteShow}

@@ -25,7 +25,7 @@ from ._charged_ledger import Charged
 from ._terminal import SHOWN
 
 if TYPE_CHECKING:
-    from ._fit_command import Fit
+    from ._fit_command import FitCommand
 
 # Parameters by which records are measured, and their options: all cohorts have them in common.
 FIXED = {
@@ -45,7 +45,7 @@ DEFAULTS = {name: signature(PrivatePCA).parameters[name].default for name in FIX
 MOST_NAMES = 12
 
 
-def check_options(options: Fit, update: Path) -> None:
+def check_options(options: FitCommand, update: Path) -> None:
     """Refuse what does not go with --update, and make its directory the one of the results."""
     one_cohort(options)
     if options.force:
@@ -59,7 +59,7 @@ def check_options(options: Fit, update: Path) -> None:
     options.method = METHOD
 
 
-def one_cohort(options: Fit) -> str:
+def one_cohort(options: FitCommand) -> str:
     """The name of the cohort whose rows these are."""
     if options.cohorts is None or len(options.cohorts) != 1:
         raise ValueError("--update joins one cohort; name it: --cohort NAME, such as 2026-Q2")
@@ -103,7 +103,7 @@ class Earlier:
             )
         return cls(path, fitted, subject.report, subject.names, document)
 
-    def take_over(self, options: Fit, unit: str) -> None:
+    def take_over(self, options: FitCommand, unit: str) -> None:
         """Set what all cohorts have in common, and refuse an option that is given otherwise.
 
         A title and a number of components are those before, if none is given.
@@ -155,7 +155,7 @@ class Earlier:
             f"all of them; {remedy}"
         )
 
-    def check_named(self, options: Fit) -> None:
+    def check_named(self, options: FitCommand) -> None:
         """Refuse a cohort whose people pay for a release that names none, unless that is accepted.
 
         What is not private has no cost.
@@ -201,7 +201,7 @@ class Earlier:
         """Return the given answers of the curator, or else the earlier ones."""
         return Context.from_dict(self.document["context"]) if given is None else given
 
-    def kept(self, options: Fit) -> str:
+    def kept(self, options: FitCommand) -> str:
         """A line about the words that the new page keeps, for a look before the charge."""
         answers = [name for name, answer in self.document["context"].items() if answer]
         kept = [

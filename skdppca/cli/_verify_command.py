@@ -11,12 +11,12 @@ from msgspec import convert
 from ..report import verify
 from ..report._verify import check_directory
 from ._charged_ledger import check_there
-from ._json import Verified
+from ._json import VerifyDocument
 from ._parameter_options import Command, argument, flag, option
 
 
 @dataclass(kw_only=True)
-class Verify(Command):
+class VerifyCommand(Command):
     """Check a report against its files, a ledger and a signature.
 
     Parameters
@@ -49,7 +49,7 @@ class Verify(Command):
         if self.ledger is not None:
             check_there(self.ledger)
         found = verify(self.directory, ledger=self.ledger, head=head, signer=self.signer)
-        print(convert(found, Verified, from_attributes=True) if self.json else found)
+        print(convert(found, VerifyDocument, from_attributes=True) if self.json else found)
         return 0 if found.passed else 1
 
 

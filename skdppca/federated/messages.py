@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from .questions import Question
+from .questions import WrittenQuestion
 from .study import PublicKey, Study, check
 
 PROTOCOL = "skdppca-sum/1"
@@ -161,7 +161,7 @@ class Request(Message, frozen=True, kw_only=True, tag="answer"):
         The digest of the plan.
     round : int
         From 1.
-    question : Question
+    question : WrittenQuestion
     inputs : dict of str to str
         The digests of the arrays that go beside it.
     grid_log2 : int
@@ -174,7 +174,7 @@ class Request(Message, frozen=True, kw_only=True, tag="answer"):
 
     plan: Digest
     round: Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
-    question: Question
+    question: WrittenQuestion
     inputs: dict[str, Digest]
     grid_log2: Annotated[int, Meta(ge=-900, le=900)]
     noise_sd: Annotated[float, Meta(gt=0)]

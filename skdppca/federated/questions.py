@@ -131,7 +131,7 @@ class Drawn(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag
         return records
 
 
-class Question(Struct, frozen=True, forbid_unknown_fields=True):
+class WrittenQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """A question as it travels.
 
     Parameters
@@ -223,7 +223,7 @@ def priced(
 
 def written_question(
     steps: Iterable[Any], statistic: Statistic
-) -> tuple[Question, dict[str, np.ndarray]]:
+) -> tuple[WrittenQuestion, dict[str, np.ndarray]]:
     """A question as it travels, and the arrays beside it.
 
     Raises
@@ -252,17 +252,17 @@ def written_question(
         return value
 
     written = tuple(write(step, Form) for step in steps)
-    return Question(written, write(statistic, Form)), arrays
+    return WrittenQuestion(written, write(statistic, Form)), arrays
 
 
 def read_question(
-    question: Question, arrays: Mapping[str, np.ndarray], base: Records
+    question: WrittenQuestion, arrays: Mapping[str, np.ndarray], base: Records
 ) -> tuple[Asked, Layout]:
     """Read what `written_question` wrote, and refuse everything else.
 
     Parameters
     ----------
-    question : Question
+    question : WrittenQuestion
     arrays : mapping of str to ndarray
     base : Records
         A stand-in for the site's: what a question cannot be asked of, it fails on here.
@@ -285,7 +285,9 @@ def read_question(
         raise QuestionError(f"it cannot be asked: {error}") from None
 
 
-def _read(question: Question, arrays: dict[str, np.ndarray], base: Records) -> tuple[Asked, Layout]:
+def _read(
+    question: WrittenQuestion, arrays: dict[str, np.ndarray], base: Records
+) -> tuple[Asked, Layout]:
     records, steps = base, []
     for form in question.steps:
         d = records.layout.n_features

@@ -70,7 +70,7 @@ def check_components(components: Any, n_components: int) -> tuple[int, int]:
     """Return two different components, counted from 0, or raise."""
     try:
         first, second = components
-        valid = all(isinstance(i, Integral) and 0 <= int(i) < n_components for i in (first, second))
+        valid = all(_is_whole(i) and 0 <= int(i) < n_components for i in (first, second))
     except (TypeError, ValueError):
         valid = False
     if not valid or first == second:
@@ -86,8 +86,8 @@ def map_edges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the cells along both components, from public or released numbers."""
     try:
-        counts: tuple[Any, ...] = (bins, bins) if isinstance(bins, Integral) else tuple(bins)
-        valid = len(counts) == 2 and all(isinstance(b, Integral) and int(b) > 0 for b in counts)
+        counts: tuple[Any, ...] = (bins, bins) if _is_whole(bins) else tuple(bins)
+        valid = len(counts) == 2 and all(_is_whole(b) and int(b) > 0 for b in counts)
     except TypeError:
         valid = False
     if not valid:
@@ -154,6 +154,11 @@ def check_classes(y: Any, classes: Any) -> tuple[Hashable, ...] | None:
             "public which of them to show"
         )
     return None if classes is None else public_classes(classes)
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether the value is an int; Python counts True among them."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def priced(

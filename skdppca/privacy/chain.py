@@ -24,7 +24,7 @@ from .units import is_one
 
 ADJACENCIES = ("add-remove", "replace-one")
 # Of row 0; another one is refused.
-SCHEMA = "skdppca-ledger/1"
+SCHEMA = "skdppca-ledger-file/1"
 # Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
 ON_COHORTS = "-on-cohorts"
 SHA256 = re.compile("[0-9a-f]{64}")

@@ -6,10 +6,19 @@ import msgspec
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.cli._json import Fitted, Listed, Merged, Planned, Released, Verified
+from skdppca.cli._json import (
+    FitDocument,
+    LedgerDocument,
+    MergeDocument,
+    PlanDocument,
+    ReleaseDocument,
+    VerifyDocument,
+)
 from skdppca.report._document import parsed
 
-DOCUMENTS = Planned | Fitted | Merged | Released | Verified | Listed
+DOCUMENTS = (
+    PlanDocument | FitDocument | MergeDocument | ReleaseDocument | VerifyDocument | LedgerDocument
+)
 
 
 def read(kind, result, status=0):

@@ -5,7 +5,7 @@ from flwr.app.metadata import Metadata
 from flwr.supercore.date import now
 
 from skdppca.federated.messages import Request
-from skdppca.federated.questions import Array, Form, Question
+from skdppca.federated.questions import Array, Form, WrittenQuestion
 
 
 def question(**arrays):
@@ -15,7 +15,7 @@ def question(**arrays):
         run="ab" * 16,
         plan="cd" * 32,
         round=1,
-        question=Question((), Form("Count", declared)),
+        question=WrittenQuestion((), Form("Count", declared)),
         inputs={},
         grid_log2=0,
         noise_sd=1.0,

@@ -18,7 +18,7 @@ from skdppca.federated.messages import (
     array_digest,
     reply_text,
 )
-from skdppca.federated.questions import Form, Question, written_question
+from skdppca.federated.questions import Form, WrittenQuestion, written_question
 from skdppca.statistics import Count
 
 KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}
@@ -92,7 +92,7 @@ def test_numbers_and_keys_are_read_strictly(number):
 def test_a_number_of_a_question_that_would_not_read_back_is_not_sent(value):
     form = Form("Count", {"x": value})
     with pytest.raises(ValueError, match="would not read back"):
-        replace(REQUEST, question=Question((), form)).body  # noqa: B018
+        replace(REQUEST, question=WrittenQuestion((), form)).body  # noqa: B018
 
 
 @pytest.mark.parametrize(

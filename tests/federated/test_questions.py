@@ -13,8 +13,8 @@ from skdppca.federated.questions import (
     STATISTICS,
     VIEWS,
     Drawn,
-    Question,
     QuestionError,
+    WrittenQuestion,
     read_question,
     standin,
     written_question,
@@ -66,7 +66,7 @@ MEASURE = {
 def arrived(content, arrays, base):
     """What a site makes of a question that comes as JSON, or why it makes nothing of it."""
     try:
-        question = msgspec.json.decode(msgspec.json.encode(content), type=Question)
+        question = msgspec.json.decode(msgspec.json.encode(content), type=WrittenQuestion)
     except msgspec.ValidationError as error:
         raise QuestionError(str(error)) from None
     return read_question(question, arrays, base)

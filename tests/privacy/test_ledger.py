@@ -25,7 +25,7 @@ def test_a_ledger_is_a_text_file_that_the_standard_library_checks(ledger):
         assert written == head
         rows.append(json.loads(body))
     assert rows[0] == {
-        "schema": "skdppca-ledger/1",
+        "schema": "skdppca-ledger-file/1",
         "accountant": ledger.id,
         "epsilon": 1.0,
         "delta": 1e-6,

@@ -87,7 +87,7 @@ FOUND_BY_ALL = {
 FOUND_ON_OPENING = {
     "a larger budget": (edited(b":1.0", b":9.0", 0), "row 0: "),
     "an infinite budget": (edited(b":1.0", b":Infinity", 0), "row 0: "),
-    "another schema": (edited(b"ledger/1", b"ledger/2", 0), "no ledger of the schema"),
+    "another schema": (edited(b"file/1", b"file/2", 0), "no ledger of the schema"),
     "an unknown event": (edited(b"gaussian", b"free", 1), "row 1: its hash does not match"),
     "zeros within": (edited(b"gaussian", b"\0" * 8, 2), "row 2: its hash does not match"),
     "deep nonsense": (edited(b'{"acc', b"[" * 100_000, 2), "row 2: "),
