@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,6 @@ def _written(folder: Path, table: Any) -> Path:
 
 def containers(rows: np.ndarray, folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """Yield the name of a container, a table in it, and keywords of the estimator."""
-    import dask.array as da
-    import dask.dataframe as dd
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -122,9 +121,13 @@ def containers(rows: np.ndarray, folder: Path) -> Iterator[tuple[str, Any, dict[
     yield "list", rows.tolist(), {}
     yield "sparse by column", sparse.csc_array(np.where(rows > 0.5, rows, 0.0)), {}
     yield "sparse coordinates", sparse.coo_array(np.where(rows > 0.5, rows, 0.0)), {}
-    yield "dask array", da.from_array(rows, chunks=(200, rows.shape[1])), {}
-    yield "dask frame", dd.from_pandas(frame, npartitions=3), {}
-    yield "dask frame, holes", dd.from_pandas(holes, npartitions=3), fill
+    if find_spec("dask"):
+        import dask.array as da
+        import dask.dataframe as dd
+
+        yield "dask array", da.from_array(rows, chunks=(200, rows.shape[1])), {}
+        yield "dask frame", dd.from_pandas(frame, npartitions=3), {}
+        yield "dask frame, holes", dd.from_pandas(holes, npartitions=3), fill
     feather.write_feather(holes, folder / "holes.feather")
     yield "feather, holes", ds.dataset(folder / "holes.feather", format="feather"), fill
 
