@@ -236,7 +236,7 @@ def expected() -> skdppca.planner.Plan:
 
 def planner(seed: int) -> float:
     rng = np.random.default_rng(seed)
-    X, _, judged = bench_planner.draw(expected(), rng)
+    X, _, judged = bench_planner.draw(expected(), np.array(expected().variances), rng)
     pca = skdppca.ResidualGauss(2, epsilon=1.0, delta=expected().delta, random_state=seed)
     return 1 - captured_variance(pca.fit(X), judged)
 
