@@ -168,7 +168,7 @@ def _column_faults(
 
 
 def _type_faults(kind: pa.DataType | None) -> set[str]:
-    """What is wrong with a column by its type, if it holds neither numbers nor text."""
+    """Name the fault of a column's type, if it holds neither numbers nor text."""
     import pyarrow as pa
 
     from ..records.files import is_label, is_number

@@ -56,7 +56,7 @@ class CsvFormat:
 
     @property
     def parse_options(self) -> pcsv.ParseOptions:
-        """What pyarrow must know to cut lines into cells."""
+        """Return the options by which pyarrow cuts lines into cells."""
         import pyarrow.csv
 
         return pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)

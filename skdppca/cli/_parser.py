@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from .._text import meant
 from .._version import __version__
 
-# What the first argument may be, and the command's summary. Its module has a class of its name, or
+# The first arguments there are, with each command's summary. Its module has a class of its name, or
 # a dict of the classes of its actions.
 COMMANDS = {
     "completion": "print a script that lets a shell complete commands",

@@ -27,7 +27,7 @@ AXES = {"epsilon": "epsilon", "n": "n_samples"}
 # Its parameters are options of the same name.
 QUESTION = signature(plan)
 
-# What ends a spectrum whose last variance is that of all other components, too.
+# The end of a spectrum whose last variance is that of all other components, too.
 REPEATED = ",..."
 
 # The methods that a plan compares: the name on the command line -> the name in Python.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..decomposition import BasePrivatePCA
     from ._read_rows import TableRows
 
-# How to sort a table, {groups} being the column; the guide to the shell has more commands.
+# A command that sorts a table, {groups} being the column; the guide to the shell has more commands.
 SORTED = (
     "sort the table first, text by its bytes, for example with DuckDB: COPY (FROM 'table.parquet' "
     "ORDER BY \"{groups}\") TO 'sorted.parquet'"

@@ -1,4 +1,4 @@
-"""What is said: plans, questions and ends of runs, as canonical JSON.
+"""Messages: plans, questions and ends of runs, as canonical JSON.
 
 One content has one text: keys are sorted, nothing is added, floats read back exactly. So a digest
 of the text names the content, and a signature of the text signs it. The structs are the schema, the
@@ -49,7 +49,7 @@ def array_digest(array: np.ndarray) -> str:
 
 
 class Versioned(Struct):
-    """What every version of a message says.
+    """The fields of every version of a message.
 
     Parameters
     ----------

@@ -310,7 +310,7 @@ def _read(
 def _built(
     form: Form | MeasureForm, arrays: dict[str, np.ndarray], d: int, among: Collection[str]
 ) -> Any:
-    """What a form stands for, each of its fields as its type allows."""
+    """Return the object that a form stands for, each of its fields as its type allows."""
     need(form.kind in among)
     types, lengths = types_of(form.kind), {"d": d}
     need(set(form.fields) == set(types))

@@ -402,7 +402,7 @@ class Site:
         return mu
 
     def _affords(self, statement: Statement, mu: float) -> bool:
-        """Whether the ledger can be charged a Gaussian event."""
+        """Return whether the ledger can be charged a Gaussian event."""
         spent = statement.chain.total.charged(GaussianEvent(mu))
         return spent.fits(self.ledger.epsilon, self.ledger.delta)
 

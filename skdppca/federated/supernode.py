@@ -156,7 +156,7 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
 
 
 def room_for(site: Site) -> int:
-    """How large a message to this site can be, in bytes: it follows from the study.
+    """Return the most bytes of a message to this site: they follow from the study.
 
     A plan names all columns. A question has at most three bases of their space beside it, a few
     vectors, and the edges of a histogram.

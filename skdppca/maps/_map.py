@@ -47,7 +47,7 @@ class MapConstants:
 
 MAP = MapConstants()
 
-# What a report of a map states of its arguments.
+# The arguments that a report of a map states.
 PARAMETERS = (
     *("epsilon", "delta", "bins", "extent", "components", "classes", "adjacency", "unit"),
     *("accountant", "random_state"),

@@ -101,7 +101,7 @@ class SimulatedMethod:
 
     @property
     def method(self) -> Method:
-        """What is known of the method."""
+        """Return the row of the method."""
         return METHODS[self.name]
 
 

@@ -252,7 +252,7 @@ class LoadingsDisplay(FitDisplay):
         return [f"{head}\n{share}" for head, share in zip(heads, shares, strict=True)]
 
     def _below(self) -> list[str]:
-        """What is not drawn, and what the brackets are."""
+        """Name the entries that are not drawn, and explain the brackets."""
         lines = []
         if self.n_left_out:
             features = "feature" + "s" * (self.n_left_out > 1)

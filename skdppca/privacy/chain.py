@@ -23,7 +23,7 @@ from .log import Log
 from .units import is_one
 
 ADJACENCIES = ("add-remove", "replace-one")
-# Of row 0; another one is refused.
+# The schema of row 0; another one is refused.
 SCHEMA = "skdppca-ledger-file/1"
 # Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
 ON_COHORTS = "-on-cohorts"

@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one release is checked by.
+    """The evidence that one release is checked by.
 
     Parameters
     ----------

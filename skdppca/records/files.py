@@ -552,7 +552,7 @@ def _has_twice(datasets: Sequence[Any]) -> bool:
 
 
 def is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
-    """Whether the quotation marks of a .csv are in their places, by pyarrow's `ParseOptions`."""
+    """Return whether the quotation marks of a .csv stand where `ParseOptions` allow them."""
     if form.escape_char is not False or not form.double_quote:
         return False  # another grammar, in which one record may swallow the next
     if form.quote_char is False:

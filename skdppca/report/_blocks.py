@@ -1,4 +1,4 @@
-"""What a page is made of: sections of a few kinds of blocks, all plain text that HTML escapes."""
+"""Sections of a page, in a few kinds of blocks: all plain text that HTML escapes."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
 
 class Compared:
-    """What is verified: a directory or a report alone, and what it is compared with.
+    """A directory or a report alone, and the evidence that it is compared with.
 
     The document is empty, and there are no reports, if the report cannot be read.
     """
@@ -74,7 +74,7 @@ class Compared:
 
     @property
     def has_outside(self) -> bool:
-        """Whether there is something from outside to check by."""
+        """Return whether there is something from outside to check by."""
         return not (self.head is None and self.signer is None)
 
 

@@ -1,4 +1,4 @@
-"""What a report holds: structs are its schema, its parser and its check."""
+"""The document of a report: structs are its schema, its parser and its check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._subject import Subject
 
 SCHEMA = "skdppca-report/1"
 
-# What a fit says of itself.
+# The core of a fit's own report.
 OWN = ("schema", "core", "release_id", "release")
 
 Adjacency = Literal["add-remove", "replace-one"]
@@ -46,7 +46,7 @@ class StatedAttack(StatedPart):
 
 
 class StatedGuarantee(StatedPart):
-    """How strong the guarantee of all releases in this document together is."""
+    """The strength of the guarantee of all releases in this document together."""
 
     private: bool
     not_private: list[str]
@@ -70,7 +70,7 @@ class StatedLoading(StatedPart):
 
 
 class StatedComponent(StatedPart):
-    """What was found of a component."""
+    """A component as it was found."""
 
     variance: Number | None
     range: tuple[Number, Number] | None
@@ -80,7 +80,7 @@ class StatedComponent(StatedPart):
 
 
 class StatedResults(StatedPart):
-    """What a fit found."""
+    """The results of a fit."""
 
     n_components: Count
     n_features: Count
@@ -137,7 +137,7 @@ class StatedCharge(StatedPart):
 
 
 class StatedCohort(StatedPart):
-    """What a cohort has paid, with the charges on all, and has left."""
+    """The budget that a cohort has spent, with the charges on all, and that it has left."""
 
     name: Text
     mu: Number | None

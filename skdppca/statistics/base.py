@@ -1,4 +1,4 @@
-"""What a statistic is, and what it is made of."""
+"""The base of all statistics, and the parts that they are made of."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ROTATION_LOSS = 2.0**-28
 
 @dataclass(frozen=True)
 class SpanConstants:
-    """How a span and its noise divide the budget; guesses."""
+    """Shares of the budget for a span and its noise; guesses."""
 
     # Gap release: the gap's share of what remains. The rest carries the noise, which the gap's own
     # error makes larger.
