@@ -411,15 +411,6 @@ def test_a_run_whose_files_a_person_has_deleted_is_not_asked_again(made, talk, w
         assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN_USED
 
 
-def test_a_ledger_with_a_hard_link_is_refused_by_a_code(made, talk, tmp_path):
-    talk.hello()
-    (tmp_path / "linked.ledger").hardlink_to(made.sites["east"].ledger.path)
-    assert code(talk.send("east", "answer", *talk.request(SUM))) is Refusal.LEDGER
-    (tmp_path / "linked.ledger").unlink()
-    assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
-    assert len(made.receipts("east")) == 1
-
-
 # --- a site that is cut off
 
 
