@@ -20,9 +20,8 @@ from ._context_file import context_of
 from ._csv_files import PLACEHOLDERS, CsvFiles, CsvFormat, check_header
 from ._parameter_options import parameters
 from ._read_rows import answers_no_rows, check_installed, files_of, opened
-from ._table_of_files import SORTED
 from ._typed_files import KINDS, TypedFiles
-from ._unusable import Unusable, replacing_errors
+from ._unusable import SORTED, Unusable, replacing_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

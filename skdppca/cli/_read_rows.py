@@ -22,9 +22,8 @@ from ..privacy.installing import how_to_install
 from ._cells import WITH_COMMAS
 from ._column_names import check_alone, check_labels, features_of, numbered
 from ._csv_files import USUAL, CsvFiles, CsvFormat
-from ._table_of_files import by_options
 from ._typed_files import KINDS, TypedFiles
-from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
+from ._unusable import NotNumeric, Unusable, by_options, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from .._text import listed
 from ..decomposition import DPGauss
 from ..decomposition.file_table import FileTable
+from ._unusable import SORTED, by_options
 
 if TYPE_CHECKING:
     from ..decomposition import BasePrivatePCA
     from ._read_rows import TableRows
-
-# A command that sorts a table, {groups} being the column; the guide to the shell has more commands.
-SORTED = (
-    "sort the table first, text by its bytes, for example with DuckDB: COPY (FROM 'table.parquet' "
-    "ORDER BY \"{groups}\") TO 'sorted.parquet'"
-)
 
 
 class TableOfFiles(FileTable):
@@ -62,11 +57,6 @@ class TableOfFiles(FileTable):
 
     def _text(self, wrong: str, columns: str) -> str:
         return by_options(super()._text(wrong, columns))
-
-
-def by_options(text: str) -> str:
-    """Name an option of the command where a text names the parameter."""
-    return text.replace("set missing='mean'", "pass --missing mean")
 
 
 def loaded(rows: TableRows, may_miss: bool) -> tuple[Any, Any]:

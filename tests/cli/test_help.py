@@ -4,6 +4,7 @@ import argparse
 import shlex
 import shutil
 import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -120,3 +121,9 @@ def test_python_takes_the_words_of_the_shell(method):
     pca = PrivatePCA(2, method=method).fit(np.random.default_rng(0).standard_normal((300, 4)))
     assert pca.privacy_.details["method"] == NAMES[method]
     assert plan(2000, 5, 2, methods=[method]).rows[0].method == NAMES[method]
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "ledger", "merge", "plan", "report"])
+def test_a_command_is_imported_without_pyarrow(command):
+    code = f"import sys; sys.modules['pyarrow'] = None; import skdppca.cli._{command}_command"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
