@@ -285,7 +285,9 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(ledger, bits, step):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                assert reading(ledger.path) == before or caught
+                # of a row that is taken for a write cut off, nothing is read but that it is missing
+                without_last = (*before[:-1], before[-1][:-1])
+                assert reading(ledger.path) == (without_last if caught else before)
             except LedgerError:
                 found += 1
     assert found
