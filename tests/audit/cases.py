@@ -251,7 +251,7 @@ CASES = {
     ),
     "DPPowerMethod, all directions": Case(
         maker(DPPowerMethod, **ONE_PASS | {"n_iter": 3, "oversampling": 1}, norm_bound=RADIUS),
-        **ACROSS,
+        **ACROSS | {"runs": {2.0: 800, 3.0: 100}},
     ),
     "DPPowerMethod, spherical": Case(
         maker(DPPowerMethod, **ONE_PASS, clip="spherical"), **HALF_SEEN
