@@ -83,8 +83,8 @@ def pca(epsilon: float, seed: int, **more: Any) -> DPGauss:
 
 def grown(parts: list[np.ndarray], epsilon: float, seed: int, **more: Any) -> DPGauss:
     found = pca(epsilon, seed, **more)
-    for number, part in enumerate(parts):
-        found.partial_fit(part, cohort=str(number))
+    for part in parts:
+        found.partial_fit(part)
     return found
 
 
@@ -144,9 +144,9 @@ def drifting(angle: float, forget: Any, seed: int) -> tuple[float, list[float]]:
     for cohort in range(TURNING["cohorts"]):
         basis = turned(angle, cohort)
         rows = rng.standard_normal((TURNING["rows"], TURNING["columns"])) * sds @ basis
-        found.partial_fit(rows, cohort=str(cohort))
+        found.partial_fit(rows)
     root = sds[:, None] * basis
-    drifts = [part["drift"] for part in found.privacy_.details["cohorts"][1:]]
+    drifts = [fit["drift"] for fit in found.privacy_.details["joined"][1:]]
     return captured_variance(found.components_, np.vstack([root, -root]), K), drifts
 
 

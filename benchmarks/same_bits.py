@@ -241,7 +241,7 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def grown(e: Any) -> Any:
         pca = e(2, epsilon=1.0, delta=1e-6, random_state=0)
-        return pca.partial_fit(rows[:400], cohort="a").partial_fit(rows[400:], cohort="b")
+        return pca.partial_fit(rows[:400]).partial_fit(rows[400:])
 
     for name in ("DPGauss", "PrivatePCA"):
         yield f"{name}, two cohorts", partial(grown, estimators[name])

@@ -3,8 +3,8 @@ What does a registry pay that grows for three years?
 ====================================================
 
 A disease registry takes in new patients every quarter, and publishes components of twelve lab
-values each time. One ledger charges every patient once, in the quarter of their admission. In the
-second year the laboratories change a device, and the data drift.
+values each time. Each quarter has a ledger of its own, which charges every patient once, in the
+quarter of their admission. In the second year the laboratories change a device, and the data drift.
 """
 
 # %%
@@ -51,7 +51,7 @@ for quarter in QUARTERS:
 # ----------------------------------
 #
 # Each call charges the patients of one quarter, and joins their noisy matrix with those before.
-# ``forget="auto"`` lets old quarters fade once the noise shows a drift. Each estimator has a ledger
+# ``forget="auto"`` lets old quarters fade once the noise shows a drift. Each estimator has ledgers
 # of its own here, because we compare three ways. You would choose one.
 
 WAYS = {
@@ -59,26 +59,25 @@ WAYS = {
     'forget="auto"': {"forget": "auto"},
 }
 folder = tempfile.TemporaryDirectory()
-shares, reports, ledgers = {}, {}, {}
-for place, (name, parameters) in enumerate(WAYS.items()):
-    ledger = PrivacyLedger.create(
-        Path(folder.name) / f"{place}.ledger", epsilon=1.0, delta=1e-6
-    )
-    pca = DPGauss(n_components=K, epsilon=1.0, accountant=ledger, **parameters)
+
+
+def ledger_of(quarter, way):
+    path = Path(folder.name) / f"{quarter}-{way}.ledger"
+    return PrivacyLedger.create(path, epsilon=1.0, delta=1e-6)
+
+
+shares, reports = {}, {}
+for way, (name, parameters) in enumerate(WAYS.items()):
+    pca = DPGauss(n_components=K, epsilon=1.0, **parameters)
     shares[name] = []
     for quarter, X, covariance in zip(QUARTERS, cohorts, covariances, strict=True):
-        pca.partial_fit(X, cohort=quarter)
+        pca.partial_fit(X, accountant=ledger_of(quarter, way))
         shares[name].append(captured_variance(pca, None, covariance=covariance))
-    reports[name], ledgers[name] = pca.privacy_, ledger
+    reports[name] = pca.privacy_
 
-ledger = PrivacyLedger.create(
-    Path(folder.name) / "newest.ledger", epsilon=1.0, delta=1e-6
-)
 shares["the newest quarter alone"] = [
     captured_variance(
-        DPGauss(n_components=K, epsilon=1.0, accountant=ledger).fit(
-            X, cohorts=[quarter]
-        ),
+        DPGauss(n_components=K, accountant=ledger_of(quarter, "alone")).fit(X),
         None,
         covariance=covariance,
     )
@@ -103,9 +102,7 @@ upper.axvspan(3.5, 7.5, alpha=0.15)
 upper.text(5.5, upper.get_ylim()[0], "the data drift", ha="center", va="bottom")
 upper.set(ylabel="captured variance")
 upper.legend(loc="lower left")
-drifts = [
-    part["drift"] or 0.0 for part in reports['forget="auto"'].details["cohorts"]
-]
+drifts = [fit["drift"] or 0.0 for fit in reports['forget="auto"'].details["joined"]]
 lower.bar(QUARTERS, drifts)
 lower.axhline(3, linestyle="--")
 lower.set(ylabel="drift (sd of the noise)")
@@ -116,15 +113,13 @@ plt.show()
 # What each patient paid
 # ----------------------
 #
-# The ledger of epsilon 1 paid for twelve releases of epsilon 1, because nobody is in two quarters.
-# That is declared, and no software can verify it: whoever comes back keeps the first quarter.
+# Twelve releases of epsilon 1 cost everybody epsilon 1, because nobody is in two quarters. That is
+# declared, and no software can verify it: whoever comes back keeps the first quarter.
 
 report = reports['forget="auto"']
 print(f"guarantee: epsilon={report.epsilon:g}, delta={report.delta:g}")
-for part in report.details["cohorts"][-3:]:
-    print(
-        f"{part['cohorts'][0]}: mu={part['mu']:.3f}, about {part['n_samples']:.0f} patients"
-    )
+for quarter, fit in list(zip(QUARTERS, report.details["joined"], strict=True))[-3:]:
+    print(f"{quarter}: mu={fit['mu']:.3f}, about {fit['n_samples']:.0f} patients")
 
 # %%
 # Plan it
@@ -147,6 +142,6 @@ print(
 # %%
 # .. admonition:: Takeaway
 #
-#    Name the cohort, and a new release charges the new people only.
+#    Give new people a ledger of their own, and a new release charges them only.
 #    Cut cohorts by date, never by count.
 #    A drift of more than 3 says that the population changed: look before you go on.

@@ -6,7 +6,7 @@ import copy
 import math
 import platform
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -31,6 +31,7 @@ from .privacy import (
     Spending,
     mu_of,
 )
+from .privacy.accountant import accounts_of
 from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere, is_silent
 from .privacy.fit_report import check_price, jsonable
@@ -64,7 +65,8 @@ class ReleaseTerms:
         What is known of the records; its `adjacency` is accounted.
     unit : str
         What one of neighbouring data sets has more of: `public.unit`, or something smaller.
-    accountant : BaseAccountant or None
+    accountant : BaseAccountant, list of BaseAccountant or None
+        The account of the people whose records are read, or all of their accounts.
     noise : NoiseSource
     parameters : dict
         As `public_parameters` makes them.
@@ -78,8 +80,6 @@ class ReleaseTerms:
     budget : float or None
         The mu that the door may spend, where that is not all of the event. The questions are then
         no list of what the event is composed of, and the report lists none.
-    cohorts : tuple of str
-        Whose records they are, by the names of their cohorts; empty for all people.
     verbose : int
         Whether the questions are printed as they are asked.
     """
@@ -90,7 +90,7 @@ class ReleaseTerms:
     delta: float
     public: Public
     unit: str
-    accountant: BaseAccountant | None
+    accountant: BaseAccountant | Sequence[BaseAccountant] | None
     noise: NoiseSource
     parameters: dict[str, Any]
     centre: np.ndarray
@@ -98,7 +98,6 @@ class ReleaseTerms:
     feature_names: tuple[str, ...] | None = None
     not_private: tuple[str, ...] = ()
     budget: float | None = None
-    cohorts: tuple[str, ...] = ()
     verbose: int = 0
 
     def __post_init__(self) -> None:
@@ -177,14 +176,13 @@ def release(
         The charge, or the row of the release, cannot be written.
     """
     # 1. charge
-    receipt = charge(
+    receipts = charge(
         terms.accountant,
         terms.event,
         adjacency=terms.public.adjacency,
         unit=terms.unit,
         label=terms.method,
         seeded=not terms.noise.is_private,
-        cohorts=terms.cohorts,
     )
     # 2. compute, through the door
     is_whole = terms.budget is None
@@ -213,17 +211,17 @@ def release(
         event=terms.event,
         not_private=terms.why_not_private,
         spendings=_spendings(data.budget) if is_whole else (),
-        receipt=receipt,
+        receipts=receipts,
         details=found.details,
         parameters=terms.parameters,
         released=(*found.released, *hashes(found.attributes)),
         feature_names=found.feature_names or terms.feature_names,
         software=versions(),
-        cohorts=terms.cohorts,
     )
-    # 4. record: if the row cannot be written, nothing is released
-    if terms.accountant is not None and receipt is not None:
-        report = replace(report, release=terms.accountant.record(receipt, report.release_id))
+    # 4. record: if a row cannot be written, nothing is released
+    paid = zip(accounts_of(terms.accountant), receipts, strict=True)
+    rows = tuple(account.record(receipt, report.release_id) for account, receipt in paid)
+    report = replace(report, releases=rows) if rows else report
     return {**found.besides, **found.attributes, "privacy_": report}
 
 
@@ -368,6 +366,8 @@ def noise_source(epsilon: float, random_state: Any, calls: int = 0) -> NoiseSour
 def _public(name: str, value: Any) -> Any:
     if isinstance(value, BaseAccountant):
         return value.id
+    if name.rpartition("__")[2] == "accountant" and isinstance(value, list | tuple):
+        return [account.id for account in accounts_of(value)]
     if name.rpartition("__")[2] == "random_state":
         return None if value is None else "seeded"
     return jsonable(value)

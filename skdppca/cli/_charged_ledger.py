@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
-from .._text import printable
 from .._text.digits import up
 from ..exceptions import BudgetExceeded, LedgerError, TableChangedError
 from ..privacy import (
@@ -23,7 +20,6 @@ from ..privacy import (
     epsilon_of_event,
 )
 from ..privacy.accountant import rounded_down
-from ..privacy.cohorts import cohort_names
 from ..report._directory import Directory
 from ._terminal import SHOWN, Ended, status_of
 
@@ -51,7 +47,7 @@ class Charged(PrivacyLedger):
             self.begun = False  # refused; an interrupt is no refusal, and may come after the commit
             raise
         remedy = "ask for at most --epsilon {epsilon} --delta {delta}"
-        raise over_budget(self, event, remedy, cohort_names(terms.get("cohort")))
+        raise over_budget(self, event, remedy)
 
 
 def check_there(path: Path) -> None:
@@ -89,13 +85,6 @@ def check_counts(ledger: PrivacyLedger, adjacency: str, unit: str) -> None:
     )
 
 
-def of_cohorts(names: Sequence[str]) -> list[str]:
-    """The option that charges these cohorts."""
-    named = io.StringIO()
-    csv.writer(named, lineterminator="").writerow(names)
-    return ["--cohorts", quote(named.getvalue())] if names else []
-
-
 def command(report: PrivacyReport) -> str:
     """The command that charges a fit to a ledger afterwards."""
     event, cost = report.event, f"--epsilon {report.epsilon!r} --delta {report.delta!r}"
@@ -103,8 +92,7 @@ def command(report: PrivacyReport) -> str:
         cost = f"--mu {exact_mu(event.mu, DIGITS)}"
     other = "" if report.adjacency == "add-remove" else f" --adjacency {report.adjacency}"
     label = quote(f"{report.method}, release {report.release_id[:SHOWN]}")
-    whom = "".join(f" {word}" for word in of_cohorts(report.cohorts))
-    return f"skdppca ledger charge FILE --label {label} {cost}{other}{whom}"
+    return f"skdppca ledger charge FILE --label {label} {cost}{other}"
 
 
 def exact_mu(mu: float, digits: int) -> str:
@@ -113,9 +101,7 @@ def exact_mu(mu: float, digits: int) -> str:
     return f"{float(rounded)!r}"
 
 
-def over_budget(
-    ledger: PrivacyLedger, event: PrivacyEvent, remedy: str, cohorts: Sequence[str] = ()
-) -> BudgetExceeded:
+def over_budget(ledger: PrivacyLedger, event: PrivacyEvent, remedy: str) -> BudgetExceeded:
     """A refusal in the words of the command line.
 
     Parameters
@@ -125,22 +111,14 @@ def over_budget(
         What was asked for.
     remedy : str
         What to do if something is left: ``{epsilon}`` at ``{delta}``.
-    cohorts : sequence of str, default=()
-        Whom it was asked of, if not of all.
     """
     chain = ledger.statement().chain
-    budget = (ledger.epsilon, ledger.delta)
     asked, delta = up(epsilon_of_event(event, ledger.delta), 4), f"{ledger.delta:g}"
-    fullest, room = chain.total.fullest(*budget, cohorts)
-    charges, left = len(chain.receipts), rounded_down(room)
-    whose = (fullest,) if fullest else ()
-    spent = f"epsilon {chain.total.epsilon(ledger.delta, whose):.4g} of {ledger.epsilon:g} is spent"
-    if fullest:
-        spent += f" on cohort '{printable(fullest)}', which has least left"
-    elif charges:
+    left = rounded_down(chain.total.room(ledger.epsilon, ledger.delta))
+    charges, total = len(chain.receipts), chain.total.epsilon(ledger.delta)
+    spent = f"epsilon {total:.4g} of {ledger.epsilon:g} is spent"
+    if charges:
         spent += f" by {charges} charge{'' if charges == 1 else 's'}"
-    if chain.total.most > 1 < len(cohorts):  # where it counts more than once
-        remedy = "ask for less"
     remedy = remedy.format(epsilon=left, delta=delta) + ", or" if float(left) else "to go on,"
     return BudgetExceeded(
         f"the budget of {ledger.path} does not cover this, and nothing was charged: epsilon "

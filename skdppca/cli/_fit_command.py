@@ -17,7 +17,6 @@ from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
 from ..privacy import PrivacyReport, epsilon_of_event
-from ..privacy.cohorts import cohort_names
 from ..privacy.config import VARIABLE, get_config
 from ..privacy.fit_report import no_scales
 from ..private_data import Public
@@ -37,7 +36,7 @@ from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, fi
 from ._rehearsal import rehearse, try_method
 from ._terminal import print_to, progress
 from ._unusable import NotNumeric
-from ._update import Earlier, check_options, one_cohort
+from ._update import Earlier, check_options
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
     "auto": PrivatePCA,
@@ -82,8 +81,6 @@ class FitCommand(Command):
         that every record has one row.
     ledger : Path or None
         The ledger that the fit is charged to.
-    cohorts : list of str or None
-        The cohorts whose records are read; only these are charged (default: all people).
     header : bool or None
         Whether the first line of a .csv has names (default: yes, if all look like names).
     delimiter : str
@@ -91,11 +88,9 @@ class FitCommand(Command):
     decimal : str
         The decimal mark in a .csv (default: a point).
     update : Path or None
-        In place of --out: add the rows, which are those of one --cohort, to the release in DIR. The
-        earlier release is kept in DIR.previous. If there is no DIR, start one.
-    everybody_pays : bool
-        With --update of a release that names no cohort: accept that the people who join it pay for
-        it, too.
+        In place of --out: add the rows to the release in DIR. Their people are charged alone, in
+        the --ledger that is theirs. The earlier release is kept in DIR.previous. If there is no
+        DIR, start one.
     details : bool
         Also print the questions that were asked; with --check, the names of all columns.
     check : bool
@@ -125,7 +120,6 @@ class FitCommand(Command):
     groups: str | None = option(metavar="COLUMN")
     unit: str | None = option(metavar="NAME")
     ledger: Path | None = option(type=Path, metavar="FILE")
-    cohorts: list[str] | None = option("--cohorts", "--cohort", type=take.names, metavar="A,B")
     header: bool | None = option(of=CsvFormat, action=BooleanOptionalAction)
     delimiter: str = option(of=CsvFormat, type=take.delimiter, metavar="CHAR")
     decimal: str = option(of=CsvFormat, choices=[".", ","])
@@ -135,7 +129,6 @@ class FitCommand(Command):
     update: Path | None = option(
         type=Path, metavar="DIR", action=Frees, frees=("out",), group="out"
     )
-    everybody_pays: bool = flag()
     force: bool = flag()
     pictures: bool = option("--no-pictures", action="store_false")
     details: bool = flag()
@@ -173,8 +166,6 @@ def fit(options: FitCommand) -> int:
 
 def _check_counted(options: FitCommand) -> None:
     """Refuse a ledger that cannot be charged, and a private fit without one if that is required."""
-    if options.everybody_pays and options.update is None:
-        raise ValueError("--everybody-pays goes with --update DIR; leave it out")
     private = math.isfinite(options.epsilon)
     if options.ledger is None:
         if private and get_config()["require_accountant"]:
@@ -200,17 +191,11 @@ def _release(
     show: Callable[[str, float], None],
 ) -> str:
     """Read, rehearse, charge and fit, write, and say what was done."""
-    cohorts = cohort_names(options.cohorts, "--cohorts")
     earlier = None if options.update is None else Earlier.there(options.out)
     if earlier is not None:
         earlier.take_over(options, unit)
-        earlier.check_ledger(ledger)
-        earlier.check_named(options)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
-        total = ledger.statement().chain.total
-        total.check_new(cohorts)
-        total.people(cohorts)  # refuses a name that reads like another
     pca = METHODS[options.method]() if earlier is None else earlier.fitted
     given = parameters(options, signature(type(pca)))
     pca.set_params(**given | {"unit": unit, "accountant": ledger})
@@ -228,7 +213,6 @@ def _release(
     rehearse(
         *(options, names, unit),
         ledger=ledger,
-        cohorts=cohorts,
         words=words,
         directory=directory,
     )
@@ -239,10 +223,8 @@ def _release(
     def tell(number: int) -> None:
         show(f"pass {number} over the files" if number else "checking the files", 0.5)
 
-    if options.update is None:
-        rows.fit(pca, cohorts or None, tell, whole)
-    else:
-        rows.join(pca, one_cohort(options), tell, whole)
+    fit = rows.fit if options.update is None else rows.join
+    fit(pca, tell, whole)
     show("writing", 0.75)
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
@@ -304,9 +286,9 @@ def _charged(report: PrivacyReport, ledger: Charged | None, options: FitCommand)
     if ledger.paid is not None and options.delta != ledger.delta:
         cost = up(epsilon_of_event(ledger.paid.event, ledger.delta), 4)
         lines = [f"This fit costs epsilon {cost} at the ledger's delta {ledger.delta:g}."]
-    if report.release is not None:
+    for row in report.releases:
         out, path = (quote(str(one)) for one in (options.out, options.ledger))
-        check = f"skdppca verify {out} --ledger {path} --head {report.release.head}"
+        check = f"skdppca verify {out} --ledger {path} --head {row.head}"
         keep = "Keep this line elsewhere; it shows later that the ledger was not rewritten:"
         lines.append(f"{keep}\n  {check}")
     return lines

@@ -73,21 +73,12 @@ class VerifyDocument(Document, tag="skdppca-verify/1"):
     hashes: dict[str, str]
 
 
-class ListedCohort(Struct):
-    """The account of a cohort."""
-
-    name: str
-    spent: Number
-    remaining: float
-
-
 class ListedCharge(Struct, kw_only=True):
     """A row of a ledger."""
 
     row: int
     time: str
     label: str
-    cohorts: tuple[str, ...]
     epsilon: Number
     total: Number | None
     external: bool
@@ -102,7 +93,6 @@ class ListedCharge(Struct, kw_only=True):
             row=receipt.row,
             time=receipt.time,
             label=receipt.label,
-            cohorts=receipt.cohorts,
             epsilon=epsilon_of_event(receipt.event, delta),
             total=entry.total,
             external=entry.external,
@@ -123,8 +113,6 @@ class LedgerDocument(Document, tag="skdppca-ledger/1"):
     budget: float
     spent: Number
     remaining: float
-    max_cohorts_per_person: int
-    cohorts: list[ListedCohort]
     charges: list[ListedCharge]
 
     @classmethod
@@ -141,12 +129,5 @@ class LedgerDocument(Document, tag="skdppca-ledger/1"):
             budget=statement.budget.epsilon,
             spent=statement.spent.epsilon,
             remaining=statement.remaining.epsilon,
-            max_cohorts_per_person=terms.max_cohorts_per_person,
-            cohorts=[
-                ListedCohort(
-                    name, statement.spent_by(name).epsilon, statement.remaining_for(name).epsilon
-                )
-                for name in statement.cohorts
-            ],
             charges=[ListedCharge.of(entry, delta) for entry in statement.entries],
         )

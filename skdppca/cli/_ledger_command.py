@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import Literal
 
 from .._text import aligned, printable
-from .._text.digits import down, up
+from .._text.digits import down
 from ..decomposition import PrivatePCA
 from ..exceptions import BudgetExceeded
 from ..plotting import LedgerDisplay
@@ -24,12 +23,11 @@ from ..privacy import (
     epsilon_of_event,
 )
 from ..privacy.chain import Chain
-from ..privacy.cohorts import cohort_names
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify
 from ..report._sections import words
 from . import _argument_readers as take
-from ._charged_ledger import DIGITS, check_there, exact_mu, over_budget
+from ._charged_ledger import check_there, exact_mu, over_budget
 from ._json import LedgerDocument
 from ._parameter_options import Command, argument, flag, option, parameters
 from ._picture_file import check_picture, draw
@@ -41,8 +39,6 @@ TINY = 1e-9
 LEAST_LEFT = 0.01
 
 MU_DIGITS = 9
-
-DECLARED = "Who is in which cohort was declared, and not verified: the ledger sees no records."
 
 
 @dataclass(kw_only=True)
@@ -65,9 +61,6 @@ class LedgerCreate(Command):
     delta: float = option(of=PrivatePCA, type=take.delta, required=True, sentences=2)
     adjacency: str = option(of=PrivatePCA)
     unit: str = option(of=PrivatePCA)
-    max_cohorts_per_person: int = option(
-        of=PrivacyLedger.create, type=take.at_least(1, "cohorts"), metavar="N"
-    )
     file: Path = argument(type=Path, metavar="FILE")
 
     def run(self) -> None:
@@ -105,8 +98,6 @@ class LedgerCharge(Command):
     adjacency : str or None
         The neighbours that the guarantee of the release is stated for (default: those of the
         ledger).
-    cohorts : list of str or None
-        The cohorts whose records are read; only these are charged (default: all people).
     force : bool
         Charge the release even if its delta leaves none for later.
 
@@ -120,7 +111,6 @@ class LedgerCharge(Command):
     delta: float | None = option(type=take.delta)
     mu: float | None = option(type=take.positive)
     adjacency: str | None = option(of=PrivatePCA, default=None)
-    cohorts: list[str] | None = option("--cohorts", "--cohort", type=take.names, metavar="A,B")
     force: bool = flag()
     file: Path = argument(type=Path, metavar="FILE")
 
@@ -133,12 +123,11 @@ class LedgerCharge(Command):
                 "privacy), or --mu alone, for Gaussian noise"
             )
         event = stated_event(self.epsilon, self.delta, self.mu)
-        cohorts = cohort_names(self.cohorts, "--cohorts")
         check_there(self.file)
         ledger, receipt = PrivacyLedger(self.file), None
-        _check_can_be_added_up(ledger, event, cohorts)
+        _check_can_be_added_up(ledger, event)
         if self.adjacency in (None, ledger.adjacency):
-            _check_leaves_delta(ledger, event, cohorts, self.force)
+            _check_leaves_delta(ledger, event, self.force)
         try:
             receipt = ledger.charge_external(
                 self.label,
@@ -146,21 +135,18 @@ class LedgerCharge(Command):
                 delta=self.delta,
                 mu=self.mu,
                 adjacency=self.adjacency,
-                cohort=cohorts or None,
             )
             statement = ledger.statement()
             cost = epsilon_of_event(receipt.event, ledger.delta)
             label = printable(receipt.label)
             print(_head(self.file, statement))
             print(f"charged: {label}, epsilon {cost:.6g} at delta {ledger.delta:g}")
-            if cohorts:
-                print(f"on: {_named(cohorts)}. {DECLARED}")
             print(f"receipt: row {receipt.row}, head {receipt.head}")
             print(_totals(statement))
         except KeyboardInterrupt as interrupt:
             raise Ended(f"interrupted; {self._fate(receipt)}", status_of(interrupt)) from None
         except BudgetExceeded:
-            raise over_budget(ledger, event, "let the other tool release less", cohorts) from None
+            raise over_budget(ledger, event, "let the other tool release less") from None
         except Exception as error:
             if receipt is None:
                 raise
@@ -209,12 +195,9 @@ class LedgerShow(Command):
         rows = [_row(entry, statement) for entry in statement.entries]
         if rows:
             cost = f"epsilon at delta={statement.budget.delta:g}"
-            on = ("on",) if statement.cohorts else ()
-            heads = ("row", "time (UTC)", "label", *on, cost, "total", "release")
+            heads = ("row", "time (UTC)", "label", cost, "total", "release")
             print("\n".join(aligned([heads, *rows])))
         print(_totals(statement))
-        if statement.cohorts:
-            print(_of_cohorts(statement))
         print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
         if self.plot is not None:
             over = self.over
@@ -268,13 +251,11 @@ ACTIONS = {
 }
 
 
-def _check_can_be_added_up(
-    ledger: PrivacyLedger, event: PrivacyEvent, cohorts: tuple[str, ...]
-) -> None:
+def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
     """Refuse a charge that could not be shown afterwards, because a library is missing."""
     chain, missing = ledger.statement().chain, ""
     try:
-        _ = Statement(_planned(chain, event, cohorts)).remaining
+        _ = Statement(_planned(chain, event)).remaining
     except ImportError as error:
         missing = str(error)
     except ValueError:
@@ -283,22 +264,18 @@ def _check_can_be_added_up(
         raise ImportError(f"nothing was charged: {missing}")
 
 
-def _planned(chain: Chain, event: PrivacyEvent, cohorts: tuple[str, ...]) -> Chain:
-    return chain.charged(event, "planned", False, ExternalReceipt, cohorts)
+def _planned(chain: Chain, event: PrivacyEvent) -> Chain:
+    return chain.charged(event, "planned", False, ExternalReceipt)
 
 
-def _check_leaves_delta(
-    ledger: PrivacyLedger, event: PrivacyEvent, cohorts: tuple[str, ...], force: bool
-) -> None:
+def _check_leaves_delta(ledger: PrivacyLedger, event: PrivacyEvent, force: bool) -> None:
     """Refuse a charge that takes the ledger's delta, and with it the epsilon that is left."""
     if not isinstance(event, ApproximateEvent):
         return
     chain, budget = ledger.statement().chain, (ledger.epsilon, ledger.delta)
     pure = PureEvent(event.epsilon)
-    left, otherwise = (
-        _planned(chain, one, cohorts).total.room(*budget, cohorts) for one in (event, pure)
-    )
-    fits = _planned(chain, event, cohorts).total.fits(*budget, cohorts)
+    left, otherwise = (_planned(chain, one).total.room(*budget) for one in (event, pure))
+    fits = _planned(chain, event).total.fits(*budget)
     if left >= LEAST_LEFT * otherwise or (fits and force):
         return
     how = "a smaller --delta, or by --mu" if ledger.delta else "--delta 0"
@@ -319,7 +296,6 @@ def _totals(statement: Statement) -> str:
     text = (
         f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}{_mu(statement)}\n"
         f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
-        f"{', for a release of all' if statement.cohorts else ''}"
     )
     if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + TINY):
         text += (
@@ -332,38 +308,14 @@ def _totals(statement: Statement) -> str:
 
 def _mu(statement: Statement) -> str:
     """The mu of all charges, if all of them are Gaussian: then it says everything."""
-    total = statement.chain.total.bound()
+    total = statement.chain.total
     if not total.squares or total.failing or total.steps or total.selections:
         return ""
-    whose = "on the person who was charged most" if statement.cohorts else "together"
-    return f" (all charges {whose}: mu {exact_mu(total.mu, MU_DIGITS)})"
-
-
-def _of_cohorts(statement: Statement) -> str:
-    """The table of cohorts: spent and remaining budget."""
-    delta = f"{statement.budget.delta:g}"
-    heads = ("cohort", "mu", f"spent at delta={delta}", f"remaining at delta={delta}")
-    rows = []
-    for name in statement.cohorts:
-        mu = statement.mu_of(name)
-        paid = "" if mu is None else exact_mu(mu, DIGITS)
-        spent, left = statement.spent_by(name).epsilon, statement.remaining_for(name).epsilon
-        rows.append((printable(name), paid, up(spent, 6), down(left, 6)))
-    most = statement.chain.terms.max_cohorts_per_person
-    several = (
-        f"\nSomebody in several of them (at most {most}) was charged more: at most what is spent."
-    )
-    further = several if most > 1 else ""
-    return "\n".join(aligned([heads, *rows])) + f"{further}\n{DECLARED}"
-
-
-def _named(cohorts: Sequence[str]) -> str:
-    return ", ".join(map(printable, cohorts))
+    return f" (all charges together: mu {exact_mu(total.mu, MU_DIGITS)})"
 
 
 def _row(entry: Entry, statement: Statement) -> tuple[str, ...]:
     receipt, delta = entry.receipt, statement.budget.delta
-    on = (_named(receipt.cohorts) or "all",) if statement.cohorts else ()
     label = printable(receipt.label) + (" (seeded: not private)" if receipt.seeded else "")
     cost = epsilon_of_event(receipt.event, delta)
     total = "" if entry.total is None else f"{entry.total:.6g}"
@@ -374,4 +326,4 @@ def _row(entry: Entry, statement: Statement) -> tuple[str, ...]:
     else:
         release = f"{entry.release.release[:SHOWN]} (row {entry.release.row})"
     costs = (f"{cost:.6g}", total, release)
-    return str(receipt.row), printable(receipt.time[:19]), label, *on, *costs
+    return str(receipt.row), printable(receipt.time[:19]), label, *costs

@@ -42,9 +42,9 @@ def replaced(out: Path) -> list[str]:
         return []
     return [
         f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
-        f"delta {one.delta:g}, row {one.receipt.row} of the ledger {one.receipt.accountant[:SHOWN]}"
+        f"delta {one.delta:g}, row {receipt.row} of the ledger {receipt.accountant[:SHOWN]}"
         for one in reports
-        if one.receipt is not None
+        for receipt in one.receipts
     ]
 
 

@@ -55,15 +55,13 @@ class ArrayRows:
         """Whether entries that are 0 are not held."""
         return bool(sparse.issparse(self.X))
 
-    def fit(
-        self, pca: BasePrivatePCA, cohorts: Any, tell: Callable[[int], None], whole: bool
-    ) -> None:
+    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
         """Fit; nothing is told of passes over rows that are in memory."""
-        pca.fit(self.X, cohorts=cohorts)
+        pca.fit(self.X)
 
-    def join(self, pca: Any, cohort: str, tell: Callable[[int], None], whole: bool) -> None:
-        """Join the rows, as those of a cohort, to what the PCA is fitted to."""
-        pca.partial_fit(self.X, cohort=cohort)
+    def join(self, pca: Any, tell: Callable[[int], None], whole: bool) -> None:
+        """Join the rows to what the PCA is fitted to."""
+        pca.partial_fit(self.X)
 
 
 @dataclass(frozen=True)
@@ -95,25 +93,23 @@ class TableRows:
         """Names of the features."""
         return [name for name in self.dataset.schema.names if name != self.groups]
 
-    def fit(
-        self, pca: BasePrivatePCA, cohorts: Any, tell: Callable[[int], None], whole: bool
-    ) -> None:
+    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
         """Fit in passes over the files, or on rows that are loaded as a whole."""
         from ._table_of_files import TableOfFiles
 
-        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), cohorts)
+        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole))
 
-    def join(self, pca: Any, cohort: str, tell: Callable[[int], None], whole: bool) -> None:
-        """Join the rows, as those of a cohort, to what the PCA is fitted to."""
+    def join(self, pca: Any, tell: Callable[[int], None], whole: bool) -> None:
+        """Join the rows to what the PCA is fitted to."""
         from ._table_of_files import TableOfFiles
 
-        pca._partial_fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), cohort)
+        pca._partial_fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), None)
 
 
 def answers_no_rows(options: argparse.Namespace) -> bool:
     """Whether a fit answers no rows, too: of a cohort, whose number of records is private."""
     private = options.adjacency == "add-remove" and options.epsilon != math.inf
-    return bool(options.cohorts) and private
+    return options.update is not None and private
 
 
 def opened(

@@ -43,7 +43,6 @@ def rehearse(
     unit: str,
     *,
     ledger: PrivacyLedger | None,
-    cohorts: Sequence[str],
     words: dict[str, Any],
     directory: Directory,
 ) -> None:
@@ -56,8 +55,6 @@ def rehearse(
         Of the features.
     unit : str
     ledger : PrivacyLedger or None
-    cohorts : sequence of str
-        Whose rows are read.
     words : dict
         What the `ReleaseReport` has beside the fit.
     directory : Directory
@@ -74,13 +71,8 @@ def rehearse(
     receipts = () if ledger is None else ledger.receipts
     budget = PrivacyAccountant(1.0, 1e-6, adjacency=options.adjacency, unit=unit)
     for receipt in receipts[-MOST_LISTED:]:
-        budget.charge_external(
-            receipt.label or "a fit",
-            mu=1e-3,
-            adjacency=options.adjacency,
-            cohort=receipt.cohorts or None,
-        )
-    report = _made_up(names[:MADE_UP], budget, cohorts, words)
+        budget.charge_external(receipt.label or "a fit", mu=1e-3, adjacency=options.adjacency)
+    report = _made_up(names[:MADE_UP], budget, words)
     sizes = [arrays, 3 * A_MARK * len(receipts)]
     for content in report._files().values():
         content(file := io.BytesIO())
@@ -158,7 +150,6 @@ def try_method(options: FitCommand, n_features: int, is_sparse: bool) -> None:
 def _made_up(
     names: Sequence[str],
     budget: PrivacyAccountant,
-    cohorts: Sequence[str],
     words: dict[str, Any],
 ) -> ReleaseReport:
     """A release of made-up data, by the code that makes the real one."""
@@ -169,7 +160,7 @@ def _made_up(
     with warnings.catch_warnings():
         for category in (CentreNotSeenWarning, NoiseOnlyWarning):  # of what is made up
             warnings.simplefilter("ignore", category)
-        pca.fit(np.eye(MADE_UP, len(names)), groups=groups, cohorts=cohorts or None)
+        pca.fit(np.eye(MADE_UP, len(names)), groups=groups)
     report = ReleaseReport(pca, feature_names=names, **words)
     error = report.failed_to_draw
     if words["pictures"] and error is not None:

@@ -61,6 +61,6 @@ class ReportCommand(Command):
     def _print(self, found: Verification) -> None:
         """Print a release whose files agree."""
         print("\n".join(results(found.document, details=self.details)))
-        if any(one.receipt is not None for report in found.reports for one in paid_by(report)):
+        if any(one.receipts for report in found.reports for one in paid_by(report)):
             print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
         print("\n".join(advice(found.document)))

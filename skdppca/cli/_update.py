@@ -12,16 +12,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from .._text import printable
-from .._text.digits import up
 from ..decomposition import PrivatePCA
 from ..decomposition.fitted import MATRIX
 from ..decomposition.joining import JoinsCohorts
-from ..privacy import GaussianEvent, PrivacyReport, mu_of
-from ..privacy.grown import MOST, cohorts_of, is_grown, new_part, total_of
+from ..privacy import PrivacyReport
 from ..report import Context
 from ..report._directory import PREVIOUS
 from ..report._load import opened
-from ._charged_ledger import Charged
 from ._terminal import SHOWN
 
 if TYPE_CHECKING:
@@ -47,7 +44,11 @@ MOST_NAMES = 12
 
 def check_options(options: FitCommand, update: Path) -> None:
     """Refuse what does not go with --update, and make its directory the one of the results."""
-    one_cohort(options)
+    if options.ledger is None and math.isfinite(options.epsilon):
+        raise ValueError(
+            "--update joins people who have a ledger of their own, or all people would pay for "
+            "them; pass it: --ledger FILE"
+        )
     if options.force:
         raise ValueError("--force replaces a release, which --update keeps; leave one of them out")
     if options.method not in ("auto", METHOD):
@@ -57,13 +58,6 @@ def check_options(options: FitCommand, update: Path) -> None:
         )
     options.out = update if update.name not in ("", "..") else Path(os.path.abspath(update))
     options.method = METHOD
-
-
-def one_cohort(options: FitCommand) -> str:
-    """The name of the cohort whose rows these are."""
-    if options.cohorts is None or len(options.cohorts) != 1:
-        raise ValueError("--update joins one cohort; name it: --cohort NAME, such as 2026-Q2")
-    return str(options.cohorts[0])
 
 
 @dataclass(frozen=True)
@@ -127,62 +121,6 @@ class Earlier:
         if options.n_components == "auto":
             options.n_components = told["n_components"]
         options.title = options.title or self.document["title"]
-
-    def check_ledger(self, ledger: Charged | None) -> None:
-        """Refuse another ledger than the one that the cohorts before were charged to."""
-        receipt, details = self.report.receipt, self.report.details
-        earlier = cohorts_of(details)[:-1] if is_grown(details) else ()
-        charged = {part["receipt"] and str(part["receipt"]["accountant"]) for part in earlier}
-        charged.add(None if receipt is None else receipt.accountant)
-        own = None if ledger is None else ledger.id
-        if charged == {own}:
-            return
-        apart = (
-            "fit this cohort by itself, with --out, and merge the two: skdppca merge "
-            f"{quote(str(self.path))} OTHER --disjoint --out DIR"
-        )
-        before = None if len(charged) > 1 else charged.pop()
-        if before is not None:
-            raise ValueError(
-                f"{self.path} was charged to the ledger {before[:SHOWN]}, which must "
-                "be charged for the next cohort as well; pass it: --ledger FILE"
-            )
-        which, remedy = "not all charged to one ledger", apart
-        if not charged:
-            which, remedy = "charged to no ledger", f"leave --ledger out, or {apart}"
-        raise ValueError(
-            f"the cohorts of {self.path} were {which}, so no ledger could confirm the release of "
-            f"all of them; {remedy}"
-        )
-
-    def check_named(self, options: FitCommand) -> None:
-        """Refuse a cohort whose people pay for a release that names none, unless that is accepted.
-
-        What is not private has no cost.
-        """
-        parts = self._parts()
-        if options.everybody_pays or math.isinf(options.epsilon):
-            return
-        if all(part["cohorts"] for part in parts):
-            return
-        name, most = one_cohort(options), self.report.details.get(MOST, 1)
-        delta = max(options.delta, *(float(part["delta"]) for part in parts))
-        event = GaussianEvent(mu_of(options.epsilon, options.delta))
-        both = up(total_of(parts, most, (event, (name,))).epsilon(delta), 4)
-        raise ValueError(
-            f"{self.path} joins people without the name of a cohort, so everybody pays for it, "
-            f"also the people of {printable(name)}: with this fit they would pay epsilon {both} at "
-            f"delta {up(delta)}, and not {up(options.epsilon, 4)} alone; nothing was charged. To "
-            "accept that cost, pass --everybody-pays. Another time, name the first cohort, too: "
-            "--cohort NAME"
-        )
-
-    def _parts(self) -> tuple[dict[str, Any], ...]:
-        """The charges of the earlier cohorts."""
-        report = self.report
-        if is_grown(report.details):
-            return cohorts_of(report.details)
-        return (new_part(report.cohorts, report.epsilon, report.delta, report.event, 0.0),)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse other columns than those of the cohorts before."""

@@ -23,8 +23,6 @@ from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
-from ..privacy.cohorts import cohort_names
-from ..privacy.grown import MOST
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source
 from ..releasing import (
@@ -131,10 +129,14 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         - "mean": an entry that is not there. The fit fills it with the private mean, and corrects
           components and variances for that as if entries were missing at random. This costs 2 % of
           the budget, whether or not an entry is missing. `transform` fills with `mean_`.
-    accountant : PrivacyAccountant, PrivacyLedger or None, default=None
-        What every fit is charged to; it refuses a fit that its budget does not cover. None: nothing
-        adds this fit up with others. The second such fit of a process warns, and
-        ``skdppca.set_config(require_accountant=True)`` refuses them all.
+    accountant : PrivacyAccountant, PrivacyLedger, list of them or None, default=None
+        The account of the people whose rows are fitted. It is charged for every fit, and refuses a
+        fit that its budget does not cover.
+
+        - A list: the accounts of several groups of people, for a joint fit of their rows. Each is
+          charged, or none.
+        - None: nothing adds this fit up with others. The second such fit of a process warns, and
+          ``skdppca.set_config(require_accountant=True)`` refuses them all.
     random_state : int, RandomState or None, default=None
         None draws noise from the operating system. With a seed the release can be repeated, so it
         is **not private**: use one for tests only.
@@ -201,7 +203,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     )
     whiten: bool = parameter("boolean", default=False)
     missing: Literal["error", "mean"] = parameter(StrOptions({"error", "mean"}), default="error")
-    accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, None, default=None)
+    accountant: Any = parameter(PrivacyAccountant, PrivacyLedger, list, None, default=None)
     random_state: Any = parameter(
         Interval(Integral, 0, None, closed="left"), np.random.RandomState, None, default=None
     )
@@ -214,7 +216,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     verbose: int = parameter("verbose", default=0)
 
     # So that metadata routing brings them to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
     # What a call of `partial_fit` goes on from, a `Joining`; of the copy that it fits.
     _joining: ClassVar[Any] = None
@@ -252,7 +254,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         """Cost of one fit, and so the budget of the mechanism."""
         return event_of(self.epsilon, self.delta)
 
-    def fit(self, X: Any, y: None = None, *, groups: Any = None, cohorts: Any = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, groups: Any = None) -> Self:
         """Release a private PCA of the rows of X, at a cost of `epsilon` and `delta`.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -270,11 +272,6 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             The label of the record that each row belongs to; required exactly when `unit` is not
             "row". A str names a column of a dataset or of a dask DataFrame, whose rows must be
             sorted by it.
-        cohorts : str or sequence of str, optional
-            Whose rows they are, by the name of their cohort, or by several names for one joint fit.
-            The accountant charges these cohorts only. It cannot verify that nobody is in more
-            cohorts than it allows: you declare that. By default the charge falls on all people.
-            With a name X may have no rows, under add-remove: an error would tell that.
 
         Returns
         -------
@@ -292,27 +289,25 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
         """
-        return self._fit(partial(opened, X=X, groups=groups), cohorts)
+        return self._fit(partial(opened, X=X, groups=groups))
 
-    def _fit(self, open_table: Callable[[Self], Table], cohorts: Any = None) -> Self:
+    def _fit(self, open_table: Callable[[Self], Table]) -> Self:
         """Release a private PCA of a table, which a copy of this estimator is opened for."""
         warn_of_steps_before(self)
-        fit_promised(self, type(self)._released, open_table, cohorts)
+        fit_promised(self, type(self)._released, open_table)
         warn_of_noise(self)
         return self
 
     def _released(
         self,
         open_table: Callable[[Self], Table],
-        cohorts: Any,
-        join: Callable[[Any, Any], Joining] | None = None,
+        join: Callable[[Any], Joining] | None = None,
     ) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator.
 
         Parameters
         ----------
         open_table : callable
-        cohorts : None, str or sequence of str
         join : callable, optional
             What of an earlier fit this one goes on from.
         """
@@ -320,10 +315,9 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        named = cohort_names(cohorts, "cohorts")
-        joining = None if join is None else join(self, cohorts)
+        joining = None if join is None else join(self)
         self.__dict__["_joining"] = joining
-        self.__dict__["_may_be_empty"] = bool(named or joining) and not self._counts_publicly
+        self.__dict__["_may_be_empty"] = bool(joining) and not self._counts_publicly
         table = open_table(self)
         check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
@@ -366,17 +360,14 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 centre=self._public_centre(mean, scale, d),
                 norm_bound=None if self.norm_bound is None else float(self.norm_bound),
                 feature_names=feature_names_of(validated),
-                cohorts=named,
                 verbose=self.verbose,
             )
             dtype = np.float32 if table.is_single else np.float64
-            most = getattr(self.accountant, "max_cohorts_per_person", 1)
-            declared = {MOST: most} if named and most > 1 else {}
 
             def results(found: Release) -> Results:
                 return Results(
                     attributes=cast(self._attributes(found, d), dtype) | _matrix(found.matrix),
-                    details=self._details(found, public) | source.details() | declared,
+                    details=self._details(found, public) | source.details(),
                     besides=validated,
                 )
 
@@ -467,7 +458,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return self.adjacency == "replace-one" or math.isinf(self.epsilon)
 
     def _noise(self) -> NoiseSource:
-        calls = 0 if self._joining is None else len(self._joining.parts)
+        calls = 0 if self._joining is None else len(self._joining.fits)
         return noise_source(self.epsilon, self.random_state, calls)
 
     @property

@@ -1,4 +1,4 @@
-"""Fits that go on from an earlier one: each cohort is charged once, and joined for nothing."""
+"""Fits that go on from an earlier one: each charges the people of its rows, and joins for free."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..exceptions import UnaccountedFitsWarning
 from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import GaussianEvent, PrivacyEvent, PrivacyReport
+from ..privacy.accountant import accounts_of
 from ..privacy.callers import level_of_user
 from ..privacy.chain import canonical
 from ..privacy.charging import charged_elsewhere
-from ..privacy.cohorts import cohort_names
 from ..privacy.fit_report import jsonable
-from ..privacy.grown import MOST, is_grown, new_part, total_of
-from ..privacy.pricing import is_affordable
+from ..privacy.grown import Paid, cost_to_most, is_grown, new_fit, paid_before, receipts_of
+from ..privacy.pricing import epsilon_of_event, is_affordable
 from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
 from .base import BasePrivatePCA, feature_names_of
@@ -47,9 +47,6 @@ FIXED = (
 # Names of features that an error lists.
 MOST_NAMES = 5
 
-# Characters of an accountant's id that an error shows.
-SHOWN = 8
-
 # What a fit leaves open to change among the parameters of a method.
 FREE = ("forget", "keep_matrix")
 
@@ -64,40 +61,25 @@ class Joining:
         None for the first cohort.
     report : PrivacyReport or None
         Of the release before.
-    parts : tuple of dict
-        What is known of each earlier cohort, as the report has it.
-    most : int
-        How many cohorts a person may be in.
+    fits : tuple of dict
+        The fit of each earlier cohort, as the report has it.
     """
 
     before: NoisyScatter | None = None
     report: PrivacyReport | None = None
-    parts: tuple[dict[str, Any], ...] = ()
-    most: int = 1
+    fits: tuple[dict[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, pca: BasePrivatePCA, cohort: Any) -> Joining:
-        """What a call of `partial_fit` joins, seen from names and earlier releases alone.
+    def of(cls, pca: BasePrivatePCA) -> Joining:
+        """Return what a call of `partial_fit` joins, which follows from releases alone.
 
         Raises
         ------
-        ValueError, TypeError
+        ValueError, LedgerError
         """
-        accountant, fitted = pca.accountant, vars(pca)
-        name = "".join(cohort_names(cohort)) if cohort is None or isinstance(cohort, str) else None
-        if name is None:
-            raise TypeError(
-                f"cohort is of type {type(cohort).__name__}; give the name of the one cohort whose "
-                "rows these are, such as cohort='2026-Q1'"
-            )
-        if accountant is not None and not name:
-            raise ValueError(
-                "cohort=None, but the accountant must know whose rows these are, or it would "
-                "charge everybody for them; name them, such as cohort='2026-Q1'"
-            )
-        most = getattr(accountant, "max_cohorts_per_person", 1)
+        fitted = vars(pca)
         if "privacy_" not in fitted:
-            return cls(most=most)
+            return cls()
         report = fitted["privacy_"]
         _check_joinable(report)
         arrays = {key: value for key, value in fitted.items() if key.startswith(MATRIX)}
@@ -116,23 +98,16 @@ class Joining:
                 UserWarning,
                 stacklevel=level_of_user(),
             )
-            return cls(most=most)
+            return cls()
         before = NoisyScatter.from_arrays(
             {key.removeprefix(MATRIX).removesuffix("_"): value for key, value in arrays.items()}
         )
-        parts = _parts(report, fitted)
-        if name in {each for part in parts for each in part["cohorts"]}:
-            raise ValueError(
-                f"cohort={name!r} was joined already, and its people would pay twice; give each "
-                "cohort once, or choose the name of the next one"
-            )
-        if not math.isinf(pca.epsilon):  # what is not private has no charge; `check` compares it
-            _check_one_account(accountant, parts)
-        # what was declared of those before is not taken back
-        most = max(most, report.details.get(MOST, 1))
-        joining = cls(before, report, parts, most)
+        fits = _fits(report, fitted)
+        for account in accounts_of(pca.accountant):
+            receipts = [one for fit in fits for one in receipts_of(fit)]
+            account.check_has([one for one in receipts if one.accountant == account.id])
         _warn_unaccounted(pca)
-        return joining
+        return cls(before, report, fits)
 
     def check(self, estimator: BasePrivatePCA, n_features: int) -> None:
         """Refuse records that are measured otherwise than those before.
@@ -188,9 +163,8 @@ class Joining:
     ) -> tuple[ReleaseTerms, Callable[[Release, Results], Results]]:
         """The terms of the release of all cohorts, and what completes its results.
 
-        It is as private as for the person who was charged most. A person is in one cohort (in
-        `most`), as was declared; who may be in any, because it has no name, pays for that as well.
-        What the report cannot hold fails here, before the charge.
+        It is as private as for the person who was charged most (see `cost_to_most`). What the
+        report cannot hold fails here, before the charge.
 
         Parameters
         ----------
@@ -231,17 +205,18 @@ class Joining:
         self, own: ReleaseTerms, n_samples: float, drift: float | None, kept: float
     ) -> dict[str, Any]:
         """What the report says of all cohorts."""
-        part = new_part(own.cohorts, own.epsilon, own.delta, own.event, n_samples, drift, kept)
-        return {"cohorts": [*self.parts, part], MOST: self.most}
+        fit = new_fit(own.epsilon, own.delta, own.event, n_samples, drift, kept)
+        return {"joined": [*self.fits, fit]}
 
     def _stated(self, own: ReleaseTerms) -> tuple[float, float]:
-        """The epsilon and delta that hold for everybody."""
-        delta = max(own.delta, *(float(part["delta"]) for part in self.parts))
+        """Return the epsilon and delta that hold for everybody."""
+        delta = max(own.delta, *(float(fit["delta"]) for fit in self.fits))
         if not isinstance(own.event, GaussianEvent):
             return math.inf, delta
-        total = total_of(self.parts, self.most, (own.event, own.cohorts))
-        found, cost = total.epsilon(delta), GaussianEvent(total.bound().mu)
-        given = [own.epsilon, *(float(part["epsilon"]) for part in self.parts)]
+        last: Paid = own.event.mu, {account.id for account in accounts_of(own.accountant)}
+        cost = cost_to_most([*paid_before(self.fits), last])
+        found = epsilon_of_event(cost, delta)
+        given = [own.epsilon, *(float(fit["epsilon"]) for fit in self.fits)]
         near = [e for e in given if math.isclose(e, found, rel_tol=1e-9)]
         return next((e for e in near if is_affordable(cost, e, delta)), found), delta
 
@@ -267,7 +242,10 @@ class JoinsCohorts(BasePrivatePCA):
     """
 
     # So that metadata routing brings them to `partial_fit`.
-    __metadata_request__partial_fit: ClassVar[dict[str, bool]] = {"groups": True, "cohort": True}
+    __metadata_request__partial_fit: ClassVar[dict[str, bool]] = {
+        "groups": True,
+        "accountant": True,
+    }
 
     @property
     def _has_matrix(self) -> bool:
@@ -276,14 +254,14 @@ class JoinsCohorts(BasePrivatePCA):
 
     @available_if(lambda estimator: estimator._has_matrix)
     def partial_fit(
-        self, X: Any, y: None = None, *, groups: Any = None, cohort: str | None = None
+        self, X: Any, y: None = None, *, groups: Any = None, accountant: Any = None
     ) -> Self:
         """Release the next cohort, and join it with those before: each person pays once.
 
-        People come in cohorts, each person in one. A cohort is charged by itself at a cost of
-        `epsilon` and `delta`. Its noisy matrix is then joined with those of the cohorts before,
-        which costs nothing. The first call begins as `fit` does, without nested spheres. `fit`
-        forgets all cohorts, and starts afresh.
+        People come in cohorts, and each cohort has an account of its own. It alone is charged, at a
+        cost of `epsilon` and `delta`. The noisy matrix of these people is then joined with those of
+        the cohorts before, which costs nothing. The first call begins as `fit` does, without nested
+        spheres. `fit` forgets all cohorts, and starts afresh.
 
         Parameters
         ----------
@@ -295,11 +273,12 @@ class JoinsCohorts(BasePrivatePCA):
             Ignored.
         groups : array-like of shape (n_rows,) or str, optional
             Whose row it is; see `fit`.
-        cohort : str, optional
-            The name of the cohort, such as "2026-Q1"; each is joined once. Required with an
-            accountant, which charges the people of this cohort only. That nobody is in two cohorts
-            is declared, and cannot be verified. Cut cohorts by a rule that looks at nobody else,
-            such as a date of admission. Do not close one when enough people came.
+        accountant : PrivacyAccountant, PrivacyLedger, list of them, optional
+            The account of these people; by default that of the estimator. With accounts you declare
+            that nobody is in two of them, which nothing verifies. People who come back keep their
+            account, and pay again. Without one, nothing says who they are, so everybody pays. Cut
+            cohorts by a rule that looks at nobody else, such as a date of admission. Do not close
+            one when enough people came.
 
         Returns
         -------
@@ -309,13 +288,13 @@ class JoinsCohorts(BasePrivatePCA):
         Raises
         ------
         ValueError, TypeError
-            Invalid parameters or data, a cohort that was joined already, one before that was
-            charged to another accountant or to none, or records that are measured otherwise than
-            those before. Nothing was charged.
+            Invalid parameters or data, or records that are measured otherwise than those before.
+            Nothing was charged.
         BudgetExceeded
             The accountant's budget does not cover this cohort; nothing was released.
         LedgerError
-            The ledger cannot be written. The cohort may be charged, and nothing was released.
+            The account is an older copy, which lacks a charge for an earlier cohort; or the ledger
+            cannot be written. The cohort may be charged, and nothing was released.
         RuntimeError
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
@@ -325,30 +304,32 @@ class JoinsCohorts(BasePrivatePCA):
         After an error all is as it was before the call. `epsilon`, `delta` and `n_components` may
         change between calls; what the records are measured by may not.
 
-        ``privacy_.details["cohorts"]`` lists the cohorts, what each paid, and how far each was from
-        those before: a `drift` of more than 3, in standard deviations of the noise, is a sign that
-        the population changed. Cohorts without a name may have people in common, so their costs
-        add up.
+        ``privacy_.details["joined"]`` lists the fits, what each cost, and how far its people were
+        from those before: a `drift` of more than 3, in standard deviations of the noise, is a sign
+        that the population changed.
 
         Examples
         --------
         >>> from sklearn.datasets import load_digits
         >>> from skdppca import DPGauss, PrivacyAccountant
         >>> X = load_digits().data
-        >>> accountant = PrivacyAccountant(epsilon=3.0, delta=1e-6)
-        >>> pca = DPGauss(n_components=2, epsilon=3.0, accountant=accountant)
-        >>> pca = pca.partial_fit(X[:900], cohort="2026-Q1")
-        >>> pca = pca.partial_fit(X[900:], cohort="2026-Q2")
-        >>> [part["cohorts"] for part in pca.privacy_.details["cohorts"]]
-        [['2026-Q1'], ['2026-Q2']]
-        >>> pca.privacy_.epsilon
-        3.0
+        >>> q1, q2 = (PrivacyAccountant(epsilon=3.0, delta=1e-6) for _ in range(2))
+        >>> pca = DPGauss(n_components=2, epsilon=3.0)
+        >>> pca = pca.partial_fit(X[:900], accountant=q1).partial_fit(X[900:], accountant=q2)
+        >>> len(pca.privacy_.details["joined"]), pca.privacy_.epsilon
+        (2, 3.0)
         """
-        return self._partial_fit(partial(opened, X=X, groups=groups), cohort)
+        return self._partial_fit(partial(opened, X=X, groups=groups), accountant)
 
-    def _partial_fit(self, open_table: Any, cohort: Any) -> Self:
+    def _partial_fit(self, open_table: Any, accountant: Any) -> Self:
         """Join a table, which a copy of this estimator is opened for."""
-        fit_promised(self, type(self)._released, open_table, cohort, Joining.of)
+
+        def released(pca: Self) -> dict[str, Any]:
+            if accountant is not None:
+                pca.accountant = accountant
+            return pca._released(open_table, Joining.of)
+
+        fit_promised(self, released)
         warn_of_noise(self)
         return self
 
@@ -378,34 +359,14 @@ def _check_joinable(report: PrivacyReport) -> None:
         )
 
 
-def _parts(report: PrivacyReport, fitted: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The cohorts of a release, the last one with its report's id and receipt."""
-    known = report.details.get("cohorts")
+def _fits(report: PrivacyReport, fitted: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return the fits that a release joins, the last one with its report's id and receipts."""
+    known = report.details.get("joined")
     if known is None:  # of a `fit`
-        priced = report.cohorts, report.epsilon, report.delta, report.event
-        known = [new_part(*priced, fitted["n_samples_"])]
+        known = [new_fit(report.epsilon, report.delta, report.event, fitted["n_samples_"])]
     *others, last = jsonable(known)
-    receipt = None if report.receipt is None else report.receipt.to_dict()
-    return (*others, last | {"release_id": report.release_id, "receipt": receipt})
-
-
-def _check_one_account(accountant: Any, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse cohorts that were charged elsewhere: no account could vouch for the release of all."""
-    own = None if accountant is None else accountant.id
-    for part in parts:
-        theirs = None if part["receipt"] is None else part["receipt"]["accountant"]
-        if theirs == own:
-            continue
-        whose = f"cohort {part['cohorts'][0]!r}" if part["cohorts"] else "the cohort before"
-        charged = "to no accountant" if theirs is None else f"to the accountant {theirs[:SHOWN]}"
-        now = "accountant=None" if own is None else f"this accountant is {own[:SHOWN]}"
-        same = "leave the accountant out" if theirs is None else "pass that accountant"
-        raise ValueError(
-            f"{whose} was charged {charged}, and {now}: the cost of all cohorts must be in one "
-            f"account, or no ledger can confirm the release; {same}, or release this cohort by "
-            "itself and join the releases: skdppca.merge([pca, clone(pca).partial_fit(X, "
-            "cohort=...)], disjoint=True)"
-        )
+    receipts = [receipt.to_dict() for receipt in report.receipts]
+    return (*others, last | {"release_id": report.release_id, "receipts": receipts})
 
 
 def _other_names(earlier: Sequence[str], names: Sequence[str]) -> str:
@@ -442,10 +403,9 @@ def _warn_unaccounted(estimator: BasePrivatePCA) -> None:
     if counted or estimator.random_state is not None or math.isinf(estimator.epsilon):
         return
     warnings.warn(
-        "a cohort is joined to earlier ones without an accountant, so nothing adds up what a "
-        "person pays who is in two of them, or in another release. Pass one accountant to all "
-        "calls, and name the cohorts: accountant=PrivacyLedger(path) and partial_fit(X, "
-        "cohort='2026-Q1').",
+        "a cohort is joined to earlier ones without an account, so nothing says whose rows these "
+        "are, and everybody pays for them: the costs of such fits add up. Pass the account of "
+        "these people: partial_fit(X, accountant=PrivacyLedger(path)).",
         UnaccountedFitsWarning,
         stacklevel=level_of_user(),
     )

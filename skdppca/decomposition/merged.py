@@ -17,12 +17,11 @@ from ..mechanisms.missing import without
 from ..mechanisms.noisy_covariance import NoisyCovariance
 from ..mechanisms.scatter import NoisyScatter, merged_scatter
 from ..privacy import PrivacyReport
-from ..privacy.grown import MOST
 from ..privacy.parts import (
     MOST_PARTS,
     MergedPart,
+    accounts_charged,
     bound,
-    cohorts_charged,
     described,
     same,
     why_not_private,
@@ -35,8 +34,8 @@ from .parameters import estimator, parameter
 # Parameters that the parts must have in common, as what they released means the same only then.
 COMMON = ("center", "scale")
 
-# Characters of a value that an error quotes.
-LONGEST = 60
+# Characters of a value that an error quotes, and of an account's id.
+LONGEST, SHOWN = 60, 8
 
 
 @estimator
@@ -229,24 +228,14 @@ def _check(given: Sequence[Given]) -> None:
 
 
 def _check_disjoint(given: Sequence[Given]) -> None:
-    """Refuse the declaration where the ledger of two parts says that people are in both."""
+    """Refuse the declaration where two parts were charged to one account, or to copies of it."""
     for one, other in combinations(given, 2):
-        mine, theirs = cohorts_charged(one.report), cohorts_charged(other.report)
-        common = {accountant for accountant, _ in mine} & {accountant for accountant, _ in theirs}
-        most = max(each.report.details.get(MOST, 1) for each in (one, other))
-        for accountant, name in sorted(mine | theirs):
-            if (accountant, name) in mine & theirs:
-                whom = f"the cohort {name!r}" if name else "all people"
-                said = f"were both charged to {whom} of one ledger"
-            elif accountant in common and not name:
-                said = "were charged to one ledger, one of them to all people"
-            elif accountant in common and most > 1:
-                said = f"were charged to one ledger, where a person may be in {most} cohorts"
-            else:
-                continue
+        common = accounts_charged(one.report) & accounts_charged(other.report)
+        if common:
             raise ValueError(
-                f"{one.called} and {other.called} {said}, so their people are not disjoint; leave "
-                "disjoint=True out, and name cohorts in future fits of other people"
+                f"{one.called} and {other.called} were both charged to the account "
+                f"{min(common)[:SHOWN]}, so their people are not disjoint; leave disjoint=True "
+                "out, and give other people an account of their own"
             )
 
 

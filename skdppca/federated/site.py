@@ -403,7 +403,7 @@ class Site:
 
     def _affords(self, statement: Statement, mu: float) -> bool:
         """Return whether the ledger can be charged a Gaussian event."""
-        spent = statement.chain.total.charged(GaussianEvent(mu))
+        spent = statement.chain.total.gaussian(mu)
         return spent.fits(self.ledger.epsilon, self.ledger.delta)
 
     def _charged(

@@ -19,7 +19,6 @@ from ..exceptions import OutsideMapWarning, UnaccountedFitsWarning
 from ..privacy import BaseAccountant, PrivacyReport
 from ..privacy.callers import level_of_user
 from ..privacy.charging import check_accounted
-from ..privacy.cohorts import cohort_names
 from ..private_data import Answer, Public
 from ..records import Layout, Records, Source
 from ..releasing import ReleaseTerms, Results, noise_source, public_parameters, release
@@ -156,7 +155,6 @@ def projection_map(
     y: Any = None,
     classes: Sequence[Hashable] | None = None,
     groups: Any = None,
-    cohorts: Any = None,
     adjacency: str | None = None,
     unit: str | None = None,
     accountant: Any = None,
@@ -193,8 +191,6 @@ def projection_map(
     groups : array-like of shape (n_rows,), optional
         Whose row it is; required exactly when the unit is not "row". A group weighs 1 in all,
         each of its rows the same share of it.
-    cohorts : str or sequence of str, optional
-        Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`.
     adjacency, unit : str, optional
         What neighbours differ in; by default as `pca` was fitted.
     accountant : PrivacyAccountant or PrivacyLedger, optional
@@ -240,13 +236,11 @@ def projection_map(
     check_budget(epsilon, delta, accountant, random_state)
     check_accounted(accountant, epsilon, delta, random_state)
     _warn_of_no_charge(pca.privacy_, accountant, epsilon)
-    named = cohort_names(cohorts, "cohorts")
     pair = check_components(components, len(pca.components_))
     edges = map_edges(pca, pair, bins, extent)
     adjacency, unit = neighbours(pca, adjacency, unit)
     names = check_classes(y, classes)
-    may_be_empty = bool(named) and adjacency == "add-remove"
-    X = check_rows(pca, X, reset=False, may_be_empty=may_be_empty)
+    X = check_rows(pca, X, reset=False)
     labels = check_groups(groups, X.shape[0], unit)
     numbers = None if names is None else class_numbers(y, names, X.shape[0])
     # 2. what is asked, and its cost, from public facts
@@ -277,7 +271,6 @@ def projection_map(
         centre=histogram.centre,
         feature_names=axes.feature_names,
         not_private=tuple(f"axes: {reason}" for reason in axes.not_private),
-        cohorts=named,
     )
     stated = ("epsilon", "delta", "unit", "adjacency", "private")
     about_axes = {"axes": axes.method, **{f"axes_{name}": getattr(axes, name) for name in stated}}
@@ -319,7 +312,7 @@ def projection_map(
 
 def _warn_of_no_charge(axes: PrivacyReport, accountant: Any, epsilon: float) -> None:
     """Warn if the axes were charged, and their map is not: of a release that was loaded."""
-    if accountant is None and axes.receipt is not None and epsilon < math.inf:
+    if accountant is None and axes.receipts and epsilon < math.inf:
         warnings.warn(
             "the axes were charged to a ledger and this map is charged to none, so nothing adds up "
             "what both cost; write projection_map(..., accountant=PrivacyLedger(path))",

@@ -24,7 +24,6 @@ from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..privacy.charging import check_accounted
-from ..privacy.cohorts import cohort_names
 from ..privacy.events import MOST_RUNS
 from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
@@ -164,7 +163,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
     }
 
     # So that metadata routing brings the groups to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
     def __init__(
         self,
@@ -191,9 +190,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any = None, *, groups: Any = None, cohorts: Any = None
-    ) -> PrivateSearchCV:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> PrivateSearchCV:
         """Release the best candidate, at a cost of `epsilon` and `delta` for the whole search.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -208,10 +205,6 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             `PrivateNearestCentroid`, and ignored otherwise.
         groups : array-like of shape (n_rows,), optional
             Whose row it is; required exactly when the private PCA's `unit` is not "row".
-        cohorts : str or sequence of str, optional
-            Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`. A search
-            is no Gaussian release, so nobody may be in more than one cohort. Unlike there, X has at
-            least one row.
 
         Returns
         -------
@@ -230,15 +223,14 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             Every candidate failed; the search was charged.
         """
         warn_of_steps_before(self)
-        return fit_promised(self, type(self)._released, X, y, groups, cohorts)
+        return fit_promised(self, type(self)._released, X, y, groups)
 
-    def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
+    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this search, its estimator or its grid."""
         self._validate_params()
         self.estimator, self.param_grid = copy.deepcopy((self.estimator, self.param_grid))
         # 1. validate, and let the steps before the private ones map each row by itself
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        named = cohort_names(cohorts, "cohorts")
         candidates = Candidates.of(self.estimator, self.param_grid)
         step = clone(candidates.step)
         self.missing = step.missing
@@ -286,7 +278,6 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             centre=np.zeros(public.n_features) if mean is None else mean,
             norm_bound=_norm_bound(step),
             budget=plan.mu_preliminary,
-            cohorts=named,
             verbose=self.verbose,
         )
         fit = partial(fit_candidate, rows, groups, y, checked if supervised else rows)

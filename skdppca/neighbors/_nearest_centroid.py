@@ -28,7 +28,6 @@ from ..decomposition.validation import (
 )
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..privacy.charging import check_accounted
-from ..privacy.cohorts import cohort_names
 from ..private_data import Public
 from ..records import MAX_ROWS, Records
 from ..releasing import (
@@ -146,13 +145,13 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
     verbose: int = _as_in_pca("verbose")
 
     # So that metadata routing brings the groups to `fit`.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "cohorts": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
     # The declared domain: more records are an error, which is no private output.
     _max_records: ClassVar[int] = MAX_ROWS
     _more_records: ClassVar[str] = "take fewer"
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, cohorts: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Release the means of the classes, at a cost of `epsilon` and `delta`.
 
         The accountant, if there is one, is charged before anything is computed.
@@ -165,8 +164,6 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
             The label of every row; private.
         groups : array-like of shape (n_rows,), optional
             Whose row it is; required exactly when `unit` is not "row".
-        cohorts : str or sequence of str, optional
-            Whose rows they are, by the names of their cohorts, as in `BasePrivatePCA.fit`.
 
         Returns
         -------
@@ -182,15 +179,14 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
         warn_of_steps_before(self)
-        return fit_promised(self, type(self)._released, X, y, groups, cohorts)
+        return fit_promised(self, type(self)._released, X, y, groups)
 
-    def _released(self, X: Any, y: Any, groups: Any, cohorts: Any) -> dict[str, Any]:
+    def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """What a fit stores; nobody else holds this estimator."""
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        named = cohort_names(cohorts, "cohorts")
         names = self._public_classes()
         if y is None:
             raise ValueError(
@@ -198,7 +194,7 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
                 "the label of every row, as fit(X, y)"
             )
         knows_n = math.isinf(self.epsilon) or self.adjacency == "replace-one"
-        X = check_rows(self, X, may_be_empty=bool(named) and not knows_n)
+        X = check_rows(self, X)
         if sparse.issparse(X):
             raise ValueError("X is sparse; give an array, for example that of pca.transform(X)")
         d = X.shape[1]
@@ -228,7 +224,6 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
             noise=noise_source(self.epsilon, self.random_state),
             centre=np.zeros(d) if mean is None else mean,
             norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-            cohorts=named,
             verbose=self.verbose,
         )
         labelled = LabelledRows(X, labels, numbers, len(names))

@@ -201,7 +201,7 @@ class PrivacyCurveDisplay(FitDisplay):
         Parameters
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
-            All charges count together; with cohorts, what somebody may have paid at most.
+            All charges count together.
         ax, name, options
             As in `plot`.
 

@@ -13,7 +13,6 @@ from ..privacy.statement import spread
 from ._display import Display
 from ._style import (
     BLUE,
-    COLOURS,
     DASHED,
     LEGEND,
     NOISE,
@@ -40,7 +39,6 @@ LINE: dict[str, Any] = {
     "linewidth": 1.3,
     "zorder": 2,
 }
-COHORT: dict[str, Any] = {"drawstyle": "steps-post", "linewidth": 0.9, "zorder": 1}
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
 BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
 
@@ -49,9 +47,6 @@ ROOM = 0.09
 
 # The most charges of a kind that are drawn: more would hide each other.
 MOST_DRAWN = 200
-
-# The most cohorts with a line of their own: the last ones.
-MOST_COHORTS = 5
 
 # The most charges with names along the axis, and the most letters of a name: else none is legible.
 MOST_NAMED = 12
@@ -62,8 +57,7 @@ LONGEST = 24
 class LedgerDisplay(Display):
     """Privacy spent, charge by charge, with the budget as a line.
 
-    Use `from_ledger`. It reads what the accountant recorded, which is public. With cohorts, the
-    steps are the total of the person who was charged most. Thin steps are those of single cohorts.
+    Use `from_ledger`. It reads what the accountant recorded, which is public.
 
     Parameters
     ----------
@@ -81,8 +75,6 @@ class LedgerDisplay(Display):
     budget_ : matplotlib.lines.Line2D
     marks_ : dict of str to matplotlib.lines.Line2D
         The charges, by kind.
-    cohort_lines_ : dict of str to matplotlib.lines.Line2D
-        The steps of single cohorts.
 
     Examples
     --------
@@ -158,21 +150,13 @@ class LedgerDisplay(Display):
         places = list(range(1, len(entries) + 1)) if over == "charge" else times
         known = [(places[i], entry.total) for i, entry in enumerate(entries) if i in drawn]
         (self.line_,) = ax.plot(*self._steps(known, over), **LINE)
-        self.cohort_lines_ = {}
-        own = self.statement.cohorts[-MOST_COHORTS:]
-        for name, colour in zip(own, COLOURS[1:], strict=False):
-            totals = [(places[i], _of_cohort(entries[i], name)) for i in sorted(drawn)]
-            steps = self._steps([one for one in totals if one[1] is not None], over)
-            label = f"cohort {short(name, LONGEST)}"
-            (self.cohort_lines_[name],) = ax.plot(*steps, color=colour, label=label, **COHORT)
         self.marks_ = {}
         for kind, style in KINDS.items():
             chosen = [(places[i], entries[i].total) for i in sorted(drawn) if kinds[i] == kind]
             if chosen:
                 points = zip(*chosen, strict=True)
                 (self.marks_[kind],) = ax.plot(*points, label=kind, **MARK, **style)
-        whom = " on all" if self.statement.cohorts else ""
-        left = f"budget (one more charge{whom} may cost {down(self._remaining)})"
+        left = f"budget (one more charge may cost {down(self._remaining)})"
         self.budget_ = ax.axhline(self.statement.budget.epsilon, label=left, **BUDGET)
         self._dress(over, title)
         return self
@@ -181,15 +165,11 @@ class LedgerDisplay(Display):
     def alt_text_(self) -> str:
         """What the picture shows, in words."""
         entries, budget = self.statement.entries, self.statement.budget
-        n, cohorts = len(entries), len(self.statement.cohorts)
+        n = len(entries)
         spent = (entries[-1].total if entries else None) or 0.0
-        several = f"{cohorts} cohort{'' if cohorts == 1 else 's'}"
-        of_whom = f" (of {several}, the one that was charged most)" if cohorts else ""
-        on_all = " on all" if cohorts else ""
         return (
             f"{n} charge{'' if n == 1 else 's'} spent epsilon {up(spent, 4)} of {budget.epsilon:g} "
-            f"at delta {budget.delta:g}{of_whom}. One more{on_all} may cost "
-            f"{down(self._remaining)}."
+            f"at delta {budget.delta:g}. One more may cost {down(self._remaining)}."
         )
 
     @property
@@ -236,14 +216,6 @@ def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:
         own = [i for i in known if kinds[i] == kind]
         drawn.update(own[place] for place in spread(len(own), MOST_DRAWN))
     return drawn
-
-
-def _of_cohort(entry: Entry, name: str) -> float | None:
-    """What a cohort had paid after a charge, where it takes no long time to price."""
-    if entry.after is None:
-        return None
-    total = entry.after.of(name)
-    return None if total.is_slow else total.epsilon(entry.delta)
 
 
 def _kind(entry: Entry) -> str:

@@ -12,10 +12,9 @@ from decimal import ROUND_FLOOR, Context
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .._text import listed, printable
+from .._text import printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
-from .cohorts import cohort_names
 from .composition import Composition
 from .events import (
     ComposedEvent,
@@ -95,7 +94,111 @@ def alone(work: Callable[[], T]) -> T:
 
 
 class _RefusedCharge(Exception):
-    """The chain at which a charge did not fit."""
+    """The account whose budget did not cover a charge, and its chain then."""
+
+
+def accounts_of(accountant: Any) -> tuple[BaseAccountant, ...]:
+    """Return the accounts that a parameter `accountant` names: none, one, or those of a list.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is no accountant, or is there twice, be it by another path or as a copy.
+    """
+    given = () if accountant is None else accountant
+    accounts = tuple(given) if isinstance(given, list | tuple) else (given,)
+    for account in accounts:
+        if not isinstance(account, BaseAccountant):
+            raise TypeError(
+                f"accountant={account!r} is no account; pass a PrivacyAccountant, a PrivacyLedger, "
+                "or for a joint fit a list of them, one for each group of people"
+            )
+    if isinstance(accountant, list | tuple) and not accounts:
+        raise ValueError("accountant=[] charges nobody; pass accountant=None, or an account")
+    if len({account.id for account in accounts}) < len(accounts):
+        raise ValueError(
+            f"accountant={list(accounts)!r} has one account twice, or a copy of it, so the same "
+            "people would pay twice; give each group of people one account of its own"
+        )
+    return accounts
+
+
+def charge_all(
+    accounts: Sequence[BaseAccountant],
+    event: PrivacyEvent,
+    *,
+    adjacency: str,
+    unit: str,
+    label: str = "",
+    seeded: bool = False,
+) -> tuple[Receipt, ...]:
+    """Charge a release that is about to happen to the accounts of all people it reads.
+
+    Each of them pays all of it. See `BaseAccountant.charge`, which charges one.
+
+    Returns
+    -------
+    tuple of Receipt
+        In the order of the accounts.
+    """
+    for account in accounts:
+        account._check_notion(adjacency, unit)
+    if not add_event(Composition(), event).private:
+        raise ValueError(
+            "a release without noise has no cost that an accountant could charge; choose a "
+            "finite epsilon, or accountant=None for a result that is not private"
+        )
+    try:
+        return _granted(
+            accounts,
+            event,
+            label,
+            seeded,
+            Receipt,
+            refused="refused, nothing was released: the privacy budget does not cover this "
+            'release (in a search pass error_score="raise", or this error is swallowed)',
+        )
+    except LedgerError as error:
+        raise LedgerError(f"{error}; nothing was released") from error
+
+
+def _granted(
+    accounts: Sequence[BaseAccountant],
+    event: PrivacyEvent,
+    label: str,
+    seeded: bool,
+    kind: type[R],
+    refused: str,
+) -> tuple[R, ...]:
+    """Charge an event: the one way by which a charge enters a chain.
+
+    The accounts are locked in the order of their ids, so two charges never wait for each other.
+    Each grants before any is written. A crash in between leaves a charge without a release, which
+    wastes budget and reveals nothing.
+    """
+    receipts: dict[str, R] = {}
+
+    def grant(rest: Sequence[BaseAccountant]) -> None:
+        account, *others = rest
+
+        def charged(chain: Chain) -> Chain:
+            longer = chain.charged(event, label, seeded, kind)
+            if not longer.total.fits(account.epsilon, account.delta):
+                raise _RefusedCharge(account, chain)
+            if others:
+                grant(others)
+            return longer
+
+        receipts[account.id] = cast(R, account._extend(charged).rows[-1])
+
+    try:
+        alone(lambda: grant(sorted(accounts, key=lambda account: account.id)))
+    except _RefusedCharge as refusal:  # explained only now: pricing may take long
+        account, chain = refusal.args
+    else:
+        return tuple(receipts[account.id] for account in accounts)
+    whose = f" ({account!r})" if len(accounts) > 1 else ""
+    raise BudgetExceeded(f"{refused}{whose}\n{account._refusal(chain, event)}")
 
 
 class BaseAccountant(ABC):
@@ -153,11 +256,6 @@ class BaseAccountant(ABC):
         """What a record is: "row", or the name of a group."""
         return self._terms.unit
 
-    @property
-    def max_cohorts_per_person(self) -> int:
-        """How many cohorts one unit may have records in."""
-        return self._terms.max_cohorts_per_person
-
     def charge(
         self,
         event: PrivacyEvent,
@@ -166,7 +264,6 @@ class BaseAccountant(ABC):
         unit: str,
         label: str = "",
         seeded: bool = False,
-        cohort: str | Sequence[str] | None = None,
     ) -> Receipt:
         """Charge a release that is about to happen. There is no refund.
 
@@ -180,11 +277,6 @@ class BaseAccountant(ABC):
             Public text for the receipt.
         seeded : bool, default=False
             Whether the noise will come from a seed.
-        cohort : str or sequence of str, optional
-            Whose records the release reads, by the name of their cohort, or by several names for
-            one joint release. By default it reads all, and the charge falls on everyone, also on
-            cohorts that are to come. That nobody is in more than `max_cohorts_per_person` cohorts
-            is declared, and no accountant can verify it.
 
         Returns
         -------
@@ -195,10 +287,15 @@ class BaseAccountant(ABC):
         BudgetExceeded
             If the budget does not cover it; nothing was charged.
         ValueError
-            If the event is not private, or its adjacency or unit is not the accountant's; if a
-            cohort's name cannot be printed, or reads like that of another one.
+            If the event is not private, or its adjacency or unit is not the accountant's.
         """
-        cohorts = cohort_names(cohort)
+        (receipt,) = charge_all(
+            [self], event, adjacency=adjacency, unit=unit, label=label, seeded=seeded
+        )
+        return receipt
+
+    def _check_notion(self, adjacency: str, unit: str) -> None:
+        """Refuse a charge for other neighbours than the accountant's."""
         if (adjacency, unit) != (self.adjacency, self.unit):
             raise ValueError(
                 f"this accountant counts adjacency={self.adjacency!r}, unit={self.unit!r}, and the "
@@ -215,23 +312,6 @@ class BaseAccountant(ABC):
                 )
                 + "Another accountant does not count what was charged here for the same people."
             )
-        if not add_event(Composition(), event).private:
-            raise ValueError(
-                "a release without noise has no cost that an accountant could charge; choose a "
-                "finite epsilon, or accountant=None for a result that is not private"
-            )
-        try:
-            return self._charged(
-                event,
-                label,
-                seeded,
-                Receipt,
-                cohorts,
-                refused="refused, nothing was released: the privacy budget does not cover this "
-                'release (in a search pass error_score="raise", or this error is swallowed)',
-            )
-        except LedgerError as error:
-            raise LedgerError(f"{error}; nothing was released") from error
 
     def charge_external(
         self,
@@ -241,7 +321,6 @@ class BaseAccountant(ABC):
         epsilon: float | None = None,
         delta: float | None = None,
         mu: float | None = None,
-        cohort: str | Sequence[str] | None = None,
     ) -> ExternalReceipt:
         """Charge what another tool releases of the same people. There is no refund.
 
@@ -260,8 +339,6 @@ class BaseAccountant(ABC):
         mu : float, optional
             Its Gaussian-DP parameter: sensitivity over noise sd of a Gaussian mechanism. It adds
             up to less than the epsilon and delta of the same release.
-        cohort : str or sequence of str, optional
-            Whose records the other tool reads, as in `charge`. By default all.
 
         Returns
         -------
@@ -290,16 +367,16 @@ class BaseAccountant(ABC):
         >>> receipt.row, accountant.spent.epsilon
         (1, 0.5)
         """
-        event, cohorts = stated_event(epsilon, delta, mu), cohort_names(cohort)
+        event = stated_event(epsilon, delta, mu)
         if adjacency not in (None, self.adjacency):
             raise ValueError(_other_neighbours(self.adjacency, adjacency))
         try:
-            return self._charged(
+            (receipt,) = _granted(
+                [self],
                 event,
                 label,
                 False,
                 ExternalReceipt,
-                cohorts,
                 refused="refused, nothing was charged: the privacy budget does not cover this "
                 "external release",
             )
@@ -307,30 +384,7 @@ class BaseAccountant(ABC):
             raise LedgerError(
                 f"{error}; look whether the ledger has this charge before you charge it again"
             ) from error
-
-    def _charged(
-        self,
-        event: PrivacyEvent,
-        label: str,
-        seeded: bool,
-        kind: type[R],
-        cohorts: tuple[str, ...],
-        refused: str,
-    ) -> R:
-        """Charge an event: the one way by which a charge enters a chain."""
-
-        def grant(chain: Chain) -> Chain:
-            charged = chain.charged(event, label, seeded, kind, cohorts)
-            # the totals of all others are as they were when they fitted
-            if not charged.total.fits(self.epsilon, self.delta, cohorts):
-                raise _RefusedCharge(chain)
-            return charged
-
-        try:
-            return cast(R, alone(lambda: self._extend(grant)).rows[-1])
-        except _RefusedCharge as refusal:  # explained only now: pricing may take long
-            chain = refusal.args[0]
-        raise BudgetExceeded(f"{refused}\n{self._refusal(chain, event, cohorts)}")
+        return receipt
 
     def record(self, receipt: Receipt, release: str) -> ReleaseRow:
         """Record what a charge released, before anyone sees the result.
@@ -384,25 +438,6 @@ class BaseAccountant(ABC):
         return self.statement().remaining
 
     @property
-    def cohorts(self) -> tuple[str, ...]:
-        """The cohorts that were charged by name, in the order of their first charges."""
-        return alone(self._current).total.names
-
-    def spent_by(self, cohort: str) -> PrivacyCost:
-        """What the charges on all and on this cohort cost together.
-
-        Somebody who is in further cohorts has paid for these, too; `spent` bounds that.
-        """
-        return self.statement().spent_by(cohort)
-
-    def remaining_for(self, cohort: str) -> PrivacyCost:
-        """What is left for one more release of this cohort alone, as `remaining` has it for all.
-
-        A cohort that was not charged yet has what the charges on all left.
-        """
-        return self.statement().remaining_for(cohort)
-
-    @property
     def receipts(self) -> tuple[Receipt, ...]:
         """The receipts of all charges, oldest first."""
         return alone(self._current).receipts
@@ -437,21 +472,26 @@ class BaseAccountant(ABC):
         if wrong is not None:
             raise LedgerError(f"{self!r}: {wrong}; verify against the accountant that wrote it")
 
-    def to_dp_event(self, *, kept_back: float = 0.0, cohort: str | None = None) -> DpEvent:
-        """Return all charges together as one event of the library dp-accounting.
+    def check_has(self, receipts: Sequence[Receipt]) -> None:
+        """Refuse to go on with an account that lacks a charge which was made to it.
 
-        With cohorts, it costs no less than anybody has paid at any delta. It is what the cohort
-        has paid that paid most, if all charges on cohorts are Gaussian. Else no cohort may be the
-        most expensive at every delta, and the event has of every kind of charge as many as some
-        cohort has. The largest price of the events of all cohorts is then smaller.
+        Raises
+        ------
+        LedgerError
+            If one is missing, as from an older copy, or differs.
+        """
+        wrong = alone(self._current).lacks(receipts)
+        if wrong is not None:
+            raise LedgerError(f"{self!r}: {wrong}; put the account itself back")
+
+    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
+        """Return all charges together as one event of the library dp-accounting.
 
         Parameters
         ----------
         kept_back : float, default=0.0
             A part of your target delta, for the charges that have a delta of their own: no event
             of dp-accounting has one. It must cover the sum of these deltas.
-        cohort : str, optional
-            The event of who is in this cohort alone.
 
         Returns
         -------
@@ -476,35 +516,28 @@ class BaseAccountant(ABC):
         >>> round(accountant.to_dp_event().noise_multiplier, 3)
         8.0
         """
-        return to_dp_event(self.statement().event(cohort), kept_back)
+        return to_dp_event(self.statement().event(), kept_back)
 
-    def _refusal(self, chain: Chain, event: PrivacyEvent, cohorts: tuple[str, ...]) -> str:
-        total = chain.total
-        fullest, room = total.fullest(self.epsilon, self.delta, cohorts)
-        spent = total.epsilon(self.delta, (fullest,) if fullest else ())
+    def _refusal(self, chain: Chain, event: PrivacyEvent) -> str:
+        room, spent = chain.total.room(self.epsilon, self.delta), chain.total.epsilon(self.delta)
         charges = len(chain.receipts)
         most = f"epsilon={rounded_down(room)} at delta={self.delta!r}"
-        plain = isinstance(event, GaussianEvent if self.delta else PureEvent) and (
-            total.most == 1 or len(cohorts) < 2  # else it counts more than once
-        )
+        plain = isinstance(event, GaussianEvent if self.delta else PureEvent)
         ask = "at most" if plain else "less, for a single fit may have no more than"
         remedy = f"ask for {ask} {most}, or" if room else "nothing is left;"
-        whom = f" by cohort {fullest!r}, which has least left" if fullest else ""
         return (
-            f"spent before{whom}: epsilon={spent:.6g} at delta={self.delta:g} "
+            f"spent before: epsilon={spent:.6g} at delta={self.delta:g} "
             f"in {charges} charge{'' if charges == 1 else 's'}\n"
             f"this request: epsilon={epsilon_of_event(event, self.delta):.6g} "
-            f"at delta={self.delta:g} ({_in_short(event)}{_whom(cohorts)})\n"
+            f"at delta={self.delta:g} ({_in_short(event)})\n"
             f"budget: epsilon={self.epsilon:g}, delta={self.delta:g}\n"
             f"remedy: {remedy} agree on a larger budget"
         )
 
     def _describe(self) -> str:
-        most = self.max_cohorts_per_person
-        several = f", max_cohorts_per_person={most!r}" if most > 1 else ""
         return (
             f"epsilon={self.epsilon!r}, delta={self.delta!r}, "
-            f"adjacency={self.adjacency!r}, unit={self.unit!r}{several}"
+            f"adjacency={self.adjacency!r}, unit={self.unit!r}"
         )
 
     def _repr_html_(self) -> str:
@@ -542,9 +575,6 @@ class PrivacyAccountant(BaseAccountant):
         What neighbouring data sets differ by.
     unit : str, default="row"
         What a record is: a row, or all rows of the group of this name.
-    max_cohorts_per_person : int, default=1
-        How many cohorts one unit may have records in, if charges name cohorts. It is public, and
-        declared: nothing verifies it. More than 1 needs a `unit` other than "row".
 
     Examples
     --------
@@ -563,11 +593,9 @@ class PrivacyAccountant(BaseAccountant):
         *,
         adjacency: str = "add-remove",
         unit: str = "row",
-        max_cohorts_per_person: int = 1,
     ) -> None:
         check_unit(unit)
-        budget = (epsilon, delta, adjacency, unit, max_cohorts_per_person)
-        self._settle(Terms(uuid.uuid4().hex, *budget), here())
+        self._settle(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit), here())
         warn_if_weak(epsilon, delta)
 
     def _settle(self, terms: Terms, home: tuple[int, str] | None) -> None:
@@ -624,11 +652,6 @@ def _in_short(event: PrivacyEvent) -> str:
         return f"{len(event.events)} releases together"
     costs = {name: value for name, value in event.to_dict().items() if name != "type"}
     return ", ".join(f"{name} {value:.3g}" for name, value in costs.items() if value) or "no cost"
-
-
-def _whom(cohorts: tuple[str, ...]) -> str:
-    """Whom a charge is on, if not on all."""
-    return f", on {listed(cohorts)}" if cohorts else ""
 
 
 def _other_neighbours(ours: str, theirs: str) -> str:

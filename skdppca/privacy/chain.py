@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 from .._text import comes_back, printable
-from .cohorts import CohortTotals, cohort_names
-from .events import PrivacyEvent, event_from_dict, known_event
+from .composition import Composition
+from .events import PrivacyEvent, add_event, event_from_dict, known_event
 from .floats import number
 from .log import Log
 from .units import is_one
@@ -25,8 +25,6 @@ from .units import is_one
 ADJACENCIES = ("add-remove", "replace-one")
 # The schema of row 0; another one is refused.
 SCHEMA = "skdppca-ledger-file/1"
-# Ends the kind of a charge on cohorts, so that a version that knows none cannot read it as another.
-ON_COHORTS = "-on-cohorts"
 SHA256 = re.compile("[0-9a-f]{64}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -44,9 +42,6 @@ class Terms:
     adjacency : {"add-remove", "replace-one"}
     unit : str
         "row", or the name of the groups whose members are protected together.
-    max_cohorts_per_person : int
-        How many cohorts one of them may be in. 1, as in all ledgers without cohorts, is not
-        written.
     """
 
     accountant: str
@@ -54,7 +49,6 @@ class Terms:
     delta: float
     adjacency: str
     unit: str
-    max_cohorts_per_person: int = 1
 
     def __post_init__(self) -> None:
         epsilon, delta = number("epsilon", self.epsilon), number("delta", self.delta, 1.0)
@@ -70,34 +64,17 @@ class Terms:
             raise TypeError(f"accountant={self.accountant!r} must be a string")
         if not isinstance(self.unit, str) or not self.unit:
             raise ValueError(f"unit={self.unit!r} is no name; use 'row' or a group's name")
-        most = self.max_cohorts_per_person
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise ValueError(f"max_cohorts_per_person={most!r} must be an int of at least 1")
-        if most > 1 and is_one(self.unit):
-            raise ValueError(
-                f"max_cohorts_per_person={most!r} with unit={self.unit!r}: somebody in several "
-                "cohorts has several rows, and a fit protects each of them alone; name what is "
-                "protected together, for example unit='patient', and fit with groups"
-            )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
     def __str__(self) -> str:
         who = f"every {self.unit}" if is_one(self.unit) else f"all rows of every {self.unit}"
-        most = self.max_cohorts_per_person
-        where = f", each in at most {most} cohorts" if most > 1 else ""
-        return (
-            f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
-            f"{where}"
-        )
+        return f"epsilon {self.epsilon:g}, delta {self.delta:g} for {who}, under {self.adjacency}"
 
     @property
     def body(self) -> str:
         """The text that row 0 hashes."""
-        values = {"schema": SCHEMA} | asdict(self)
-        if self.max_cohorts_per_person == 1:
-            del values["max_cohorts_per_person"]
-        return canonical(values)
+        return canonical({"schema": SCHEMA} | asdict(self))
 
     @classmethod
     def from_body(cls, body: str) -> Terms:
@@ -185,9 +162,6 @@ class Receipt(ChainRow):
         ISO 8601, UTC, in whole seconds.
     nonce : str
         Random, so that no two charges look alike.
-    cohorts : tuple of str
-        Whom the charge fell on, by the names of their cohorts; empty for all people. Such a row is
-        of another kind, which ends in "-on-cohorts".
 
     Examples
     --------
@@ -210,44 +184,23 @@ class Receipt(ChainRow):
     seeded: bool
     time: str
     nonce: str
-    cohorts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known_event(self.event)
-        if self.cohorts != ():
-            if not isinstance(self.cohorts, tuple):
-                raise TypeError(f"cohorts={self.cohorts!r} must be a tuple of names")
-            cohort_names(self.cohorts, "cohorts")
         if not isinstance(self.seeded, bool):
             raise TypeError(f"seeded={self.seeded!r} must be True or False")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as JSON-able values, its kind under the key "kind"."""
-        values = super().to_dict() | {"event": self.event.to_dict()}
-        del values["cohorts"]
-        if self.cohorts:
-            values |= {"kind": self.kind + ON_COHORTS, "cohorts": list(self.cohorts)}
-        return values
+        return super().to_dict() | {"event": self.event.to_dict()}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the receipt that `to_dict` wrote; refuse missing or extra keys."""
-        if not isinstance(record, (dict, Mapping)):
-            return super().from_dict(record)
-        values = dict(record)
-        if "event" in values:
-            values["event"] = event_from_dict(values["event"])
-        if values.get("kind") == cls.kind + ON_COHORTS:
-            named = values.get("cohorts")
-            if not isinstance(named, list) or not named:
-                raise ValueError(f"cohorts={named!r} must be a list of names")
-            values |= {"kind": cls.kind, "cohorts": tuple(named)}
-        elif "cohorts" not in values:
-            values["cohorts"] = ()
-        else:
-            raise ValueError(f"kind={values.get('kind')!r} has no cohorts")
-        return super().from_dict(values)
+        if isinstance(record, (dict, Mapping)) and "event" in record:
+            record = {**record, "event": event_from_dict(record["event"])}
+        return super().from_dict(record)
 
 
 @dataclass(frozen=True)
@@ -332,8 +285,7 @@ class ReleaseRow(ChainRow):
 
 
 _KINDS: dict[str, type[ChainRow]] = {
-    **{cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)},
-    **{cls.kind + ON_COHORTS: cls for cls in (Receipt, ExternalReceipt)},
+    cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)
 }
 
 
@@ -353,7 +305,7 @@ class Chain:
     ----------
     terms : Terms
     rows : Log of Receipt or ReleaseRow
-    total : CohortTotals
+    total : Composition
         The sums of the receipts' events.
     recorded : int
         Its bit of place ``row`` is set once the charge in that row has its release row.
@@ -363,14 +315,9 @@ class Chain:
 
     terms: Terms
     rows: Log[ChainRow] = field(default_factory=Log)
-    total: CohortTotals = field(default_factory=CohortTotals)
+    total: Composition = field(default_factory=Composition)
     recorded: int = field(default=0, repr=False)
     cut: str = ""
-
-    def __post_init__(self) -> None:
-        most = self.terms.max_cohorts_per_person
-        if self.total.most != most:
-            object.__setattr__(self, "total", replace(self.total, most=most))
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
@@ -415,22 +362,19 @@ class Chain:
         label: str,
         seeded: bool,
         kind: type[Receipt] = Receipt,
-        cohorts: tuple[str, ...] = (),
     ) -> Chain:
         """Return the chain with one more charge of this kind, written now.
 
         Raises
         ------
         ValueError
-            If the label would not come back from the ledger as it is, or `CohortTotals` refuses
-            the cohorts.
+            If the label would not come back from the ledger as it is.
         """
         if isinstance(label, str) and not comes_back(label):
             raise ValueError(
                 f"label='{printable(label)}' has half a letter (a surrogate) or a NUL, which no "
                 "file gives back; write the letter itself, or leave it out"
             )
-        self.total.check_new(cohorts)
         receipt = kind(
             row=len(self.rows) + 1,
             head="",
@@ -442,7 +386,6 @@ class Chain:
             seeded=seeded,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             nonce=uuid.uuid4().hex,
-            cohorts=cohorts,
             cut=self.cut,
         )
         return self._with(replace(receipt, head=_link(self.head(), receipt.body)))
@@ -526,7 +469,7 @@ class Chain:
     def _with(self, row: ChainRow) -> Chain:
         total, recorded = self.total, self.recorded
         if isinstance(row, Receipt):
-            total = total.charged(row.event, row.cohorts)
+            total = add_event(total, row.event)
         elif isinstance(row, ReleaseRow):
             recorded |= 1 << row.charge
         return Chain(self.terms, self.rows.appended(row), total, recorded)

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..exceptions import SeededNoiseWarning, UnaccountedFitsWarning
-from .accountant import LOCK
+from .accountant import LOCK, accounts_of, charge_all
 from .callers import level_of_user
 from .chain import Receipt
 from .config import VARIABLE, get_config
@@ -63,6 +63,7 @@ def check_accounted(accountant: Any, epsilon: float, delta: float, random_state:
 
     A budget that hardly protects anyone warns. To be called before the data are read.
     """
+    accounts_of(accountant)
     if math.isinf(epsilon) or random_state is not None or charged_elsewhere():
         return
     if accountant is None and get_config()["require_accountant"]:
@@ -83,30 +84,30 @@ def charge(
     unit: str,
     label: str,
     seeded: bool,
-    cohorts: tuple[str, ...] = (),
-) -> Receipt | None:
-    """Charge a release that is about to happen, as `BaseAccountant.charge` does.
+) -> tuple[Receipt, ...]:
+    """Charge a release that is about to happen to each of the accounts, as `charge_all` does.
 
-    Without an accountant nothing is charged, and the second private release warns. Without
-    `cohorts` the charge falls on all people.
+    Without an accountant nothing is charged, and the second private release warns.
 
     Raises
     ------
     UnaccountedFitsWarning
         If a filter makes it an error. As after every error here, nothing may be released.
     """
-    if accountant is not None:
-        return accountant.charge(
-            event,
-            adjacency=adjacency,
-            unit=unit,
-            label=label,
-            seeded=seeded,
-            cohort=cohorts or None,
-        )
+    terms: dict[str, Any] = {
+        "adjacency": adjacency,
+        "unit": unit,
+        "label": label,
+        "seeded": seeded,
+    }
+    match accounts_of(accountant):
+        case [one]:
+            return (one.charge(event, **terms),)
+        case [_, *_] as several:
+            return charge_all(several, event, **terms)
     if not (seeded or isinstance(event, NonPrivateEvent) or charged_elsewhere()):
         _count()
-    return None
+    return ()
 
 
 def _count() -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .accountant import BaseAccountant, alone
-from .chain import Chain, Receipt, canonical
+from .chain import Chain, Receipt, ReleaseRow, canonical
 from .events import GaussianEvent
 from .fit_report import PrivacyReport, Released, dearest, hash_of
 from .floats import root_up
-from .grown import MOST, cohorts_of, is_grown
+from .grown import all_receipts, is_grown, joined_fits, receipts_of
 from .parts import MergedPart, bound, described, is_merged, parts_of, same, why_not_private
 from .pricing import epsilon_of_event, is_affordable
 from .statement import Statement
@@ -138,7 +138,8 @@ def verify_report(
         What was published with it, by the names of the fitted attributes without the underscore at
         their end. ``feature_names`` are compared with the report's, if it has any.
     ledger : PrivacyLedger, PrivacyAccountant or Statement, optional
-        Which must have the report's charge and its release. Every row of a ledger is read and
+        Which must have all of the report's charges on it, one at least, and their release. If
+        several accounts paid, check the report with each of them. Every row of a ledger is read and
         verified anew. Those of a statement were verified when it was made.
 
     Returns
@@ -245,11 +246,7 @@ def _wrong_price(one: Evidence) -> Iterator[str]:
     if not report.delta < 1:
         yield f"delta={report.delta} must be below 1"
         return
-    try:
-        price = epsilon_of_event(report.cost, report.delta)
-    except ValueError as error:  # cohorts whose names read alike
-        yield f"the cost of its cohorts cannot be computed: {str(error)[:MAX_QUOTED]}"
-        return
+    price = epsilon_of_event(report.cost, report.delta)
     if not report.epsilon >= price:
         yield (
             f"it states epsilon={report.epsilon}, but its event costs epsilon={price} at "
@@ -258,21 +255,29 @@ def _wrong_price(one: Evidence) -> Iterator[str]:
 
 
 def _wrong_receipt(one: Evidence) -> Iterator[str]:
-    report, receipt = one.report, one.report.receipt
-    if receipt is None:
-        return
+    report, receipts = one.report, one.report.receipts
     seeded = report.parameters.get("random_state") is not None
+    if len({receipt.accountant for receipt in receipts}) < len(receipts):
+        yield "two of its receipts are of one account"
     for name, ours, theirs in (
+        pair for receipt in receipts for pair in _stated_twice(report, receipt, seeded)
+    ):
+        if ours != theirs:
+            yield f"{name} is {ours!r} in the report, but {theirs!r} in the receipt"
+
+
+def _stated_twice(
+    report: PrivacyReport, receipt: Receipt, seeded: bool
+) -> tuple[tuple[str, Any, Any], ...]:
+    """Return what a report and its receipt both state, by name."""
+    return (
         # the winner of a search may be of another class than what was announced
         ("method", report.method.partition("(")[0], receipt.label.partition("(")[0]),
         ("event", report.event, receipt.event),
         ("adjacency", report.adjacency, receipt.adjacency),
         ("unit", report.unit, receipt.unit),
         ("seeded", seeded, receipt.seeded),
-        ("cohorts", report.cohorts, receipt.cohorts),
-    ):
-        if ours != theirs:
-            yield f"{name} is {ours!r} in the report, but {theirs!r} in the receipt"
+    )
 
 
 def _wrong_queries(one: Evidence) -> Iterator[str]:
@@ -288,55 +293,49 @@ def _wrong_queries(one: Evidence) -> Iterator[str]:
 def _wrong_parameters(one: Evidence) -> Iterator[str]:
     report = one.report
     told, own = report.parameters, {"epsilon": report.epsilon, "delta": report.delta}
-    if is_grown(report.details):  # of the cohort that was charged last
-        own = {name: float(cohorts_of(report.details)[-1][name]) for name in own}
-    charged = None if report.receipt is None else report.receipt.accountant
+    if is_grown(report.details):  # of the fit that was charged last
+        own = {name: float(joined_fits(report.details)[-1][name]) for name in own}
     for name, value in (
         ("epsilon", "inf" if math.isinf(own["epsilon"]) else own["epsilon"]),
         ("delta", own["delta"]),
         ("adjacency", report.adjacency),
         ("unit", report.unit),
-        ("accountant", charged),
     ):
         # an estimator may be accounted so, whatever its parameter `unit` is
         accounted_otherwise = name == "unit" and value == INTERACTION
         if name in told and told[name] != value and not accounted_otherwise:
             yield f"{name} is {value!r} in the report, but {told[name]!r} among the parameters"
+    accounts = told.get("accountant")
+    accounts = accounts if isinstance(accounts, list) else [] if accounts is None else [accounts]
+    charged = [receipt.accountant for receipt in report.receipts]
+    if "accountant" in told and accounts != charged:
+        yield f"accountant is {charged} in the report, but {accounts} among the parameters"
 
 
-def _wrong_cohorts(one: Evidence) -> Iterator[str]:
+def _wrong_fits(one: Evidence) -> Iterator[str]:
     report = one.report
-    *others, last = cohorts_of(report.details)
-    if tuple(last["cohorts"]) != report.cohorts:
-        yield "the cohort listed last is not the one that was charged"
-    names = [name for part in (*others, last) for name in part["cohorts"]]
-    if len({*names}) < len(names):
-        yield "a cohort is listed twice"
-    receipts = [part["receipt"] for part in others if part["receipt"] is not None]
-    heads = [canonical(receipt) for receipt in receipts]
-    heads += [] if report.receipt is None else [canonical(report.receipt.to_dict())]
-    if len({*heads}) < len(heads):
-        yield "two cohorts share one receipt"
-    for part in others:
-        if not _covers(part):
-            yield f"cohort {part['cohorts']} states less than its mu={part['mu']} costs"
-        if part["receipt"] is not None:
-            receipt = Receipt.from_dict(part["receipt"])
-            mu = getattr(receipt.event, "mu", None)
-            if (list(receipt.cohorts), mu) != (part["cohorts"], part["mu"]):
-                yield f"cohort {part['cohorts']} has the receipt of another charge"
+    *others, last = joined_fits(report.details)
+    receipts = all_receipts(report.details, report.receipts)
+    if len({canonical(receipt.to_dict()) for receipt in receipts}) < len(receipts):
+        yield "two of the fits that it joins share one receipt"
+    for number, fit in enumerate(others, start=1):
+        if not _covers(fit):
+            yield f"fit {number} states less than its mu={fit['mu']} costs"
+        for receipt in receipts_of(fit):
+            if getattr(receipt.event, "mu", None) != fit["mu"]:
+                yield f"fit {number} has the receipt of another charge"
             if (receipt.adjacency, receipt.unit) != (report.adjacency, report.unit):
-                yield f"cohort {part['cohorts']} has a receipt for other neighbours"
+                yield f"fit {number} has a receipt for other neighbours"
             if receipt.seeded and report.private:
-                yield f"cohort {part['cohorts']} had noise from a seed, so it is not private"
+                yield f"fit {number} had noise from a seed, so it is not private"
     mu = getattr(report.event, "mu", math.inf)
     if float(last["mu"]) != mu:
-        yield f"its last cohort was charged mu={last['mu']}, but its event costs mu={mu}"
+        yield f"its last fit was charged mu={last['mu']}, but its event costs mu={mu}"
 
 
-def _covers(part: Mapping[str, Any]) -> bool:
-    """Whether the budget that an earlier cohort states is at least what it paid."""
-    epsilon, delta, mu = (float(part[name]) for name in ("epsilon", "delta", "mu"))
+def _covers(fit: Mapping[str, Any]) -> bool:
+    """Return whether the budget that an earlier fit states is at least what it paid."""
+    epsilon, delta, mu = (float(fit[name]) for name in ("epsilon", "delta", "mu"))
     if math.isinf(epsilon) or math.isinf(mu):
         return math.isinf(epsilon)
     return 0 < delta < 1 and is_affordable(GaussianEvent(mu), epsilon, delta)
@@ -355,23 +354,20 @@ def _wrong_reasons(one: Evidence) -> Iterator[str]:
     reasons = [reason for reason, holds in why_not.items() if holds]
     if report.private and reasons:
         yield f"it says that it is private, but {', '.join(reasons)}"
-    # of a cohort before, no parameter is told
-    earlier = is_grown(report.details) and len(report.details["cohorts"]) > 1
+    # of a fit before, no parameter is told
+    earlier = is_grown(report.details) and len(report.details["joined"]) > 1
     if not report.private and not reasons and not earlier:
         yield "it says that it is not private, but none of its parameters is a reason"
 
 
 def _wrong_release(one: Evidence) -> Iterator[str]:
-    report, receipt, row = one.report, one.report.receipt, one.report.release
-    if row is None:
-        if receipt is not None:
-            yield "it has a receipt, but no ledger row that records the release"
-        return
-    if receipt is None:
-        yield "it has a ledger row that records the release, but no receipt"
-    elif (row.charge, row.accountant) != (receipt.row, receipt.accountant):
+    report, rows = one.report, one.report.releases
+    paid = [(receipt.row, receipt.accountant) for receipt in report.receipts]
+    if len(rows) < len(paid):
+        yield "it has a receipt, but no ledger row that records the release"
+    elif [(row.charge, row.accountant) for row in rows] != paid:
         yield "the ledger row that records the release belongs to another charge"
-    if row.release != report.release_id:
+    if any(row.release != report.release_id for row in rows):
         yield "the ledger row that it quotes records another release"
 
 
@@ -452,76 +448,77 @@ def _wrong_arrays(one: Evidence) -> Iterator[str]:
 
 
 def _wrong_rows(one: Evidence) -> Iterator[str]:
-    if is_merged(one.report.details):
-        yield from _wrong_rows_of_parts(one)
-    else:
-        yield from _wrong_row(one)
-
-
-def _wrong_rows_of_parts(one: Evidence) -> Iterator[str]:
-    """What this ledger lacks of the parts that were charged to it; there must be one."""
-    assert one.chain is not None
-    here = False
-    for number, part in enumerate(_parts(one), start=1):
-        receipt = part.report.receipt
-        if receipt is not None and receipt.accountant != one.chain.terms.accountant:
-            continue  # of another ledger, which must be given to check it
-        here = True
-        for difference in _wrong_row(
-            Evidence(part.report, part.report.release_id, None, one.chain)
-        ):
-            yield f"part {number}: {difference}"
-    if not here:
-        yield "none of its parts was charged to this ledger"
-
-
-def _wrong_row(one: Evidence) -> Iterator[str]:
-    report, receipt, row, chain = one.report, one.report.receipt, one.report.release, one.chain
+    """Yield what this ledger lacks of the charges on it; there must be one."""
+    chain = one.chain
     assert chain is not None
-    if receipt is None and "sites" in report.details:
-        yield (
+    parts = [part.report for part in _parts(one)]
+    reports = [(f"part {number}: ", report) for number, report in enumerate(parts, start=1)]
+    here, elsewhere = False, ""
+    for whose, report in reports or [("", one.report)]:
+        for fit, receipts, release_id in _charges(report):
+            if not receipts:
+                here = True
+                yield f"{whose}{fit}{_uncharged(report)}"
+            for receipt in receipts:
+                if receipt.accountant != chain.terms.accountant:
+                    elsewhere = elsewhere or chain.lacks([receipt]) or ""
+                    continue  # of another ledger, which must be given to check it
+                here = True
+                wrong = _wrong_row(receipt, release_id, chain)
+                if not (wrong or fit):
+                    wrong = _wrong_quote(report, receipt, chain)
+                if wrong:
+                    yield f"{whose}{fit}{wrong}"
+    if not here:
+        yield elsewhere if not parts else "none of its parts was charged to this ledger"
+
+
+def _charges(report: PrivacyReport) -> Iterator[tuple[str, Sequence[Receipt], str]]:
+    """Yield the receipts of each fit that a release joins, and what they paid for."""
+    earlier = joined_fits(report.details)[:-1] if is_grown(report.details) else ()
+    for number, fit in enumerate(earlier, start=1):
+        yield f"fit {number}: ", receipts_of(fit), fit["release_id"]
+    yield "", report.receipts, report.release_id
+
+
+def _uncharged(report: PrivacyReport) -> str:
+    """Say that no ledger was charged, or which ones were."""
+    if "sites" in report.details:
+        return (
             "each site charged its own ledger, so this report quotes no row; see whether "
             f"`skdppca ledger show` names the release {report.release_id[:16]}"
         )
-        return
-    if receipt is None:
-        yield "no ledger was charged for this release"
-        return
+    return "no ledger was charged for this release"
+
+
+def _wrong_row(receipt: Receipt, release_id: str, chain: Chain) -> str | None:
+    """Say what the ledger of a receipt lacks: the charge, or the release that it paid for."""
     missing = chain.lacks([receipt])
     if missing is not None:
-        yield missing
-        return
-    recorded = [release for release in chain.releases if release.charge == receipt.row]
-    if not recorded:
-        yield f"the charge in row {receipt.row} has no release recorded"
-    elif recorded[0].release != report.release_id:
-        yield (
-            f"row {recorded[0].row} records another release for this charge: "
-            f"{recorded[0].release}, and not {report.release_id}"
+        return missing
+    row = _recorded(receipt, chain)
+    if row is None:
+        return f"the charge in row {receipt.row} has no release recorded"
+    if row.release != release_id:
+        return (
+            f"row {row.row} records another release for this charge: {row.release}, and not "
+            f"{release_id}"
         )
-    elif recorded[0] != row:
-        yield f"row {recorded[0].row} differs from the report's row of the release"
-    if is_grown(report.details):
-        yield from _wrong_earlier_rows(report, chain)
+    return None
 
 
-def _wrong_earlier_rows(report: PrivacyReport, chain: Chain) -> Iterator[str]:
-    """What a ledger lacks of the cohorts before the last one."""
-    most = chain.terms.max_cohorts_per_person
-    if report.details[MOST] < most:
-        yield f"somebody may be in {most} of its cohorts, and not in {report.details[MOST]} only"
-    for part in cohorts_of(report.details)[:-1]:
-        whose = ", ".join(part["cohorts"]) or "without a name"
-        if part["receipt"] is None:
-            yield f"cohort {whose}: no ledger was charged for it"
-            continue
-        receipt = Receipt.from_dict(part["receipt"])
-        missing = chain.lacks([receipt])
-        recorded = [one.release for one in chain.releases if one.charge == receipt.row]
-        if missing is not None:
-            yield f"cohort {whose}: {missing}"
-        elif part["release_id"] not in recorded:
-            yield f"cohort {whose}: row {receipt.row} records another release, or none"
+def _wrong_quote(report: PrivacyReport, receipt: Receipt, chain: Chain) -> str | None:
+    """Say whether the report quotes another row for a release than its ledger has."""
+    quoted = report.releases[report.receipts.index(receipt) :][:1]
+    row = _recorded(receipt, chain)
+    if row is None or quoted == (row,):
+        return None
+    return f"row {row.row} differs from the report's row of the release"
+
+
+def _recorded(receipt: Receipt, chain: Chain) -> ReleaseRow | None:
+    """Return the row of what a charge released, if there is one."""
+    return next((row for row in chain.releases if row.charge == receipt.row), None)
 
 
 # What is checked of one release, in this order.
@@ -534,9 +531,9 @@ CHECKS: tuple[Check, ...] = (
     Check(1, "reasons", "its parameters agree on whether it is private", _wrong_reasons),
     Check(
         1,
-        "cohorts",
-        "each cohort is listed once, with its own charge",
-        _wrong_cohorts,
+        "joined fits",
+        "each fit that it joins is listed once, with its own charge",
+        _wrong_fits,
         lambda one: is_grown(one.report.details),
     ),
     Check(1, "release row", "a ledger row that it quotes records this release", _wrong_release),

@@ -80,47 +80,6 @@ class Composition:
         """Add a release without any guarantee."""
         return replace(self, private=False)
 
-    def plus(self, other: Composition) -> Composition:
-        """Add all that another total holds."""
-        steps, selections = self.steps, self.selections
-        for step in other.steps:
-            steps = steps.appended(step)
-        for selection in other.selections:
-            selections = selections.appended(selection)
-        return Composition(
-            squares=self.squares + other.squares,
-            failures=self.failures + other.failures,
-            steps=steps,
-            epsilons=self.epsilons + other.epsilons,
-            deltas=self.deltas + other.deltas,
-            selections=selections,
-            private=self.private and other.private,
-        )
-
-    def joined(self, other: Composition) -> Composition:
-        """What costs at least as much as either total: of everything as often as in one of them."""
-        total = replace(
-            self,
-            squares=max(self.squares, other.squares),
-            failures=max(self.failures, other.failures),
-            private=self.private and other.private,
-        )
-        for step in (Counter(other.steps) - Counter(self.steps)).elements():
-            total = total.step(*step)
-        for selection in (Counter(other.selections) - Counter(self.selections)).elements():
-            total = total.selection(*selection)
-        return total
-
-    def is_within(self, other: Composition) -> bool:
-        """Whether another total holds all of this one, so that it costs no less at any delta."""
-        return (
-            self.squares <= other.squares
-            and self.failures <= other.failures
-            and Counter(self.steps) <= Counter(other.steps)
-            and Counter(self.selections) <= Counter(other.selections)
-            and self.private >= other.private
-        )
-
     @property
     def square(self) -> Fraction:
         """Sum of the squared Gaussian-DP parameters."""
@@ -209,11 +168,6 @@ class Composition:
             return last_float(grants, float(Fraction(epsilon) - self._sums()[0]))
         left = Fraction(mu_of(epsilon, delta, self.failure)) ** 2 - self.square
         return last_float(grants, epsilon_of(root_up(left), delta))
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether nothing but Gaussian releases was added."""
-        return not (self.steps or self.selections)
 
     @property
     def mixed(self) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
 from fractions import Fraction
 from numbers import Integral, Real
@@ -17,10 +17,9 @@ import numpy as np
 from .._text import listed, printable
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
-from .cohorts import cohort_names
 from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
 from .export import to_dp_event
-from .grown import MOST, cohorts_of, cost_of, is_grown
+from .grown import cost_in_all, cost_to_most, is_declared, is_grown, joined_fits, paid_for
 from .notebook import html_table
 from .pricing import compose, epsilon_of_event, is_affordable
 from .storage import parse_json
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = "skdppca-fit/1"
 
 # From this number of sds of the noise on, a drift is reported; round. Without one, 1.6 % of the
-# cohorts of bench_cohorts.py are above it.
+# fits of bench_cohorts.py are above it.
 ALARM = 3.0
 
 # Events of one release: searches have a handful.
@@ -64,8 +63,11 @@ CORE = (
     "details",
     "released",
     "feature_names",
-    "receipt",
+    "receipts",
 )
+
+# Characters of an account's id that a sentence shows.
+SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,8 @@ class PrivacyReport:
         Why this release has no guarantee; empty if it has.
     spendings : tuple of Spending
         The queries that were answered.
-    receipt : Receipt or None
-        The accountant's, if there was one.
+    receipts : tuple of Receipt
+        One of each account that was charged.
     details : dict
         Private outputs worth knowing: the clipping norm, the noise, error bars.
     parameters : dict
@@ -182,10 +184,8 @@ class PrivacyReport:
         Names of the columns, if they had any.
     software : dict
         Versions of what computed it.
-    release : ReleaseRow or None
-        The accountant's row that names this release by its `release_id`, if there was one.
-    cohorts : tuple of str
-        Whose records were read, as they were declared; empty for all people.
+    releases : tuple of ReleaseRow
+        Of each of these accounts the row that names this release by its `release_id`.
     read : bool, default=False
         Whether it was read from a file: `verify_report` then says what is wrong with it.
 
@@ -215,14 +215,13 @@ class PrivacyReport:
     event: PrivacyEvent
     not_private: tuple[str, ...] = ()
     spendings: tuple[Spending, ...] = ()
-    receipt: Receipt | None = None
+    receipts: tuple[Receipt, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     released: tuple[Released, ...] = ()
     feature_names: tuple[str, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
-    release: ReleaseRow | None = None
-    cohorts: tuple[str, ...] = ()
+    releases: tuple[ReleaseRow, ...] = ()
     read: InitVar[bool] = False
 
     def __post_init__(self, read: bool) -> None:
@@ -231,53 +230,48 @@ class PrivacyReport:
 
     @property
     def cost(self) -> PrivacyEvent:
-        """What it cost the person who was charged most: `event`, unless it grew by cohorts."""
-        return cost_of(self.details, self.event, self.cohorts)
+        """What it cost the person who paid most: `event`, unless it grew by `partial_fit`."""
+        if not is_grown(self.details):
+            return self.event
+        return cost_to_most(paid_for(self.details, self.event, self.receipts))
 
-    def in_more_cohorts(self) -> dict[int, float]:
-        """What somebody pays who is in more cohorts than was declared: in one more, and in all.
+    def in_all(self) -> dict[str, float] | None:
+        """Return the guarantee of somebody in all fits, where it is declared that nobody is.
 
-        Returns
-        -------
-        dict of int to float
-            The least epsilon at `delta`, by the number of cohorts; empty unless it grew by them.
-        """
-        if not is_grown(self.details) or not self.private:
-            return {}
-        names = {name for part in cohorts_of(self.details) for name in part["cohorts"]}
-        one_more = self.details[MOST] + 1
-        costs = {
-            number: cost_of(self.details, self.event, self.cohorts, number)
-            for number in sorted({one_more, len(names)})
-            if one_more <= number <= len(names)
-        }
-        return {number: epsilon_of_event(cost, self.delta) for number, cost in costs.items()}
-
-    def in_all_cohorts(self) -> dict[str, float] | None:
-        """What somebody pays who is in all parts of a merged release, and in all of their cohorts.
+        Of a merged release that is somebody with records in all fits of all parts.
 
         Returns
         -------
         dict of str to float or None
-            The least `epsilon`, at `delta`. None unless a part grew by cohorts of which it is
-            declared that nobody is in all: the guarantee if all parts add up covers the others.
+            The least `epsilon`, at `delta`. None unless people are declared to be in one account
+            only.
         """
-        if "merged" not in self.details or not self.private:
-            return None
         from .parts import bound, parts_of  # which read reports
 
-        reports = [part.report for part in parts_of(self)]
-        beyond = [max(report.in_more_cohorts(), default=None) for report in reports]
-        if not any(beyond):
+        reports = [part.report for part in parts_of(self)] or [self]
+        declared = [
+            is_grown(one.details) and is_declared(paid_for(one.details, one.event, one.receipts))
+            for one in reports
+        ]
+        if not (self.private and any(declared)):
             return None
         costs = [
-            bound([report], disjoint=False).event
-            if number is None
-            else cost_of(report.details, report.event, report.cohorts, number)
-            for report, number in zip(reports, beyond, strict=True)
+            cost_in_all(paid_for(one.details, one.event, one.receipts))
+            if in_one
+            else bound([one], disjoint=False).event
+            for one, in_one in zip(reports, declared, strict=True)
         ]
-        event, delta = compose(costs), float(self.details["guarantees"]["composed"]["delta"])
-        return {"epsilon": epsilon_of_event(event, delta), "delta": delta}
+        delta = self.delta
+        if "merged" in self.details:
+            delta = float(self.details["guarantees"]["composed"]["delta"])
+        return {"epsilon": epsilon_of_event(compose(costs), delta), "delta": delta}
+
+    def without_account(self) -> int:
+        """Return how many of the fits that a grown release joins charged no account."""
+        if not is_grown(self.details):
+            return 0
+        paid = paid_for(self.details, self.event, self.receipts)
+        return sum(not accounts for _, accounts in paid)
 
     @property
     def private(self) -> bool:
@@ -297,12 +291,8 @@ class PrivacyReport:
         return [(name, len(ones), _ratio(dearest(ones), total)) for name, ones in asked.items()]
 
     def core(self) -> dict[str, Any]:
-        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf".
-
-        Its key "cohorts" is there only if there are any.
-        """
+        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
         guarantee = {name: getattr(self, name) for name in GUARANTEE}
-        cohorts = {"cohorts": self.cohorts} if self.cohorts else {}
         return jsonable(
             {
                 "software": self.software,
@@ -314,8 +304,7 @@ class PrivacyReport:
                 "details": self.details,
                 "released": [asdict(released) for released in self.released],
                 "feature_names": self.feature_names,
-                "receipt": None if self.receipt is None else self.receipt.to_dict(),
-                **cohorts,
+                "receipts": [receipt.to_dict() for receipt in self.receipts],
             }
         )
 
@@ -330,7 +319,7 @@ class PrivacyReport:
             "schema": SCHEMA,
             "core": self.core(),
             "release_id": self.release_id,
-            "release": None if self.release is None else self.release.to_dict(),
+            "releases": [row.to_dict() for row in self.releases],
         }
 
     @classmethod
@@ -405,7 +394,8 @@ class PrivacyReport:
             if self.private
             else "NOT PRIVATE"
         )
-        paid = "no ledger" if self.receipt is None else f"charged as row {self.receipt.row}"
+        rows = " and ".join(str(receipt.row) for receipt in self.receipts)
+        paid = f"charged as row {rows}" if rows else "no ledger"
         return printable(
             f"<PrivacyReport of {self.method}: {what}, {self.adjacency}, unit {self.unit}, {paid}>"
         )
@@ -431,10 +421,11 @@ class PrivacyReport:
             lines.append(f"lost in the noise: {lost} of {len(alignments)} components")
         if self.private:
             lines.append("holds if nothing before this fit was fitted on the same data")
-        if self.receipt is None:
-            return [*lines, self._uncharged]
-        paid = self.receipt
-        return [*lines, f"charged as row {paid.row} of accountant {paid.accountant[:16]}"]
+        paid = [
+            f"charged as row {receipt.row} of accountant {receipt.accountant[:16]}"
+            for receipt in self.receipts
+        ]
+        return [*lines, *(paid or [self._uncharged])]
 
     @property
     def _uncharged(self) -> str:
@@ -452,11 +443,6 @@ class PrivacyReport:
             Whether to say how the method asked, which changes nothing for who reads the results.
         """
         remarks, details = [], self.details
-        if self.cohorts and not is_grown(details):
-            remarks.append(
-                f"of the cohort{'s' * (len(self.cohorts) > 1)} {listed(self.cohorts)} alone; who "
-                "is in which cohort is declared, and not verified"
-            )
         if {"method", "why"} <= set(details):
             remarks.append(f"method: {details['method']}, because {details['why']}")
         if "sites" in details:
@@ -464,7 +450,7 @@ class PrivacyReport:
         if "merged" in details:
             remarks += self._about_parts()
         if is_grown(details):
-            remarks += self._about_cohorts()
+            remarks += self._about_fits()
         if technical and "subspaces" in details:
             dimensions = ", ".join(map(str, details["subspaces"]))
             remarks.append(
@@ -510,61 +496,34 @@ class PrivacyReport:
             if declared
             else "all of the releases add up, as if everybody had records in each of them; for "
             f"people with records in one only, the guarantee is {other}",
-            *self._about_their_cohorts(),
+            *self._about_all(),
         ]
 
-    def _about_their_cohorts(self) -> list[str]:
-        """What the parts themselves rest on, if people were said to be in few of their cohorts."""
-        if not (most := self.in_all_cohorts()):
+    def _about_all(self) -> list[str]:
+        """Say what holds for somebody in all fits, where it is declared that nobody is."""
+        if not (most := self.in_all()):
             return []
         return [
-            "declared, and checked by nobody: nobody is in more cohorts of a part than the part's "
-            "own report says; somebody in all cohorts of all parts is protected with epsilon "
-            f"{up(most['epsilon'], 4)} at delta {up(most['delta'])}"
+            "declared, and checked by nobody: who is charged in one account has no records in a "
+            "fit that was charged to another; somebody with records in all fits is protected with "
+            f"epsilon {up(most['epsilon'], 4)} at delta {up(most['delta'])}"
         ]
 
-    def _about_cohorts(self) -> list[str]:
-        """Who is in the release, and what each cohort paid."""
-        parts, most = cohorts_of(self.details), self.details["most_cohorts"]
-        unnamed = not all(part["cohorts"] for part in parts)
-        whom = (
-            "skdppca cannot check whether somebody is in more than one cohort"
-            if most == 1
-            else f"it is declared, and was not checked, that nobody is in more than {most} cohorts"
-        ) + "; the guarantee is that of the person who was charged most"
+    def _about_fits(self) -> list[str]:
+        """Say which fits the release joins, and what each of them cost whom."""
+        fits = joined_fits(self.details)
+        accounts = [ids for _, ids in paid_for(self.details, self.event, self.receipts)]
         told = [
-            f"{' and '.join(part['cohorts']) or 'an unnamed one'} (epsilon "
-            f"{up(float(part['epsilon']), 4)}, delta {float(part['delta']):g}, "
-            f"{float(part['n_samples']):.0f} records)"
-            for part in parts
+            f"{_of_accounts(ids)} (epsilon {up(float(fit['epsilon']), 4)}, delta "
+            f"{float(fit['delta']):g}, {float(fit['n_samples']):.0f} records)"
+            for fit, ids in zip(fits, accounts, strict=True)
         ]
-        if len(parts) == 1:
-            joined = f"of 1 cohort: {told[0]}"
-        else:
-            joined = (
-                f"this release joins {len(parts)} groups of people: {', '.join(told[:-1])}, and "
-                f"{told[-1]}"
-            )
-        remarks = [
-            joined,
-            self._of_unnamed(parts) if unnamed else whom,
-        ]
-        if beyond := self.in_more_cohorts():
-            costs = [f"in {n}: {up(x, 4)}" for n, x in beyond.items()]
-            remarks.append(
-                f"epsilon at delta {self.delta:g} of somebody who is in more cohorts: "
-                + ", ".join(costs)
-            )
-        return [*remarks, *drifts(self)]
-
-    def _of_unnamed(self, parts: Sequence[Mapping[str, Any]]) -> str:
-        """Who pays for a cohort without a name."""
-        which = "a" if any(not part["cohorts"] for part in parts[1:]) else "the first"
-        if self.receipt is None:
-            falls = "its cost falls on everybody, also on those"
-        else:
-            falls = "the ledger charges its cost to everybody, also to those"
-        return f"{which} fit named no cohort. So {falls} who come later"
+        remarks = [f"joins {len(fits)} fit{'s' * (len(fits) > 1)}: {', '.join(told)}"]
+        if len(fits) > 1:
+            remarks.append("the guarantee is that of the person who was charged most")
+        if len(fits) > 1 and self.without_account():
+            remarks.append("who pays for a fit without an account is unknown, so everybody does")
+        return [*remarks, *self._about_all(), *drifts(self)]
 
     def _about_sites(self) -> list[str]:
         """Whom the guarantee holds for, and against whom."""
@@ -599,19 +558,22 @@ class PrivacyReport:
         )
 
 
+def _of_accounts(ids: Collection[str]) -> str:
+    return " and ".join(f"account {one[:SHOWN]}" for one in sorted(ids)) or "no account"
+
+
 def _sentence(line: str) -> str:
     return f"{line[0].upper()}{line[1:].removesuffix('.')}."
 
 
 def drifts(report: PrivacyReport) -> list[str]:
-    """Which cohorts differ from those before, beyond what noise explains."""
-    parts = cohorts_of(report.details) if is_grown(report.details) else ()
-    found = [(part, float(part["drift"])) for part in parts if part["drift"] is not None]
+    """Say which people differ from those before, beyond what noise explains."""
+    fits = joined_fits(report.details) if is_grown(report.details) else ()
     return [
-        f"{' and '.join(part['cohorts']) or 'a cohort'} differs from the cohorts before by "
-        f"{drift:.1f} standard deviations of the noise: a sign that the population changed"
-        for part, drift in found
-        if drift > ALARM
+        f"the people of fit {number} differ from those before by {float(fit['drift']):.1f} "
+        "standard deviations of the noise: a sign that the population changed"
+        for number, fit in enumerate(fits, start=1)
+        if fit["drift"] is not None and float(fit["drift"]) > ALARM
     ]
 
 
@@ -688,14 +650,13 @@ def jsonable(value: Any) -> Any:
 
 
 def _read(content: Any) -> PrivacyReport:
-    _check_keys("a report", content, ("schema", "core", "release_id", "release"))
+    _check_keys("a report", content, ("schema", "core", "release_id", "releases"))
     if content["schema"] != SCHEMA:
         raise ValueError(f"its schema is {content['schema']!r}, and not {SCHEMA!r}")
     _text("release_id", content["release_id"])
-    core, row = content["core"], content["release"]
-    named = ("cohorts",) if isinstance(core, dict) and "cohorts" in core else ()
-    _check_keys("the core of a report", core, (*CORE, *named))
-    guarantee, receipt, names = core["guarantee"], core["receipt"], core["feature_names"]
+    core, rows = content["core"], _entries("releases", content["releases"], dict)
+    _check_keys("the core of a report", core, CORE)
+    guarantee, names = core["guarantee"], core["feature_names"]
     _check_keys("a guarantee", guarantee, GUARANTEE)
     report = PrivacyReport(
         method=_text("method", core["method"]),
@@ -706,18 +667,17 @@ def _read(content: Any) -> PrivacyReport:
         event=_event(core["event"]),
         not_private=_entries("not_private", guarantee["not_private"], str),
         spendings=tuple(map(Spending.from_dict, _entries("spendings", core["spendings"], dict))),
-        receipt=None if receipt is None else Receipt.from_dict(receipt),
+        receipts=tuple(map(Receipt.from_dict, _entries("receipts", core["receipts"], dict))),
         details=_mapping("details", core["details"]),
         parameters=_mapping("parameters", core["parameters"]),
         released=tuple(map(Released.from_dict, _entries("released", core["released"], dict))),
         feature_names=None if names is None else _entries("feature_names", names, str),
         software=_mapping("software", core["software"]),
-        release=None if row is None else ReleaseRow.from_dict(row),
-        cohorts=cohort_names(core["cohorts"], "cohorts") if named else (),
+        releases=tuple(map(ReleaseRow.from_dict, rows)),
         read=True,
     )
     if is_grown(report.details):
-        cohorts_of(report.details)
+        joined_fits(report.details)
     if guarantee["private"] is not report.private:
         raise ValueError("private contradicts not_private")
     if canonical(report.core()) != canonical(core):

@@ -110,7 +110,6 @@ class PrivacyLedger(BaseAccountant):
         *,
         adjacency: str = "add-remove",
         unit: str = "row",
-        max_cohorts_per_person: int = 1,
         exist_ok: bool = False,
     ) -> PrivacyLedger:
         """Make a new ledger file and open it.
@@ -125,9 +124,6 @@ class PrivacyLedger(BaseAccountant):
             What neighbouring data sets differ by.
         unit : str, default="row"
             What a record is: a row, or all rows of the group of this name.
-        max_cohorts_per_person : int, default=1
-            How many cohorts one unit may have records in, if charges name cohorts. It is public,
-            and declared: nothing verifies it. More than 1 needs a `unit` other than "row".
         exist_ok : bool, default=False
             Whether to open a ledger that is there, if its budget, adjacency and unit are these: so
             that a notebook can be run again. What it was charged stays charged.
@@ -137,8 +133,7 @@ class PrivacyLedger(BaseAccountant):
         PrivacyLedger
         """
         check_unit(unit)
-        budget = (epsilon, delta, adjacency, unit, max_cohorts_per_person)
-        chain = Chain(Terms(uuid.uuid4().hex, *budget))
+        chain = Chain(Terms(uuid.uuid4().hex, epsilon, delta, adjacency, unit))
         path = _absolute(path)
         if exist_ok and os.path.exists(path):
             return cls(path)._of_terms(chain.terms)

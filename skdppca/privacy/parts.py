@@ -11,7 +11,7 @@ from typing import Any
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent, PureEvent
 from .fit_report import PrivacyReport, jsonable
 from .floats import float_up
-from .grown import charged_names, cohorts_of, is_grown
+from .grown import all_receipts, is_grown, joined_fits
 from .pricing import compose, epsilon_of_event, is_affordable
 
 # Parts of one merged release: a report holds those of all its parts.
@@ -32,12 +32,6 @@ class MergedPart:
 
     report: PrivacyReport
     n_records: float
-
-    @property
-    def cohorts(self) -> tuple[str, ...]:
-        """Whose records it holds, by the names of all of its cohorts; empty for all people."""
-        named = charged_names(self.report.details, self.report.cohorts)
-        return tuple(name for names in named for name in names)
 
     def to_dict(self) -> dict[str, Any]:
         """The part as JSON-able values."""
@@ -188,22 +182,16 @@ def same(reports: Sequence[PrivacyReport]) -> Iterator[tuple[int, int, str]]:
 def _marks(report: PrivacyReport) -> Iterator[tuple[str, Any]]:
     """What two releases have in common only if they hold the same records."""
     yield "release", report.release_id
-    if report.receipt is not None:
-        yield "charge", (report.receipt.accountant, report.receipt.row)
-    if is_grown(report.details):  # the last cohort's are those above
-        for part in cohorts_of(report.details)[:-1]:
-            yield "release", part["release_id"]
-            if part["receipt"] is not None:
-                yield "charge", (part["receipt"]["accountant"], part["receipt"]["row"])
+    if is_grown(report.details):  # the last fit's id is that above
+        for fit in joined_fits(report.details)[:-1]:
+            yield "release", fit["release_id"]
+    for receipt in all_receipts(report.details, report.receipts):
+        yield "charge", (receipt.accountant, receipt.row)
     for one in report.released:
         if one.name == "components":
             yield "array of components", one.sha256
 
 
-def cohorts_charged(report: PrivacyReport) -> set[tuple[str, str]]:
-    """The cohorts that were charged for a release, each with the id of its ledger; "" for all."""
-    paid = [] if report.receipt is None else [(report.receipt.accountant, report.receipt.cohorts)]
-    if is_grown(report.details):
-        receipts = [part["receipt"] for part in cohorts_of(report.details)[:-1]]
-        paid += [(one["accountant"], one.get("cohorts", ())) for one in receipts if one is not None]
-    return {(accountant, name) for accountant, names in paid for name in names or ("",)}
+def accounts_charged(report: PrivacyReport) -> set[str]:
+    """Return the ids of the accounts that were charged for a release."""
+    return {one.accountant for one in all_receipts(report.details, report.receipts)}

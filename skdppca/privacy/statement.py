@@ -11,17 +11,14 @@ import numpy as np
 
 from .._text import printable
 from .chain import Chain, ExternalReceipt, Receipt, ReleaseRow
-from .cohorts import CohortTotals, cohort_names
-from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent
+from .composition import Composition
+from .events import NonPrivateEvent, PrivacyEvent, add_event
 from .pricing import event_of_total
 
 # Most slow totals that are priced: at most the first number, and the second over the number of
 # kinds of charges, but two at least.
 MOST_PRICED = 40
 MOST_KINDS = 400
-
-# Cohorts that a table for notebooks has: the last ones.
-MOST_SHOWN = 12
 
 
 class PrivacyCost(NamedTuple):
@@ -41,7 +38,7 @@ class Entry:
         An `ExternalReceipt` if another tool released something.
     release : ReleaseRow or None
         What the charge released, if it was recorded.
-    after : CohortTotals or None
+    after : Composition or None
         All charges up to this one; None if their total is left out.
     delta : float
         The accountant's.
@@ -49,7 +46,7 @@ class Entry:
 
     receipt: Receipt
     release: ReleaseRow | None
-    after: CohortTotals | None = field(repr=False)
+    after: Composition | None = field(repr=False)
     delta: float = field(repr=False)
 
     @property
@@ -104,39 +101,11 @@ class Statement:
         """What is left: the largest epsilon of one more Gaussian release, or pure if delta is 0."""
         return PrivacyCost(self.chain.total.room(*self.budget), self.budget.delta)
 
-    @property
-    def cohorts(self) -> tuple[str, ...]:
-        """The cohorts that were charged by name, in the order of their first charges."""
-        return self.chain.total.names
-
-    def spent_by(self, cohort: str) -> PrivacyCost:
-        """What the charges on all and on this cohort cost together."""
-        (name,) = cohort_names([cohort])
-        return PrivacyCost(self.chain.total.of(name).epsilon(self.budget.delta), self.budget.delta)
-
-    def remaining_for(self, cohort: str) -> PrivacyCost:
-        """What is left for one more release of this cohort alone."""
-        names = cohort_names([cohort])
-        return PrivacyCost(self.chain.total.room(*self.budget, names), self.budget.delta)
-
-    def event(self, cohort: str | None = None) -> PrivacyEvent:
-        """What all charges cost everyone at most, or who is in one cohort and in no other.
-
-        If one cohort was charged all that the others were, as is so if all charges are Gaussian,
-        it costs what this cohort has paid. Else it may cost more than anybody has paid: of every
-        kind of charge, it has as many as some cohort has. A seeded charge is not private.
-        """
-        names = () if cohort is None else cohort_names([cohort])
-        for receipt in self.chain.receipts:
-            if receipt.seeded and (not (names and receipt.cohorts) or names[0] in receipt.cohorts):
-                return NonPrivateEvent()
-        total = self.chain.total
-        return event_of_total(total.of(names[0]) if names else total.bound())
-
-    def mu_of(self, cohort: str) -> float | None:
-        """Gaussian-DP parameter of what a cohort has paid; None if not all of it is Gaussian."""
-        event = self.event(cohort)
-        return event.mu if isinstance(event, GaussianEvent) and not event.failure else None
+    def event(self) -> PrivacyEvent:
+        """Return all charges as one event. A seeded charge is not private."""
+        if any(receipt.seeded for receipt in self.chain.receipts):
+            return NonPrivateEvent()
+        return event_of_total(self.chain.total)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -146,10 +115,10 @@ class Statement:
         computed, fewer if the charges are of more than ten kinds; the last one is among them. The
         others are None. All other totals are computed when they are asked for.
         """
-        total, totals = CohortTotals(self.chain.total.most), []
+        total, totals = Composition(), []
         receipts = self.chain.receipts
         for receipt in receipts:
-            total = total.charged(receipt.event, receipt.cohorts)
+            total = add_event(total, receipt.event)
             totals.append(total)
         slow = [i for i, total in enumerate(totals) if total.is_slow]
         most = min(MOST_PRICED, max(2, MOST_KINDS // total.kinds)) if slow else 0
@@ -172,10 +141,6 @@ class Statement:
     def __repr__(self) -> str:
         return f"<Statement: {self.count()}; budget: {self.chain.terms}>"
 
-    def _of_cohort(self, name: str) -> str:
-        spent, remaining = self.spent_by(name).epsilon, self.remaining_for(name).epsilon
-        return f"spent epsilon {spent:.6g}, remaining {remaining:.6g}"
-
     def count(self) -> str:
         """How many charges there are, and how many of them have no release for which reason."""
         receipts = self.chain.receipts
@@ -192,10 +157,6 @@ class Statement:
             "spent": f"epsilon {self.spent.epsilon:.6g} at delta {delta:g}, {self.count()}",
             "remaining": f"epsilon {self.remaining.epsilon:.6g} at delta {delta:g}",
         }
-        if self.cohorts:
-            rows["remaining"] += ", for a release of all"
-            rows["cohorts"] = f"{len(self.cohorts)}; who is in which is declared, and not verified"
-        rows |= {f"cohort {name}": self._of_cohort(name) for name in self.cohorts[-MOST_SHOWN:]}
         cells = "".join(
             f"<tr><th>{escape(printable(name))}</th><td>{escape(printable(text))}</td></tr>"
             for name, text in rows.items()

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..privacy import Finding, PrivacyReport, Statement
 from ..privacy.checks import Evidence, differences, found, run, schema
-from ..privacy.parts import is_merged
+from ..privacy.parts import accounts_charged, is_merged, paid_by
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
     FILES,
@@ -203,8 +203,11 @@ def _wrong_files(release: Compared) -> Iterator[str]:
 def _wrong_totals(release: Compared) -> Iterator[str]:
     stated, statement = release.document["ledger"], release.statement
     assert statement is not None
+    own, paying = statement.chain.terms.accountant, _accounts(release.reports)
+    if (stated is None or stated["accountant"] != own) and len(paying) > 1:
+        return  # it states the totals of one ledger at most
     if stated is None and all(is_merged(report.details) for report in release.reports):
-        return  # its parts may have ledgers of their own
+        return
     if stated is None:
         yield (
             "it does not state the totals of the ledger; ask the person who holds the ledger to "
@@ -219,10 +222,24 @@ def _wrong_totals(release: Compared) -> Iterator[str]:
     yield from differences("ledger", stated, computed)
 
 
+def _accounts(reports: Sequence[PrivacyReport]) -> set[str]:
+    """Return the ids of all accounts that were charged for these releases; made up, none."""
+    try:
+        paid = [one for report in reports for one in paid_by(report)]
+        return {account for one in paid for account in accounts_charged(one)}
+    except (TypeError, ValueError):  # which level 1 says
+        return set()
+
+
 def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
     """Return the last row of a ledger that records one of these releases or their parts."""
     try:
-        recorded = [one.release.row for one in charged_here(statement, reports) if one.release]
+        recorded = [
+            row.row
+            for one in charged_here(statement, reports)
+            for row in one.releases
+            if row.accountant == statement.chain.terms.accountant
+        ]
     except (TypeError, ValueError):  # made up, which level 1 says
         return 0
     return max(recorded, default=0)

@@ -286,8 +286,8 @@ def _release(folder: Path) -> tuple[str, str]:
     """
     try:
         (fit,) = json.loads(read_file(folder / REPORT, MAX_LENGTH))["fits"]
-        cohorts = fit["core"]["details"].get("cohorts", ())
-        return str(fit["release_id"]), str(cohorts[-2]["release_id"]) if len(cohorts) > 1 else ""
+        joined = fit["core"]["details"].get("joined", ())
+        return str(fit["release_id"]), str(joined[-2]["release_id"]) if len(joined) > 1 else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return f"in {folder}", f"before {folder}"
 

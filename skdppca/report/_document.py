@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, json
+from msgspec import Meta, Struct, json
 
 from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import Finding, PrivacyReport, Statement, verify_report
@@ -20,7 +20,7 @@ from ._subject import Subject
 SCHEMA = "skdppca-report/1"
 
 # The core of a fit's own report.
-OWN = ("schema", "core", "release_id", "release")
+OWN = ("schema", "core", "release_id", "releases")
 
 Adjacency = Literal["add-remove", "replace-one"]
 Count = Annotated[int, Meta(ge=0)]
@@ -112,7 +112,7 @@ class StatedFit(StatedPart):
     schema: str
     core: dict[str, Any]
     release_id: Digest
-    release: StatedRow | None
+    releases: list[StatedRow]
     results: StatedResults | None
 
 
@@ -133,17 +133,6 @@ class StatedCharge(StatedPart):
     this_release: bool
     epsilon: Positive
     total: Number | None
-    cohorts: list[str] | UnsetType = UNSET
-
-
-class StatedCohort(StatedPart):
-    """The budget that a cohort has spent, with the charges on all, and that it has left."""
-
-    name: Text
-    mu: Number | None
-    spent: Positive
-    remaining: Positive
-    this_release: bool
 
 
 class StatedLedger(StatedPart):
@@ -165,9 +154,6 @@ class StatedLedger(StatedPart):
     remaining: Positive
     shares: StatedShares | None
     charges: list[StatedCharge]
-    max_cohorts_per_person: Count | UnsetType = UNSET
-    n_cohorts: Count | UnsetType = UNSET
-    cohorts: list[StatedCohort] | UnsetType = UNSET
 
 
 class StatedStep(StatedPart):
@@ -257,7 +243,7 @@ def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
     """Return what the releases, their arrays and the ledger, read once, say of each other."""
-    charged = any(one.report.receipt is not None for one in subjects)
+    charged = any(one.report.receipts for one in subjects)
     statement = None if ledger is None or not charged else anew(ledger)
     return [
         finding
@@ -265,7 +251,7 @@ def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> l
         for finding in verify_report(
             one.report,
             arrays=one.arrays,
-            ledger=None if one.report.receipt is None else statement,
+            ledger=statement if one.report.receipts else None,
         )
     ]
 

@@ -25,8 +25,8 @@ from ..privacy import (
     mu_of,
 )
 from ..privacy.fit_report import jsonable
-from ..privacy.grown import charged_names
-from ..privacy.parts import paid_by
+from ..privacy.grown import all_receipts
+from ..privacy.parts import accounts_charged, paid_by
 from ..privacy.units import INTERACTION
 from ._subject import Subject
 
@@ -46,8 +46,7 @@ MOST_TOLD = 30
 BAR_SDS = 1.96
 BAR_LEVEL = 0.95
 
-# Charges of a ledger that are listed: the last ones. And cohorts: those that a release read, and
-# the last of the others.
+# Charges of a ledger that are listed: the last ones.
 MOST_LISTED = 12
 
 
@@ -189,11 +188,14 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
     """
     chain, budget = statement.chain, statement.budget
     reports = charged_here(statement, reports)
-    ours = {report.receipt.row for report in reports if report.receipt is not None}
+    ours = {
+        receipt.row
+        for report in reports
+        for receipt in all_receipts(report.details, report.receipts)
+        if receipt.accountant == chain.terms.accountant
+    }
     before = chain.until(min(ours) - 1) if ours else chain
     after = chain.until(max(ours)) if ours else chain
-    whose = _cohorts_of(reports)
-    cohorts = _of_cohorts(statement, whose) if statement.cohorts else {}
     return jsonable(
         {
             "accountant": chain.terms.accountant,
@@ -206,63 +208,37 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
             "n_charges": len(chain.receipts),
             "n_external": sum(entry.external for entry in statement.entries),
             "n_unrecorded": len(chain.unrecorded),
-            "spent_before": before.total.epsilon(budget.delta, whose) if before.rows else 0.0,
-            "spent_after": after.total.epsilon(budget.delta, whose) if after.rows else 0.0,
+            "spent_before": before.total.epsilon(budget.delta) if before.rows else 0.0,
+            "spent_after": after.total.epsilon(budget.delta) if after.rows else 0.0,
             "spent": statement.spent.epsilon,
             "remaining": statement.remaining.epsilon,
-            "shares": _shares(statement, reports, whose),
+            "shares": _shares(statement, ours),
             "charges": [
                 _charge(entry, ours, budget.delta) for entry in statement.entries[-MOST_LISTED:]
             ],
-            **cohorts,
         }
     )
 
 
 def charged_here(statement: Statement, reports: Sequence[PrivacyReport]) -> list[PrivacyReport]:
-    """These releases; of one that was merged, its parts that were charged to this ledger."""
+    """Return these releases; of one that was merged, its parts that this ledger was charged for."""
     own = statement.chain.terms.accountant
     return [
         one
         for report in reports
         for one in paid_by(report)
-        if one is report or (one.receipt is not None and one.receipt.accountant == own)
+        if one is report or own in accounts_charged(one)
     ]
 
 
-def _cohorts_of(reports: Sequence[PrivacyReport]) -> tuple[str, ...]:
-    """Whose records these releases are of; none if one of them read all."""
-    named = [names for one in reports for names in charged_names(one.details, one.cohorts)]
-    return tuple(dict.fromkeys(name for names in named for name in names)) if all(named) else ()
+def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
+    """Return the shares of the budget's mu^2 that were spent; None where they do not add up.
 
-
-def _of_cohorts(statement: Statement, whose: Sequence[str]) -> dict[str, Any]:
-    """What each cohort has paid and has left, and how many one unit may be in."""
-    others = [name for name in statement.cohorts if name not in whose]
-    listed = {*whose, *others[-MOST_LISTED:]}
-    return {
-        "max_cohorts_per_person": statement.chain.terms.max_cohorts_per_person,
-        "n_cohorts": len(statement.cohorts),
-        "cohorts": [
-            {
-                "name": name,
-                "mu": statement.mu_of(name),
-                "spent": statement.spent_by(name).epsilon,
-                "remaining": statement.remaining_for(name).epsilon,
-                "this_release": name in whose,
-            }
-            for name in statement.cohorts
-            if name in listed
-        ],
-    }
-
-
-def _shares(
-    statement: Statement, reports: Sequence[PrivacyReport], whose: Sequence[str]
-) -> dict[str, float] | None:
-    """Shares of the budget's mu^2 that these people paid; None where they do not say what is left.
-
-    Of all charges, the share is that of the person who was charged most.
+    Parameters
+    ----------
+    statement : Statement
+    ours : set of int
+        The rows of the charges for these releases.
     """
     chain, delta = statement.chain, statement.budget.delta
     events = {receipt.row: receipt.event for receipt in chain.receipts}
@@ -271,23 +247,15 @@ def _shares(
     ):
         return None
     all_of_it = mu_of(statement.budget.epsilon, delta) ** 2
-    costs = {
-        one.receipt.row: one.cost.mu**2
-        for one in reports
-        if one.receipt is not None and isinstance(one.cost, GaussianEvent)
-    }
     squares = {row: event.mu**2 for row, event in events.items()}  # type: ignore[attr-defined]
     return {
-        "this_release": sum(costs.values()) / all_of_it,
-        "all": sum(squares.values()) / all_of_it
-        if not statement.cohorts
-        else float(chain.total.bound(whose).square) / all_of_it,
+        "this_release": sum(squares[row] for row in sorted(ours & squares.keys())) / all_of_it,
+        "all": sum(squares.values()) / all_of_it,
     }
 
 
 def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:
     """A charge, without its time: those of others may tell how long they took."""
-    cohorts = {"cohorts": entry.receipt.cohorts} if entry.receipt.cohorts else {}
     return {
         "row": entry.receipt.row,
         "label": entry.receipt.label,
@@ -296,5 +264,4 @@ def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:
         "this_release": entry.receipt.row in ours,
         "epsilon": epsilon_of_event(entry.receipt.event, delta),
         "total": entry.total,
-        **cohorts,
     }

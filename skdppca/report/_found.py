@@ -78,7 +78,7 @@ def headline(fit: Mapping[str, Any]) -> str:
     records = "records" if unit == "row" else f"records, each one {unit}"
     if not results["n_records_is_noisy"]:
         return f"{text}, from {digits.count(float(n))} {records}."
-    give = WITHIN * max(scales, default=0.0) * _of_cohorts(core["details"])
+    give = WITHIN * max(scales, default=0.0) * _of_fits(core["details"])
     range_ = f" (95 %: give or take {digits.up(give, 2)})" if scales else ""
     return f"{text}, from about {digits.count(float(n))} {records}{range_}."
 
@@ -93,9 +93,9 @@ def _is_lost(one: Mapping[str, Any]) -> bool:
     return one["alignment"] is not None and one["alignment"] <= 0
 
 
-def _of_cohorts(details: Mapping[str, Any]) -> float:
-    """The noise of all cohorts' counts over that of the last one: each has its share of mu^2."""
-    mus = [float(part["mu"]) for part in details.get("cohorts", ())]
+def _of_fits(details: Mapping[str, Any]) -> float:
+    """Return the noise of all joined fits' counts over that of the last: a share of mu^2 each."""
+    mus = [float(fit["mu"]) for fit in details.get("joined", ())]
     if not mus or not all(math.isfinite(mu) and mu > 0 for mu in mus):
         return 1.0
     return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))

@@ -35,8 +35,7 @@ def merge(
         be the same. The files of a directory are verified first.
     disjoint : bool, default=False
         Whether you declare that nobody has records in two of the releases. Nothing can check this,
-        but it is refused where the ledger of two releases was told otherwise: where it charged both
-        to the same people, or lets a person be in several cohorts.
+        but it is refused where two releases charged one account, or a copy of it.
 
         - True: the guarantee is that of the largest part, because each person is in one part only.
         - False: the guarantee is that of all parts composed.
@@ -80,8 +79,8 @@ def merge(
     that something was fitted on the data before, or that looking at them chose a parameter, is
     refused. A fitted estimator cannot declare that.
 
-    A part that grew by cohorts rests on a declaration of its own: in how many of them one person
-    is. ``privacy_.in_all_cohorts()`` says what somebody pays who is in all cohorts of all parts.
+    A part that grew by `partial_fit` rests on a declaration of its own: different accounts are of
+    different people. ``privacy_.in_all()`` says what somebody pays who is in all fits of all parts.
 
     Examples
     --------

@@ -343,7 +343,7 @@ def _title(subjects: Sequence[Subject]) -> str:
 
 def _accountant(subjects: Sequence[Subject], releases: Any) -> BaseAccountant | None:
     """The accountant that all of them were charged to, if one of them knows it."""
-    ids = {one.report.receipt.accountant for one in subjects if one.report.receipt is not None}
+    ids = {receipt.accountant for one in subjects for receipt in one.report.receipts}
     given = list(releases) if isinstance(releases, list | tuple) else [releases]
     for one in [*given, *(subject.fitted for subject in subjects)]:
         accountant = getattr(one, "accountant", None)

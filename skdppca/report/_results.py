@@ -12,7 +12,6 @@ from .._text.digits import down, up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
-from ..privacy.grown import MOST
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
 from ._blocks import PageBlock
@@ -159,12 +158,8 @@ def _declared(reports: list[PrivacyReport]) -> list[str]:
     for report in reports:
         if is_merged(report.details) and report.parameters["disjoint"]:
             found.append("nobody has records in two of the merged releases")
-        if report.in_all_cohorts() is not None:
-            found.append("nobody is in more cohorts of a part than its report says")
-        if report.in_more_cohorts():
-            most = report.details[MOST]
-            cohorts = "one cohort" if most == 1 else f"{most} cohorts"
-            found.append(f"nobody is in more than {cohorts}")
+        if report.in_all() is not None:
+            found.append("different accounts are of different people")
     return found
 
 
@@ -174,7 +169,7 @@ def _budget(
     """What is left, in a line; nothing for what is not private."""
     if not all(report.private for report in reports):
         return []
-    account, charged = document["ledger"], [one.receipt for one in reports if one.receipt]
+    account, charged = document["ledger"], [one for report in reports for one in report.receipts]
     if any(is_merged(one.details) for one in reports):
         return [MERGED]
     if not charged:
@@ -185,20 +180,16 @@ def _budget(
     where = f"row{'s' * (len(charged) > 1)} {rows} of {name}"
     if account is None:
         return [f"Budget: charged as {where}, whose totals are not known here."]
-    left, whom = float(account["remaining"]), ""
-    theirs = [one for one in account.get("cohorts", ()) if one["this_release"]]
-    if theirs:
-        left = min(float(one["remaining"]) for one in theirs)
-        whom = f" for {', '.join(printable(one['name']) for one in theirs)}"
+    left = float(account["remaining"])
     return [
-        f"Budget: epsilon {down(left, 4)} of {account['epsilon']:g} is left{whom} at delta "
+        f"Budget: epsilon {down(left, 4)} of {account['epsilon']:g} is left at delta "
         f"{account['delta']:g} (charged as {where})."
     ]
 
 
 def _named(report: PrivacyReport, ledger: str) -> str:
     """A fit's own report; in a shell, an accountant is a ledger."""
-    if report.receipt is None or not ledger:
+    if len(report.receipts) != 1 or not ledger:
         return str(report)
-    paid = f"accountant {report.receipt.accountant[:SHOWN]}"
+    paid = f"accountant {report.receipts[0].accountant[:SHOWN]}"
     return str(report).replace(paid, f"the ledger {ledger}")

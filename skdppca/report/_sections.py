@@ -13,7 +13,6 @@ from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
 from ..privacy.fit_report import drifts, no_scales
 from ..privacy.floats import float_up
-from ..privacy.grown import is_grown
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
@@ -36,9 +35,6 @@ HIDDEN = ("accountant", "n_jobs", "verbose")
 
 # Characters of one value of a parameter.
 LONGEST = 60
-
-# More than the error of a square root, relative.
-ROUNDING = Fraction(1, 2**50)
 
 # Digits of a cost: an epsilon that was asked for stands here as it was asked for.
 SHOWN = 4
@@ -78,7 +74,6 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "as_call": _as_call,
-        "cohorts": _in_words,
         "declared_public": _declared_public,
         "down": _of_number(partial(digits.down, digits=SHOWN)),
         "exp": lambda value: math.exp(min(float(value), 700.0)),
@@ -124,15 +119,8 @@ def _if_wrong(document: Document) -> list[str]:
     """For whom the figures hold because somebody declared it, and what they are for others."""
     say, lines = words(), []
     for report in reports_of(document):
-        if is_grown(report.details):
-            lines.append(
-                say.in_more_cohorts(
-                    report.details,
-                    report.in_more_cohorts(),
-                    report.delta,
-                    report.receipt is not None,
-                )
-            )
+        if len(report.details.get("joined", ())) > 1:
+            lines.append(say.by_account(report))
         elif is_merged(report.details):
             lines.append(say.merged_parts(report))
         elif "sites" in report.details:
@@ -190,10 +178,8 @@ def _facts(document: Document) -> dict[str, Any]:
         "voided": _voided(document),
         "why_not": _why_not(facts["not_private"]),
         "charged": _charged(document),
-        "whose": [one["name"] for one in ledger.get("cohorts", ()) if one["this_release"]],
-        "in_all": _in_all(ledger),
         "earlier_charges": _earlier(ledger),
-        "charged_on": next((core["receipt"]["time"] for core in cores if core["receipt"]), ""),
+        "charged_on": next((one["time"] for core in cores for one in core["receipts"]), ""),
         "answered": _answered(document),
         "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
         "profile": {f"{at:g}": digits.up(float(value), SHOWN) for at, value in facts["profile"]},
@@ -205,9 +191,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "seeded": any(core["parameters"].get("random_state") is not None for core in every),
         "noiseless": any(math.isinf(float(core["guarantee"]["epsilon"])) for core in cores),
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
-        "heads": [
-            (fit["release"]["row"], fit["release"]["head"]) for fit in fits if fit["release"]
-        ],
+        "heads": [(one["row"], one["head"]) for fit in fits for one in fit["releases"]],
         "reports": reports,
         "drifted": [line for report in reports for line in drifts(report)],
         "unscaled": dict.fromkeys(line for report in reports for line in no_scales(report)),
@@ -226,28 +210,13 @@ def _earlier(ledger: Document) -> int:
     return ledger["n_charges"] - since if ours else 0
 
 
-def _in_all(ledger: Document) -> dict[str, Any] | None:
-    """At most what somebody has paid who is in all cohorts of a ledger; None if no mu says it.
-
-    The mu of a cohort has the charges on everybody, which are counted here more than once.
-    """
-    cohorts = ledger.get("cohorts", ())
-    known = len(cohorts) == ledger.get("n_cohorts") and all(one["mu"] for one in cohorts)
-    if not known or len(cohorts) <= ledger["max_cohorts_per_person"]:
-        return None
-    squares = sum((Fraction(one["mu"]) ** 2 for one in cohorts), Fraction(0))
-    event = GaussianEvent(float_up(Fraction(math.sqrt(float_up(squares))) * (1 + ROUNDING)))
-    delta = float(ledger["delta"])
-    return {"number": len(cohorts), "epsilon": epsilon_of_event(event, delta), "delta": delta}
-
-
 def _charged(document: Document) -> set[str]:
     """Where the fits were charged: to a ledger, to those of sites or of parts, or nowhere."""
     return {_charged_at(fit["core"]) for fit in document["fits"]}
 
 
 def _charged_at(core: Document) -> str:
-    if core["receipt"] is not None:
+    if core["receipts"]:
         return "ledger"
     if "sites" in core["details"]:
         return "sites"
@@ -305,10 +274,6 @@ def _why_not(reasons: list[str]) -> list[str]:
 def _of_number(write: Any) -> Any:
     """A filter of numbers as JSON has them: infinity is text."""
     return lambda value: write(float(value))
-
-
-def _in_words(cohorts: Sequence[str]) -> str:
-    return f"cohort{'s' if len(cohorts) > 1 else ''} {', '.join(cohorts)}"
 
 
 def _as_call(parameters: Document) -> str:

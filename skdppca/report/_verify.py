@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,9 @@ from shlex import quote
 from typing import Any
 
 from .._text import printable
-from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
+from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Receipt, Statement
 from ..privacy.checks import anew
+from ..privacy.grown import all_receipts
 from ..privacy.parts import paid_by, parts_of
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
@@ -97,11 +98,10 @@ class Verification:
         if not agree:
             return "something differs." if differs else INCOMPLETE
         files = ", these files" if 2 in self.levels else ""
-        grown = any(len(one.details.get("cohorts", ())) > 1 for one in self.reports)
         said = {
             1: "this report agrees with itself.",
             2: "this report and these files agree.",
-            3: f"this report{files} and this ledger agree{', also on earlier cohorts' * grown}.",
+            3: f"this report{files} and this ledger agree.",
             4: "it agrees with what you hold from outside.",
         }[level]
         return f"{said} {note}".strip()
@@ -276,7 +276,7 @@ def _on_ledger(release: Compared, sound: bool) -> str:
             return "not checked. `skdppca ledger show FILE` at each site should name this release."
         if any(_has_charged_parts(report) for report in agreeing):
             return "not checked. To check the charge of a part, give --ledger FILE of that part."
-        if any(report.receipt is None for report in reports):
+        if not all(report.receipts for report in reports):
             return "there is nothing to check, because no ledger was charged."
         return "not checked. To check the charge, give --ledger FILE."
     if not reports:
@@ -288,7 +288,7 @@ def _on_ledger(release: Compared, sound: bool) -> str:
         note += " To find out, ask for its head or a signature through another channel."
     elsewhere = _elsewhere(statement, agreeing)
     if elsewhere:
-        note += f" Nor: {', '.join(elsewhere)}. To check a part, give its ledger."
+        note += f" Nor: {', '.join(elsewhere)}. To check a charge, give its ledger."
     if later > 0:
         since = "charge was made" if later == 1 else "charges were made"
         spent = statement.spent
@@ -296,11 +296,11 @@ def _on_ledger(release: Compared, sound: bool) -> str:
             f" Since this report {later} more {since}; the total is epsilon {spent.epsilon:.6g} at "
             f"delta {spent.delta:g} now."
         )
-    ours = {one.receipt.row for report in agreeing for one in paid_by(report) if one.receipt}
+    ours = {(one.accountant, one.row) for report in agreeing for _, one in _all_receipts(report)}
     seeded = [
         receipt.row
         for receipt in statement.chain.receipts
-        if receipt.seeded and receipt.row not in ours
+        if receipt.seeded and (receipt.accountant, receipt.row) not in ours
     ]
     if seeded:
         note += f" {words().seeded_charges(seeded)}"
@@ -308,17 +308,24 @@ def _on_ledger(release: Compared, sound: bool) -> str:
 
 
 def _has_charged_parts(report: PrivacyReport) -> bool:
-    return any(part.report.receipt is not None for part in parts_of(report))
+    return any(part.report.receipts for part in parts_of(report))
+
+
+def _all_receipts(report: PrivacyReport) -> Iterator[tuple[str, Receipt]]:
+    """Yield every receipt of a release, or of its parts, and what it is of."""
+    for number, one in enumerate(paid_by(report), start=1):
+        for receipt in all_receipts(one.details, one.receipts):
+            yield f"part {number}" if one is not report else f"row {receipt.row}", receipt
 
 
 def _elsewhere(statement: Statement, reports: Sequence[PrivacyReport]) -> list[str]:
-    """The parts of merged releases that were charged to other ledgers."""
+    """Return what was charged to other ledgers."""
     own = statement.chain.terms.accountant
-    receipts = [part.report.receipt for report in reports for part in parts_of(report)]
     return [
-        f"part {number} (ledger {receipt.accountant[:8]})"
-        for number, receipt in enumerate(receipts, start=1)
-        if receipt is not None and receipt.accountant != own
+        f"{what} (ledger {receipt.accountant[:8]})"
+        for report in reports
+        for what, receipt in _all_receipts(report)
+        if receipt.accountant != own
     ]
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from unittest.mock import Mock, patch
+from uuid import UUID
 
 import numpy as np
 import pytest
 
-from skdppca import DPGauss
+from skdppca import DPGauss, PrivacyAccountant
 from skdppca.decomposition.dp_gauss import cohorts
 from skdppca.decomposition.dp_gauss.cohorts import NextCohort
 from skdppca.noise import GaussianQuery
+from skdppca.privacy import chain
 
 from .audit import ADJACENCIES, mostly_slow, on_both_adjacencies
 from .replay import Data, Leak, audit
@@ -37,8 +43,19 @@ WAYS = {
 }
 
 
+@contextmanager
+def same_receipts():
+    """Receipts have no chance and no time of their own, so that those of two runs are the same."""
+    moment, numbers = datetime(2026, 1, 1, tzinfo=UTC), count()
+    with (
+        patch.object(chain, "datetime", Mock(now=lambda _: moment)),
+        patch("uuid.uuid4", lambda: UUID(int=next(numbers))),
+    ):
+        yield
+
+
 def growing(first, adjacency, **parameters):
-    """What is audited: two cohorts, of which the audited records are the first or the second."""
+    """What is audited: two accounts, of which the audited records pay the first or the second."""
 
     def grow(X, groups):
         told = {"epsilon": 20.0, "adjacency": adjacency, "random_state": 0}
@@ -47,10 +64,13 @@ def growing(first, adjacency, **parameters):
         else:
             other, names = np.vstack(GROUPS[:40]), np.repeat(np.arange(40), 2)
             told["unit"] = "person"
+        terms = {"adjacency": adjacency, "unit": told.get("unit", "row")}
         pca = DPGauss(2, **told | parameters)
         order = [(X, groups), (other, names)]
-        for place, (rows, who) in enumerate(order if first else order[::-1]):
-            pca.partial_fit(rows, groups=who, cohort=f"2026-Q{place + 1}")
+        with same_receipts():
+            for rows, who in order if first else order[::-1]:
+                own = PrivacyAccountant(100.0, 1e-5, **terms)
+                pca.partial_fit(rows, groups=who, accountant=own)
         return pca
 
     return grow

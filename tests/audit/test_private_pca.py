@@ -73,9 +73,7 @@ class AsFitted:
         (self.receipt,) = accountant.receipts
         shown = {k: v for k, v in vars(pca).items() if k.endswith("_") and k != "privacy_"}
         told = {**pca.privacy_.parameters, "accountant": None}
-        shown["report"] = replace(
-            pca.privacy_, receipt=None, release=None, parameters=told
-        ).to_dict()
+        shown["report"] = replace(pca.privacy_, receipts=(), releases=(), parameters=told).to_dict()
         method = pca.privacy_.details["method"]
         return SimpleNamespace(components=pca.components_, method=method, shown=shown), ()
 

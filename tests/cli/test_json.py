@@ -75,7 +75,7 @@ def test_a_verification_that_agrees_and_one_that_differs(run, fit, tmp_path):
 
 def test_a_merged_release(run, fit, tmp_path):
     for name in ("north", "south"):
-        assert fit("--cohort", name, "--out", tmp_path / name, "--method", "gauss").status == 0
+        assert fit("--out", tmp_path / name, "--method", "gauss").status == 0
     both = tmp_path / "both"
     parts = (tmp_path / "north", tmp_path / "south")
     content = read("merge", run("merge", *parts, "--disjoint", "--out", both, "--json"))

@@ -13,14 +13,16 @@ from .conftest import NAMES, charges, is_one_line_error
 
 @pytest.fixture
 def parts(run, ledger, budget, tmp_path):
-    """Releases of two cohorts, charged to one ledger."""
+    """Releases of two cohorts, each charged to a ledger of its own."""
     folders = []
     for name in ("north", "south"):
         rng = np.random.default_rng(len(folders))
         rows = rng.standard_normal((1200, len(NAMES))) * [4, 3, 2, 1] + 10
         table, out = tmp_path / f"{name}.csv", tmp_path / name
         np.savetxt(table, rows, delimiter=",", header=",".join(NAMES), comments="", fmt="%.17g")
-        options = ("--ledger", ledger, "--cohort", name, "--out", out, "--no-pictures")
+        own = ledger if name == "north" else tmp_path / "south.ledger"
+        PrivacyLedger.create(own, 2.0, 1e-6, exist_ok=True)
+        options = ("--ledger", own, "--out", out, "--no-pictures")
         assert run("fit", table, *budget, "-k", 2, "--method", "gauss", *options).status == 0
         folders.append(out)
     return folders
@@ -31,7 +33,7 @@ def test_it_writes_what_merge_returns(run, parts, ledger, tmp_path):
     out = tmp_path / "both"
     done = run("merge", *parts, "--out", out, "--disjoint", "--title", "Both", "--no-pictures")
     assert done.status == 0, done.err
-    assert ledger.read_bytes() == before and charges(ledger) == 2
+    assert ledger.read_bytes() == before and charges(ledger) == 1
     pca, again = merge(parts, disjoint=True), load(out)
     assert type(again) is MergedPCA
     assert again.components_.tobytes() == pca.components_.tobytes()

@@ -62,8 +62,8 @@ def rehash(out):
     def again(content):
         fit = content["fits"][0]
         fit["release_id"] = hashlib.sha256(canonical(fit["core"]).encode()).hexdigest()
-        if fit["release"] is not None:
-            fit["release"]["release"] = fit["release_id"]
+        for row in fit["releases"]:
+            row["release"] = fit["release_id"]
         with contextlib.suppress(Exception):  # what is no report any more has no figures
             reports = reports_of(content)
             content["guarantee"] = guarantee(reports)
@@ -171,21 +171,25 @@ CORE = {
     "hash": (("released", 0, "sha256"), "0" * 64, "arrays: components is not the array"),
     "shape": (("released", 0, "shape"), [1, 4], "arrays: components is not the array"),
     "array": (("released", 0, "name"), "axes", "arrays: axes is missing"),
-    "row": (("receipt", "row"), 2, "ledger: row 2 differs from the receipt"),
-    "head": (("receipt", "head"), "0" * 64, "ledger: row 1 differs from the receipt"),
-    "charged accountant": (("receipt", "accountant"), "0" * 32, "ledger: the receipt belongs to"),
-    "label": (("receipt", "label"), "free of charge", "receipt: method is"),
-    "charged event": (("receipt", "event", "mu"), 1e-3, "receipt: event is"),
-    "charged adjacency": (("receipt", "adjacency"), "replace-one", "receipt: adjacency is"),
+    "row": (("receipts", 0, "row"), 2, "ledger: row 2 differs from the receipt"),
+    "head": (("receipts", 0, "head"), "0" * 64, "ledger: row 1 differs from the receipt"),
+    "charged accountant": (
+        ("receipts", 0, "accountant"),
+        "0" * 32,
+        "ledger: the receipt belongs to",
+    ),
+    "label": (("receipts", 0, "label"), "free of charge", "receipt: method is"),
+    "charged event": (("receipts", 0, "event", "mu"), 1e-3, "receipt: event is"),
+    "charged adjacency": (("receipts", 0, "adjacency"), "replace-one", "receipt: adjacency is"),
     "charged unit": (
-        ("receipt", "unit"),
+        ("receipts", 0, "unit"),
         "patient",
         "receipt: unit is 'row' in the report, but 'patient'",
     ),
-    "seeded": (("receipt", "seeded"), True, "receipt: seeded is False in the report, but True"),
-    "time": (("receipt", "time"), "2020-01-01T00:00:00+00:00", "ledger: row 1 differs"),
-    "nonce": (("receipt", "nonce"), "0" * 32, "ledger: row 1 differs from the receipt"),
-    "kind": (("receipt", "kind"), "release", "schema: it is no report"),
+    "seeded": (("receipts", 0, "seeded"), True, "receipt: seeded is False in the report, but True"),
+    "time": (("receipts", 0, "time"), "2020-01-01T00:00:00+00:00", "ledger: row 1 differs"),
+    "nonce": (("receipts", 0, "nonce"), "0" * 32, "ledger: row 1 differs from the receipt"),
+    "kind": (("receipts", 0, "kind"), "release", "schema: it is no report"),
 }
 
 
@@ -266,7 +270,7 @@ RELEASE = {
 
 @pytest.mark.parametrize("key", RELEASE)
 def test_every_edit_of_the_row_of_the_release_is_named(run, out, key):
-    edit(out, lambda content: content["fits"][0]["release"].update({key: RELEASE[key]}))
+    edit(out, lambda content: content["fits"][0]["releases"][0].update({key: RELEASE[key]}))
     result = run("verify", "out", "--ledger", "ledger")
     assert result.status == 1
     named = "schema: it is no report" if key in ("kind", "charge") else "row 2 differs"
@@ -281,7 +285,7 @@ def test_every_edit_of_the_row_of_the_release_is_named(run, out, key):
     ],
 )
 def test_the_row_of_another_release_is_named_without_the_ledger(run, out, change, named):
-    edit(out, lambda content: content["fits"][0]["release"].update(change))
+    edit(out, lambda content: content["fits"][0]["releases"][0].update(change))
     result = run("verify", "out")
     assert result.status == 1
     assert f"release row: the ledger row that {named}" in result.out
@@ -302,7 +306,7 @@ def test_reasons_without_a_parameter_that_gives_them_are_named(run, out):
 
 
 def test_a_row_of_the_release_that_is_gone_is_named(run, out):
-    edit(out, lambda content: content["fits"][0].update(release=None))
+    edit(out, lambda content: content["fits"][0].update(releases=[]))
     result = run("verify", "out")
     assert result.status == 1
     assert "release row: it has a receipt, but no ledger row that records the release" in result.out

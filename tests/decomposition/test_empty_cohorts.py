@@ -11,11 +11,7 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.maps import projection_map
 from skdppca.mechanisms import sampling
-from skdppca.neighbors import PrivateNearestCentroid
-
-from ..estimators import ESTIMATORS, on_all_estimators
 
 NAMES = ["age", "height", "weight", "pulse"]
 ROWS = np.random.default_rng(0).normal(size=(300, 4)) * [4, 3, 2, 1] + 7
@@ -71,32 +67,24 @@ def accountant(**given):
     [*((container, "plain") for container in CONTAINERS), *(("array", mode) for mode in MODES)],
 )
 def test_an_empty_cohort_is_answered_first_and_later(container, mode, tmp_path):
-    budget = accountant()
-    pca = DPGauss(2, **COST, **MODES[mode], accountant=budget)
+    budgets = [accountant() for _ in range(3)]
+    pca = DPGauss(2, **COST, **MODES[mode])
     for number, n in enumerate((0, 300, 0)):
         X = CONTAINERS[container](ROWS[:n], tmp_path / str(number))
-        pca.partial_fit(X, cohort=f"2026-Q{number + 1}")
-    assert budget.cohorts == ("2026-Q1", "2026-Q2", "2026-Q3")
+        pca.partial_fit(X, accountant=budgets[number])
+    assert [len(one.receipts) for one in budgets] == [1, 1, 1]
     assert np.isfinite(pca.components_).all() and pca.components_.shape == (2, 4)
 
 
-@pytest.mark.parametrize(
-    ("factory", "container"),
-    [
-        pytest.param(factory, container, id=f"{name}-{container}")
-        for name, factory in ESTIMATORS
-        for container in CONTAINERS
-        if container == "array" or name == "DPGauss"
-    ],
-)
+@pytest.mark.parametrize("container", CONTAINERS)
 def test_an_empty_cohort_is_answered_where_a_random_part_of_it_is_asked(
-    factory, container, tmp_path, monkeypatch
+    container, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(sampling, "SAMPLING", replace(sampling.SAMPLING, records=1e-6))
     budget = accountant()
     for n in (0, 1):
         X = CONTAINERS[container](ROWS[:n], tmp_path / str(n))
-        pca = factory(2, **COST, accountant=budget).fit(X, cohorts=f"q{n}")
+        pca = DPGauss(2, **COST, accountant=budget).partial_fit(X)
         assert np.isfinite(pca.components_).all()
 
 
@@ -109,39 +97,24 @@ def test_an_empty_cohort_of_groups_is_answered(form, tmp_path):
         pq.write_table(labelled, tmp_path / "t")
         X, groups = ds.dataset(tmp_path / "t"), "patient"
     pca = DPGauss(2, **COST, unit="patient", accountant=budget)
-    pca.partial_fit(X, groups=groups, cohort="2026-Q1")
-    assert budget.cohorts == ("2026-Q1",)
-
-
-@on_all_estimators
-def test_every_method_answers_an_empty_cohort_that_is_named(factory):
-    budget = accountant()
-    factory(2, **COST, accountant=budget).fit(ROWS[:0], cohorts="2026-Q1")
-    assert budget.cohorts == ("2026-Q1",)
-
-
-def test_a_classifier_and_a_map_answer_an_empty_cohort():
-    budget = accountant()
-    classifier = PrivateNearestCentroid(classes=[0, 1], **COST, accountant=budget)
-    classifier.fit(ROWS[:0], np.empty(0, dtype=int), cohorts="2026-Q1")
-    pca = DPGauss(2, epsilon=1.0).fit(ROWS)
-    projection_map(pca, ROWS[:0], **COST, cohorts="2026-Q2", accountant=budget)
-    assert budget.cohorts == ("2026-Q1", "2026-Q2")
+    pca.partial_fit(X, groups=groups)
+    assert len(budget.receipts) == 1
 
 
 @pytest.mark.parametrize(
-    ("parameters", "cohorts"), [({}, None), ({"adjacency": "replace-one"}, "2026-Q1")]
+    ("adjacency", "call"), [("add-remove", "fit"), ("replace-one", "partial_fit")]
 )
-def test_no_rows_are_refused_where_they_tell_nothing_private(parameters, cohorts):
-    budget = accountant(adjacency=parameters.get("adjacency", "add-remove"))
+def test_no_rows_are_refused_where_they_tell_nothing_private(adjacency, call):
+    budget = accountant(adjacency=adjacency)
+    pca = DPGauss(2, **COST, adjacency=adjacency, accountant=budget)
     with pytest.raises(ValueError, match="0 sample"):
-        DPGauss(2, **COST, **parameters, accountant=budget).fit(ROWS[:0], cohorts=cohorts)
+        getattr(pca, call)(ROWS[:0])
     assert not budget.receipts
 
 
 def test_other_faults_of_an_empty_cohort_are_refused_before_the_charge():
     budget = accountant()
-    pca = DPGauss(2, **COST, accountant=budget).partial_fit(ROWS, cohort="2026-Q1")
+    pca = DPGauss(2, **COST, accountant=budget).partial_fit(ROWS)
     with pytest.raises(ValueError, match="has 3 features"):
-        pca.partial_fit(ROWS[:0, :3], cohort="2026-Q2")
+        pca.partial_fit(ROWS[:0, :3])
     assert len(budget.receipts) == 1

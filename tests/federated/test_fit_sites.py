@@ -280,7 +280,7 @@ def test_the_report_says_who_took_part_and_what_was_charged(made):
         assert charged["epsilon"] <= 8.0
         assert {row.release for row in site.ledger.releases} == {report.release_id}
         assert not site.ledger.unrecorded
-    assert report.private and report.receipt is None
+    assert report.private and not report.receipts
     assert "over the sites east, north, south" in str(report)
     assert "up to 1 of the other sites" in str(report) and "No ledger" not in str(report)
     assert "ledger of each site" in report._repr_html_()

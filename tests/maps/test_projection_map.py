@@ -139,7 +139,7 @@ def test_the_accountant_of_the_axes_pays_unless_another_is_given():
     pca = DPGauss(2, accountant=first, **COST).fit(X)
     found = projection_map(pca, X, **COST)
     assert [receipt.label for receipt in first.receipts] == ["DPGauss", "projection_map"]
-    assert found.privacy_.receipt == first.receipts[-1]
+    assert found.privacy_.receipts == first.receipts[-1:]
     projection_map(pca, X, accountant=second, **COST)
     assert len(first.receipts) == 2
     assert len(second.receipts) == 1

@@ -54,7 +54,7 @@ def test_the_winner_is_one_of_the_grid_and_fitted_on_all(factory):
     assert len(accountant.receipts) == N_FITS
     winner = search.best_estimator_
     assert {name: winner.get_params()[name] for name in GRID} == search.best_params_
-    assert winner.privacy_.receipt == accountant.receipts[-1]
+    assert winner.privacy_.receipts == accountant.receipts[-1:]
 
 
 @on_all

@@ -51,7 +51,7 @@ def test_the_total_is_charged_once_and_uses_the_budget_up(adjacency, mean):
         DPGauss(2, adjacency=adjacency), accountant=accountant, mean_candidates=mean
     ).fit(X)
     (receipt,) = accountant.receipts
-    assert receipt == search.privacy_.receipt
+    assert (receipt,) == search.privacy_.receipts
     assert receipt.event == search.privacy_.event
     assert price(search, 5).totals == (receipt.event,)
     assert search.privacy_.private
@@ -94,7 +94,7 @@ def test_the_charge_comes_before_anything_is_computed(monkeypatch):
 def test_a_search_in_two_processes_charges_a_ledger_once(tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", epsilon=1.0, delta=1e-6)
     search = search_over(accountant=ledger, n_jobs=2).fit(X)
-    ledger.verify(search.privacy_.receipt)
+    ledger.verify(*search.privacy_.receipts)
     assert len(PrivacyLedger(tmp_path / "ledger").receipts) == 1
 
 

@@ -88,7 +88,7 @@ def test_a_fit_is_charged_once_and_its_report_verifies(tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", 1.0, 1e-6)
     model = nearest(accountant=ledger).fit(X, Y)
     (receipt,) = ledger.receipts
-    assert receipt == model.privacy_.receipt
+    assert (receipt,) == model.privacy_.receipts
     assert receipt.label == "PrivateNearestCentroid"
     assert model.privacy_.private
     verify_report(model.privacy_)

@@ -103,23 +103,6 @@ def new_accountant(request, tmp_path):
     )
 
 
-@pytest.fixture
-def named_cohorts(monkeypatch):
-    """With an accountant, every call of `partial_fit` names a new cohort."""
-    calls = itertools.count()
-
-    def naming(honest):
-        def partial_fit(self, X, y=None):
-            cohort = None if self.accountant is None else f"cohort {next(calls)}"
-            return honest(self, X, y, cohort=cohort)
-
-        return partial_fit
-
-    for _, factory in ESTIMATORS:
-        if hasattr(factory, "partial_fit"):
-            monkeypatch.setattr(factory, "partial_fit", naming(factory.partial_fit))
-
-
 def assert_passes_all_checks(estimator):
     """No check fails, and none is skipped or expected to fail."""
     results = check_estimator(estimator, on_skip=None)
@@ -135,7 +118,7 @@ def assert_passes_all_checks(estimator):
     but_the_first_slow(CONFIGURATIONS_AND_ACCOUNTANTS),
     indirect=["new_accountant"],
 )
-def test_scikit_learns_checks_pass(factory, parameters, new_accountant, named_cohorts):
+def test_scikit_learns_checks_pass(factory, parameters, new_accountant):
     accountant = new_accountant(parameters.get("adjacency", "add-remove"))
     assert_passes_all_checks(factory(**parameters, accountant=accountant))
     assert accountant is None or len(accountant.receipts) > 40

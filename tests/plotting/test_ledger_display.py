@@ -51,8 +51,7 @@ def test_each_kind_of_charge_has_its_mark_below_the_budget_in_words(accountant, 
         r"Budget: $\varepsilon$ = 2, $\delta$ = 1e-06 for every \$p\$ (add-remove)"
     )
     assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
-    assert display.cohort_lines_ == {} and len(ax.lines) == 5
-    assert "cohort" not in display.alt_text_
+    assert len(ax.lines) == 5
 
 
 def test_a_total_that_was_left_out_is_skipped(ax, monkeypatch):
@@ -80,26 +79,10 @@ def test_an_unknown_axis_is_refused(accountant, ax):
         LedgerDisplay.from_ledger(accountant, ax=ax, over="charges")
 
 
-def test_the_steps_are_those_of_who_was_charged_most_above_single_cohorts(ax):
-    accountant = PrivacyAccountant(2.0, 1e-6, unit="$p$")
-    for mu, cohort in ((0.2, "$a$"), (0.1, "b"), (0.1, None), (0.1, ["b", "c"])):
-        accountant.charge(GaussianEvent(mu), **NOTION, cohort=cohort)
-    display = LedgerDisplay.from_ledger(accountant, ax=ax)
-    entries = accountant.statement().entries
-    assert list(display.line_.get_ydata())[1:5] == [entry.total for entry in entries]
-    assert list(display.cohort_lines_) == ["$a$", "b", "c"]
-    for name, line in display.cohort_lines_.items():
-        assert line.get_ydata()[-1] == accountant.spent_by(name).epsilon <= accountant.spent.epsilon
-    assert "of 3 cohorts, the one that was charged most" in display.alt_text_
-    assert "One more on all may cost" in display.alt_text_
-    ax.figure.savefig(io.BytesIO())
-
-
 def test_the_line_of_the_budget_does_not_cross_the_words_of_the_legend(ax):
     accountant = PrivacyAccountant(2.0, 1e-6)
-    for cohort in ("2024", "2025"):
-        event = GaussianEvent(0.2367)
-        accountant.charge(event, adjacency="add-remove", unit="row", cohort=cohort)
+    for _ in range(2):
+        accountant.charge(GaussianEvent(0.2367 / 2**0.5), adjacency="add-remove", unit="row")
     display = LedgerDisplay.from_ledger(accountant, ax=ax)
     ax.figure.draw_without_rendering()
     words = display.ax_.get_legend().get_window_extent()

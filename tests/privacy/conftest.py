@@ -51,29 +51,15 @@ def folder():
     shutil.rmtree(path)
 
 
-class OneCohort(PrivacyAccountant):
-    """An accountant that is charged for one cohort, unless a charge names another one."""
-
-    def charge(self, event, *, cohort="2026-Q1", **terms):
-        return super().charge(event, cohort=cohort, **terms)
-
-    def charge_external(self, label, *, cohort="2026-Q1", **cost):
-        return super().charge_external(label, cohort=cohort, **cost)
-
-
-@pytest.fixture(params=["memory", "ledger", "cohort"])
+@pytest.fixture(params=["memory", "ledger"])
 def make(request, folder):
-    """Return a maker of accountants, in memory or in a file: one interface, one set of claims.
-
-    All of these hold as well if every charge falls on one and the same cohort.
-    """
+    """Return a maker of accountants, in memory or in a file: one interface, one set of claims."""
     names = iter(range(100))
 
     def make(epsilon=1.0, delta=1e-6, **notion):
         if request.param == "ledger":
             return PrivacyLedger.create(f"{folder}/{next(names)}.ledger", epsilon, delta, **notion)
-        kind = PrivacyAccountant if request.param == "memory" else OneCohort
-        return kind(epsilon, delta, **notion)
+        return PrivacyAccountant(epsilon, delta, **notion)
 
     return make
 

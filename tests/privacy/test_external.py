@@ -168,7 +168,9 @@ def test_an_external_receipt_has_no_seed(make):
 @pytest.mark.parametrize("make", ["memory", "ledger"], indirect=True)
 def test_no_report_is_paid_by_an_external_charge(make):
     receipt = make().charge_external("counts", mu=0.1, **ADDED)
-    report = PrivacyReport("PCA", 1.0, 1e-6, "add-remove", "row", receipt.event, receipt=receipt)
+    report = PrivacyReport(
+        "PCA", 1.0, 1e-6, "add-remove", "row", receipt.event, receipts=(receipt,)
+    )
     with pytest.raises(ValueError, match="kind='external' is not 'charge'"):
         PrivacyReport.from_dict(report.to_dict())
 

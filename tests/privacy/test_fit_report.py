@@ -39,7 +39,7 @@ def charged():
         event=EVENT,
         not_private=("a reason",),
         spendings=(Spending("Gram", 0.3, 1.0, math.inf), Spending("mean", 0.4, 1.0, 2.5, "1 of 2")),
-        receipt=receipt,
+        receipts=(receipt,),
         details={
             "spectrum": np.array([2.0, np.inf]),
             "method": "PCA",
@@ -50,7 +50,7 @@ def charged():
         released=(Released.of("components", ARRAY), Released.of("n", 3.0)),
         feature_names=("a", "ü\ud800"),
         software={"skdppca": "1"},
-        release=accountant.record(receipt, "0" * 64),
+        releases=(accountant.record(receipt, "0" * 64),),
     )
 
 
@@ -164,8 +164,8 @@ def test_unknown_and_missing_keys_are_refused(path):
         (("core", "released", 0, "sha256"), 1),
         (("core", "feature_names"), "ab"),
         (("core", "event", "mu"), -1.0),
-        (("core", "receipt"), {}),
-        (("release",), {}),
+        (("core", "receipts"), {}),
+        (("releases",), {}),
     ],
     ids=str,
 )

@@ -175,7 +175,7 @@ def test_a_charge_parses_no_row_again(ledger, parsed):
 def test_a_charge_copies_no_row(ledger, event):
     def memory():
         chain, _ = ledger._known
-        rows, total = chain.rows, chain.total.everyone
+        rows, total = chain.rows, chain.total
         return rows._items, total.steps._items, total.selections._items
 
     before = memory()

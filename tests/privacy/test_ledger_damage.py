@@ -184,32 +184,6 @@ def test_rows_that_were_forged_with_their_hashes_do_not_open(ledger, row, change
         PrivacyLedger(ledger.path)
 
 
-@pytest.mark.parametrize(
-    ("row", "change", "reason"),
-    [
-        (4, with_values(cohorts=["b"]), None),  # agrees with itself: only a receipt tells
-        (4, with_values(cohorts=[]), "row 4: cohorts=.* must be a list of names"),
-        (4, with_values(cohorts=["a", "a"]), "row 4: cohorts names 'a' twice"),
-        (4, with_values(cohorts=["a\n"]), "row 4: cohorts='a.*n' has a character"),
-        (4, with_values(cohorts="a"), "row 4: cohorts='a' must be a list"),
-        (4, with_values(kind="charge"), "row 4: kind='charge' has no cohorts"),
-        (4, with_values(kind="release-on-cohorts"), "kind='release-on-cohorts' is unknown"),
-        (5, with_values(cohorts=["A", "b"]), "row 5: cohort='A' reads like 'a'"),
-        (5, with_values(cohorts=["b", "a", "c"]), None),
-        (1, with_values(cohorts=["a"]), "row 1: kind='charge' has no cohorts"),
-        (0, with_values(max_cohorts_per_person=2), "row 0: .*several rows"),
-        (0, with_values(max_cohorts_per_person=1), "row 0: its budget is not written as"),
-    ],
-)
-def test_rows_of_cohorts_that_were_forged_do_not_pass(ledger, row, change, reason):
-    receipts = [ledger.charge(SMALL, **NOTION, cohort=name) for name in ("a", ("b", "a"))]
-    forged(ledger.path, 0, str)
-    ledger.verify()
-    forged(ledger.path, row, change)
-    with pytest.raises(LedgerError, match=reason):
-        PrivacyLedger(ledger.path).verify(*receipts)
-
-
 def test_a_damaged_file_is_never_recreated(ledger):
     os.unlink(ledger.path)
     with pytest.raises(LedgerError):

@@ -152,7 +152,7 @@ def test_a_true_release_agrees_on_all_levels(release, seed):
     } == {*(1, 2, 3)}
     assert report.private == (seed is None)
     (receipt,), (row,) = accountant.receipts, accountant.releases
-    assert (report.receipt, report.release) == (receipt, row)
+    assert (report.receipts, report.releases) == ((receipt,), (row,))
     assert row.release == report.release_id
     assert report.parameters["accountant"] == accountant.id
     assert report.parameters["random_state"] == (None if seed is None else "seeded")
@@ -165,7 +165,7 @@ def test_a_release_without_a_ledger_agrees_on_two_levels_and_survives_json(relea
     assert canonical(json.loads(text)["core"]) == canonical(report.core())
     assert PrivacyReport.from_json(text).release_id == report.release_id
     assert differing(text, arrays=arrays) == []
-    assert report.receipt is None and report.release is None
+    assert report.receipts == report.releases == ()
     (missing,) = differing(report, ledger=PrivacyAccountant(1.0, 1e-6))
     assert (missing.level, missing.says) == (3, "no ledger was charged for this release")
 
@@ -295,14 +295,14 @@ def test_a_charge_without_its_release_is_named():
     accountant = PrivacyAccountant(1.0, 1e-6)
     receipt = accountant.charge(GaussianEvent(0.1), adjacency="add-remove", unit="row")
     report, _ = fit(DPGauss)
-    report = PrivacyReport(**{**vars(report), "receipt": receipt})
+    report = PrivacyReport(**{**vars(report), "receipts": (receipt,)})
     assert "row 1 has no release recorded" in differing(report, ledger=accountant)[-1].says
 
 
 def test_two_releases_of_one_charge_are_told_apart():
     accountant = PrivacyAccountant(1.0, 1e-6)
     report, _ = fit(DPGauss, accountant=accountant)
-    other = PrivacyReport(**{**vars(fit(DPGauss)[0]), "receipt": report.receipt})
+    other = PrivacyReport(**{**vars(fit(DPGauss)[0]), "receipts": report.receipts})
     assert "another release for this charge" in differing(other, ledger=accountant)[-1].says
 
 

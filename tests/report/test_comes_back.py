@@ -162,7 +162,7 @@ RELEASES = {
     "lost in the noise": lambda: DPGauss(6, epsilon=0.1).fit(FRAME),
     "search": lambda: PrivateSearchCV(DPGauss(), {"n_components": [1, 2]}).fit(FRAME),
     "pipeline": lambda: make_pipeline(StandardScaler(), DPGauss(2)).fit(FRAME),
-    "cohorts": lambda: DPGauss(2).partial_fit(FRAME, cohort="q1").partial_fit(FRAME, cohort="q2"),
+    "grown": lambda: DPGauss(2).partial_fit(FRAME).partial_fit(FRAME),
     "map": with_a_map,
     "map alone": lambda: with_a_map()[1],
 }

@@ -35,7 +35,7 @@ def test_a_copy_differs_in_what_it_states_only(made, tmp_path):
 
 def test_a_copy_passes_every_level_that_its_release_passes(made, tmp_path):
     declare(made.folder / "out", tmp_path / "second", context=MORE)
-    head = made.pca.privacy_.release.head
+    head = made.pca.privacy_.releases[0].head
     found = verify(tmp_path / "second", ledger=made.ledger, head=head)
     assert found.passed and found.levels == (1, 2, 3, 4)
 

@@ -71,10 +71,10 @@ def forge(out, fit=None):
     old = document["fits"][0]
     core = old["core"] if fit is None else fit.core()
     report = PrivacyReport.from_dict(
-        {"schema": old["schema"], "core": core, "release_id": "0", "release": None}
+        {"schema": old["schema"], "core": core, "release_id": "0", "releases": []}
     )
     own = report.to_dict()
-    own["release"] = old["release"] and {**old["release"], "release": own["release_id"]}
+    own["releases"] = [{**row, "release": own["release_id"]} for row in old["releases"]]
     with np.load(out / "components.npz") as archive:
         arrays = dict(archive)
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
@@ -252,8 +252,10 @@ CHANGED = {
         "title": in_document(lambda one: one.update(title=3)),
         "long title": in_document(lambda one: one.update(title="Private. " * 1000)),
         "schema": in_document(lambda one: one.update(schema="skdppca-report/9")),
-        "head": in_document(lambda one: one["fits"][0]["release"].update(head="Jane Doe")),
-        "nonce": in_document(lambda one: one["fits"][0]["core"]["receipt"].update(nonce="Jane")),
+        "head": in_document(lambda one: one["fits"][0]["releases"][0].update(head="Jane Doe")),
+        "nonce": in_document(
+            lambda one: one["fits"][0]["core"]["receipts"][0].update(nonce="Jane")
+        ),
         "sites": in_document(lambda one: one["fits"][0]["core"]["details"].update(sites=5)),
         "charged": in_document(lambda one: one["fits"][0]["core"]["details"].update(charged=3)),
         "present": in_document(lambda one: one["fits"][0]["core"]["details"].update(present=[])),
@@ -421,11 +423,11 @@ def test_a_second_release_on_one_charge_is_found_by_the_ledger(copied, made, fra
     true = made.pca.privacy_
     second.privacy_ = replace(
         second.privacy_,
-        receipt=true.receipt,
-        parameters=second.privacy_.parameters | {"accountant": true.receipt.accountant},
+        receipts=true.receipts,
+        parameters=second.privacy_.parameters | {"accountant": true.receipts[0].accountant},
     )
-    row = replace(true.release, release=second.privacy_.release_id)
-    second.privacy_ = replace(second.privacy_, release=row)
+    row = replace(true.releases[0], release=second.privacy_.release_id)
+    second.privacy_ = replace(second.privacy_, releases=(row,))
     ReleaseReport(second, pictures=False).write(tmp_path / "second")
     assert verify(tmp_path / "second").passed
     assert failed(verify(tmp_path / "second", ledger=copied / "ledger")) == [3]
@@ -583,7 +585,7 @@ def rehashed(out, change_core):
     document = document_of(out)
     fit = document["fits"][0]
     change_core(fit["core"])
-    fit["release_id"] = fit["release"]["release"] = hash_of(fit["core"])
+    fit["release_id"] = fit["releases"][0]["release"] = hash_of(fit["core"])
     (out / "report.json").write_text(as_json(document))
     hashed_again(out)
 

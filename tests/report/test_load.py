@@ -80,7 +80,7 @@ def test_what_no_file_holds_is_as_by_default(frame, tmp_path):
     pca = DPGauss(2, accountant=accountant, n_jobs=2, verbose=0).fit(frame)
     again = load(written(pca, tmp_path / "out"))
     assert again.accountant is None and again.n_jobs is None
-    assert again.privacy_.receipt == pca.privacy_.receipt
+    assert again.privacy_.receipts == pca.privacy_.receipts
 
 
 def test_its_arrays_cannot_be_written_to(made):

@@ -57,16 +57,18 @@ def two():
     return DPGauss(2, epsilon=2.0).fit(rows()), DPGauss(3, epsilon=4.0).fit(rows(2000, 1))
 
 
+LEDGERS = ("one", "two", "other")
+
+
 @pytest.fixture(scope="module")
 def charged(tmp_path_factory):
-    """Fits of two cohorts charged to one ledger and of others charged to another, and the files."""
+    """Fits of three cohorts, each charged to a ledger of its own, and the files."""
     folder = tmp_path_factory.mktemp("charged")
-    ledgers = [PrivacyLedger.create(folder / name, 4.0, 1e-6) for name in ("one", "other")]
+    ledgers = [PrivacyLedger.create(folder / name, 4.0, 1e-6) for name in LEDGERS]
     fits = [
-        DPGauss(2, epsilon=2.0, accountant=ledgers[0]).fit(_named(seed), cohorts=cohort)
-        for seed, cohort in ((0, "2026-Q1"), (1, "2026-Q2"))
+        DPGauss(2, epsilon=epsilon, accountant=ledger).fit(_named(seed))
+        for seed, (epsilon, ledger) in enumerate(zip((2.0, 2.0, 1.0), ledgers, strict=True))
     ]
-    fits.append(DPGauss(2, epsilon=1.0, accountant=ledgers[1]).fit(_named(2)))
     for number, fit in enumerate(fits):
         ReleaseReport(fit, pictures=False).write(folder / f"out{number}")
     return folder, fits
@@ -229,11 +231,11 @@ def test_columns_keep_their_names(charged):
 
 def test_nothing_is_charged_and_no_noise_is_drawn(charged, monkeypatch):
     folder, fits = charged
-    before = [(folder / name).read_bytes() for name in ("one", "other")]
+    before = [(folder / name).read_bytes() for name in LEDGERS]
     monkeypatch.setattr("os.urandom", lambda n: pytest.fail("noise"))
     pca = merge(fits)
-    assert [(folder / name).read_bytes() for name in ("one", "other")] == before
-    assert pca.privacy_.receipt is None and not pca.privacy_.spendings
+    assert [(folder / name).read_bytes() for name in LEDGERS] == before
+    assert not pca.privacy_.receipts and not pca.privacy_.spendings
     assert np.array_equal(pca.components_, merge(fits).components_)
     assert pca.privacy_.release_id == merge(fits).privacy_.release_id
 
@@ -373,46 +375,25 @@ def test_a_release_that_is_there_twice_is_refused(charged, tmp_path):
     vars(renamed).update(vars(fits[0]), privacy_=replace(fits[0].privacy_, details={"a": 1}))
     with pytest.raises(ValueError, match="have the same charge"):
         merge([fits[0], renamed])
-    vars(renamed).update(privacy_=replace(renamed.privacy_, receipt=None, release=None))
+    vars(renamed).update(privacy_=replace(renamed.privacy_, receipts=(), releases=()))
     with pytest.raises(ValueError, match="have the same array of components"):
         merge([fits[0], renamed])
 
 
-def test_a_declaration_that_a_ledger_contradicts_is_refused(charged):
-    _, (first, second, _) = charged
-    ledger = PrivacyAccountant(8.0, 1e-6)
-    again = [
-        DPGauss(2, epsilon=1.0, accountant=ledger).fit(_named(seed), cohorts="2026-Q1")
-        for seed in (4, 5)
-    ]
-    with pytest.raises(ValueError, match=r"both charged to the cohort '2026-Q1'.*not disjoint"):
-        merge(again, disjoint=True)
-    assert merge(again).privacy_.private
-    merge([first, second, again[0]], disjoint=True)  # the name in another ledger is of others
-
-
-def test_cohorts_that_people_may_share_are_not_disjoint():
-    ledger = PrivacyAccountant(8.0, 1e-6, unit="patient", max_cohorts_per_person=2)
-    pca = DPGauss(2, epsilon=1.0, unit="patient", accountant=ledger)
-    both = [
-        clone(pca).fit(rows(seed=seed), groups=np.arange(1500), cohorts=f"2026-Q{seed}")
-        for seed in (1, 2)
-    ]
-    with pytest.raises(ValueError, match=r"a person may be in 2 cohorts, so.*not disjoint"):
-        merge(both, disjoint=True)
-    assert merge(both).privacy_.private
-
-
-@pytest.mark.parametrize("cohorts", [None, "2026-Q1"])
-def test_a_part_that_was_charged_to_all_people_is_disjoint_from_no_other_of_its_ledger(cohorts):
-    ledger = PrivacyAccountant(8.0, 1e-6)
-    both = [
-        DPGauss(2, epsilon=1.0, accountant=ledger).fit(_named(seed), cohorts=whose)
-        for seed, whose in ((4, None), (5, cohorts))
-    ]
-    with pytest.raises(ValueError, match=r"to all people.*not disjoint"):
-        merge(both, disjoint=True)
-    assert merge(both).privacy_.private
+@pytest.mark.parametrize("joint", [False, True])
+def test_parts_that_charged_one_account_are_not_disjoint(joint, tmp_path):
+    own = PrivacyLedger.create(tmp_path / "own", 8.0, 1e-6)
+    shutil.copy(tmp_path / "own", tmp_path / "copy")
+    own.charge_external("so that rows differ", mu=1e-3)
+    for account, other in ((own, own), (own, PrivacyLedger(tmp_path / "copy"))):
+        paying = [account, PrivacyAccountant(8.0, 1e-6)] if joint else account
+        both = [
+            DPGauss(2, epsilon=0.5, accountant=paying).fit(_named(4)),
+            DPGauss(2, epsilon=0.5, accountant=other).fit(_named(5)),
+        ]
+        with pytest.raises(ValueError, match=rf"to the account {other.id[:8]}.*not disjoint"):
+            merge(both, disjoint=True)
+        assert merge(both).privacy_.private
 
 
 def test_who_is_at_several_sites_of_a_part_pays_for_each(two):
@@ -497,10 +478,9 @@ def test_each_part_is_listed_with_what_it_cost(files):
     parts = document_of(files / "merged")["fits"][0]["core"]["details"]["parts"]
     assert len(parts) == 3
     for part in parts:
-        report, receipt = part["report"], part["report"]["core"]["receipt"]
+        report, (receipt,) = part["report"], part["report"]["core"]["receipts"]
         assert report["release_id"][:16] in text
         assert f"row {receipt['row']} of {receipt['accountant'][:8]}" in text
-    assert "2026-Q1" in text and "2026-Q2" in text
     assert "The curator declares that nobody has records in two of them" in text
     assert "computed from releases that were charged" in text
 
@@ -547,7 +527,7 @@ def test_each_part_is_checked_by_its_ledger(files):
     whole = verify(files / "merged")
     assert whole.passed and "give --ledger FILE of that part" in str(whole)
     one, other = (verify(files / "merged", ledger=files / name) for name in ("one", "other"))
-    assert one.passed and "Nor: part 3 (ledger" in str(one)
+    assert one.passed and "part 3 (ledger" in str(one)
     assert other.passed and "Nor: part 1 (ledger" in str(other)
     head = PrivacyLedger(files / "one").statement().chain.head()
     assert verify(files / "merged", ledger=files / "one", head=head).passed
@@ -568,16 +548,16 @@ def test_a_part_without_a_charge_excuses_no_other_difference(charged, tmp_path):
     found = verify(tmp_path / "out", ledger=folder / "one")
     assert not found.passed and "To check the files alone, leave --ledger out" in str(found)
     statement = PrivacyLedger(folder / "one").statement()
-    short = type(statement)(statement.chain.until(2))
+    short = type(statement)(statement.chain.until(1))
     assert "Do not publish these files" in str(verify(tmp_path / "out", ledger=short))
 
 
 def test_a_ledger_with_another_release_for_a_part_is_no_witness(files):
     short = PrivacyLedger(files / "one").statement()
-    rows_of_one = short.chain.until(2)
+    rows_of_one = short.chain.until(1)
     found = verify(files / "merged", ledger=type(short)(rows_of_one))
     assert not found.passed
-    assert any(f.says.startswith("part 2: ") for f in found.findings if not f.passed)
+    assert any(f.says.startswith("part 1: ") for f in found.findings if not f.passed)
 
 
 def test_the_totals_of_a_ledger_can_be_on_the_page(charged, tmp_path):
@@ -585,7 +565,7 @@ def test_the_totals_of_a_ledger_can_be_on_the_page(charged, tmp_path):
     report = ReleaseReport(merge(fits), ledger=PrivacyLedger(folder / "one"), pictures=False)
     report.write(tmp_path / "merged")
     marked = [one["this_release"] for one in report.dict()["ledger"]["charges"]]
-    assert marked == [True, True]
+    assert marked == [True]
     assert verify(tmp_path / "merged", ledger=folder / "one").passed
 
 
@@ -702,71 +682,72 @@ def test_the_hash_of_a_number_is_that_of_the_report(two):
     assert Released.of("n_samples", part["n_records"]) in two[0].privacy_.released
 
 
-# Releases that grew by cohorts.
+# Releases that grew.
 
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
-    """A release of one cohort, of two with it, and one of a third."""
-    ledger = PrivacyLedger.create(tmp_path_factory.mktemp("grown") / "ledger", 6.0, 1e-6)
-    first = DPGauss(2, epsilon=1.0, accountant=ledger).partial_fit(_named(0), cohort="2026-Q1")
-    second = DPGauss(2, epsilon=2.0, accountant=ledger)
+    """Ledgers, and a release of one cohort, of two with it, and one of a third."""
+    folder = tmp_path_factory.mktemp("grown")
+    q1, q2, q3 = (PrivacyLedger.create(folder / f"q{n}", 6.0, 1e-6) for n in (1, 2, 3))
+    first = DPGauss(2, epsilon=1.0).partial_fit(_named(0), accountant=q1)
+    second = DPGauss(2, epsilon=2.0)
     vars(second).update({k: v for k, v in vars(first).items() if k.endswith("_")})
-    second.partial_fit(_named(1), cohort="2026-Q2")
-    third = DPGauss(2, epsilon=1.5, accountant=ledger).fit(_named(2), cohorts="2026-Q3")
-    return ledger, first, second, third
+    second.partial_fit(_named(1), accountant=q2)
+    third = DPGauss(2, epsilon=1.5, accountant=q3).fit(_named(2))
+    return (q1, q2, q3), first, second, third
 
 
 def test_a_part_that_grew_costs_what_its_largest_cohort_paid(grown, tmp_path):
-    ledger, _, second, third = grown
+    ledgers, _, second, third = grown
     pca = merge([second, third], disjoint=True)
     assert pca.privacy_.epsilon == pytest.approx(2.0)
     told = pca.privacy_.details["guarantees"]["composed"]
     costs = [fit.privacy_.cost for fit in (second, third)]
     assert told["epsilon"] == epsilon_of_event(compose(costs), 1e-6)
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
-    assert verify(tmp_path / "out", ledger=ledger).passed
-    assert "2026-Q1, 2026-Q2" in (tmp_path / "out" / "report.html").read_text()
+    for ledger in ledgers:
+        assert verify(tmp_path / "out", ledger=ledger).passed
 
 
 @pytest.mark.parametrize("disjoint", [True, False])
-def test_who_is_in_all_cohorts_of_all_parts_is_told_what_that_costs(grown, disjoint, tmp_path):
+def test_who_is_in_all_fits_of_all_parts_is_told_what_that_costs(grown, disjoint, tmp_path):
     _, _, second, third = grown
     pca = merge([second, third], disjoint=disjoint)
-    paid = [part["mu"] for part in second.privacy_.details["cohorts"]]
+    paid = [fit["mu"] for fit in second.privacy_.details["joined"]]
     events = [*map(GaussianEvent, paid), third.privacy_.cost]
-    found = pca.privacy_.in_all_cohorts()
+    found = pca.privacy_.in_all()
     assert found["epsilon"] == pytest.approx(epsilon_of_event(compose(events), 1e-6), rel=1e-9)
     assert found["epsilon"] > pca.privacy_.details["guarantees"]["composed"]["epsilon"]
     told = f"epsilon {up(found['epsilon'], 4)} at delta 1e-06"
     assert told in str(pca.privacy_)
     ReleaseReport(pca, pictures=False).write(tmp_path / "out")
     for text in ((tmp_path / "out" / "report.html").read_text(), str(verify(tmp_path / "out"))):
-        assert f"{told} for somebody in all cohorts of all of them" in text
+        assert f"{told} for somebody with records in all fits of all of them" in text
 
 
 def test_parts_of_one_cohort_each_rest_on_nothing_more(two, grown):
-    assert merge(two).privacy_.in_all_cohorts() is None
-    assert grown[1].privacy_.in_all_cohorts() is None
+    assert merge(two).privacy_.in_all() is None
+    assert grown[1].privacy_.in_all() is None
 
 
 def test_a_cohort_that_is_in_two_parts_is_refused(grown):
-    ledger, first, second, third = grown
+    (q1, *_), first, second, third = grown
     with pytest.raises(ValueError, match="have the same release"):
         merge([first, second])
     with pytest.raises(ValueError, match="have the same release"):
         merge([second, third, first])
-    again = DPGauss(2, epsilon=0.5, accountant=ledger).fit(_named(3), cohorts="2026-Q1")
-    with pytest.raises(ValueError, match=r"both charged to the cohort '2026-Q1'"):
+    again = DPGauss(2, epsilon=0.5, accountant=q1).fit(_named(3))
+    with pytest.raises(ValueError, match=rf"both charged to the account {q1.id[:8]}"):
         merge([second, again], disjoint=True)
 
 
 def broken_receipt(part):
-    part["receipt"] = {"row": 1}
+    part["receipts"] = [{"row": 1}]
 
 
 def no_receipt(part):
-    part["receipt"] = []
+    part["receipts"] = None
 
 
 def no_release(part):
@@ -777,12 +758,12 @@ def no_release(part):
 def test_a_forged_cohort_of_a_part_is_a_finding_and_no_error(grown, tamper):
     _, _, second, third = grown
     report = json.loads(merge([second, third]).privacy_.to_json())
-    tamper(change_part(report["core"]["details"])["details"]["cohorts"][0])
+    tamper(change_part(report["core"]["details"])["details"]["joined"][0])
     assert not all(finding.passed for finding in verify_report(report))
 
 
 def cheaper_before(parts):
-    parts[0]["mu"] = parts[0]["receipt"]["event"]["mu"] = 0.01
+    parts[0]["mu"] = parts[0]["receipts"][0]["event"]["mu"] = 0.01
 
 
 def another_release_before(parts):
@@ -790,17 +771,17 @@ def another_release_before(parts):
 
 
 def not_charged_before(parts):
-    parts[0]["receipt"] = None
+    parts[0]["receipts"] = []
 
 
 @pytest.mark.parametrize(
     "tamper", [cheaper_before, another_release_before, not_charged_before], ids=lambda f: f.__name__
 )
 def test_a_ledger_knows_what_each_cohort_before_paid(grown, tamper):
-    ledger, _, second, _ = grown
+    (ledger, *_), _, second, _ = grown
     details = json.loads(second.privacy_.to_json())["core"]["details"]
-    tamper(details["cohorts"])
-    forged = replace(second.privacy_, details=details)
+    tamper(details["joined"])
+    forged = replace(second.privacy_, details=details, read=True)
     differ = [f for f in verify_report(forged, ledger=ledger) if f.level == 3 and not f.passed]
-    assert any(one.says.startswith("cohort 2026-Q1: ") for one in differ), differ
+    assert any(one.says.startswith("fit 1: ") for one in differ), differ
     assert all(one.passed for one in verify_report(second.privacy_, ledger=ledger))

@@ -317,7 +317,7 @@ def test_a_weak_guarantee_is_not_told_in_the_words_of_a_strong_one(frame):
 
 
 def test_no_file_has_a_duration_a_host_a_path_or_a_second_time(made):
-    (time,) = {made.pca.privacy_.receipt.time}
+    (time,) = {made.pca.privacy_.receipts[0].time}
     here = rf"\b({socket.gethostname()}|{getpass.getuser()}|home|tmp)\b|{made.folder}"
     for name in made.names:
         text = (made.folder / "out" / name).read_bytes().decode("latin-1")

@@ -20,8 +20,8 @@ class Killed(BaseException):
 def write(directory, number, before=None):
     """A release of this number, which grew from the one before it."""
     earlier = [{"release_id": str(int(number) - 1) if before is None else before}]
-    cohorts = [*earlier * (number != "1"), {}]
-    fit = {"release_id": number, "core": {"details": {"cohorts": cohorts}}}
+    joined = [*earlier * (number != "1"), {}]
+    fit = {"release_id": number, "core": {"details": {"joined": joined}}}
     text = json.dumps({"fits": [fit]})
     directory.add(NAME, lambda file: file.write(text.encode()))
     directory.publish()

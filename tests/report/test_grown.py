@@ -1,0 +1,99 @@
+"""What a page and `verify` say of a release that grew, or that several accounts paid for."""
+
+import json
+
+import numpy as np
+import pytest
+
+from skdppca import DPGauss, PrivacyLedger
+from skdppca._text.digits import up
+from skdppca.report import Context, ReleaseReport, verify
+
+from .conftest import text_of
+
+ROWS = np.random.default_rng(0).normal(size=(400, 4))
+
+
+@pytest.fixture
+def ledgers(tmp_path):
+    return [PrivacyLedger.create(tmp_path / name, 9.0, 1e-6) for name in ("q1", "q2")]
+
+
+def written(pca, path, **given):
+    ReleaseReport(pca, **given).write(path)
+    return json.loads((path / "report.json").read_text()), (path / "report.html").read_text()
+
+
+def wrong(found):
+    return [(one.level, one.what, one.says) for one in found.findings if not one.passed]
+
+
+def test_the_page_says_what_each_fit_charged_and_that_it_is_declared(ledgers, tmp_path):
+    pca = DPGauss(2, epsilon=1.0)
+    for ledger in ledgers:
+        pca.partial_fit(ROWS, accountant=ledger)
+    document, page = written(pca, tmp_path / "out", ledger=ledgers[1])
+    assert document["ledger"]["accountant"] == ledgers[1].id
+    assert document["ledger"]["shares"]["this_release"] == document["ledger"]["shares"]["all"]
+    for ledger in ledgers:
+        assert f"row 1 of {ledger.id[:8]}" in page
+        assert verify(tmp_path / "out", ledger=ledger).passed
+    in_both = up(pca.privacy_.in_all()["epsilon"], 4)
+    said = (
+        "It is declared that different accounts are of different people, and skdppca cannot check "
+        f"it. If that is wrong: epsilon {in_both} at delta 1e-06 for somebody with records in all "
+        "fits."
+    )
+    assert page.count(said) == 2  # in the box, and in section 3
+    assert said in str(verify(tmp_path / "out"))
+
+
+def test_a_joint_fit_is_verified_with_each_of_its_ledgers(ledgers, tmp_path):
+    _, page = written(DPGauss(2, epsilon=1.0, accountant=ledgers).fit(ROWS), tmp_path / "out")
+    for ledger, other in (ledgers, ledgers[::-1]):
+        found = verify(tmp_path / "out", ledger=ledger)
+        assert found.passed and f"Nor: row 1 (ledger {other.id[:8]})" in found.notes[3]
+        assert f"In ledger {ledger.id[:8]}" in page
+    strange = PrivacyLedger.create(tmp_path / "strange", 9.0, 1e-6)
+    assert wrong(verify(tmp_path / "out", ledger=strange))[0][:2] == (3, "ledger")
+
+
+def test_a_release_of_which_one_charge_was_removed_is_found(ledgers, tmp_path):
+    empty = (tmp_path / "q1").read_bytes()
+    written(DPGauss(2, epsilon=1.0, accountant=ledgers).fit(ROWS), tmp_path / "out")
+    (tmp_path / "q1").write_bytes(empty)
+    says = wrong(verify(tmp_path / "out", ledger=tmp_path / "q1"))
+    assert any("row 1 of the receipt is missing" in one[2] for one in says)
+
+
+def test_files_that_say_what_their_ledger_lacked_agree_with_themselves(ledgers, tmp_path):
+    pca = DPGauss(2, epsilon=1.0).partial_fit(ROWS)
+    pca.partial_fit(ROWS, accountant=ledgers[0])
+    _, page = written(pca, tmp_path / "out", ledger=ledgers[0], pictures=False)
+    lacks = "fit 1: no ledger was charged for this release"
+    assert wrong(verify(tmp_path / "out")) == []
+    assert "CHECKS FAILED" in page and f"ledger: {lacks}" in page
+    assert wrong(verify(tmp_path / "out", ledger=ledgers[0])) == [(3, "ledger", lacks)]
+    assert "One fit charged no account, so everybody is counted as one of its people." in page
+
+
+def test_a_drift_stands_in_the_box_and_first_in_the_shell():
+    rows = np.random.default_rng(1).normal(size=(3000, 4))
+    pca = DPGauss(2, epsilon=8.0)
+    for part in (rows * [5, 2, 1, 1], rows * [1, 1, 2, 5]):
+        pca.partial_fit(part)
+    report = ReleaseReport(pca, pictures=False)
+    said = "the people of fit 2 differ from those before by"
+    assert str(report).lower().startswith(said) and str(report).lower().count(said) == 1
+    assert f"drift {said}" in text_of(report).lower()
+
+
+def test_charges_of_the_ledger_stand_beside_a_denial_of_other_releases(ledgers):
+    ledger = ledgers[0]
+    ledger.charge_external("counts", mu=0.1)
+    ledger.charge_external("sums", mu=0.05)
+    pca = DPGauss(2, epsilon=1.0, accountant=ledger).fit(ROWS)
+    page = text_of(ReleaseReport(pca, context=Context(other_releases="None."), pictures=False))
+    assert page.count("The ledger lists 2 earlier charges.") == 2  # in sections 6 and 10
+    alone = text_of(ReleaseReport(DPGauss(2, epsilon=1.0).fit(ROWS), pictures=False))
+    assert "earlier charge" not in alone
