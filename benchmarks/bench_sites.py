@@ -27,7 +27,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,11 +44,9 @@ from sklearn.datasets import load_digits
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivacyLedger, ResidualGauss
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.federated import (
-    Expected,
     Identity,
     LocalSites,
     Policy,
-    Refused,
     Reply,
     Site,
     Study,
@@ -118,11 +116,10 @@ class Counted:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
-        expected: Expected | None = None,
-    ) -> dict[str, Reply | Refused]:
-        replies = self._transport.exchange(action, body, signature, arrays, sites, expected)
+        accepts: Callable[[str, Reply], bool],
+    ) -> dict[str, Reply]:
+        replies = self._transport.exchange(action, body, signature, arrays, sites, accepts)
         reply = replies[sites[0]]
-        assert isinstance(reply, Reply)
         down = len(body) + len(signature) + sum(array.nbytes for array in arrays.values())
         up = sum(len(key) + len(text) for key, text in reply.fields.items())
         vector = np.zeros(0) if reply.vector is None else reply.vector

@@ -142,10 +142,12 @@ def main(folder: Path) -> None:
         analyst = done(folder, f"{python}/make_key.py analyst.key").strip()
         done(folder, f"{python}/make_study.py {' '.join(keys)}")
         for name in HOSPITALS:
+            ledger = f"{name}/site/study.ledger"
+            done(folder, f"skdppca ledger create {ledger} --epsilon 3 --delta 1e-6")
             done(
                 folder,
                 f"skdppca site init {name}/site --study study.json --name {name} "
-                f"--table {name}/patients.csv --analyst {analyst} --epsilon 3 --delta 1e-6 "
+                f"--table {name}/patients.csv --analyst {analyst} --ledger {ledger} "
                 "--max-epsilon 1",
             )
             command = f"skdppca site run {name}/site --server {server} --root-certificates ca.crt"

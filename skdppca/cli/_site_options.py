@@ -44,20 +44,14 @@ class SiteInit(SiteAction):
         The column that says to whom each row belongs; needed unless the unit is a row.
     analyst : list of str
         Public keys of the people who may ask questions.
-    ledger : Path or None
-        An existing ledger to charge.
-    epsilon : float or None
-        Budget of a new ledger; give --delta, too.
-    delta : float or None
-        Delta of the new ledger, well below 1 / (number of records).
+    ledger : Path
+        The ledger to charge, which skdppca ledger create makes.
     max_epsilon : float or None
         The most that one run may charge (default: the budget).
     max_delta : float or None
         The largest delta of one run (default: that of the budget).
     statistics : list of str or None
         The kinds of sums that may be asked for (default: all).
-    max_colluders : int or None
-        Most sites that may collude against this one (default: as the study states).
 
     Examples
     --------
@@ -69,14 +63,11 @@ class SiteInit(SiteAction):
     table: Path = option(type=Path, required=True, metavar="FILE")
     groups: str | None = option(metavar="COLUMN")
     analyst: list[str] = option(nargs="+", required=True, metavar="KEY")
-    ledger: Path | None = option(type=Path, metavar="FILE")
-    epsilon: float | None = option(type=take.epsilon)
-    delta: float | None = option(type=take.delta)
+    ledger: Path = option(type=Path, required=True, metavar="FILE")
     max_epsilon: float | None = option(type=take.number)
     max_delta: float | None = option(type=take.number)
     statistics: list[str] | None = option(nargs="+", metavar="KIND")
     min_sites: int = option(of=site.Policy, type=int, metavar="N")  # type: ignore[attr-defined]
-    max_colluders: int | None = option(type=int, metavar="N")
 
     run = site.init
 
@@ -102,7 +93,7 @@ class SiteRun(SiteAction):
 
 
 class SiteShow(SiteAction):
-    """List the questions and the charges.
+    """Print what this site agrees to.
 
     Examples
     --------

@@ -43,9 +43,9 @@ class Method:
         The query's radius grows with this power of the total variance.
     adds_up_to : float
         Over the number of records: the trace of the sum if rows or pairs are scaled to norm 1.
-    sums_only : bool
-        Whether all that it asks for are sums over records: then it is fitted from files, on a
-        cluster and over sites as well.
+    kinds : frozenset of str
+        Kinds of the questions that its fits ask of several sites, which answer no others. Empty if
+        not all that it asks for are sums over records.
     unbiased : bool
         Without noise it errs by sampling alone: no iteration is cut short.
     standing_in : dict
@@ -61,10 +61,31 @@ class Method:
     spectral: bool = False
     exponent: float = 1.0
     adds_up_to: float = 1.0
-    sums_only: bool = True
+    kinds: frozenset[str] = frozenset()
     unbiased: bool = False
     standing_in: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def sums_only(self) -> bool:
+        """Say whether it asks for sums alone, and is fitted from files and on a cluster as well."""
+        return bool(self.kinds)
+
+
+# Kinds of questions about the count, the centre, norms and scales, and about a span.
+STEPS = {
+    "BoundedTotal",
+    "ClippedSum",
+    "ColumnCells",
+    "Count",
+    "Distances",
+    "GramNorms",
+    "MeanSquares",
+    "MeasureHistogram",
+    "RowCounts",
+    "Scaled",
+    "Scores",
+}
+AROUND = STEPS | {"ResidualNorms", "ResidualSum", "Shifted", "Spreads"}
 
 METHODS = {
     "DPGauss": Method(
@@ -75,6 +96,7 @@ METHODS = {
         "d x d",
         "components, mean, all variances, error bars",
         spectral=True,
+        kinds=frozenset(STEPS | {"ClippedGram"}),
     ),
     "ResidualGauss": Method(
         ResidualGauss,
@@ -84,6 +106,7 @@ METHODS = {
         "d x d",
         "components, mean, variances, error bars",
         spectral=True,
+        kinds=frozenset(AROUND | {"ClippedGram", "CrossNorms", "CrossSum"}),
     ),
     "GDPPCA": Method(
         GDPPCA,
@@ -94,7 +117,6 @@ METHODS = {
         "components, robust location, all variance ratios and a scale",
         spectral=True,
         adds_up_to=0.5,
-        sums_only=False,
         unbiased=True,
         standing_in={"pairs": "incomplete"},
     ),
@@ -106,6 +128,7 @@ METHODS = {
         "d x k, 3 passes",
         "components, rough mean, variances",
         exponent=0.5,
+        kinds=frozenset(AROUND | {"LargestEntries", "NormProduct", "ProductSum"}),
     ),
     "SmoothSensitivityPCA": Method(
         SmoothSensitivityPCA,
@@ -114,7 +137,6 @@ METHODS = {
         psd_sum,
         "d x k, exact solver",
         "components, rough mean, variances",
-        sums_only=False,
         unbiased=True,
     ),
     "KDPPCA": Method(
@@ -125,6 +147,7 @@ METHODS = {
         "d x k, 7 passes",
         "components, rough mean, variances",
         exponent=0.5,
+        kinds=frozenset(AROUND | {"Explicit"}),
     ),
     "KDPOjas": Method(
         KDPOjas,
@@ -134,6 +157,7 @@ METHODS = {
         "d x k, 12 passes",
         "components, rough mean, variances",
         exponent=0.5,
+        kinds=frozenset(AROUND | {"Explicit"}),
     ),
 }
 

@@ -16,20 +16,18 @@ from .identity import Identity
 from .messages import RunPlan
 from .policy import Policy
 from .questions import QUESTIONS
-from .refusals import Refusal, Refused
+from .refusals import Refusal
 from .site import Site
 from .study import Study
-from .transport import Expected, LocalSites, Reply, Transport, respond
+from .transport import LocalSites, Reply, Transport
 
 __all__ = [
     "QUESTIONS",
-    "Expected",
     "Federation",
     "Identity",
     "LocalSites",
     "Policy",
     "Refusal",
-    "Refused",
     "Reply",
     "RunPlan",
     "Site",
@@ -37,5 +35,4 @@ __all__ = [
     "Study",
     "Transport",
     "fit_sites",
-    "respond",
 ]

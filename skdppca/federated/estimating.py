@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ..decomposition import METHODS, BasePrivatePCA
+from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.noise_only import warn_of_noise
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
@@ -23,11 +23,10 @@ from ..private_data import Public
 from ..records import Pieces
 from ..releasing import announce
 from ..statistics import Scaled, Statistic
-from ..statistics.fields import LARGEST
 from .federation import Federation, new_run
 from .identity import Identity
 from .messages import RunPlan
-from .questions import QUESTIONS, Asked, Drawn, priced, standin
+from .questions import Asked, priced, standin
 from .runs import cost
 from .study import Study
 from .transport import Transport
@@ -44,8 +43,6 @@ def fit_sites(
     study: Study,
     transport: Transport,
     analyst: Identity,
-    max_colluders: int | None = None,
-    statistics: Sequence[str] | None = None,
 ) -> E:
     """Fit an estimator on the records of several sites, which never share one.
 
@@ -63,13 +60,6 @@ def fit_sites(
         Carries messages to the sites.
     analyst : Identity
         Your key, which the sites know.
-    max_colluders : int, optional
-        The most sites that may subtract their noise, alone or together with the server, while the
-        guarantee holds. The noise grows by ``sqrt(m / (m - max_colluders))`` with m sites. By
-        default the study's number, and never less. Give more if a site asks for more.
-    statistics : sequence of str, optional
-        The kinds of questions that may be asked; by default those that this estimator can ask. A
-        site refuses every other question.
 
     Returns
     -------
@@ -116,21 +106,25 @@ def fit_sites(
     estimator._validate_params()
     begun: list[Federation] = []
 
-    colluders = study.max_colluders if max_colluders is None else max_colluders
-
     def opened(seen: BasePrivatePCA) -> Table:
-        _check(seen, study, colluders)
-        public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
+        _check(seen, study)
+        chosen = seen
+        if isinstance(seen, PrivatePCA):
+            chosen = seen._chosen(
+                Public(study.n_features, seen.adjacency, study.unit, study.sparse)
+            )
+        if getattr(chosen, "sampling", "reuse") != "reuse":
+            raise ValueError(
+                "over sites, sampling='split' is not offered, as sites draw no random subsets; set "
+                "sampling='reuse'"
+            )
         plan = RunPlan(
             run=new_run(),
             study=study,
-            honest=len(study.sites) - colluders,
             epsilon=float(seen.epsilon),
             delta=float(seen.delta),
             estimator=type(seen).__name__,
-            statistics=kinds_asked(seen, public)
-            if statistics is None
-            else tuple(sorted(set(statistics))),
+            statistics=tuple(sorted(METHODS[type(chosen).__name__].kinds)),
         )
         begun.append(Federation(plan, transport, analyst))
         return _table(seen, begun[-1])
@@ -148,7 +142,7 @@ def fit_sites(
         warnings.warn(
             f"the fit is complete, but {', '.join(lacking)} did not confirm its end: the ledger "
             "there does not name this release, and the run's key is kept; ask them to stop the "
-            f"site and to delete {begun[0].plan.run}* in its folders runs and outbox",
+            f"site and to delete {begun[0].plan.run}.json in its folder runs",
             stacklevel=2,
         )
     announce(estimator.privacy_, estimator.verbose)
@@ -156,9 +150,9 @@ def fit_sites(
     return estimator
 
 
-def _check(estimator: BasePrivatePCA, study: Study, max_colluders: int) -> None:
+def _check(estimator: BasePrivatePCA, study: Study) -> None:
     """Refuse what is not offered over sites, before anything is sent."""
-    m, why = len(study.sites), None
+    why = None
     if estimator.adjacency != "add-remove":
         why = "adjacency='replace-one' needs a public number of records; set adjacency='add-remove'"
     elif not np.isfinite(estimator.epsilon):
@@ -177,32 +171,10 @@ def _check(estimator: BasePrivatePCA, study: Study, max_colluders: int) -> None:
             f"missing={estimator.missing!r}, but the study has missing={study.missing!r}; set "
             "the same"
         )
-    elif m < 2:
+    elif len(study.sites) < 2:
         why = "the study has one site; fit where its records are"
-    elif type(max_colluders) is not int or not study.max_colluders <= max_colluders < m:
-        why = (
-            f"max_colluders={max_colluders!r} must be a number from {study.max_colluders}, which "
-            f"the study states, to {m - 1}"
-        )
     if why is not None:
         raise ValueError(f"over sites, {why}")
-
-
-def kinds_asked(estimator: BasePrivatePCA, public: Public) -> tuple[str, ...]:
-    """The kinds of questions that a fit with these parameters can ask of sites, sorted.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With valid parameters.
-    public : Public
-        The public facts of the study.
-    """
-    estimator._check_parameters(public.n_features)
-    asks = estimator._prepared(public, estimator._event(public)).asks
-    if estimator.scale is not None:
-        asks |= {Scaled}  # the source of the sites is asked through it
-    return tuple(sorted(QUESTIONS & {kind.__name__ for kind in asks}))
 
 
 def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
@@ -215,26 +187,16 @@ def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
     federation : Federation
     """
     study = federation.study
-    d = estimator.n_features_in_ = study.n_features
+    estimator.n_features_in_ = study.n_features
     if isinstance(study.columns, tuple):
         estimator.feature_names_in_ = np.array(study.columns, dtype=object)
 
     def read(scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
         """The records, far away; each site has seen that its own are valid."""
-        unit = np.ones(d) if scale is None else scale
-        mean = np.zeros(d) if estimator.mean is None else np.asarray(estimator.mean)
-        bound = 1.0 if estimator.norm_bound is None else estimator.norm_bound
-        # a question may hold half of the square of norm_bound (`mechanisms/cross_corrections.py`)
-        for numbers in (unit, 1 / unit, mean / unit, bound**2, 2 / bound**2):
-            if not np.max(np.abs(numbers)) <= LARGEST:
-                raise ValueError(
-                    "over sites, scale and mean / scale must lie between 2^-240 and 2^240, and "
-                    "norm_bound between 2^-119 and 2^120; choose other units"
-                )
         records = SitesRecords.of(federation)
         return records if scale is None else records.through(Scaled(scale))
 
-    return Table(n_features=d, read=read, is_sparse=study.sparse, gathering="")
+    return Table(n_features=study.n_features, read=read, is_sparse=study.sparse, gathering="")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -253,14 +215,8 @@ class SitesRecords(Pieces):
     @classmethod
     def of(cls, federation: Federation) -> SitesRecords:
         """The records of the sites of a federation."""
-        study = federation.study
         return cls(
-            standin=standin(
-                study.n_features,
-                grouped=study.unit != "row",
-                is_sparse=study.sparse,
-                may_miss=study.missing == "mean",
-            ),
+            standin=standin(federation.study),
             federation=federation,
         )
 
@@ -296,11 +252,9 @@ class SitesRecords(Pieces):
         """A question about these records."""
         return Asked(self.views, statistic)
 
-    def parts(self, shares: Sequence[int], noise: NoiseSource) -> list[SitesRecords]:
-        """Disjoint parts: each site draws which of its records is in which, by a key of its own."""
-        draw = self.federation.draws
-        self.federation.draws += 1
-        return [self.through(Drawn(draw, tuple(shares), i)) for i in range(len(shares))]
+    def parts(self, shares: Sequence[int], noise: NoiseSource) -> NoReturn:
+        """Refuse: sites draw no random subsets."""
+        self.whole("A random subset")
 
     def query(
         self, statistic: Statistic, sensitivity: float, name: str, part: str

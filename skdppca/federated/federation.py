@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
 
 from ..noise import SharedQuery
-from .identity import Identity, verified
+from .identity import Identity
 from .masks import opened
-from .messages import Close, Message, Request, RunPlan, array_digest, key_text
+from .messages import Close, Message, Request, RunPlan, array_digest
 from .questions import Asked, written_question
-from .refusals import Refusal, Refused, is_busy
+from .refusals import Refusal
 from .runs import Answered
 from .study import Study
-from .transport import Action, Expected, Reply, Transport
+from .transport import Action, Reply, Transport
+
+# Times that a message is sent to a site that does not answer.
+ATTEMPTS = 2
 
 
 class SitesError(RuntimeError):
@@ -25,13 +28,9 @@ class SitesError(RuntimeError):
     Attributes
     ----------
     refused : dict of str to Refusal
-        The sites that refused, and why.
+        The sites that refused, or that signed something else than an answer, and why.
     silent : tuple of str
         The sites that did not answer.
-    forged : tuple of str
-        Those of them in whose name something came that they have not signed: no fault of theirs.
-    false : tuple of str
-        The sites that have signed something else than what they were asked for.
     run : str
         The run's id.
     """
@@ -42,11 +41,8 @@ class SitesError(RuntimeError):
         when: str,
         refused: Mapping[str, Refusal] = {},
         silent: Sequence[str] = (),
-        false: Sequence[str] = (),
-        forged: Sequence[str] = (),
     ) -> None:
-        self.run, self.refused = run, dict(refused)
-        self.silent, self.false, self.forged = tuple(silent), tuple(false), tuple(forged)
+        self.run, self.refused, self.silent = run, dict(refused), tuple(silent)
         reasons = []
         for code in sorted(set(refused.values())):
             who = ", ".join(sorted(site for site in refused if refused[site] is code))
@@ -54,18 +50,7 @@ class SitesError(RuntimeError):
         if silent:
             reasons.append(
                 f"{', '.join(silent)} did not answer: see whether skdppca site run says there that "
-                "it is connected"
-            )
-        if forged:
-            reasons.append(
-                f"What came in the name of {', '.join(forged)} was not signed there, and says "
-                "nothing of that site: see who poses as a site or changes messages, and whether "
-                "the study has the site's key"
-            )
-        if false:
-            reasons.append(
-                f"{', '.join(false)} signed something else than what was asked: see whether the "
-                "same skdppca is installed there"
+                "it is connected, and whether the study has the site's key"
             )
         super().__init__(f"run {run}: {': '.join([when, *filter(None, ['. '.join(reasons)])])}.")
 
@@ -78,8 +63,6 @@ class Federation:
     plan : RunPlan
     transport : Transport
     analyst : Identity
-    attempts : int
-        How often a message is sent to those that do not answer.
 
     Notes
     -----
@@ -87,15 +70,12 @@ class Federation:
     failure ends the run. Nobody can open a sum that a site is missing in.
     """
 
-    def __init__(
-        self, plan: RunPlan, transport: Transport, analyst: Identity, attempts: int = 2
-    ) -> None:
+    def __init__(self, plan: RunPlan, transport: Transport, analyst: Identity) -> None:
         self.plan = plan
-        self._transport, self._analyst, self._attempts = transport, analyst, attempts
+        self._transport, self._analyst = transport, analyst
         self._keys: dict[str, tuple[str, str]] = {}
-        self._over = False
+        self._begun = self._over = False
         self.answered: list[Answered] = []  # or asked: what sites may have charged
-        self.draws = 0
 
     @property
     def study(self) -> Study:
@@ -115,24 +95,12 @@ class Federation:
         SitesError
         """
         when = "the sites did not all agree to the plan, and nothing was charged"
-        try:
-            replies = self._gathered("hello", self.plan, {}, when)
-        except SitesError as error:
-            with suppress(Exception):
-                self.end(None, set(self.sites) - set(error.refused))
-            raise
-        false = []
-        for site, reply in replies.items():
-            key, signature = (reply.fields.get(name, "") for name in ("key", "key_signature"))
-            if verified(self.study.sites[site], signature, key_text(self.plan.digest, site, key)):
-                self._keys[site] = key, signature
-            else:
-                false.append(site)
-        if false:
-            raise SitesError(self.plan.run, when, false=false)
+        self._begun = True
+        for site, reply in self._gathered("hello", self.plan, {}, when).items():
+            self._keys[site] = reply.fields.get("key", ""), reply.fields.get("key_signature", "")
 
     def ask(self, asked: Asked, query: SharedQuery) -> np.ndarray:
-        """The sum over all sites, with their noise.
+        """Ask for the sum over all sites, with their noise.
 
         Raises
         ------
@@ -158,18 +126,15 @@ class Federation:
             f"question {request.round} ({query.name}) was not answered by all sites, so its sum "
             "cannot be opened and the run has failed. What sites have charged stays charged"
         )
-        self.answered.append(Answered(request.digest, query.mu, asked.drawn()))
-        replies = self._gathered("answer", request, arrays, when, query.drawn)
-        vectors, false = [], []
-        for site, reply in replies.items():
-            vector = reply.vector
-            if vector is None or vector.dtype != np.uint64 or vector.shape != (query.drawn,):
-                false.append(site)
-            else:
-                vectors.append(vector)
-        if false:
-            raise SitesError(self.plan.run, when, false=false)
-        total = opened(vectors)
+        self.answered.append(Answered(request.digest, query.mu))
+        replies = self._gathered("answer", request, arrays, when)
+        shape = (query.drawn,)
+        vectors = {site: r.vector for site, r in replies.items() if r.vector is not None}
+        true = [site for site, vector in vectors.items() if vector.shape == shape]
+        refused = {site: Refusal.MALFORMED for site in set(replies) - set(true)}
+        if refused:
+            raise SitesError(self.plan.run, when, refused)
+        total = opened(list(vectors.values()))
         if not query.is_plausible(total, self.study.max_rows):
             raise SitesError(
                 self.plan.run,
@@ -182,19 +147,17 @@ class Federation:
 
     def abandon(self) -> None:
         """Tell the sites that the run has failed, if they know of it; nothing is raised."""
-        if self._keys and not self._over:
+        if self._begun and not self._over:
             with suppress(Exception):
                 self.end(None)
 
-    def end(self, release: str | None, sites: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Tell sites that the run is over, so that they forget its key.
+    def end(self, release: str | None) -> tuple[str, ...]:
+        """Tell the sites that the run is over, so that they forget its key.
 
         Parameters
         ----------
         release : str or None
             The id of what was released; None if the run failed.
-        sites : iterable of str, optional
-            By default all.
 
         Returns
         -------
@@ -204,55 +167,38 @@ class Federation:
         """
         self._over = True
         close = Close(run=self.plan.run, plan=self.plan.digest, release=release)
-        told = sorted(self.sites if sites is None else sites)
-        replies, _ = self._exchanged("close", close, {}, told)
-        return tuple(site for site in told if not isinstance(replies.get(site), Reply))
+        replies = self._exchanged("close", close, {})
+        return tuple(s for s in self.sites if s not in replies or replies[s].refused)
 
     def _gathered(
-        self,
-        action: Action,
-        message: Message,
-        arrays: Mapping[str, np.ndarray],
-        when: str,
-        entries: int = 0,
+        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], when: str
     ) -> dict[str, Reply]:
-        """What all sites reply, every reply checked."""
-        replies, forged = self._exchanged(action, message, arrays, self.sites, entries)
-        refused = {s: r.code for s, r in replies.items() if isinstance(r, Refused)}
+        """Gather what all sites reply; every reply is checked."""
+        replies = self._exchanged(action, message, arrays)
+        refused = {site: code for site, reply in replies.items() if (code := reply.refused)}
         silent = [site for site in self.sites if site not in replies]
         if refused or silent:
-            raise SitesError(self.plan.run, when, refused, silent, forged=forged)
-        return {site: reply for site, reply in replies.items() if isinstance(reply, Reply)}
+            raise SitesError(self.plan.run, when, refused, silent)
+        return replies
 
     def _exchanged(
-        self,
-        action: Action,
-        message: Message,
-        arrays: Mapping[str, np.ndarray],
-        sites: Sequence[str],
-        entries: int = 0,
-    ) -> tuple[dict[str, Reply | Refused], list[str]]:
-        """What the sites reply, and the silent ones in whose name something else came.
+        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, Reply]:
+        """Send a message to all sites, and again to those that do not reply, which is free."""
+        body, request = message.body, message.digest
+        signature, replies = self._analyst.sign(body), dict[str, Reply]()
 
-        A message is sent again to those that do not reply, which is free.
-        """
-        body = message.body
-        signature, replies = self._analyst.sign(body), dict[str, Reply | Refused]()
-        forged = set()
-        for _ in range(self._attempts):
-            missing = [site for site in sites if site not in replies or is_busy(replies[site])]
-            if not missing:
-                break
-            expected = Expected.of(action, body, signature, arrays, self.study.sites, entries)
-            found = self._transport.exchange(action, body, signature, arrays, missing, expected)
-            for site in set(found) & set(missing):
-                if expected.is_from(site, found[site]):
-                    replies[site] = found[site]
-                else:
-                    forged.add(site)
-        return replies, sorted(forged - set(replies))
+        def accepts(site: str, reply: Reply) -> bool:
+            return site in self.sites and reply.is_from(site, self.study.sites[site], request)
+
+        for _ in range(ATTEMPTS):
+            missing = [site for site in self.sites if site not in replies]
+            if missing:
+                found = self._transport.exchange(action, body, signature, arrays, missing, accepts)
+                replies |= {site: reply for site, reply in found.items() if accepts(site, reply)}
+        return replies
 
 
 def new_run() -> str:
-    """An id that no run had."""
+    """Make an id that no run had."""
     return os.urandom(16).hex()

@@ -5,36 +5,28 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import random
 import time
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from math import inf
+from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
 from .flower_messages import (  # before flwr
     LOST,
-    MOST,
     POLL,
-    ROOM,
-    bounded,
-    certificates,
     check_server,
     packed_request,
     push,
     received,
-    speaks,
     unpacked_reply,
 )
 
 # isort: split
 import httpx
-from flwr.app import RecordDict
-from flwr.app.message import make_message
-from flwr.app.metadata import Metadata
+from flwr.app import Message, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID, SubStatus
 from flwr.proto.control_pb2 import StartRunRequest
 from flwr.proto.fab_pb2 import Fab
@@ -49,24 +41,18 @@ from flwr.proto.runtime_pb2 import (
 )
 from flwr.supercore.constant import TaskType
 from flwr.supercore.control import ControlHttpClient
-from flwr.supercore.date import now
 from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_http
-from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
+from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor, RuntimeVersionHttpInterceptor
 from flwr.supercore.runtime import RuntimeHttpClient
+from flwr.supercore.task_identity import TaskIdentity
 
-from .refusals import Refused, is_busy
-from .transport import Action, Expected, Reply
+from .transport import Action, Reply
 
-# Seconds after which a site is asked again that has not answered; doubled each time.
-AGAIN = 10.0
+# Seconds after which a site is asked again that has not answered.
+AGAIN = 30.0
 
 # A site that is there says hello, or ends a run, at once: waiting for longer is of no use.
 BRIEF_PATIENCE = 30.0
-
-# Nodes that have not said whose they are, and that are asked, or looked at, at once.
-MOST_UNKNOWN = 20
-# Seconds that what the reply of such a node holds may take to come.
-BRIEF = 2.0
 
 # Flower starts a run with a bundle of code. This one has no code: sites run what they installed.
 BUNDLE = """\
@@ -126,11 +112,10 @@ class FlowerTransport:
         self._roots = root_certificates
         self._patience = patience
         self._names: dict[int, str] = {}
-        self._plan: tuple[bytes, str] | None = None
 
     def __enter__(self) -> FlowerTransport:
         """Start a run of Flower's, which carries the messages."""
-        roots = certificates(self._roots)
+        roots = None if self._roots is None else Path(self._roots).read_bytes()
         try:
             self._start(roots)
         except httpx.HTTPStatusError as error:
@@ -152,11 +137,11 @@ class FlowerTransport:
         content = archive.getvalue()
         fab = Fab(hash_str=hashlib.sha256(content).hexdigest(), content=content)
         with ControlHttpClient.from_server_address(
-            self.server, False, roots, [speaks("flwr CLI")]
+            self.server, False, roots, [RuntimeVersionHttpInterceptor("flwr CLI")]
         ) as control:
             control.StartRun(StartRunRequest(fab=fab))
         with RuntimeHttpClient.from_server_address(
-            self.server, False, roots, [speaks("SuperExec")]
+            self.server, False, roots, [RuntimeVersionHttpInterceptor("SuperExec")]
         ) as runtime:
             # If another analyst starts a run just now, each may get the other's: they are alike.
             acquired = runtime.AcquireTask(
@@ -168,9 +153,11 @@ class FlowerTransport:
             self.server,
             False,
             roots,
-            [speaks("flwr-serverapp"), RuntimeTokenHttpInterceptor(acquired.token)],
+            [
+                RuntimeVersionHttpInterceptor("flwr-serverapp"),
+                RuntimeTokenHttpInterceptor(acquired.token),
+            ],
         )
-        bounded(self._client, ROOM)
         self._heart = HeartbeatSender(make_task_heartbeat_fn_http(self._client))
         self._heart.start()
         task = self._client.PullTaskInput(PullTaskInputRequest())
@@ -197,8 +184,8 @@ class FlowerTransport:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
-        expected: Expected | None = None,
-    ) -> dict[str, Reply | Refused]:
+        accepts: Callable[[str, Reply], bool],
+    ) -> dict[str, Reply]:
         """Send the same message to some sites, and wait for their answers.
 
         Parameters
@@ -208,61 +195,40 @@ class FlowerTransport:
         signature : str
         arrays : mapping of str to ndarray
         sites : sequence of str
-            Names. A node of the server's is asked for its own name by saying hello, once and again
-            whenever a site seems to be lost.
-        expected : Expected
-            What a site must have signed. Anybody can register a node at the server and reply
-            whatever they like: such replies are ignored, and the other nodes are asked on.
+            Names. A node of the server's that has not answered as another site is asked as well.
+        accepts : callable
+            Anybody can register a node at the server and reply whatever they like: what this does
+            not accept is ignored, and the other nodes are asked on.
 
         Returns
         -------
         dict
-            A `Reply` or a `Refused` by site. A site that did not answer in time is absent.
+            A reply by site. A site that did not answer in time is absent.
         """
-        if expected is None:
-            raise TypeError("expected is missing: without it anybody could answer for a site")
-        contents: dict[str, RecordDict] = {
-            action: packed_request(body, signature, expected.nonce, arrays)
-        }
-        awaited: dict[str, Expected] = {action: expected}
-        if action == "hello":
-            self._plan, self._names = (body, signature), {}
-        elif self._plan is not None:
-            plan, signed = self._plan
-            awaited["hello"] = Expected.of("hello", plan, signed, {}, expected.keys)
-            contents["hello"] = packed_request(plan, signed, awaited["hello"].nonce, {})
-        answers: dict[str, Reply | Refused] = {}
-        asked: dict[str, tuple[int, str]] = {}
-        when: dict[tuple[int, str], tuple[float, float]] = {}
-        end = time.monotonic() + min(self._patience, inf if action == "answer" else BRIEF_PATIENCE)
+        content = packed_request(body, signature, arrays)
+        answers: dict[str, Reply] = {}
+        asked: dict[str, int] = {}
+        when: dict[int, float] = {}
+        patience = self._patience if action == "answer" else min(self._patience, BRIEF_PATIENCE)
+        end = time.monotonic() + patience
         while (missing := set(sites) - set(answers)) and time.monotonic() < end:
             try:
-                for node, kind in self._to_ask(action, missing, when):
-                    _, pause = when.get((node, kind), (0.0, AGAIN))
-                    when[node, kind] = time.monotonic() + pause, 2 * pause
-                    asked[self._send(node, kind, contents[kind])] = node, kind
-                for number in self._looks(asked):
-                    node, kind = asked[number]
+                for node in self._to_ask(missing, when):
+                    asked[self._send(node, action, content)] = node
+                for number in list(asked):
                     message = received(
-                        self._client,
-                        self._node,
-                        PullAppMessagesRequest(message_ids=[number]),
-                        8 * expected.entries * (kind == action),
-                        MOST if node in self._names else BRIEF,
+                        self._client, self._node, PullAppMessagesRequest(message_ids=[number])
                     )
                     if message is None:
                         continue
-                    del asked[number]
+                    node = asked.pop(number)
                     if message.has_error():  # the node is gone: ask when it is back
-                        when.pop((node, kind), None)
+                        when.pop(node, None)
                         continue
-                    found = unpacked_reply(message.content)
-                    if found is None or not awaited[kind].is_from(*found):
-                        continue  # anybody may have sent it
-                    name, reply = found
-                    self._names[node] = name
-                    if kind == action and name in missing and not is_busy(reply):
-                        answers[name] = reply
+                    reply = unpacked_reply(message.content)
+                    name = reply.fields.get("site", "")
+                    if name in missing and accepts(name, reply):
+                        self._names[node], answers[name] = name, reply
             except LOST:
                 pass  # the server may be being restarted; until the patience ends
             except httpx.HTTPStatusError as error:
@@ -271,45 +237,22 @@ class FlowerTransport:
             time.sleep(POLL)
         return answers
 
-    def _to_ask(
-        self, action: Action, missing: set[str], when: Mapping[tuple[int, str], tuple[float, float]]
-    ) -> list[tuple[int, str]]:
-        """The nodes of these sites, and some that have not said whose they are, if it is time."""
-        known, unknown = [], []
+    def _to_ask(self, missing: set[str], when: dict[int, float]) -> list[int]:
+        """List the nodes that may be these sites, if it is time to ask them."""
+        due, now = [], time.monotonic()
         for info in self._client.GetNodes(GetNodesRequest()).nodes:
-            name = self._names.get(info.node_id)
-            if name is None and (action == "hello" or self._plan is not None):
-                unknown.append((info.node_id, "hello"))
-            elif name in missing:
-                known.append((info.node_id, str(action)))
-        random.shuffle(unknown)  # who has registered many nodes comes first no more often
-        now = time.monotonic()
-        due = [
-            [one for one in many if when.get(one, (0.0,))[0] <= now] for many in (known, unknown)
-        ]
-        return [*due[0], *due[1][:MOST_UNKNOWN]]
+            node = info.node_id
+            may_be = node not in self._names or self._names[node] in missing
+            if may_be and when.get(node, 0.0) <= now:
+                when[node] = now + AGAIN
+                due.append(node)
+        return due
 
-    def _looks(self, asked: Mapping[str, tuple[int, str]]) -> list[str]:
-        """The messages whose replies are looked for now: those to known nodes come first."""
-        known = [number for number, (node, _) in asked.items() if node in self._names]
-        unknown = [number for number in asked if number not in known]
-        random.shuffle(unknown)
-        return [*known, *unknown[:MOST_UNKNOWN]]
-
-    def _send(self, node: int, kind: str, content: RecordDict) -> str:
-        metadata = Metadata(
-            run_id=self._run,
-            message_id="",
-            src_node_id=SUPERLINK_NODE_ID,
-            dst_node_id=node,
-            reply_to_message_id="",
-            group_id="",
-            created_at=now().timestamp(),
-            ttl=self._patience + BRIEF_PATIENCE,
-            message_type=f"query.{kind}",
-            src_task_id=self._task,
-        )
-        message = make_message(metadata, content)
+    def _send(self, node: int, action: Action, content: RecordDict) -> str:
+        TaskIdentity.run_id, TaskIdentity.task_id = self._run, self._task
+        TaskIdentity.node_id = SUPERLINK_NODE_ID
+        ttl = self._patience + BRIEF_PATIENCE
+        message = Message(content, node, f"query.{action}", ttl=ttl)
         return push(self._client, self._node, message, PushAppMessagesRequest)
 
     def _lost(self, status: int) -> ConnectionError:

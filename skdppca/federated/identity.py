@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -25,9 +27,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 NODE_KEY, NODE_PUBLIC_KEY = "supernode.key", "supernode.pub"
-
-KEY_BYTES = 32
-SIGNATURE_BYTES = 64
 
 
 class Identity:
@@ -62,21 +61,7 @@ class Identity:
             Where nothing lies yet.
         """
         key = Ed25519PrivateKey.generate()
-        try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            raise FileExistsError(
-                f"{os.fsdecode(path)}: already exists, and a key is never replaced; read it with "
-                "Identity.read, or choose another path"
-            ) from None
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"{os.fsdecode(path)}: there is no such folder; make it, or choose another path"
-            ) from None
-        with os.fdopen(file, "w") as out:
-            out.write(key.private_bytes_raw().hex() + "\n")
-            out.flush()
-            os.fsync(out.fileno())
+        write_secret(path, key.private_bytes_raw().hex().encode())
         return cls(key)
 
     @classmethod
@@ -98,10 +83,10 @@ class Identity:
                 f"{name}: other users can read this private key; run chmod 600 {name}, and make a "
                 "new key if somebody may have seen this one"
             )
-        content = _bytes_of(Path(path).read_text().strip(), KEY_BYTES)
-        if content is None:
-            raise ValueError(f"{name}: it holds no key; make one with Identity.create")
-        return cls(Ed25519PrivateKey.from_private_bytes(content))
+        with suppress(ValueError):
+            content = bytes.fromhex(Path(path).read_text())
+            return cls(Ed25519PrivateKey.from_private_bytes(content))
+        raise ValueError(f"{name}: it holds no key; make one with Identity.create")
 
     @property
     def public(self) -> str:
@@ -116,13 +101,8 @@ class Identity:
         return f"Identity(public={self.public!r})"
 
 
-def is_public_key(text: object) -> bool:
-    """Whether this can be a public key: 64 lower-case hexadecimal digits."""
-    return _bytes_of(text, KEY_BYTES) is not None
-
-
-def verified(public: str, signature: object, message: bytes) -> bool:
-    """Whether the owner of a public key has signed this message.
+def verified(public: str, signature: Any, message: bytes) -> bool:
+    """Say whether the owner of a public key has signed this message.
 
     Parameters
     ----------
@@ -132,14 +112,32 @@ def verified(public: str, signature: object, message: bytes) -> bool:
         128 hexadecimal digits. Anything else is no signature.
     message : bytes
     """
-    key, signed = _bytes_of(public, KEY_BYTES), _bytes_of(signature, SIGNATURE_BYTES)
-    if key is None or signed is None:
-        return False
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signed, message)
-    except (InvalidSignature, ValueError):
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+        key.verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError, TypeError):
         return False
     return True
+
+
+def write_secret(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a line that only this user can read, onto the disk, where nothing lies yet."""
+    name = os.fsdecode(path)
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{name}: already exists, and a key is never replaced; read it with Identity.read, or "
+            "choose another path"
+        ) from None
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{name}: there is no such folder; make it, or choose another path"
+        ) from None
+    with os.fdopen(file, "wb") as out:
+        out.write(content + b"\n")
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def create_node_key(folder: Path) -> None:
@@ -153,26 +151,12 @@ def create_node_key(folder: Path) -> None:
     key = ec.generate_private_key(ec.SECP384R1())
     private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    for name, mode, content in ((NODE_KEY, 0o600, private), (NODE_PUBLIC_KEY, 0o644, public)):
-        file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(file, "wb") as out:
-            out.write(content.rstrip() + b"\n")
+    write_secret(folder / NODE_KEY, private.rstrip())
+    (folder / NODE_PUBLIC_KEY).write_bytes(public + b"\n")
 
 
 def read_node_key(folder: Path) -> ec.EllipticCurvePrivateKey:
     """Read what `create_node_key` made."""
     key = load_ssh_private_key((folder / NODE_KEY).read_bytes(), None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError(f"{folder / NODE_KEY}: it is no key of a SuperNode; put the file back")
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
     return key
-
-
-def _bytes_of(text: object, length: int) -> bytes | None:
-    """The bytes that `length` pairs of lower-case hexadecimal digits stand for, or None."""
-    if not isinstance(text, str) or len(text) != 2 * length:
-        return None
-    try:
-        content = bytes.fromhex(text)
-    except ValueError:
-        return None
-    return content if content.hex() == text else None

@@ -12,33 +12,19 @@ import hmac
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from ..noise import SAMPLER, SharedQuery
-from .messages import PROTOCOL, Request, RunPlan, canonical
+from .identity import write_secret
+from .messages import PROTOCOL, Request, RunPlan
+from .study import canonical
 
 SECRET, SECRET_BYTES = "noise.key", 32
 
 # Hexadecimal digits of a seal: 128 bits.
 SEAL_DIGITS = 32
-
-
-class NoiseKey(NamedTuple):
-    """What is drawn from, and what says in the ledger that it was this.
-
-    Parameters
-    ----------
-    key : bytes
-        For `NoiseSource`; never stored.
-    seal : str
-        The charge's row holds it. It tells nothing to whoever lacks the secret.
-    """
-
-    key: bytes
-    seal: str
 
 
 def create_secret(folder: Path) -> None:
@@ -49,11 +35,7 @@ def create_secret(folder: Path) -> None:
     folder : Path
         Where no such file lies yet.
     """
-    file = os.open(folder / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as out:
-        out.write(os.urandom(SECRET_BYTES).hex() + "\n")
-        out.flush()
-        os.fsync(out.fileno())
+    write_secret(folder / SECRET, os.urandom(SECRET_BYTES).hex().encode())
 
 
 def read_secret(folder: Path) -> bytes:
@@ -64,20 +46,22 @@ def read_secret(folder: Path) -> bytes:
     raise ValueError(f"{file}: it holds no secret; put the file of this site back")
 
 
-def secret_of(secret: bytes, run: str, purpose: str) -> bytes:
-    """Derive a secret of one run, for one purpose.
+def secret_of(secret: bytes, run: str) -> bytes:
+    """Derive the secret of one run.
 
     It is the same whenever the site is asked, even where nothing else is left of the run. So a
-    folder that was put back from before the run draws the same random subsets and the same noise.
+    folder that was put back from before the run draws the same noise.
     """
-    text = {"protocol": PROTOCOL, "run": run, "for": purpose}
-    return hmac.digest(secret, canonical(text), "sha256")
+    return hmac.digest(secret, canonical({"protocol": PROTOCOL, "run": run}), "sha256")
 
 
 def noise_key(
     secret: bytes, site: str, plan: RunPlan, request: Request, query: SharedQuery, steps: np.ndarray
-) -> NoiseKey:
-    """The key of a site's noise for one question, and the seal of the question's charge.
+) -> tuple[bytes, str]:
+    """Derive the key of a site's noise for one question, and the seal of the question's charge.
+
+    The key is for `NoiseSource`, and never stored. The charge's row holds the seal, which tells
+    nothing to whoever lacks the secret.
 
     Parameters
     ----------
@@ -153,8 +137,9 @@ def noise_key(
         "vector": hashlib.sha256(steps.astype("<i8").tobytes()).hexdigest(),
     }
 
-    def keyed(purpose: str) -> bytes:
-        content = canonical(text | {"for": purpose})
-        return hmac.digest(secret_of(secret, request.run, "noise"), content, "sha256")
+    run_secret = secret_of(secret, request.run)
 
-    return NoiseKey(keyed("noise"), keyed("seal").hex()[:SEAL_DIGITS])
+    def keyed(purpose: str) -> bytes:
+        return hmac.digest(run_secret, canonical(text | {"for": purpose}), "sha256")
+
+    return keyed("noise"), keyed("seal").hex()[:SEAL_DIGITS]

@@ -12,7 +12,7 @@ it rests on X25519, HKDF and AES.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from .messages import PROTOCOL, canonical
-
-CHUNK = 2**20
+from .messages import PROTOCOL
+from .study import canonical
 
 
 class RunKey:
@@ -95,22 +94,18 @@ class Pad(NamedTuple):
 
 
 def masked(vector: np.ndarray, pads: Iterable[Pad]) -> np.ndarray:
-    """A vector of int64 plus the masks, modulo 2^64; uint64."""
+    """Add the masks to a vector of int64, modulo 2^64; uint64."""
     out = vector.astype(np.uint64)  # two's complement: exact modulo 2^64
     for pad in pads:
         combine = np.add if pad.adds else np.subtract
-        for start, stream in keystream(pad.key, len(out)):
-            part = out[start : start + len(stream)]
-            combine(part, stream, out=part)
+        combine(out, keystream(pad.key, len(out)), out=out)
     return out
 
 
-def keystream(key: bytes, length: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield `length` uniform words, in pieces, each with where it starts."""
+def keystream(key: bytes, length: int) -> np.ndarray:
+    """Draw uniform words from a key."""
     encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    for start in range(0, length, CHUNK):
-        words = encryptor.update(bytes(8 * min(CHUNK, length - start)))
-        yield start, np.frombuffer(words, dtype="<u8")
+    return np.frombuffer(encryptor.update(bytes(8 * length)), dtype="<u8")
 
 
 def opened(vectors: list[np.ndarray]) -> np.ndarray:

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from contextlib import suppress
+from typing import Annotated, Literal, Self
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from .questions import WrittenQuestion
-from .study import PublicKey, Study, check
+from .study import Checked, PublicKey, Study, canonical, check
 
 PROTOCOL = "skdppca-sum/1"
-
-# Bytes of a message: fifty sites with their keys take 20 kB, a million names of columns most.
-MAX_BODY = 2**24
 
 # No run asks more often.
 MAX_ROUNDS = 10_000
@@ -30,11 +28,6 @@ MAX_ROUNDS = 10_000
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 RunId = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 Title = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,99}\Z")]
-
-
-def canonical(content: Any) -> bytes:
-    """Equal contents give equal texts: keys are sorted, and floats read back exactly."""
-    return msgspec.json.encode(content, order="sorted")
 
 
 def digest_of(body: bytes) -> str:
@@ -48,22 +41,7 @@ def array_digest(array: np.ndarray) -> str:
     return hashlib.sha256(f"{array.shape}\n".encode() + content.tobytes()).hexdigest()
 
 
-class Versioned(Struct):
-    """The fields of every version of a message.
-
-    Parameters
-    ----------
-    protocol : str
-    """
-
-    protocol: str
-
-
-class VersionError(ValueError):
-    """A message of another version of the protocol."""
-
-
-class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="action"):
+class Message(Checked, frozen=True, kw_only=True, tag_field="action"):
     """Base: a bundle of public facts with one canonical text; their types say what they may be."""
 
     run: RunId
@@ -71,26 +49,12 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
 
     @property
     def body(self) -> bytes:
-        """The canonical text.
-
-        Raises
-        ------
-        ValueError
-            If a value is not of its type, or is not finite: it would not read back.
-        """
-        body, same = canonical(self), False
-        try:
-            again = msgspec.json.decode(body, type=type(self))
-            same = again == self and canonical(again) == body
-        except msgspec.ValidationError as error:
-            raise ValueError(f"a message is not valid: {error}") from None
-        if not same:
-            raise ValueError("a message is not valid: it would not read back as it is")
-        return body
+        """The canonical text."""
+        return canonical(self)
 
     @property
     def digest(self) -> str:
-        """What names this message."""
+        """The name of this message."""
         return digest_of(self.body)
 
     @classmethod
@@ -99,23 +63,15 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
 
         Raises
         ------
-        VersionError
-            If it is written for another version of the protocol.
         ValueError
             If it is anything else than such a message.
         """
-        why = f"it has more than {MAX_BODY} bytes"
-        if len(body) <= MAX_BODY:
-            try:
-                if msgspec.json.decode(body, type=Versioned).protocol != PROTOCOL:
-                    raise VersionError("another version of the protocol")
-                message = msgspec.json.decode(body, type=cls)
-                if canonical(message) == body:  # to the last bit
-                    return message
-                why = "it is not written as skdppca writes it"
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                why = str(error)
-        raise ValueError(why)
+        message = None
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            message = msgspec.json.decode(body, type=cls)
+        if message is None or canonical(message) != body:  # to the last bit
+            raise ValueError(f"it is no {cls.__name__} as skdppca writes it")
+        return message
 
 
 class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
@@ -127,8 +83,6 @@ class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
         128 random bits, hexadecimal.
     study : Study
         The public facts that all sites agree on; its sites are the roster.
-    honest : int
-        h: how many sites add noise that nobody subtracts. The noise of h sites counts.
     epsilon, delta : float
         What the whole run may cost at every site.
     estimator : str
@@ -138,17 +92,22 @@ class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
     """
 
     study: Study
-    honest: int
     epsilon: Annotated[float, Meta(gt=0)]
     delta: Annotated[float, Meta(gt=0, lt=1)]
     estimator: Title
     statistics: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        m, names = len(self.study.sites), self.statistics
-        check("honest", self.honest, 1 <= self.honest < m, "leave out one site at least")
+        super().__post_init__()
+        names = self.statistics
+        check("study.sites", len(self.study.sites), self.honest >= 1, "ask two sites at least")
         rises = list(names) == sorted(set(names))
         check("statistics", names, rises, "sort the names, and give each of them once")
+
+    @property
+    def honest(self) -> int:
+        """h: the number of sites that add noise that nobody subtracts, and that is priced."""
+        return len(self.study.sites) - self.study.max_colluders
 
 
 class Request(Message, frozen=True, kw_only=True, tag="answer"):
@@ -197,14 +156,6 @@ class Close(Message, frozen=True, kw_only=True, tag="close"):
     release: Digest | None
 
 
-def declared_shapes(body: bytes) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays that go beside a message, by name; none if it declares none."""
-    try:
-        return Request.from_body(body).question.shapes()
-    except ValueError:
-        return {}
-
-
 def key_text(plan: str, site: str, key: str) -> bytes:
     """What a site signs when it hands out its public key for a run."""
     return canonical({"says": "key", "plan": plan, "site": site, "key": key})
@@ -219,33 +170,3 @@ def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
     data = None if vector is None else np.ascontiguousarray(vector, dtype="<u8").tobytes()
     digest = None if data is None else digest_of(data)
     return canonical({"says": "reply", "fields": said, "vector": digest})
-
-
-def refusal_text(site: str, sent: str, nonce: str, code: str) -> bytes:
-    """What a site signs when it refuses.
-
-    Parameters
-    ----------
-    site : str
-    sent : str
-        The `sent_digest` of what it refuses.
-    nonce : str
-        Of the sender, for this time: whether a site refuses may change, so what it said to the same
-        message before is no answer.
-    code : str
-    """
-    return canonical({"says": "refusal", "site": site, "sent": sent, "nonce": nonce, "code": code})
-
-
-def sent_digest(action: str, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """What names all that a site was sent.
-
-    A refusal is of all of it, and not of the body alone: whoever passes a message on could change
-    the rest, and have the true body refused.
-    """
-    beside = {
-        name: array_digest(array) if getattr(array, "dtype", None) == np.float64 else ""
-        for name, array in arrays.items()
-    }
-    content = {"body": digest_of(body), "signature": signature, "arrays": beside}
-    return digest_of(canonical({"action": action} | content))

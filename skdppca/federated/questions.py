@@ -9,7 +9,7 @@ numbers, and its proof holds for all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -17,50 +17,30 @@ import numpy as np
 from msgspec import Meta, Struct
 from scipy import sparse
 
+from ..decomposition import METHODS
 from ..noise import SharedQuery
 from ..records import Layout, Records, precision_of
 from ..statistics import (
     KINDS,
-    CapturedTotal,
     GramNorms,
-    MeanRows,
+    Measure,
     NormProduct,
     ResidualNorms,
     Scores,
     Statistic,
+    View,
 )
 from ..statistics.fields import MAX_ENTRIES, need, read, types_of
+from .study import Study
 
 # The closed set: what sites answer, and what it is made of.
-MEASURES = ("CrossNorms", "Distances", "GramNorms", "ResidualNorms", "RowCounts", "Spreads")
-STATISTICS = (
-    "BoundedTotal",
-    "CapturedTotal",
-    "ClippedGram",
-    "ClippedSum",
-    "ColumnCells",
-    "Count",
-    "CrossSum",
-    "MeanSquares",
-    "MeasureHistogram",
-    "NormProduct",
-    "ProductSum",
-    "ResidualSum",
-)
-VIEWS = ("Explicit", "LargestEntries", "MeanRows", "Scaled", "Scores", "Shifted")
-QUESTIONS = frozenset((*STATISTICS, *VIEWS, *MEASURES, "Part"))
+QUESTIONS = frozenset[str]().union(*(method.kinds for method in METHODS.values()))
 
-# Steps of a question; parts of the records, and faces of the die that they are drawn with.
+# Views of a question.
 MAX_STEPS = 20
-MAX_PARTS = 1000
-MAX_FACES = 10_000
 
 # How far a prediction may be from what its core makes it.
 SAME = 1e-9
-
-
-class QuestionError(ValueError):
-    """A question that sites do not answer."""
 
 
 class Array(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="array"):
@@ -79,21 +59,8 @@ class Array(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag
         need(math.prod(self.shape) <= MAX_ENTRIES)
 
 
-class MeasureForm(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="measure"):
-    """A measure, by its name and its fields.
-
-    Parameters
-    ----------
-    kind : str
-    fields : dict
-    """
-
-    kind: str
-    fields: dict[str, bool | int | float | Array | None]
-
-
 class Form(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="kind"):
-    """A view or a statistic, by its name and its fields.
+    """A view, a statistic, or a measure in one, by its name and its fields.
 
     Parameters
     ----------
@@ -102,33 +69,7 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag=
     """
 
     kind: str
-    fields: dict[str, bool | int | float | Array | MeasureForm | None]
-
-
-class Drawn(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="part"):
-    """One of several disjoint random parts, as it is spoken of: the key stays at each site.
-
-    Parameters
-    ----------
-    draw : int
-        The number of the draw within a run; another number is another, independent draw.
-    shares : tuple of int
-    index : int
-    """
-
-    draw: Annotated[int, Meta(ge=0, lt=2**31)]
-    shares: Annotated[
-        tuple[Annotated[int, Meta(ge=1, le=MAX_FACES)], ...],
-        Meta(min_length=1, max_length=MAX_PARTS),
-    ]
-    index: Annotated[int, Meta(ge=0)]
-
-    def __post_init__(self) -> None:
-        need(sum(self.shares) <= MAX_FACES and self.index < len(self.shares))
-
-    def of(self, records: Records) -> Records:
-        """What stands in for the records of a part: who is in it, only a site's key can tell."""
-        return records
+    fields: dict[str, bool | int | float | Array | Form | None]
 
 
 class WrittenQuestion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,29 +77,23 @@ class WrittenQuestion(Struct, frozen=True, forbid_unknown_fields=True):
 
     Parameters
     ----------
-    steps : tuple of Form or Drawn
-        Views, and choices of random parts.
+    steps : tuple of Form
+        Views.
     statistic : Form
     """
 
-    steps: Annotated[tuple[Form | Drawn, ...], Meta(max_length=MAX_STEPS)]
+    steps: Annotated[tuple[Form, ...], Meta(max_length=MAX_STEPS)]
     statistic: Form
 
-    def forms(self) -> list[Form | MeasureForm]:
-        """All views, statistics and measures in it."""
-        forms = [step for step in (*self.steps, self.statistic) if isinstance(step, Form)]
+    def forms(self) -> list[Form]:
+        """List all views, statistics and measures in it."""
+        forms = [*self.steps, self.statistic]
         values = [value for form in forms for value in form.fields.values()]
-        return [*forms, *(value for value in values if isinstance(value, MeasureForm))]
+        return [*forms, *(value for value in values if isinstance(value, Form))]
 
     def kinds(self) -> set[str]:
         """The names of all kinds in it."""
-        parts = {"Part" for step in self.steps if isinstance(step, Drawn)}
-        return {form.kind for form in self.forms()} | parts
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arrays beside it, by name."""
-        values = [value for form in self.forms() for value in form.fields.values()]
-        return {value.name: value.shape for value in values if isinstance(value, Array)}
+        return {form.kind for form in self.forms()}
 
 
 @dataclass(frozen=True)
@@ -167,16 +102,12 @@ class Asked:
 
     Parameters
     ----------
-    steps : tuple of View or Drawn
+    steps : tuple of View
     statistic : Statistic
     """
 
     steps: tuple[Any, ...]
     statistic: Statistic
-
-    def drawn(self) -> tuple[Drawn, ...]:
-        """The parts that are asked, the outermost first."""
-        return tuple(step for step in self.steps if isinstance(step, Drawn))
 
     def held(self, n_features: int) -> int:
         """Numbers that a site may hold of every row for this, besides its table."""
@@ -184,23 +115,19 @@ class Asked:
         for step in self.steps:
             if isinstance(step, Scores):
                 n_features = len(step.directions)
-            if isinstance(step, Scores | MeanRows):
                 numbers += n_features
         measure = getattr(self.statistic, "measure", None)
         if isinstance(measure, ResidualNorms):
             numbers += 1 + len(measure.directions)
-        if isinstance(self.statistic, CapturedTotal):
-            numbers += len(self.statistic.directions)
         return numbers
 
 
-def standin(
-    n_features: int, *, grouped: bool = False, is_sparse: bool = False, may_miss: bool = False
-) -> Records:
-    """One record of zeros in the place of a site's: for what follows from public facts alone."""
-    zeros = np.zeros((1, n_features))
-    labels = np.zeros(1, dtype=np.intp) if grouped else None
-    return Records.of(sparse.csr_array(zeros) if is_sparse else zeros, labels, may_miss=may_miss)
+def standin(study: Study) -> Records:
+    """Make one record of zeros in the place of a site's: for what follows from public facts."""
+    zeros = np.zeros((1, study.n_features))
+    labels = None if study.unit == "row" else np.zeros(1, dtype=np.intp)
+    rows = sparse.csr_array(zeros) if study.sparse else zeros
+    return Records.of(rows, labels, may_miss=study.missing == "mean")
 
 
 def priced(
@@ -228,31 +155,31 @@ def written_question(
 
     Raises
     ------
-    QuestionError
+    ValueError
         If it is of a kind that sites are not asked.
     """
     arrays: dict[str, np.ndarray] = {}
 
-    def write(value: Any, form: type[Form | MeasureForm] = MeasureForm) -> Any:
-        if isinstance(value, Drawn):
-            return value
+    def write(value: Any) -> Any:
         if isinstance(value, np.ndarray):
             name = f"a{len(arrays)}"
             arrays[name] = np.ascontiguousarray(value, dtype=np.float64)
             return Array(name, value.shape)
         if isinstance(value, np.generic):
-            return value.item()
+            value = value.item()
         kind = type(value).__name__
         if kind in KINDS:
             if kind not in QUESTIONS:
-                raise QuestionError(f"{kind} is not asked of sites")
-            return form(kind, {one.name: write(getattr(value, one.name)) for one in fields(value)})
+                raise ValueError(f"{kind} is not asked of sites")
+            return Form(kind, {one.name: write(getattr(value, one.name)) for one in fields(value)})
+        if type(value) is float and not math.isfinite(value):
+            raise ValueError(f"{value} is not sent to sites")
         if value is not None and type(value) not in (bool, int, float):
-            raise QuestionError(f"a {kind} is not sent to sites")
+            raise ValueError(f"a {kind} is not sent to sites")
         return value
 
-    written = tuple(write(step, Form) for step in steps)
-    return WrittenQuestion(written, write(statistic, Form)), arrays
+    written = tuple(map(write, steps))
+    return WrittenQuestion(written, write(statistic)), arrays
 
 
 def read_question(
@@ -275,30 +202,21 @@ def read_question(
 
     Raises
     ------
-    QuestionError
+    TypeError, ValueError, LookupError, AttributeError, ArithmeticError
+        If it cannot be asked.
     """
-    try:
-        return _read(question, dict(arrays), base)
-    except QuestionError:
-        raise
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
-        raise QuestionError(f"it cannot be asked: {error}") from None
-
-
-def _read(
-    question: WrittenQuestion, arrays: dict[str, np.ndarray], base: Records
-) -> tuple[Asked, Layout]:
+    arrays = dict(arrays)
     records, steps = base, []
     for form in question.steps:
         d = records.layout.n_features
-        step = form if isinstance(form, Drawn) else _built(form, arrays, d, VIEWS)
+        step = _built(form, arrays, d, View)
         records = step.of(records)
         steps.append(step)
     layout = records.layout
-    built = _built(question.statistic, arrays, layout.n_features, STATISTICS)
+    built = _built(question.statistic, arrays, layout.n_features, Statistic)
     statistic = _consistent(built, layout)
     need(not arrays)  # all of them were used, once
-    need(isinstance(statistic, Statistic) and statistic.additive and statistic.norm == 2)
+    need(statistic.additive and statistic.norm == 2)
     shape = statistic.shape
     need(math.prod(shape) <= MAX_ENTRIES)
     statistic.check(layout)
@@ -307,17 +225,15 @@ def _read(
     return Asked(tuple(steps), statistic), layout
 
 
-def _built(
-    form: Form | MeasureForm, arrays: dict[str, np.ndarray], d: int, among: Collection[str]
-) -> Any:
+def _built(form: Form, arrays: dict[str, np.ndarray], d: int, base: type) -> Any:
     """Return the object that a form stands for, each of its fields as its type allows."""
-    need(form.kind in among)
+    need(form.kind in QUESTIONS and issubclass(KINDS[form.kind], base))
     types, lengths = types_of(form.kind), {"d": d}
     need(set(form.fields) == set(types))
 
     def value(content: Any) -> Any:
-        if isinstance(content, MeasureForm):
-            return _built(content, arrays, d, MEASURES)
+        if isinstance(content, Form):
+            return _built(content, arrays, d, Measure)
         if not isinstance(content, Array):
             return content
         found = arrays.pop(content.name)

@@ -16,13 +16,10 @@ from typing import NoReturn
 from .flower_messages import (  # before flwr
     LOST,
     POLL,
-    ROOM,
-    bounded,
     check_server,
     packed_reply,
     push,
     received,
-    speaks,
     unpacked_request,
 )
 
@@ -42,29 +39,19 @@ from flwr.proto.heartbeat_pb2 import SendNodeHeartbeatRequest
 from flwr.proto.node_pb2 import Node
 from flwr.supercore.heartbeat import HeartbeatSender
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
+from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 from flwr.supernode.fleet_http_client import FleetHttpClient
 from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
-from ..statistics.fields import MAX_EDGES, MAX_ENTRIES
 from .identity import NODE_PUBLIC_KEY, read_node_key
-from .messages import canonical
-from .refusals import Refusal, Refused
 from .site import Site
-from .transport import Reply, respond
 
 # The number that the server knows this node by, and the lock of the process that uses it.
 NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 
-# What a message is about, and that it was answered, in words for the site's own people.
-MATTERS = {"hello": "a plan", "answer": "a question", "close": "the end of a run"}
-ANSWERED = {"hello": "agreed to", "answer": "answered", "close": "noted"}
-
 # Seconds before another attempt to connect.
 PAUSE = 2.0
-# Seconds without a message until looks become rare, and seconds between two of those.
-LIVELY = 60.0
-IDLE_POLL = 2.0
 
 
 def serve(
@@ -89,31 +76,23 @@ def serve(
         Is told about the connection and every message that was answered.
     """
     check_server(server)
-    key = read_node_key(folder)
-    lock = FileLock(folder / NODE_LOCK, timeout=0)
-    try:
-        lock.acquire()
-        taken = False
-    except Timeout:
-        taken = True
-    if taken:
-        raise ValueError(
-            f"{folder}: another process already runs this site; wait until that has ended"
-        )
-    try:
+    key, lock = read_node_key(folder), FileLock(folder / NODE_LOCK, timeout=0)
+    with suppress(Timeout), lock:
         while True:
             try:
                 with _connected(folder, key, server, roots) as (client, node):
-                    bounded(client, ROOM + len(canonical(site.policy.study)))
                     say(f"connected to {server}; waiting for questions")
                     _answer_all(site, client, node, say)
             except httpx.HTTPStatusError as error:
-                say(_status(error, server))
+                say(
+                    f"{server} refused ({error.response.status_code}): it must register "
+                    f"{NODE_PUBLIC_KEY} (flwr supernode register), or expects an earlier "
+                    "connection for another minute; trying again"
+                )
             except LOST as error:
                 say(f"no connection to {server} ({error}); trying again")
             time.sleep(PAUSE)
-    finally:
-        lock.release()
+    raise ValueError(f"{folder}: another process already runs this site; wait until that has ended")
 
 
 @contextmanager
@@ -122,7 +101,10 @@ def _connected(
 ) -> Iterator[tuple[FleetHttpClient, Node]]:
     public, interval = key.public_key(), HEARTBEAT_DEFAULT_INTERVAL
     with FleetHttpClient.from_server_address(
-        server, False, roots, [speaks("SuperNode"), NodeAuthHttpInterceptor(key, public)]
+        server,
+        False,
+        roots,
+        [RuntimeVersionHttpInterceptor("SuperNode"), NodeAuthHttpInterceptor(key, public)],
     ) as client:
         _say_that_the_last_one_died(folder, client)
         activated = client.ActivateNode(
@@ -155,68 +137,32 @@ def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
         client.DeactivateNode(DeactivateNodeRequest(node_id=number))
 
 
-def room_for(site: Site) -> int:
-    """Return the most bytes of a message to this site: they follow from the study.
-
-    A plan names all columns. A question has at most three bases of their space beside it, a few
-    vectors, and the edges of a histogram.
-    """
-    d = site.policy.study.n_features
-    numbers = min(3 * d * d, 2 * MAX_ENTRIES) + 4 * d + MAX_EDGES
-    return len(canonical(site.policy.study)) + 8 * numbers
-
-
 def _answer_all(
     site: Site, client: FleetHttpClient, node: Node, say: Callable[[str], None]
 ) -> NoReturn:
     envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
-    room, last = room_for(site), time.monotonic()
     while True:
-        message = received(client, node, PullMessagesRequest(node=node), room)
+        message = received(client, node, PullMessagesRequest(node=node))
         if message is None:
-            time.sleep(POLL if time.monotonic() - last < LIVELY else IDLE_POLL)
+            time.sleep(POLL)
             continue
-        action, reply = _reply(site, message)
+        said, reply = answered(site, message)
         try:
             if reply is not None:
                 push(client, node, reply, envelope)
         except (httpx.HTTPStatusError, ObjectPushError):
-            action += ": the reply was not taken; the run may be over"
-        say(action)
-        last = time.monotonic()
+            said += ": the reply was not taken; the run may be over"
+        say(said)
 
 
-def _reply(site: Site, message: Message) -> tuple[str, Message | None]:
-    """What was asked, in words; and the site's reply, which never holds the text of an error.
+def answered(site: Site, message: Message) -> tuple[str, Message | None]:
+    """Say what was asked, in words; and the site's reply, which never holds the text of an error.
 
     A message that cannot be replied to gets no reply.
     """
     category, _, action = message.metadata.message_type.partition(".")
-    reply: Reply | Refused
-    try:
-        if category != "query" or action not in MATTERS:
-            raise Refused(Refusal.MALFORMED)
-        body, signature, nonce, arrays = unpacked_request(message.content)
-        reply = respond(site, action, body, signature, arrays, nonce)
-    except Refused as refused:
-        reply = site.refusal(refused.code, "", "")
-    except Exception:  # the site has written its errors down already
-        reply = site.refusal(Refusal.INTERNAL, "", "")
-    matter = MATTERS.get(action, "a message")
-    if isinstance(reply, Refused):
-        said = f"refused {matter} ({reply.code.value})"
-    else:
-        said = f"{ANSWERED[action]} {matter}"
+    reply = site.respond(action if category == "query" else "", *unpacked_request(message.content))
+    said = f"{action}: {reply.refused or 'answered'}"
     with suppress(Exception):  # whatever Flower finds wrong with what it should reply to
-        return said, Message(packed_reply(site.name, reply), reply_to=message)
+        return said, Message(packed_reply(reply), reply_to=message)
     return said, None
-
-
-def _status(error: httpx.HTTPStatusError, server: str) -> str:
-    code = error.response.status_code
-    if code in (httpx.codes.UNAUTHORIZED, httpx.codes.PRECONDITION_FAILED):
-        return (
-            f"{server} does not let this site in ({code}); it must register {NODE_PUBLIC_KEY} "
-            "(flwr supernode register), or expects its heartbeat for another minute; trying again"
-        )
-    return f"{server} answered with an error ({code}); trying again"

@@ -1,17 +1,16 @@
-"""How messages get from the analyst to the sites and back: whoever can do this can carry a fit."""
+"""Transports: whoever can carry messages from the analyst to the sites and back can carry a fit."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from .identity import verified
-from .messages import digest_of, refusal_text, reply_text, sent_digest
-from .refusals import Refused
+from .messages import reply_text
+from .refusals import Refusal
 
 if TYPE_CHECKING:
     from .site import Site
@@ -21,11 +20,12 @@ Action = Literal["hello", "answer", "close"]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a site sends.
+    """A site's answer, or its refusal.
 
     Parameters
     ----------
     fields : dict of str to str
+        With the site's signature of the others and of the vector.
     vector : ndarray of uint64 or None
         The masked vector; only an answer has one.
     """
@@ -33,57 +33,30 @@ class Reply:
     fields: dict[str, str]
     vector: np.ndarray | None = None
 
+    @property
+    def refused(self) -> Refusal | None:
+        """Why the site refused; None if it did not."""
+        return Refusal(self.fields["refused"]) if "refused" in self.fields else None  # type: ignore[call-arg]
 
-@dataclass(frozen=True)
-class Expected:
-    """What can be an answer to one message. All else is ignored: anybody may have sent it.
+    def is_from(self, site: str, key: str, request: str) -> bool:
+        """Say whether a site has signed this, as an answer to one message.
 
-    Parameters
-    ----------
-    request : str
-        The digest of the message.
-    sent : str
-        The `sent_digest` of the message and of all that goes beside it.
-    keys : mapping of str to str
-        The public keys of the sites, by name.
-    entries : int, default=0
-        Of the vector that is asked for.
-    nonce : str
-        Goes with the message. A refusal must name it. By default 128 random bits.
-    """
-
-    request: str
-    sent: str
-    keys: Mapping[str, str]
-    entries: int = 0
-    nonce: str = field(default_factory=lambda: os.urandom(16).hex())
-
-    @classmethod
-    def of(
-        cls,
-        action: Action,
-        body: bytes,
-        signature: str,
-        arrays: Mapping[str, np.ndarray],
-        keys: Mapping[str, str],
-        entries: int = 0,
-    ) -> Expected:
-        """What can be an answer to this message."""
-        return cls(digest_of(body), sent_digest(action, body, signature, arrays), keys, entries)
-
-    def is_from(self, site: str, reply: Reply | Refused) -> bool:
-        """Whether a site has signed this, as an answer to this message."""
-        if site not in self.keys:
+        Parameters
+        ----------
+        site : str
+        key : str
+            The site's public key.
+        request : str
+            The digest of the message.
+        """
+        fields, vector = self.fields, self.vector
+        if vector is not None and vector.dtype != np.uint64:
             return False
-        if isinstance(reply, Refused):
-            text = refusal_text(site, self.sent, self.nonce, reply.code.value)
-            return verified(self.keys[site], reply.signature, text)
-        if reply.vector is not None and reply.vector.dtype != np.uint64:
+        if (fields.get("site"), fields.get("request")) != (site, request):
             return False
-        fields = reply.fields
-        if (fields.get("site"), fields.get("request")) != (site, self.request):
+        if fields.get("refused", Refusal.INTERNAL) not in list(Refusal):
             return False
-        return verified(self.keys[site], fields.get("signature"), reply_text(fields, reply.vector))
+        return verified(key, fields.get("signature"), reply_text(fields, vector))
 
 
 class Transport(Protocol):
@@ -96,14 +69,14 @@ class Transport(Protocol):
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
-        expected: Expected | None = None,
-    ) -> dict[str, Reply | Refused]:
+        accepts: Callable[[str, Reply], bool],
+    ) -> dict[str, Reply]:
         """Send the same message to some sites, and wait for their answers.
 
         Parameters
         ----------
         action : {"hello", "answer", "close"}
-            Which method of a site is meant.
+            What the site is to do.
         body : bytes
             To be delivered as it is: it is signed.
         signature : str
@@ -112,10 +85,10 @@ class Transport(Protocol):
             Beside the body, which holds their digests.
         sites : sequence of str
             To whom.
-        expected : Expected
-            What to wait for. Its nonce goes with the message. What is not signed by the site whose
-            name it bears is best ignored here, so that the site itself can still answer; whoever
-            asks checks it again.
+        accepts : callable
+            ``accepts(site, reply)`` says whether that site has signed this reply. What it has not
+            signed is best ignored here, so that the site itself can still answer; whoever asks
+            checks it again.
 
         Returns
         -------
@@ -149,33 +122,8 @@ class LocalSites:
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
-        expected: Expected | None = None,
-    ) -> dict[str, Reply | Refused]:
+        accepts: Callable[[str, Reply], bool] | None = None,
+    ) -> dict[str, Reply]:
         """Ask one site after the other; see `Transport`."""
-        nonce = "" if expected is None else expected.nonce
-        return {
-            name: respond(self.sites[name], action, body, signature, arrays, nonce)
-            for name in sites
-            if name in self.sites
-        }
-
-
-def respond(
-    site: Site,
-    action: str,
-    body: bytes,
-    signature: str,
-    arrays: Mapping[str, np.ndarray],
-    nonce: str = "",
-) -> Reply | Refused:
-    """Let a site act on one message; its signed refusal is an answer, too."""
-    act: dict[str, Callable[[], Reply]] = {
-        "hello": lambda: site.hello(body, signature),
-        "answer": lambda: site.answer(body, signature, arrays),
-        "close": lambda: site.close(body, signature),
-    }
-    try:
-        return act[action]()
-    except Refused as refusal:
-        code = refusal.code
-    return site.refusal(code, sent_digest(action, body, signature, arrays), nonce)
+        there = [name for name in sites if name in self.sites]
+        return {name: self.sites[name].respond(action, body, signature, arrays) for name in there}

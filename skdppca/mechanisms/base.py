@@ -8,34 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..private_data import PrivateData
-from ..records import Part
-from ..statistics import (
-    KINDS,
-    BoundedTotal,
-    ClippedSum,
-    Count,
-    Distances,
-    GramNorms,
-    MeasureHistogram,
-    ResidualNorms,
-    ResidualSum,
-    RowCounts,
-    Scores,
-    Shifted,
-    Spreads,
-)
 
 if TYPE_CHECKING:
     from .scatter import NoisyScatter
-
-# What the steps that most mechanisms share ask: count, centre, norms, and norms in few dimensions.
-STEPS: frozenset[type] = frozenset(
-    {BoundedTotal, ClippedSum, Count, Distances, GramNorms, MeasureHistogram, RowCounts, Scores}
-)
-# What means of products, and variances along directions, ask besides.
-RESIDUALS: frozenset[type] = frozenset({ResidualNorms, ResidualSum, Shifted, Spreads})
-# What code that is not ours may ask.
-ANYTHING: frozenset[type] = frozenset({Part, *KINDS.values()})
 
 
 @dataclass(frozen=True)
@@ -96,10 +71,6 @@ class Mechanism(Protocol):
 
     The cost of a fit is its estimator's event, and `data` holds exactly that budget.
     """
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """All kinds of questions that `run` may come to ask: sites agree to them before."""
 
     def run(self, data: PrivateData) -> Release:
         """Release, asking `data` for all that depends on the records."""

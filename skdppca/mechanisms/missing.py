@@ -12,7 +12,6 @@ from scipy.special import ndtri
 
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
-from ..statistics import ColumnCells, Scaled
 from .base import BUDGET, Mechanism, Release
 from .column_cells import ask_cells
 
@@ -50,11 +49,6 @@ class Filled:
     """
 
     method: Mechanism
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """Also how many entries there are, and a scale that hides empty features."""
-        return self.method.asks | {ColumnCells, Scaled}
 
     @classmethod
     def around(cls, method: Mechanism, event: PrivacyEvent) -> Mechanism:

@@ -20,11 +20,11 @@ from skdppca.federated import (
     RunPlan,
     Site,
     Study,
-    respond,
 )
 from skdppca.federated.federation import new_run
 from skdppca.federated.messages import Close, Request, array_digest
 from skdppca.federated.questions import Asked, priced, standin, written_question
+from skdppca.federated.refusals import Refused
 from skdppca.noise import SharedQuery
 
 NAMES = ("east", "north", "south", "west")
@@ -138,18 +138,16 @@ class Talk:
     Parameters
     ----------
     made : Made
-    honest : int, optional
     more : optional
         Other fields of the plan.
     """
 
-    def __init__(self, made, honest=None, **more):
+    def __init__(self, made, **more):
         self.made = made
         study = more.get("study", made.study)
         given = {
             "run": new_run(),
             "study": study,
-            "honest": len(study.sites) - 1 if honest is None else honest,
             "epsilon": 5.0,
             "delta": 1e-6,
             "estimator": "DPGauss",
@@ -161,7 +159,10 @@ class Talk:
     def send(self, name, action, message, arrays=None, signer=None):
         """What a site does with a message: its reply, or its refusal."""
         signature = (signer or self.made.analyst).sign(message.body)
-        return respond(self.made.sites[name], action, message.body, signature, arrays or {})
+        site = self.made.sites[name]
+        reply = site.respond(action, message.body, signature, arrays or {})
+        assert reply.is_from(name, site.identity.public, message.digest)
+        return Refused(reply.refused) if reply.refused else reply
 
     def hello(self):
         """The first replies of all sites."""
@@ -173,12 +174,7 @@ class Talk:
 
     def query(self, asked, mu):
         study, plan = self.plan.study, self.plan
-        base = standin(
-            study.n_features,
-            grouped=study.unit != "row",
-            is_sparse=study.sparse,
-            may_miss=study.missing == "mean",
-        )
+        base = standin(study)
         for step in asked.steps:
             base = step.of(base)
         build = partial(SharedQuery.at, mu)

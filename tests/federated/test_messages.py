@@ -10,23 +10,21 @@ pytest.importorskip("cryptography")
 
 from skdppca.federated import QUESTIONS, Identity, RunPlan, Study
 from skdppca.federated.identity import verified
-from skdppca.federated.masks import RunKey, keystream, masked, opened
+from skdppca.federated.masks import RunKey, masked, opened
 from skdppca.federated.messages import (
     Close,
     Request,
-    VersionError,
     array_digest,
     reply_text,
 )
-from skdppca.federated.questions import Form, WrittenQuestion, written_question
-from skdppca.statistics import Count
+from skdppca.federated.questions import written_question
+from skdppca.statistics import ClippedSum, Count
 
 KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}
 STUDY = Study("study", sites=KEYS, columns=("a", "b"))
 PLAN = RunPlan(
     run="ab" * 16,
     study=STUDY,
-    honest=2,
     epsilon=1.0,
     delta=1e-6,
     estimator="DPGauss",
@@ -70,11 +68,12 @@ def test_another_text_is_no_message(message, change):
         type(message).from_body(change(message.body))
 
 
-def test_another_version_is_told_apart():
-    with pytest.raises(VersionError):
-        Close.from_body(CLOSE.body.replace(b"sum/1", b"sum/9"))
-    with pytest.raises(ValueError, match="Invalid value"):
-        Close.from_body(PLAN.body)
+@pytest.mark.parametrize(
+    "body", [CLOSE.body.replace(b"sum/1", b"sum/9"), PLAN.body], ids=["version", "kind"]
+)
+def test_a_message_of_another_version_or_kind_is_none(body):
+    with pytest.raises(ValueError, match="it is no Close as skdppca writes it"):
+        Close.from_body(body)
 
 
 NUMBERS = [b"NaN", b"Infinity", b"null", b"1e400", b"1", b"1.00", b"10e-1", b'1.0,"epsilon":1.0']
@@ -90,25 +89,26 @@ def test_numbers_and_keys_are_read_strictly(number):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_of_a_question_that_would_not_read_back_is_not_sent(value):
-    form = Form("Count", {"x": value})
-    with pytest.raises(ValueError, match="would not read back"):
-        replace(REQUEST, question=WrittenQuestion((), form)).body  # noqa: B018
+    with pytest.raises(ValueError, match="is not sent to sites"):
+        written_question([], ClippedSum(np.zeros(2), value))
+
+
+def test_a_value_is_of_its_fields_type():
+    plan = replace(PLAN, epsilon=1, statistics=["Count"])
+    assert type(plan.epsilon) is float and plan.statistics == ("Count",)
+    assert replace(STUDY, columns=["a", "b"]) == STUDY
 
 
 @pytest.mark.parametrize(
     "message, change",
     [
         (PLAN, {"run": "ab"}),
-        (PLAN, {"honest": 3}),  # every site sees what is asked next, so one is never honest
-        (PLAN, {"honest": 0}),
-        (PLAN, {"honest": 2.0}),
+        (PLAN, {"study": replace(STUDY, sites={"east": KEYS["east"]})}),  # none would be honest
         (PLAN, {"epsilon": float("inf")}),
-        (PLAN, {"epsilon": 1}),
         (PLAN, {"epsilon": 0.0}),
         (PLAN, {"delta": 0.0}),
         (PLAN, {"delta": 1.0}),
         (PLAN, {"statistics": ("B", "A")}),
-        (PLAN, {"statistics": ["A"]}),
         (REQUEST, {"round": 0}),
         (REQUEST, {"round": True}),
         (REQUEST, {"round": 10**9}),
@@ -139,7 +139,6 @@ def test_a_message_of_invalid_values_is_not_made(message, change):
         {"columns": 0},
         {"columns": ()},
         {"columns": ("a", "a")},
-        {"columns": ["a"]},
         {"columns": True},
         {"unit": ""},
         {"unit": "interaction"},
@@ -172,7 +171,6 @@ def test_a_signature_is_of_one_message_by_one_key(tmp_path):
         (two.public, signature, b"text"),
         (one.public, signature, b"other"),
         (one.public, signature[:-2], b"text"),
-        (one.public, signature.upper(), b"text"),
         (one.public, None, b"text"),
         ("00" * 32, signature, b"text"),
         ("", signature, b"text"),
@@ -257,11 +255,3 @@ def test_a_pad_depends_on_who_what_and_with_which_keys():
 def test_a_kept_secret_gives_the_same_key():
     one = RunKey()
     assert RunKey(one.secret).public == one.public != RunKey().public
-
-
-def test_a_stream_comes_in_pieces(monkeypatch):
-    whole = np.concatenate([piece for _, piece in keystream(b"k" * 32, 100)])
-    monkeypatch.setattr("skdppca.federated.masks.CHUNK", 7)
-    pieces = list(keystream(b"k" * 32, 100))
-    assert [start for start, _ in pieces][:3] == [0, 7, 14]
-    np.testing.assert_array_equal(np.concatenate([piece for _, piece in pieces]), whole)

@@ -7,18 +7,9 @@ import pytest
 pytest.importorskip("cryptography")
 
 from skdppca import statistics as st
-from skdppca.federated import QUESTIONS
-from skdppca.federated.questions import (
-    MEASURES,
-    STATISTICS,
-    VIEWS,
-    Drawn,
-    QuestionError,
-    WrittenQuestion,
-    read_question,
-    standin,
-    written_question,
-)
+from skdppca.federated import QUESTIONS, Study
+from skdppca.federated.questions import WrittenQuestion, read_question, written_question
+from skdppca.federated.questions import standin as standin_of
 from skdppca.statistics.fields import read, types_of
 
 D = 4
@@ -32,7 +23,6 @@ PLAIN = st.ResidualNorms(ZERO, None, W, np.zeros((2, D)))
 
 STATISTIC = {
     "BoundedTotal": st.BoundedTotal(st.Spreads(ONE), 3.0, 2),
-    "CapturedTotal": st.CapturedTotal(ZERO, 2.0, W),
     "ClippedGram": st.ClippedGram(ONE, 2.0, 0.25),
     "ClippedSum": st.ClippedSum(ONE, 2.0),
     "ColumnCells": st.ColumnCells(
@@ -48,7 +38,6 @@ STATISTIC = {
 }
 VIEW = {
     "Explicit": st.Explicit(),
-    "MeanRows": st.MeanRows(ONE),
     "Scaled": st.Scaled(2 * ONE),
     "Scores": st.Scores(W, ONE),
     "Shifted": st.Shifted(ONE),
@@ -63,12 +52,19 @@ MEASURE = {
 }
 
 
+REFUSED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+
+
+def standin(d, grouped=False, is_sparse=False):
+    """Stand in for the records of a site of a study of d columns."""
+    keys = {"east": "ab" * 32, "north": "cd" * 32}
+    unit = "patient" if grouped else "row"
+    return standin_of(Study("study", keys, columns=d, unit=unit, sparse=is_sparse))
+
+
 def arrived(content, arrays, base):
     """What a site makes of a question that comes as JSON, or why it makes nothing of it."""
-    try:
-        question = msgspec.json.decode(msgspec.json.encode(content), type=WrittenQuestion)
-    except msgspec.ValidationError as error:
-        raise QuestionError(str(error)) from None
+    question = msgspec.json.decode(msgspec.json.encode(content), type=WrittenQuestion)
     return read_question(question, arrays, base)
 
 
@@ -77,13 +73,10 @@ def ask(statistic, *steps, **like):
 
 
 def test_the_table_has_every_kind_here():
-    assert set(STATISTIC) == set(STATISTICS)
-    assert set(VIEW) | {"LargestEntries"} == set(VIEWS)
-    assert set(MEASURE) == set(MEASURES)
-    assert set(QUESTIONS) == {*STATISTICS, *VIEWS, *MEASURES, "Part"}
+    assert {*STATISTIC, *VIEW, "LargestEntries", *MEASURE} == QUESTIONS
 
 
-@pytest.mark.parametrize("name", sorted({*STATISTICS, *VIEWS, *MEASURES}))
+@pytest.mark.parametrize("name", sorted(QUESTIONS))
 def test_no_field_of_a_kind_takes_whatever_is_sent(name):
     for declared in types_of(name).values():
         for value in (object(), [0.0] * D, "1", 10**400, np.full((D, D, D), 1.0)):
@@ -112,20 +105,20 @@ def test_a_measure_comes_through_to_the_bit(name):
 
 
 def test_steps_follow_each_other():
-    steps = (st.Scaled(2 * ONE), Drawn(3, (1, 2), 1), st.Scores(W, ONE))
+    steps = (st.Scaled(2 * ONE), st.Scores(W, ONE))
     asked, layout = ask(st.ClippedSum(np.zeros(2), 1.0), *steps)
-    assert layout.n_features == 2 and asked.steps[1] == steps[1]
+    assert layout.n_features == 2 and asked.steps[1].key == steps[1].key
     question, _ = written_question(steps, st.CrossSum(st.CrossNorms(ONE, W), 2.0))
-    assert question.kinds() == {"Scaled", "Part", "Scores", "CrossSum", "CrossNorms"}
+    assert question.kinds() == {"Scaled", "Scores", "CrossSum", "CrossNorms"}
 
 
 def test_sparse_rows_are_cut_to_their_largest_entries():
     product = st.NormProduct(ZERO, W, 2.0, most=2)
     asked, layout = ask(product, st.LargestEntries(2), is_sparse=True)
     assert layout.most == 2 and asked.statistic.most == 2
-    with pytest.raises(QuestionError):  # not before the charge alone, but before it
+    with pytest.raises(REFUSED):  # not before the charge alone, but before it
         ask(product, st.LargestEntries(2))
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(product, is_sparse=True)
 
 
@@ -135,24 +128,25 @@ NOT_ASKED = [
     st.MeasureHistogram(st.AdjacentDifferences(), EDGES),
     st.ScoreGram(ZERO, 1.0, W),
     st.CountsBeyond(st.Distances(ZERO), EDGES),
+    st.CapturedTotal(ZERO, 2.0, W),
 ]
 
 
 @pytest.mark.parametrize("statistic", NOT_ASKED, ids=lambda s: type(s).__name__)
 def test_what_is_no_sum_or_not_needed_is_not_asked(statistic):
-    with pytest.raises(QuestionError, match="not asked of sites"):
+    with pytest.raises(ValueError, match="not asked of sites"):
         written_question([], statistic)
 
 
 def test_a_guarantee_for_less_than_a_record_is_not_offered():
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.NormProduct(ZERO, W, 1.0, floor=2))
-    with pytest.raises(QuestionError, match="not asked of sites"):
+    with pytest.raises(ValueError, match="not asked of sites"):
         written_question([st.Interactions(2)], st.Count())
 
 
 def test_a_function_is_not_sent():
-    with pytest.raises(QuestionError):
+    with pytest.raises(ValueError, match="a function is not sent"):
         written_question([], st.ClippedSum(lambda: 0, 1.0))
 
 
@@ -207,8 +201,6 @@ CASES = [
         ("MeanSquares", "centre", BAD_VECTORS),
         ("MeanSquares", "unit", NOT_POSITIVE),
         ("MeanSquares", "bound", BAD_RADII),
-        ("CapturedTotal", "directions", BAD_BASES),
-        ("CapturedTotal", "radius", BAD_RADII),
         ("NormProduct", "directions", BAD_BASES),
         ("NormProduct", "radius", BAD_RADII),
         ("NormProduct", "most", [0, D + 1, True, 1.5, -1]),
@@ -277,7 +269,7 @@ def changed(question, arrays, field, value):
 def test_a_number_that_is_not_valid_is_refused(kind, field, value):
     content, arrays = written_question([], STATISTIC[kind])
     read_question(content, arrays, standin(D))  # as it is, it is valid
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         arrived(*changed(content, arrays, field, value), standin(D))
 
 
@@ -292,36 +284,15 @@ def test_a_number_that_is_not_valid_is_refused(kind, field, value):
         st.Scores(W, np.zeros(2)),
         st.Scores(W * np.inf, ZERO),
         st.Shifted(np.ones((5, D))),
-        st.MeanRows(np.full(D, np.nan)),
+        st.Shifted(np.full(D, np.nan)),
         st.LargestEntries(0),
         st.LargestEntries(D + 1),
     ],
     ids=repr,
 )
 def test_a_view_that_is_not_valid_is_refused(view):
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.Count(), view)
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        (-1, (1, 1), 0),
-        (2**31, (1, 1), 0),
-        (0, (), 0),
-        (0, (1, 1), 2),
-        (0, (1, 1), -1),
-        (0, (0, 1), 0),
-        (0, (10_000, 1), 0),
-        (0, (1.0, 1), 0),
-        (True, (1, 1), 0),
-        (0, (1,) * 1001, 0),
-    ],
-    ids=repr,
-)
-def test_a_part_that_is_not_valid_is_refused(part):
-    with pytest.raises((QuestionError, ValueError)):
-        ask(st.Count(), Drawn(*part))
 
 
 def test_views_that_do_not_go_together_are_refused():
@@ -331,16 +302,16 @@ def test_views_that_do_not_go_together_are_refused():
         ((st.Scores(W, ONE), st.Scaled(ONE)), {}),
         ((st.Explicit(),) * 21, {}),
     ]:
-        with pytest.raises(QuestionError):
+        with pytest.raises(REFUSED):
             ask(st.Count(), *steps, **like)
 
 
 def test_a_prediction_that_is_not_its_cores_is_refused():
     off = st.ResidualNorms(ZERO, None, W, CORE[:, None] * W * 1.001, CORE)
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.ResidualSum(off, 2.0))
     flat = st.ResidualNorms(ZERO, None, W, np.zeros((1, D)))
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.ResidualSum(flat, 2.0))
     last = st.ResidualNorms(ZERO, None, W, np.nextafter(CORE[:, None] * W, 9.0), CORE)
     asked, _ = ask(st.ResidualSum(last, 2.0))  # another BLAS: the site computes it anew
@@ -349,9 +320,9 @@ def test_a_prediction_that_is_not_its_cores_is_refused():
 
 def test_groups_are_asked_as_groups():
     ask(st.ClippedGram(ZERO, 1.0, grouped=True), grouped=True)
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.ClippedGram(ZERO, 1.0), grouped=True)
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         ask(st.ClippedGram(ZERO, 1.0, grouped=True, spherical=True), grouped=True)
 
 
@@ -366,7 +337,7 @@ def test_groups_are_asked_as_groups():
 def test_groups_norms_are_asked_where_a_whole_matrix_would_fit(statistic):
     # how long a group is decides whether its matrix is formed
     read_question(*written_question((), statistic(2**13 - 1)), standin(2**13 - 1, grouped=True))
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         read_question(*written_question((), statistic(2**13)), standin(2**13, grouped=True))
 
 
@@ -413,7 +384,7 @@ def array(name, *shape):
 def test_what_is_no_question_is_refused(change):
     question, arrays = GOOD
     read_question(question, arrays, standin(D))
-    with pytest.raises(QuestionError):
+    with pytest.raises(REFUSED):
         arrived(change(msgspec.to_builtins(question)), arrays, standin(D))
 
 
@@ -428,5 +399,5 @@ def test_arrays_are_float64_and_used_once_each():
         arrays | {"a1": ONE.tolist()},
         arrays | {"a1": ONE.astype(complex)},
     ):
-        with pytest.raises(QuestionError):
+        with pytest.raises(REFUSED):
             read_question(content, changed, standin(D))

@@ -8,9 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import nullcontext
 from functools import partial
 from itertools import count
 
@@ -22,15 +20,16 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Expected, Refusal, Refused, Reply, Site, Study, respond
+from skdppca.federated import Refusal, Reply, Site, Study
 from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
-from skdppca.federated.keyed_noise import NoiseKey, secret_of
-from skdppca.federated.questions import Asked, Drawn
-from skdppca.federated.site_table import SiteTable, in_memory, read_arrays
+from skdppca.federated.keyed_noise import secret_of
+from skdppca.federated.questions import Asked
+from skdppca.federated.refusals import Refused
+from skdppca.federated.site_table import SiteTable
 from skdppca.noise import SharedQuery
 from skdppca.noise.gaussian import grid_steps
-from skdppca.statistics import ClippedSum, Count
+from skdppca.statistics import ClippedSum
 
 from .local_sites import Talk, make, parts_of
 
@@ -38,7 +37,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="cp, tar and for
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 SUM = ClippedSum(np.zeros(4), 3.0)
-HALF = [Drawn(0, (1, 1), 0)]
 ROUNDS = 4
 TABLE = np.random.default_rng(1).normal(size=(4000, 4))
 
@@ -56,8 +54,8 @@ def talk(tmp_path):
 
 
 def question(talk, round):
-    """Questions about all records, and about a random part of them."""
-    return talk.request(SUM, round=round, steps=HALF if round % 2 == 0 else ())
+    """A question of a round."""
+    return talk.request(SUM, round=round)
 
 
 def asked(talk, round, seen):
@@ -104,29 +102,19 @@ def written_over(folder):
 # In the folder that holds "east" and "backup", of which one is a copy of the other.
 RESTORES = {
     "cp over it": "cp -a backup/. east/",
-    "cp over it, and a clean outbox": "rm east/outbox/*; cp -a backup/. east/",
     "tar over it": "tar -C backup -cf - . | tar -C east -xf -",
     "rm and cp": "rm -rf east; cp -a backup east",
     "mv and cp": "mv east old; cp -a backup east",
     "links": "rm -rf east; cp -al backup east; rm backup/study.ledger",
     "in place": written_over,
-    "one letter": "rm -f east/outbox/*-1",
-    "the last letter": "rm -f east/outbox/*-3",
-    "all letters": "rm -f east/outbox/*",
     "all but the ledger": "tar -C backup --exclude study.ledger -cf - . | tar -C east -xf -",
     "all but the ledger, cleanly": "cp -a east/study.ledger .; rm -rf east; cp -a backup east; "
     "cp -a study.ledger east/",
-    "all but the outbox": "tar -C backup --exclude 'outbox/*' -cf - . | tar -C east -xf -",
-    "all but the outbox, which is lost": "rm -rf east; cp -a backup east; rm -f east/outbox/*",
     "the ledger alone": "cp -a backup/study.ledger east/",
     "another file for the ledger": "rm east/study.ledger; cp -a backup/study.ledger east/",
     "the runs alone": "cp -a backup/runs/. east/runs/",
-    "the runs alone, and no letter": "rm -f east/outbox/*; cp -a backup/runs/. east/runs/",
-    "the run's file alone": "cp backup/runs/*.json east/runs/; rm -f east/outbox/*",
     "the run's file and the ledger": "cat backup/study.ledger > east/study.ledger; "
-    "cp backup/runs/*.json east/runs/; rm -f east/outbox/*",
-    "the outbox alone": "rm east/outbox/*; cp -a backup/outbox/. east/outbox/",
-    "the lock": "rm east/runs/*.lock",
+    "cp backup/runs/*.json east/runs/",
 }
 
 
@@ -142,8 +130,8 @@ def put_back_into(made, name):
         subprocess.run(act, shell=True, cwd=folder, check=True)
 
 
-# What brings back all of a site, or all but letters, which are written again.
-WHOLE = ("rm and cp", "mv and cp", "in place", "all but the outbox, which is lost", "cp over it")
+# Ways that bring back all of a site.
+WHOLE = ("rm and cp", "mv and cp", "in place", "cp over it")
 
 
 @pytest.mark.parametrize("restarted", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -165,31 +153,14 @@ def test_no_question_is_answered_twice_with_other_noise(talk, name, before, rest
         assert len(talk.made.receipts("east")) == ROUNDS
 
 
-def test_a_lost_letter_is_written_again_to_the_bit_at_no_charge(talk):
+def test_a_site_that_forgot_its_answers_computes_them_again_to_the_bit_at_no_charge(talk):
     seen = {}
     for round in range(1, ROUNDS):
         asked(talk, round, seen)
-    for letter in (talk.made.folder / "east" / "outbox").iterdir():
-        letter.unlink()
     talk.made.restarted("east")
     for round in range(1, ROUNDS):
         assert isinstance(asked(talk, round, seen), Reply)
     assert len(talk.made.receipts("east")) == ROUNDS - 1
-
-
-def test_a_letter_of_another_time_is_not_sent(talk):
-    seen = {}
-    backed_up(talk.made.folder / "east")
-    asked(talk, 1, seen)
-    letter = next((talk.made.folder / "east" / "outbox").iterdir())
-    content = letter.read_bytes()
-    put_back(talk, "rm and cp")
-    talk.made.restarted("east")
-    request, arrays = talk.request(SUM, mu=0.2)  # another first question
-    first = talk.send("east", "answer", request, arrays)
-    letter.write_bytes(content)
-    again = talk.send("east", "answer", request, arrays)
-    assert again.fields == first.fields and (vector(again) == vector(first)).all()
 
 
 def test_the_secret_goes_when_the_run_closes(talk):
@@ -202,15 +173,10 @@ def test_the_secret_goes_when_the_run_closes(talk):
     assert secret.encode() not in kept
 
 
-def test_every_run_every_purpose_and_every_site_has_a_secret_of_its_own():
+def test_every_run_and_every_site_has_a_secret_of_its_own():
     one, other = bytes(32), bytes([1]) * 32
-    found = {
-        secret_of(secret, run, purpose)
-        for secret in (one, other)
-        for run in ("ab" * 16, "cd" * 16)
-        for purpose in ("noise", "labels")
-    }
-    assert len(found) == 8
+    found = {secret_of(secret, run) for secret in (one, other) for run in ("ab" * 16, "cd" * 16)}
+    assert len(found) == 4
 
 
 def test_a_folder_that_was_put_back_from_before_the_run_draws_the_same_noise(tmp_path):
@@ -235,7 +201,7 @@ def test_a_folder_that_was_put_back_from_before_the_run_draws_the_same_noise(tmp
     assert len(made.receipts("east")) == 3
 
 
-def test_another_run_draws_other_noise_and_other_subsets(talk):
+def test_another_run_draws_other_noise(talk):
     other = Talk(talk.made)
     other.hello()
     for round in (1, 2):  # alike with probability below 1e-9
@@ -264,23 +230,12 @@ def nearly(query, total):
 
 def test_the_same_question_with_another_vector_is_refused(talk, monkeypatch):
     assert isinstance(asked(talk, 1, {}), Reply)
-    next((talk.made.folder / "east" / "outbox").iterdir()).unlink()
+    talk.made.restarted("east")
     with monkeypatch.context() as patch:
         patch.setattr(SharedQuery, "rounded", nearly)
         assert asked(talk, 1, {}).code is Refusal.SUM
     assert isinstance(asked(talk, 1, {}), Reply)
     assert len(talk.made.receipts("east")) == 1
-
-
-def test_the_site_signs_that_its_sum_is_another(talk, monkeypatch):
-    request, arrays = question(talk, 1)
-    assert isinstance(talk.send("east", "answer", request, arrays), Reply)
-    next((talk.made.folder / "east" / "outbox").iterdir()).unlink()
-    monkeypatch.setattr(SharedQuery, "rounded", nearly)
-    signature, east = talk.made.analyst.sign(request.body), talk.made.sites["east"]
-    expected = Expected.of("answer", request.body, signature, arrays, talk.made.study.sites)
-    refused = respond(east, "answer", request.body, signature, arrays, expected.nonce)
-    assert refused.code is Refusal.SUM and expected.is_from("east", refused)
 
 
 def test_a_charge_without_its_answer_binds_the_vector(talk, monkeypatch):
@@ -329,7 +284,7 @@ def test_what_is_not_paid_for_is_refused_before_the_sum(tmp_path, monkeypatch, m
 
 def constant(*_):
     """One stream for all questions of a run, as if neither the question nor the vector counted."""
-    return NoiseKey(bytes(32), "seal")
+    return bytes(32), "seal"
 
 
 def asked_again(talk, changes, table=None):
@@ -405,8 +360,7 @@ def is_killed(step, act, log):
         for name in ("fsync", "replace", "unlink"):
             setattr(os, name, stepped(getattr(os, name)))
         PrivacyLedger.charge = stepped(PrivacyLedger.charge)
-        for name in ("keep", "send"):
-            setattr(runs_module.Runs, name, stepped(getattr(runs_module.Runs, name)))
+        runs_module.Runs.keep = stepped(runs_module.Runs.keep)
         site_module.masked = recorded
         act()
     finally:
@@ -451,33 +405,9 @@ def test_a_site_that_is_killed_when_a_run_begins_or_ends_goes_on(tmp_path, actio
         else:
             assert isinstance(talk.send("east", "close", talk.close()), Reply)
             assert asked(talk, 1, {}).code is Refusal.RUN_OVER
-            assert not list((made.folder / "east" / "outbox").iterdir())
         if not killed:
             break
     assert step > 3
-
-
-def test_two_that_answer_at_once_without_a_lock_have_one_noise(talk, monkeypatch):
-    # as on a disk that several machines share, where locks do not hold
-    monkeypatch.setattr(runs_module.Runs, "locked", lambda self, run: nullcontext())
-    east, seen, answers = talk.made.sites["east"], {}, []
-    request, arrays = question(talk, 1)
-    signature = talk.made.analyst.sign(request.body)
-
-    def ask(site):
-        try:
-            answers.append(site.answer(request.body, signature, arrays).vector.tobytes())
-        except Refused:
-            pass
-
-    threads = [threading.Thread(target=ask, args=(Site(east.folder, east._read),)) for _ in "1234"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    # several may have charged
-    answers.append(vector(asked(talk, 1, seen)).tobytes())
-    assert len(set(answers)) == 1
 
 
 # --- the table
@@ -524,84 +454,33 @@ def touched(path):
 CHANGES = [swapped, shorter, replaced, touched, os.unlink]
 
 
-@pytest.mark.parametrize("restarted", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_table_that_was_written_to_during_a_run_is_refused_and_not_charged(
-    filed, change, restarted
-):
+def test_a_table_that_was_written_to_during_a_run_is_refused_after_a_restart(filed, change):
     talk, path = filed
     change(path)
-
-    def ask():
-        if restarted:
-            talk.made.sites["east"] = Site(talk.made.folder / "east")
-        answer = talk.send("east", "answer", *talk.request(SUM))
-        os._exit(0 if isinstance(answer, Refused) and answer.code is Refusal.TABLE else 1)
-
-    child = os.fork()  # it may not survive a file that became shorter
-    if not child:
-        try:
-            ask()
-        finally:
-            os._exit(2)
-    assert os.waitpid(child, 0)[1] == 0
+    talk.made.sites["east"] = Site(talk.made.folder / "east")
+    answer = talk.send("east", "answer", *talk.request(SUM))
+    assert isinstance(answer, Refused) and answer.code is Refusal.TABLE
     assert not talk.made.receipts("east")
 
 
-def test_a_table_that_is_written_to_while_it_is_summed_is_summed_as_it_was(filed, monkeypatch):
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_site_that_goes_on_keeps_the_table_that_it_has_read(filed, change):
     talk, path = filed
-    records = Site._records
-
-    def late(self, run, asked):
-        found = records(self, run, asked)
-        swapped(path)
-        return found
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Site, "_records", late)
-        assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
-    answer = talk.send("east", "answer", *talk.request(SUM, round=2))
-    assert answer.code is Refusal.TABLE and len(talk.made.receipts("east")) == 1
+    change(path)
+    assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
+    np.testing.assert_array_equal(talk.made.sites["east"].table.records.rows.X, TABLE)
 
 
-def test_a_table_that_was_written_to_between_two_runs_is_read_again(filed):
+def test_a_table_that_was_written_to_between_two_runs_is_read_after_a_restart(filed):
     talk, path = filed
     talk.send("east", "close", talk.close())
     replaced(path)
+    talk.made.sites["east"] = Site(talk.made.folder / "east")
     later = Talk(talk.made)
     later.hello()
     assert isinstance(asked(later, 1, {}), Reply)
     np.testing.assert_array_equal(talk.made.sites["east"].table.records.rows.X, TABLE[1:])
-
-
-def test_a_table_that_changes_while_it_is_read_is_refused(filed):
-    talk, path = filed
-    site = Site(talk.made.folder / "east")
-
-    def read(*_):
-        rows = np.load(path)
-        swapped(path)
-        return rows, None
-
-    site._read = read
-    talk.made.sites["east"] = site
-    later = Talk(talk.made)
-    assert talk.send("east", "hello", later.plan).code is Refusal.TABLE
-
-
-def test_disjoint_parts_are_disjoint_whatever_is_done_to_the_file(filed, monkeypatch):
-    # of people who change places between two questions, none is counted in both parts
-    talk, path = filed
-    site = talk.made.sites["east"]
-    before = site._look()
-    monkeypatch.setattr(Site, "_look", lambda self: before)
-    run = site._runs.find(talk.plan.run)
-    found = []
-    for index in (0, 1):
-        records = site._records(run, Asked((Drawn(0, (1, 1), index),), Count()))
-        found += [tuple(row) for row in np.asarray(records.rows.X)[records.members.order]]
-        np.save(path, TABLE[::-1])
-    assert len(set(found)) == len(found) == 4000
 
 
 @pytest.mark.parametrize("kind", ["mapped", "a view", "sparse"])
@@ -619,8 +498,3 @@ def test_a_table_that_a_reader_has_mapped_is_read_into_memory(tmp_path, kind):
     swapped(tmp_path / "rows.npy")
     del table.fingerprint
     assert table.fingerprint == before
-
-
-def test_a_table_in_a_file_of_arrays_is_not_mapped(filed):
-    rows, _ = read_arrays(str(filed[1]), 4, None)
-    assert in_memory(rows) is rows

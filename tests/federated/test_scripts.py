@@ -53,7 +53,7 @@ def test_a_script_explains_itself(call, name):
     [
         ("make_key", ["missing/analyst.key"], "there is no such folder"),
         ("make_study", ["north"], "'north' is no NAME=KEY"),
-        ("make_study", ["north=abc"], "each with its own public key of 64 hex digits"),
+        ("make_study", ["north=abc"], "sites={'north': 'abc'} is not valid"),
         ("fit", ["127.0.0.1:1"], "study.json: No such file or directory; check the path"),
         ("on_one_machine", ["."], "is not empty; choose a folder that is"),
     ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...mechanisms.base import BUDGET, STEPS, Mechanism, Release
+from ...mechanisms.base import BUDGET, Mechanism, Release
 from ...mechanisms.centre import improved_centre
 from ...mechanisms.clipping import searches
 from ...mechanisms.gram import release_gram
@@ -14,7 +14,6 @@ from ...mechanisms.missing import HIDING, without
 from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...mechanisms.scatter import NoisyScatter
 from ...private_data import PrivateData
-from ...statistics import ClippedGram, Scaled
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,6 @@ class NextCohort:
 
     reader: NoisyCovariance
     before: NoisyScatter
-
-    asks = STEPS | {ClippedGram}
 
     def run(self, data: PrivateData) -> Release:
         """Release the matrix; the records are about the mean of those before."""
@@ -86,11 +83,6 @@ class JoinedMechanism:
     method: Mechanism
     before: NoisyScatter
     forget: float | str
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """Also scales, of which those of the first cohort are kept."""
-        return self.method.asks | {Scaled}
 
     def run(self, data: PrivateData) -> Release:
         """Ask for one matrix; all else is post-processing."""

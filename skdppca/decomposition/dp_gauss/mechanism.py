@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...mechanisms.base import BUDGET, STEPS, Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import searches, with_typical_norm
 from ...mechanisms.gram import release_gram
@@ -14,7 +14,6 @@ from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...mechanisms.sampling import with_sample
 from ...mechanisms.unseen import with_unseen
 from ...private_data import PrivateData
-from ...statistics import ClippedGram
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,6 @@ class DPGaussMechanism(NoisyCovariance):
 
     nested: bool = False
     keep_matrix: bool = False
-
-    asks = STEPS | {ClippedGram}
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""

@@ -21,7 +21,7 @@ from ...statistics import (
 )
 from ..iterative.iteration import Directions, orthonormal_start
 from ..iterative.steps import geometric, left_by, radius_mus
-from ..iterative.subspace import AROUND, SubspaceMechanism
+from ..iterative.subspace import SubspaceMechanism
 from .power_method import Product, power_method
 
 
@@ -73,8 +73,6 @@ class DPPowerMechanism(SubspaceMechanism):
     clip: str
     max_nonzero: int | None
     degree_floor: int | None
-
-    asks = AROUND | {Interactions, LargestEntries, NormProduct, ProductSum}
 
     # What is asked of records whose norms are clipped.
     norm_product: ClassVar[type[NormProduct]] = NormProduct

@@ -22,14 +22,7 @@ from ...private_data import PrivateData
 from ...records.kernels import Kernel, ScaleFunction
 from ...statistics import (
     AdjacentDifferences,
-    ClippedGram,
-    ClippedSum,
-    Count,
     CountBeyond,
-    Distances,
-    KendallMatrix,
-    MeanRows,
-    MeasureHistogram,
 )
 from .own_kernel import name_of
 from .shares import kendall_shares
@@ -91,20 +84,6 @@ class GDPPCAMechanism:
     center: bool
     location_share: float
     variance_share: float
-
-    asks = frozenset(
-        {
-            AdjacentDifferences,
-            ClippedGram,
-            ClippedSum,
-            Count,
-            CountBeyond,
-            Distances,
-            KendallMatrix,
-            MeanRows,
-            MeasureHistogram,
-        }
-    )
 
     def run(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as are wanted."""

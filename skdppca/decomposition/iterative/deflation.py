@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mechanisms.base import ANYTHING
 from ...mechanisms.block_mean import BlockMean
 from ...noise import NoiseSource
 from ...private_data import PrivateData
-from ...statistics import Explicit
 from .iteration import Directions, orthonormal_start
-from .oracles import BlockIteration, OjasOracle, Oracle, PowerOracle
+from .oracles import Oracle
 from .subspace import SubspaceMechanism
 
 
@@ -83,12 +81,6 @@ class DeflatedOracle(SubspaceMechanism):
 
     oracle: Oracle
     sampling: str
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """What our oracles ask, and dense rows off what was found; others may ask anything."""
-        ours = type(self.oracle) in (PowerOracle, OjasOracle)
-        return BlockIteration.asks | {Explicit} if ours else ANYTHING
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """Direction after direction, each off those found before."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...mechanisms.block_mean import BlockMean
 from ...private_data import PrivateData
-from ...records import Part
 from .iteration import ITERATION, Directions, iterate, orthonormal_start
 from .steps import steps
-from .subspace import AROUND, SubspaceMechanism
+from .subspace import SubspaceMechanism
 
 
 def start_width(width: int, n_features: int) -> int:
@@ -145,8 +144,6 @@ class BlockIteration(SubspaceMechanism):
     """
 
     oracle: PowerOracle | OjasOracle
-
-    asks = AROUND | {Part}
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """Private mean after private mean, from a random start."""

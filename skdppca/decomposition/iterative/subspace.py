@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import searches, with_typical_norm
 from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
@@ -21,7 +21,6 @@ from ...mechanisms.sampling import with_sample
 from ...mechanisms.unseen import with_unseen
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
-from ...statistics import Scaled
 from ..base import BasePrivatePCA
 from ..fitted import VARIANCES
 from ..parameters import estimator, parameter
@@ -45,7 +44,6 @@ class SubspaceConstants:
 SUBSPACE = SubspaceConstants()
 
 # Besides what finds the directions; with absent entries, products are of scaled features.
-AROUND = STEPS | RESIDUALS | {Scaled}
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,6 @@ class SubspaceMechanism(ABC):
     n_components: int | None
     center: bool
     variance_share: float
-
-    @property
-    @abstractmethod
-    def asks(self) -> frozenset[type]:
-        """All kinds of questions that `run` may come to ask; see `Mechanism.asks`."""
 
     def run(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""

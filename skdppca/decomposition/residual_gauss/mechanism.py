@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...linalg import Eigenvectors, top_eigh
-from ...mechanisms.base import BUDGET, RESIDUALS, STEPS, Release
+from ...mechanisms.base import BUDGET, Release
 from ...mechanisms.block_mean import BlockMean
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import (
@@ -32,7 +32,6 @@ from ...mechanisms.unseen import with_unseen
 from ...mechanisms.unsure_centre import release_centred
 from ...private_data import PrivateData
 from ...records.machine import one_thread
-from ...statistics import ClippedGram, CrossNorms, CrossSum, KendallMatrix, MeanRows
 from ..iterative.iteration import Directions, iterate
 from ..iterative.steps import chained, geometric, left_by
 from ..iterative.subspace import release_along
@@ -103,12 +102,6 @@ class ResidualGaussMechanism:
     rate: float
     nested: bool = True
     paired: bool = False
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """All kinds of questions that `run` may come to ask; see `Mechanism.asks`."""
-        pairs = {KendallMatrix, MeanRows} if self.paired else set()
-        return STEPS | RESIDUALS | {ClippedGram, CrossNorms, CrossSum} | pairs
 
     def run(self, data: PrivateData) -> Release:
         """Release directions and, if they are paid for, the variances along them."""

@@ -12,9 +12,9 @@ from ...mechanisms.base import Release
 from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
 from ...mechanisms.gram import release_gram
 from ...private_data import PrivateData, Public
-from ...statistics import ClippedGram, Count, ScoreGram, Spreads
+from ...statistics import Count, ScoreGram, Spreads
 from ..iterative.iteration import Directions
-from ..iterative.subspace import AROUND, SubspaceMechanism
+from ..iterative.subspace import SubspaceMechanism
 from .gap import SPAN, SpanSensitivity, exact_span, release_span, span_sensitivity
 from .pure import SmoothQuery
 
@@ -37,8 +37,6 @@ class GapMechanism(SubspaceMechanism):
     """
 
     failure: float
-
-    asks = AROUND | {ClippedGram}
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """The gap with noise, and the span with the noise that this gap asks for."""
@@ -96,8 +94,6 @@ class SmoothMechanism:
     norm_bound: float
     n_components: int | None
     variance_share: float
-
-    asks = frozenset({Count, ScoreGram, Spreads})
 
     def check(self, public: Public) -> None:
         """Refuse an epsilon of which floating point leaves nothing, before anything is charged."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ...private_data import PrivateData
-from ...statistics import ColumnCells, MeanSquares, Scaled
 from ..base import Mechanism, Release
 from .private_scales import exact_scales, private_scales
 
@@ -33,11 +32,6 @@ class Standardised:
 
     method: Mechanism
     center: bool
-
-    @property
-    def asks(self) -> frozenset[type]:
-        """Also cells and mean squares of every feature, and scales."""
-        return self.method.asks | {ColumnCells, MeanSquares, Scaled}
 
     @classmethod
     def checked(cls, method: Mechanism, event: PrivacyEvent, center: bool) -> Standardised:
