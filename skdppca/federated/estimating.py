@@ -108,15 +108,11 @@ def fit_sites(
 
     def opened(seen: BasePrivatePCA) -> Table:
         _check(seen, study)
-        chosen = seen
-        if isinstance(seen, PrivatePCA):
-            chosen = seen._chosen(
-                Public(study.n_features, seen.adjacency, study.unit, study.sparse)
-            )
+        public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
+        chosen = seen._chosen(public) if isinstance(seen, PrivatePCA) else seen
         if getattr(chosen, "sampling", "reuse") != "reuse":
             raise ValueError(
-                "over sites, sampling='split' is not offered, as sites draw no random subsets; set "
-                "sampling='reuse'"
+                "over sites, sampling='split' needs random subsets; set sampling='reuse'"
             )
         plan = RunPlan(
             run=new_run(),
@@ -215,10 +211,7 @@ class SitesRecords(Pieces):
     @classmethod
     def of(cls, federation: Federation) -> SitesRecords:
         """The records of the sites of a federation."""
-        return cls(
-            standin=standin(federation.study),
-            federation=federation,
-        )
+        return cls(standin=standin(federation.study), federation=federation)
 
     @property
     def private_n(self) -> int:

@@ -118,8 +118,6 @@ class FlowerTransport:
         roots = None if self._roots is None else Path(self._roots).read_bytes()
         try:
             self._start(roots)
-        except httpx.HTTPStatusError as error:
-            reason = f"it answered with status {error.response.status_code}"
         except (httpx.HTTPError, OSError) as error:
             reason = str(error)
         else:
@@ -229,11 +227,8 @@ class FlowerTransport:
                     name = reply.fields.get("site", "")
                     if name in missing and accepts(name, reply):
                         self._names[node], answers[name] = name, reply
-            except LOST:
+            except (httpx.HTTPStatusError, *LOST):
                 pass  # the server may be being restarted; until the patience ends
-            except httpx.HTTPStatusError as error:
-                if error.response.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
-                    raise self._lost(error.response.status_code) from None
             time.sleep(POLL)
         return answers
 
@@ -254,12 +249,6 @@ class FlowerTransport:
         ttl = self._patience + BRIEF_PATIENCE
         message = Message(content, node, f"query.{action}", ttl=ttl)
         return push(self._client, self._node, message, PushAppMessagesRequest)
-
-    def _lost(self, status: int) -> ConnectionError:
-        return ConnectionError(
-            f"server={self.server!r} has ended the run (status {status}); what was charged stays "
-            "charged; see whether flower-superlink still runs, then begin a new run"
-        )
 
     def __repr__(self) -> str:
         return f"FlowerTransport({self.server!r})"

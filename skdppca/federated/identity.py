@@ -74,10 +74,6 @@ class Identity:
             A file that nobody else may read (mode 0600).
         """
         name = os.fsdecode(path)
-        if not os.path.exists(path):
-            raise FileNotFoundError(
-                f"{name}: there is no such key; check the path, or make a key with Identity.create"
-            )
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             raise PermissionError(
                 f"{name}: other users can read this private key; run chmod 600 {name}, and make a "
@@ -122,17 +118,12 @@ def verified(public: str, signature: Any, message: bytes) -> bool:
 
 def write_secret(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a line that only this user can read, onto the disk, where nothing lies yet."""
-    name = os.fsdecode(path)
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise FileExistsError(
-            f"{name}: already exists, and a key is never replaced; read it with Identity.read, or "
-            "choose another path"
-        ) from None
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{name}: there is no such folder; make it, or choose another path"
+    except OSError as error:
+        raise type(error)(
+            f"{os.fsdecode(path)}: {error.strerror}; a key is never replaced, so choose another "
+            "path, in a folder that exists"
         ) from None
     with os.fdopen(file, "wb") as out:
         out.write(content + b"\n")

@@ -49,12 +49,8 @@ class Checked(Struct, frozen=True, forbid_unknown_fields=True):
             return msgspec.json.decode(Path(path).read_bytes(), type=cls)
         except OSError as error:
             raise type(error)(f"{name}: {error.strerror}; check the path") from None
-        except (msgspec.ValidationError, RecursionError) as error:
-            raise ValueError(f"{name}: {error}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"{name}: it is no JSON ({error}); check that it is the file"
-            ) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError(f"{name}: {error}; check that it is the file") from None
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file for people, where nothing lies yet."""

@@ -83,14 +83,12 @@ def serve(
                 with _connected(folder, key, server, roots) as (client, node):
                     say(f"connected to {server}; waiting for questions")
                     _answer_all(site, client, node, say)
-            except httpx.HTTPStatusError as error:
+            except (httpx.HTTPStatusError, *LOST) as error:
                 say(
-                    f"{server} refused ({error.response.status_code}): it must register "
-                    f"{NODE_PUBLIC_KEY} (flwr supernode register), or expects an earlier "
-                    "connection for another minute; trying again"
+                    f"no connection to {server} ({error}): it must have registered "
+                    f"{NODE_PUBLIC_KEY}, and may expect an earlier connection for a minute; "
+                    "trying again"
                 )
-            except LOST as error:
-                say(f"no connection to {server} ({error}); trying again")
             time.sleep(PAUSE)
     raise ValueError(f"{folder}: another process already runs this site; wait until that has ended")
 

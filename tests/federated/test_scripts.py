@@ -51,7 +51,7 @@ def test_a_script_explains_itself(call, name):
 @pytest.mark.parametrize(
     ("name", "arguments", "reason"),
     [
-        ("make_key", ["missing/analyst.key"], "there is no such folder"),
+        ("make_key", ["missing/analyst.key"], "in a folder that exists"),
         ("make_study", ["north"], "'north' is no NAME=KEY"),
         ("make_study", ["north=abc"], "sites={'north': 'abc'} is not valid"),
         ("fit", ["127.0.0.1:1"], "study.json: No such file or directory; check the path"),
