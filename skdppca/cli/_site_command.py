@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .._text import listed
-from ..federated.identity import NODE_PUBLIC_KEY, Identity, create_node_key
+from ..federated.identity import NODE_PUBLIC_KEY, create_node_key
 from ..federated.policy import Policy
 from ..federated.site import KEY, POLICY, Site
 from ..federated.site_table import read_arrays
@@ -24,11 +23,6 @@ from ._terminal import print_to
 def key(options: argparse.Namespace) -> None:
     """Make a site's folder with its keys, and print what the others need of them."""
     folder: Path = options.directory
-    if (folder / KEY).exists():
-        raise ValueError(
-            f"{folder} has keys already, and keys are never replaced. Its public key is "
-            f"{Identity.read(folder / KEY).public}; for another site, choose another DIR"
-        )
     identity = Site.prepare(folder)
     create_node_key(folder)
     print(
@@ -42,13 +36,7 @@ def init(options: argparse.Namespace) -> None:
     """Write down what this site agrees to."""
     folder: Path = options.directory
     if not (folder / KEY).exists():
-        raise ValueError(f"{folder} has no keys yet; make them first: {_command('key', folder)}")
-    if (folder / POLICY).exists():
-        raise ValueError(
-            f"{folder} is a site already. {_command('show', folder)} says what it agrees to; to "
-            f"change that, stop the site and edit {folder / POLICY}; for another study, choose "
-            "another DIR"
-        )
+        raise ValueError(f"{folder} has no keys yet; make them first: skdppca site key {folder}")
     ledger = PrivacyLedger(options.ledger)
     policy = Policy(
         name=options.name,
@@ -96,16 +84,11 @@ def show(options: argparse.Namespace) -> None:
     print(_agreed(_opened(options.directory)))
 
 
-def _command(action: str, folder: Path, *more: str) -> str:
-    """A command, as it is typed."""
-    return shlex.join(["skdppca", "site", action, str(folder), *more])
-
-
 def _opened(folder: Path) -> Site:
     if not (folder / POLICY).exists():
         raise ValueError(
-            f"{folder / POLICY} does not exist, so {folder} is no site yet; make it by: "
-            f"{_command('key', folder)}, and then: {_command('init', folder)} --study FILE ..."
+            f"{folder / POLICY} does not exist, so {folder} is no site yet; make it by "
+            f"skdppca site key {folder} and skdppca site init {folder}"
         )
     may_miss = Policy.read(folder / POLICY).study.missing == "mean"
     return Site(folder, partial(_rows, may_miss))

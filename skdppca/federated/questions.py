@@ -43,33 +43,18 @@ MAX_STEPS = 20
 SAME = 1e-9
 
 
-class Array(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="array"):
-    """An array that goes beside a question.
-
-    Parameters
-    ----------
-    name : str
-    shape : tuple of int
-    """
-
-    name: str
-    shape: tuple[Annotated[int, Meta(ge=0)], ...]
-
-    def __post_init__(self) -> None:
-        need(math.prod(self.shape) <= MAX_ENTRIES)
-
-
-class Form(Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag="kind"):
+class Form(Struct, frozen=True, forbid_unknown_fields=True):
     """A view, a statistic, or a measure in one, by its name and its fields.
 
     Parameters
     ----------
     kind : str
     fields : dict
+        A text is the name of an array that goes beside the question.
     """
 
     kind: str
-    fields: dict[str, bool | int | float | Array | Form | None]
+    fields: dict[str, bool | int | float | str | Form | None]
 
 
 class WrittenQuestion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,7 +149,7 @@ def written_question(
         if isinstance(value, np.ndarray):
             name = f"a{len(arrays)}"
             arrays[name] = np.ascontiguousarray(value, dtype=np.float64)
-            return Array(name, value.shape)
+            return name
         if isinstance(value, np.generic):
             value = value.item()
         kind = type(value).__name__
@@ -234,11 +219,7 @@ def _built(form: Form, arrays: dict[str, np.ndarray], d: int, base: type) -> Any
     def value(content: Any) -> Any:
         if isinstance(content, Form):
             return _built(content, arrays, d, Measure)
-        if not isinstance(content, Array):
-            return content
-        found = arrays.pop(content.name)
-        need(found.shape == content.shape)
-        return found
+        return arrays.pop(content) if isinstance(content, str) else content
 
     return KINDS[form.kind](
         **{name: read(types[name], value(form.fields[name]), lengths) for name in types}

@@ -40,8 +40,7 @@ class Refusal(StrEnum):
         "its numbers are out of range or do not fit together; choose units in which the norms of "
         "rows lie between 1e-35 and 1e35",
     )
-    NOISE = "noise-out-of-range", "the noise is too small to be priced, or too large for its grid"
-    MODULUS = "modulus-too-small", "the sum could exceed 64 bits; lower max_rows"
+    NOISE = "noise-out-of-range", "the noise or the sum does not fit its grid; lower max_rows"
     MEMORY = "too-little-memory", "it could not hold this for max_rows rows; lower max_rows"
     BEYOND_PLAN = "beyond-plan", "this would cost more than the plan allows; begin a new run"
     TABLE = "table-unusable", "it cannot read its table, or the table changed during the run"

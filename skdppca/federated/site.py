@@ -287,10 +287,9 @@ class Site:
                 site_sd=request.noise_sd,
             )
         )
-        if query is None or not 0 < query.mu < np.inf:
+        priced_well = query is not None and 0 < query.mu < np.inf
+        if not priced_well or not query.fits(plan.study.max_rows):  # into 64 bits
             raise Refused(Refusal.NOISE)
-        if not query.fits(plan.study.max_rows):
-            raise Refused(Refusal.MODULUS)
         return asked, query
 
     def _check_room(self, asked: Asked, query: SharedQuery) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cached_property
@@ -31,9 +30,6 @@ def read_arrays(
     """
     if not path.endswith((".npz", ".npy")):
         raise ValueError(f"{path}: give a .npy or .npz file, or pass a reader for other files")
-    for name, file in (("table", path), ("groups", groups)):
-        if file is not None and not os.path.exists(file):
-            raise FileNotFoundError(f"{name} {file}: there is no such file; correct the path")
     if path.endswith(".npz"):
         rows: Any = sparse.csr_array(sparse.load_npz(path))
     else:
