@@ -107,13 +107,9 @@ def fit_sites(
     begun: list[Federation] = []
 
     def opened(seen: BasePrivatePCA) -> Table:
-        _check(seen, study)
         public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
         chosen = seen._chosen(public) if isinstance(seen, PrivatePCA) else seen
-        if getattr(chosen, "sampling", "reuse") != "reuse":
-            raise ValueError(
-                "over sites, sampling='split' needs random subsets; set sampling='reuse'"
-            )
+        _check(seen, chosen, study)
         plan = RunPlan(
             run=new_run(),
             study=study,
@@ -123,7 +119,16 @@ def fit_sites(
             statistics=tuple(sorted(METHODS[type(chosen).__name__].kinds)),
         )
         begun.append(Federation(plan, transport, analyst))
-        return _table(seen, begun[-1])
+        seen.n_features_in_ = study.n_features
+        if isinstance(study.columns, tuple):
+            seen.feature_names_in_ = np.array(study.columns, dtype=object)
+
+        def read(scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
+            """The records, far away; each site has seen that its own are valid."""
+            records = SitesRecords.of(begun[-1])
+            return records if scale is None else records.through(Scaled(scale))
+
+        return Table(n_features=study.n_features, read=read, is_sparse=study.sparse, gathering="")
 
     warn_if_weak(estimator.epsilon, estimator.delta)
     with needs_no_accountant(silent=False):  # each site charges its own
@@ -146,53 +151,35 @@ def fit_sites(
     return estimator
 
 
-def _check(estimator: BasePrivatePCA, study: Study) -> None:
+def _check(estimator: BasePrivatePCA, chosen: BasePrivatePCA, study: Study) -> None:
     """Refuse what is not offered over sites, before anything is sent."""
-    why = None
-    if estimator.adjacency != "add-remove":
-        why = "adjacency='replace-one' needs a public number of records; set adjacency='add-remove'"
-    elif not np.isfinite(estimator.epsilon):
-        why = "epsilon=inf asks the sites for exact sums; set a finite epsilon"
-    elif estimator.random_state is not None:
-        why = "random_state is set, but the sites draw the noise; set random_state=None"
-    elif estimator.accountant is not None:
-        why = "accountant is set, but each site charges its own ledger; set accountant=None"
-    elif estimator.unit != study.unit or estimator._accounted_unit != study.unit:
-        why = (
-            f"the estimator protects a {estimator._accounted_unit!r}, and the study a "
-            f"{study.unit!r}; set unit={study.unit!r}, and protect no less than that"
-        )
-    elif estimator.missing != study.missing:
-        why = (
-            f"missing={estimator.missing!r}, but the study has missing={study.missing!r}; set "
-            "the same"
-        )
-    elif len(study.sites) < 2:
-        why = "the study has one site; fit where its records are"
+    protected = estimator._accounted_unit
+    objections = (
+        (
+            estimator.adjacency != "add-remove",
+            "the number of records is private; set adjacency='add-remove'",
+        ),
+        (not np.isfinite(estimator.epsilon), "sites give no exact sums; set a finite epsilon"),
+        (estimator.random_state is not None, "the sites draw the noise; set random_state=None"),
+        (estimator.accountant is not None, "each site charges its own ledger; set accountant=None"),
+        (
+            (estimator.unit, protected) != (study.unit, study.unit),
+            f"the estimator protects a {protected!r}, and the study a {study.unit!r}; set "
+            f"unit={study.unit!r}, and protect no less than that",
+        ),
+        (
+            estimator.missing != study.missing,
+            f"the study has missing={study.missing!r}; set the same",
+        ),
+        (
+            getattr(chosen, "sampling", "reuse") != "reuse",
+            "nobody draws random subsets; set sampling='reuse'",
+        ),
+        (len(study.sites) < 2, "one site is too few; fit where its records are"),
+    )
+    why = next((reason for objects, reason in objections if objects), None)
     if why is not None:
         raise ValueError(f"over sites, {why}")
-
-
-def _table(estimator: BasePrivatePCA, federation: Federation) -> Table:
-    """The tables of several sites; nothing of them is here.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its number of features and their names are set.
-    federation : Federation
-    """
-    study = federation.study
-    estimator.n_features_in_ = study.n_features
-    if isinstance(study.columns, tuple):
-        estimator.feature_names_in_ = np.array(study.columns, dtype=object)
-
-    def read(scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
-        """The records, far away; each site has seen that its own are valid."""
-        records = SitesRecords.of(federation)
-        return records if scale is None else records.through(Scaled(scale))
-
-    return Table(n_features=study.n_features, read=read, is_sparse=study.sparse, gathering="")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
