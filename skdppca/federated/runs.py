@@ -86,10 +86,6 @@ class Runs:
         file = self._folder / f"{run}.json"
         return msgspec.json.decode(file.read_bytes(), type=Run) if file.exists() else None
 
-    def ids(self) -> list[str]:
-        """List the ids of all runs there ever were."""
-        return sorted(file.stem for file in self._folder.glob("*.json"))
-
     def keep(self, run: Run) -> None:
         """Store a run: when this returns, it is on the disk, and only this user can read it."""
         with replaced(self._folder / f"{run.id}.json") as file:

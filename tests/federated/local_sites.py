@@ -66,6 +66,11 @@ class Made:
         return self.sites[name].ledger.receipts
 
 
+def runs_of(site):
+    """The ids of all runs that a site has begun."""
+    return [file.stem for file in (site.folder / "runs").glob("*.json")]
+
+
 def parts_of(X, n_sites, labels=None):
     """The rows of a table, shared out among sites: whole groups, if there are any."""
     owner = np.arange(X.shape[0]) % n_sites

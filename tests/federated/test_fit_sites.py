@@ -43,7 +43,7 @@ from skdppca.report import ReleaseReport, verify
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from ..estimators import SUMS
-from .local_sites import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of, runs_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 6)) * [5, 3, 2, 1, 1, 1] + 10
@@ -553,7 +553,7 @@ def test_an_interrupted_fit_ends_the_run(made):
     with pytest.raises(KeyboardInterrupt):
         fit_sites(few(), **made.call | {"transport": Interrupted(made.sites.values())})
     for site in made.sites.values():
-        (run,) = site._runs.ids()
+        (run,) = runs_of(site)
         assert site._runs.find(run).over and len(site.ledger.receipts) == 1
 
 

@@ -14,7 +14,7 @@ from skdppca.federated.refusals import Refused
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
 from ..estimators import SUMS
-from .local_sites import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of, runs_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 6)) * [5, 3, 2, 1, 1, 1] + 10
@@ -58,7 +58,7 @@ def recorded(tmp_path, monkeypatch):
             )
             fit_sites(estimator, **made.call)
         runs = made.sites["east"]._runs
-        return asked, set(runs.find(runs.ids()[0]).agreed().statistics)
+        return asked, set(runs.find(runs_of(made.sites["east"])[0]).agreed().statistics)
 
     return record
 

@@ -25,7 +25,7 @@ from skdppca.privacy import GaussianEvent, epsilon_of, mu_of
 from skdppca.records.machine import memory_limit
 from skdppca.statistics import ClippedSum, Count, ResidualNorms, ResidualSum, Scores
 
-from .local_sites import Talk, make, parts_of
+from .local_sites import Talk, make, parts_of, runs_of
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 SUM = ClippedSum(np.zeros(4), 3.0)
@@ -102,7 +102,7 @@ def test_a_plan_that_the_site_does_not_agree_to_is_refused(asked, case):
     talk = Talk(made, **change(made.study))
     assert code(talk.send("east", "hello", talk.plan)) is expected
     assert not made.receipts("east")
-    assert talk.plan.run not in made.sites["east"]._runs.ids()
+    assert talk.plan.run not in runs_of(made.sites["east"])
 
 
 def test_too_few_sites_are_refused(tmp_path):
