@@ -347,7 +347,6 @@ REFUSED = {
     ),
     "a unit without groups": (("--unit", "patient"), "needs --groups COLUMN"),
     "groups called rows": (("--groups", "row"), "cannot be called 'row'"),
-    "everybody pays": (("--everybody-pays",), "goes with --update DIR"),
     "not private": (("--epsilon", "inf"), "has no cost that a ledger could charge"),
     **{
         f"no spectrum: {one.command}": (("--method", one.command), "give one with --components K")
@@ -410,7 +409,11 @@ def test_a_directory_that_cannot_be_made_is_found_before_the_charge(fit, table, 
 
 def test_a_fit_says_what_its_ledger_holds_afterwards(fit, run, ledger, tmp_path):
     result = fit("--ledger", ledger, "--delta", 1e-7, "--details", "--title", "Lab values")
-    account, said, written = PrivacyLedger(ledger), result.out, core_in(tmp_path / "out")["receipt"]
+    account, said, written = (
+        PrivacyLedger(ledger),
+        result.out,
+        core_in(tmp_path / "out")["receipts"][0],
+    )
     left = float(re.search(r"Budget: epsilon ([\d.]+) of 2 is left at delta 1e-06", said)[1])
     assert account.remaining.epsilon - 1e-3 <= left <= account.remaining.epsilon < 2
     cost = float(re.search(r"costs epsilon ([\d.]+) at the ledger's delta 1e-06", said)[1])
