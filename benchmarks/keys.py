@@ -82,8 +82,12 @@ def value(expression: str) -> float:
 def half_digit(expression: str) -> float:
     """Half of the last digit that its table prints of a figure, or of the share in ``1 - KEY``."""
     keys = " ".join(expression.split()).partition("->")[0].strip()
-    printed = _cited(keys.removeprefix("1 - ")).text
-    mantissa, _, exponent = NUMBER.findall(printed)[-1].partition("e")
+    return half_of(NUMBER.findall(_cited(keys.removeprefix("1 - ")).text)[-1])
+
+
+def half_of(printed: str) -> float:
+    """Half of the last digit of a printed number."""
+    mantissa, _, exponent = printed.partition("e")
     return 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
 
 
