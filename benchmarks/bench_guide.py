@@ -272,6 +272,13 @@ def ojas() -> Iterator[dict]:
         yield {"data": name} | {one: f"{np.median(them):.1e}" for one, them in found.items()}
 
 
+def within_bars(pca: DPGauss, exact: np.ndarray) -> float:
+    """The share of entries of the exact components that lie within the bars."""
+    signs = np.sign(np.sum(pca.components_ * exact, axis=1, keepdims=True))
+    off = np.abs(signs * pca.components_ - exact)
+    return float(np.mean(off <= 1.96 * entry_errors(pca)))
+
+
 def loadings() -> Iterator[dict]:
     """One row a table and epsilon."""
     digits, cells = load_digits().data, load_breast_cancer().data
@@ -286,9 +293,7 @@ def loadings() -> Iterator[dict]:
             within = []
             for seed in range(LOADINGS_FITS):
                 pca = DPGauss(k, epsilon=epsilon, scale=scale, random_state=seed).fit(X)
-                signs = np.sign(np.sum(pca.components_ * exact, axis=1, keepdims=True))
-                off = np.abs(signs * pca.components_ - exact)
-                within.append(np.mean(off <= 1.96 * entry_errors(pca)))
+                within.append(within_bars(pca, exact))
             yield {
                 "data": name,
                 "epsilon": f"{epsilon:g}",

@@ -38,14 +38,11 @@ import csv
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from time import process_time
-from types import ModuleType
 
 import bench_accuracy
 import bench_adaptive
@@ -53,6 +50,7 @@ import bench_cohorts
 import bench_explained
 import bench_gap
 import bench_gdppca
+import bench_guide
 import bench_methods
 import bench_missing
 import bench_outliers
@@ -62,6 +60,7 @@ import bench_scale
 import bench_tails
 import bench_theory
 import bench_untuned
+import experiments_power._matrices
 import keys
 import numpy as np
 import registry
@@ -72,10 +71,10 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 import skdppca
-from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian, make_spiked
+from skdppca.datasets import make_spiked
 from skdppca.metrics import captured_variance, sin_theta, zeta_squared
 from skdppca.planner import plan
-from skdppca.plotting._noise_of_fits import entry_errors
+from skdppca.plotting._noise_of_fits import variance_intervals
 
 FILE = Path(__file__).with_suffix(".csv")
 FIRST_SEED = 930_000  # not that of any table
@@ -94,11 +93,11 @@ class Canary:
     half_digit: float
     best_fits: int
     commit: str
-    aim: float | None
+    aim: float  # 0: none
     fits: int
     spread: float
-    published: str = ""
-    published_fits: int = 0
+    published: str
+    published_fits: int
 
     @property
     def table(self) -> str:
@@ -113,11 +112,11 @@ class Canary:
     @property
     def reach(self) -> float:
         """The figure that today's is compared with."""
-        return self.best + self.half_digit if self.aim is None else self.aim
+        return self.aim or self.best + self.half_digit
 
     def allowed(self, cells: int) -> float:
         """The factor over it that chance alone explains."""
-        return self._by_chance(0.0 if self.aim is not None else 1 / self.best_fits, LEVEL / cells)
+        return self._by_chance(0.0 if self.aim else 1 / self.best_fits, LEVEL / cells)
 
     def moved(self, figure: float, cells: int) -> bool:
         """Whether chance does not explain how far today's figure is from the published one."""
@@ -148,85 +147,78 @@ class Canary:
         return float(np.median(losses) if self.statistic == "median" else np.mean(losses))
 
 
-@contextmanager
-def public_data() -> Iterator[None]:
-    """No accountant, and seeded noise: all data here are drawn or public."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 def losses(cell: str, fits: int) -> np.ndarray:
-    with public_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all data are drawn or public
         return np.array([MEASURES[cell](FIRST_SEED + run) for run in range(fits)])
 
 
 # --- cells
 
+Sample = Callable[[int, float, int], skdppca.datasets.Draw]  # of n, sigma and a seed
+DIGITS = load_digits().data
+ROWS = "digits, 1797 x 64"
+LAWS = bench_gdppca.LAWS
+KIM_JUNG = {"delta": 1e-5, "adjacency": "replace-one", **bench_gdppca.COMPONENTS_ONLY}
+NOISE_SEED = bench_theory.NOISE_SEED
 
-def adaptive(
-    cell: str, sample: Callable[[int, float, int], skdppca.datasets.Draw], n: int, sigma: float
-) -> dict[str, Measure]:
-    """Return the measure of a cell whose name ends with the method."""
-    method = cell.split(", ")[-1]
+
+def of_seed(measure: Callable[..., float]) -> Callable[..., Measure]:
+    """Give a measure all but the seed, its last argument."""
+    return lambda *told: partial(measure, *told)
+
+
+def missed(pca: skdppca.PrivatePCA, X: np.ndarray, k: int | None = None) -> float:
+    return 1 - captured_variance(pca.fit(X), X, k)
+
+
+def first_off(pca: skdppca.PrivatePCA, X: np.ndarray) -> float:
+    """The sine of the angle to the first component without privacy."""
+    return sin_theta(pca.fit(X), np.linalg.eigh(X.T @ X)[1].T[-1:])
+
+
+@of_seed
+def adaptive(sample: Sample, n: int, sigma: float, method: str, seed: int) -> float:
     build = {method: bench_adaptive.METHODS[method]}
-    return {cell: lambda seed: bench_adaptive.losses(sample(n, sigma, seed), build, seed)[method]}
+    return bench_adaptive.losses(sample(n, sigma, seed), build, seed)[method]
 
 
-def spiked_50(n: int, sigma: float, seed: int) -> skdppca.datasets.Draw:
-    return make_spiked(n, 50, 2, (10, 5), sigma, random_state=seed)
+def spiked_at(d: int, *eigenvalues: float) -> Sample:
+    k = len(eigenvalues)
+    return lambda n, sigma, seed: make_spiked(n, d, k, eigenvalues, sigma, random_state=seed)
 
 
-def deflation(seed: int) -> float:
-    draw = make_spiked(4_000, 100, 2, (10.0, 5.0), 0.5, random_state=seed)
-    build = {"reuse": bench_adaptive.METHODS["KDPPCA, deflation"]}
-    return bench_adaptive.losses(draw, build, seed)["reuse"]
-
-
-def accuracy(seed: int) -> float:
-    X = load_digits().data
-    return 1 - captured_variance(bench_accuracy.nothing_told(X, 1.0, seed), X, 10)
-
-
-def methods(name: str, method: str, seed: int, epsilon: float = 1.0) -> float:
+@of_seed
+def methods(name: str, method: str, epsilon: float, seed: int) -> float:
     make, k = bench_methods.DATA[name]
     X, groups, covariance, told = make(seed)
-    pca = getattr(skdppca, method)(
-        k, epsilon=epsilon, delta=bench_methods.DELTA, random_state=seed, **told
-    )
+    pca = getattr(skdppca, method)(k, epsilon=epsilon, delta=1e-6, random_state=seed, **told)
     return 1 - bench_methods.captured(pca.fit(X, groups=groups).components_, covariance)
 
 
+@of_seed
 def tails(name: str, method: str, seed: int) -> float:
     return 1 - bench_tails.share(getattr(skdppca, method), name, seed)
 
 
+@of_seed
 def outliers(law: str, way: str, seed: int) -> float:
     draw = bench_outliers.LAWS[law](seed)
     return 1 - bench_outliers.captured(bench_outliers.WAYS[way], draw, 1.0, seed)
 
 
-def cohorts(name: str, seed: int) -> float:
-    return 1 - bench_cohorts.captured_by_cohorts(name, seed)
-
-
+@of_seed
 def missing(name: str, share: float, seed: int) -> float:
     table = bench_missing.TABLES[name](seed)
     X = bench_missing.holed(table.X, share, seed)
-    found = bench_missing.measured(skdppca.PrivatePCA, table, X, seed, missing="mean")
-    return 1 - float(found[0])
+    return 1 - bench_missing.measured(skdppca.PrivatePCA, table, X, seed, missing="mean")[0]
 
 
+@of_seed
 def scale(name: str, epsilon: float, seed: int) -> float:
     X = bench_scale.datasets()[name]
-    fit = bench_scale.WAYS['scale="private"']
-    components = fit(skdppca.DPGauss, X, epsilon, seed)
+    components = bench_scale.WAYS['scale="private"'](skdppca.DPGauss, X, epsilon, seed)
     return 1 - captured_variance(components, StandardScaler().fit_transform(X))
-
-
-def gdppca(seed: int) -> float:
-    draw = bench_gdppca.LAWS["Gaussian"](500, 5, *bench_gdppca.SPECTRUM, random_state=seed)
-    return bench_gdppca.error(draw, seed, **bench_gdppca.COMPONENTS_ONLY)
 
 
 @cache
@@ -241,86 +233,54 @@ def planner(seed: int) -> float:
     return 1 - captured_variance(pca.fit(X), judged)
 
 
+def planner_skewed(seed: int) -> float:
+    X = bench_planner.skewed("normal", 4_000, 20, seed)
+    return missed(skdppca.ResidualGauss(2, epsilon=0.5, delta=1e-6, random_state=seed), X)
+
+
 def sites(seed: int) -> float:
     """Without the seed: sites draw their noise from the system."""
     import bench_sites  # it needs the extra federated
 
-    table = bench_sites.data("digits", load_digits().data)
+    table = bench_sites.data("digits", DIGITS)
     estimator, _ = bench_sites.over_sites(skdppca.DPGauss, table, 3, 2)
     return table.loss(estimator.components_)
 
 
-def sites_local(seed: int) -> float:
-    X = load_digits().data
-    pca = skdppca.DPPowerMethod(5, epsilon=1.0, delta=1e-6, random_state=seed)
-    return 1 - captured_variance(pca.fit(X), X)
-
-
-def spiked_at(
-    d: int, eigenvalues: tuple[float, ...]
-) -> Callable[[int, float, int], skdppca.datasets.Draw]:
-    k = len(eigenvalues)
-    return lambda n, sigma, seed: make_spiked(n, d, k, eigenvalues, sigma, random_state=seed)
-
-
+@of_seed
 def untuned(name: str, seed: int) -> float:
     X, covariance = bench_untuned.table(name)
     return bench_untuned.fitted_loss("PrivatePCA", X, covariance, 5, epsilon=3.0, random_state=seed)
 
 
-def untuned_tail(name: str, seed: int) -> float:
-    return bench_untuned.tail(name, "PrivatePCA", range(seed, seed + 1))[0]
-
-
-def variances(seed: int) -> float:
-    """The largest relative error of a released variance."""
+@of_seed
+def variances(what: str, seed: int) -> float:
+    """The largest relative error of a released variance, or the middle length of an error bar."""
     X = bench_theory.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
     exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_theory.K]
+    seed += NOISE_SEED if what == "bars" else 0
     pca = skdppca.DPGauss(bench_theory.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
-    return float(np.abs(pca.explained_variance_ / exact - 1).max())
-
-
-def bars(seed: int) -> float:
-    """The length of the middle error bar over its variance."""
-    X = bench_theory.LAWS["power law 1/j"](np.random.default_rng(seed), 3000)
-    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][: bench_theory.K]
-    seed += bench_theory.NOISE_SEED
-    pca = skdppca.DPGauss(bench_theory.K, epsilon=1.0, delta=1e-6, random_state=seed).fit(X)
-    ends = bench_theory.variance_intervals(pca, bench_theory.LEVEL)
+    if what == "errors":
+        return float(np.abs(pca.explained_variance_ / exact - 1).max())
+    ends = variance_intervals(pca, bench_theory.LEVEL)
     return float(np.median((ends[:, 1] - ends[:, 0]) / exact))
 
 
-def planner_skewed(seed: int) -> float:
-    X = bench_planner.skewed("normal", 4_000, 20, seed)
-    pca = skdppca.ResidualGauss(2, epsilon=0.5, delta=1e-6, random_state=seed)
-    return 1 - captured_variance(pca.fit(X).components_, X)
+@of_seed
+def kim_jung(law: str, n: int, d: int, epsilon: float, seed: int) -> float:
+    draw = LAWS[law](n, d, *bench_gdppca.SPECTRUM, random_state=seed)
+    pca = skdppca.GDPPCA(2, epsilon=epsilon, random_state=seed, **KIM_JUNG)
+    return sin_theta(pca.fit(draw.X), draw.components)
 
 
-def kim_jung(
-    draw: Callable[..., skdppca.datasets.Draw],
-    n: int,
-    d: int,
-    epsilon: float,
-    seed: int,
-    **asked: object,
-) -> float:
-    sample = draw(n, d, [9.0, 4.0], 1.0, random_state=seed)
-    pca = skdppca.GDPPCA(
-        2, epsilon=epsilon, delta=1e-5, adjacency="replace-one", random_state=seed, **asked
-    )
-    return sin_theta(pca.fit(sample.X), sample.components)
+def gdppca(seed: int) -> float:
+    draw = LAWS["Gaussian"](500, 5, *bench_gdppca.SPECTRUM, random_state=seed)
+    return bench_gdppca.error(draw, seed, **bench_gdppca.COMPONENTS_ONLY)
 
 
-def gap(seed: int) -> float:
-    X = bench_gap.rows(1_000, 1)
-    exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
-    return sin_theta(bench_gap.METHODS["gap-release"](1, seed).fit(X), exact)
-
-
-def gap_slope(seed: int) -> float:
-    X = bench_gap.rows(100_000, 1, d=25)
-    exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
-    return sin_theta(bench_gap.METHODS["gap-release"](1, seed).fit(X), exact)
+@of_seed
+def gap(n: int, d: int, seed: int) -> float:
+    return first_off(bench_gap.METHODS["gap-release"](1, seed), bench_gap.rows(n, 1, d))
 
 
 def explained(seed: int) -> float:
@@ -330,42 +290,28 @@ def explained(seed: int) -> float:
 
 
 def rates(seed: int) -> float:
-    X = bench_gap.rows(10_000, 1, bench_rates.D, bench_rates.GAP)
-    exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
     public = {"delta": 1e-6, "norm_bound": 1.0, "center": False, "variance_share": 0.0}
     pca = skdppca.DPPowerMethod(1, epsilon=bench_rates.EPSILON, random_state=seed, **public)
-    return sin_theta(pca.fit(X), exact)
-
-
-def drift(seed: int) -> float:
-    return 1 - bench_cohorts.drifting(0.05, "auto", seed)[0]
+    return first_off(pca, bench_gap.rows(10_000, 1, bench_rates.D, bench_rates.GAP))
 
 
 def far_rows(seed: int) -> float:
     X = bench_theory.far_rows("200 x 10, 3 spreads", seed)
-    pca = skdppca.PrivatePCA(2, epsilon=1.0, random_state=seed + bench_theory.NOISE_SEED)
-    return zeta_squared(pca.set_params(delta=bench_theory.DELTA).fit(X), np.cov(X.T))
+    pca = skdppca.PrivatePCA(2, epsilon=1.0, delta=1e-6, random_state=seed + NOISE_SEED)
+    return zeta_squared(pca.fit(X), np.cov(X.T))
 
 
 def ojas(seed: int) -> float:
-    draw = make_gaussian(20_000, 30, [10, 5], 1.0, random_state=seed)
+    draw = LAWS["Gaussian"](20_000, 30, [10, 5], 1.0, random_state=seed)
     told = {"strategy": "block", "sampling": "reuse", "center": False}
-    pca = skdppca.KDPOjas(2, random_state=seed + bench_theory.NOISE_SEED, **told)
+    pca = skdppca.KDPOjas(2, random_state=seed + NOISE_SEED, **told)
     return zeta_squared(pca.fit(draw.X), draw.covariance)
-
-
-def default(seed: int) -> float:
-    X = load_digits().data
-    return 1 - captured_variance(skdppca.DPGauss(5, epsilon=1.0, random_state=seed).fit(X), X)
 
 
 def loadings(seed: int) -> float:
     """The share of entries of the exact components that lie beyond the bars."""
-    X = load_digits().data
-    exact = np.linalg.eigh(np.cov(X.T))[1].T[::-1][:3]
-    pca = skdppca.DPGauss(3, epsilon=1.0, random_state=seed).fit(X)
-    signs = np.sign(np.sum(pca.components_ * exact, axis=1, keepdims=True))
-    return float(np.mean(np.abs(signs * pca.components_ - exact) > 1.96 * entry_errors(pca)))
+    pca = skdppca.DPGauss(3, epsilon=1.0, random_state=seed).fit(DIGITS)
+    return 1 - bench_guide.within_bars(pca, np.linalg.eigh(np.cov(DIGITS.T))[1].T[::-1][:3])
 
 
 def dense_rows(seed: int) -> float:
@@ -379,7 +325,7 @@ def dense_rows(seed: int) -> float:
 @cache
 def topics() -> tuple[sparse.csr_array, float]:
     """The sparse rows of power_sparse_rows, and what five components capture at best."""
-    X = load_beside("experiments_power", "_matrices").topics(100_000, 10_000, 50)
+    X = experiments_power._matrices.topics(100_000, 10_000, 50)
     return X, float(np.sum(svds(X, k=5, random_state=0)[1] ** 2))
 
 
@@ -392,7 +338,7 @@ def sparse_rows(seed: int) -> float:
 @cache
 def interactions() -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
     """The generated matrix of Figures 1 and 2 of Nicolas et al., its Gram matrix and top 32."""
-    X = load_beside("experiments_power", "_matrices").power_law()
+    X = experiments_power._matrices.power_law()
     rows = sparse.diags_array(1 / np.sqrt(np.maximum(X.sum(axis=1), 1))) @ X
     top = np.linalg.eigh((rows.T @ rows).toarray())[1][:, ::-1][:, :32].T
     return X, (X.T @ X).toarray(), top
@@ -408,188 +354,113 @@ def relative_error(seed: int) -> float:
     return float(np.sqrt(square / np.sum((top @ gram) * top)))
 
 
-def load_beside(folder: str, name: str) -> ModuleType:
-    """A module of a folder of experiments; their names are not unique."""
-    path = Path(__file__).parent / folder / f"{name}.py"
-    spec = spec_from_file_location(f"{folder}.{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def accuracy(seed: int) -> float:
+    return 1 - captured_variance(bench_accuracy.nothing_told(DIGITS, 1.0, seed), DIGITS, 10)
 
 
-KIM_JUNG = {"location_share": 0.0, "variance_share": 0.0}
-LAWS = {
-    2: make_gaussian,
-    3: lambda *args, **more: make_elliptical(*args, df=1, **more),
-    4: make_contaminated,
-}
-ROWS, POWER = "digits, 1797 x 64", "power law, 3000 x 50"
+def cohorts(seed: int) -> float:
+    return 1 - bench_cohorts.captured_by_cohorts("digits 1797 x 64, epsilon 1", seed)
+
+
+def drift(seed: int) -> float:
+    return 1 - bench_cohorts.drifting(0.05, "auto", seed)[0]
+
+
 MEASURES: dict[str, Measure] = {
-    **adaptive(
-        "adaptive_accuracy: groups 1000, sigma .025, ResidualGauss",
-        bench_adaptive.spiked,
-        1_000,
-        0.025,
+    "adaptive_accuracy: groups 1000, sigma .025, ResidualGauss": adaptive(
+        bench_adaptive.spiked, 1_000, 0.025, "ResidualGauss"
     ),
-    **adaptive(
-        "adaptive_accuracy: groups 10000, sigma .025, ResidualGauss",
-        bench_adaptive.spiked,
-        10_000,
-        0.025,
+    "adaptive_accuracy: sign rows 1000, sigma .025, KDPPCA": adaptive(
+        bench_adaptive.signs, 1_000, 0.025, "KDPPCA"
     ),
-    **adaptive(
-        "adaptive_accuracy: groups 10000, sigma 1, ResidualGauss",
-        bench_adaptive.spiked,
-        10_000,
-        1.0,
+    "adaptive_accuracy: Gaussian rows 10000, sigma 1, KDPOjas": adaptive(
+        bench_adaptive.gaussian, 10_000, 1.0, "KDPOjas"
     ),
-    **adaptive("groups 5000 x 50, sigma .025, ResidualGauss", spiked_50, 5_000, 0.025),
-    **adaptive(
-        "figure_1b: groups 3000, sigma .001, ResidualGauss", bench_adaptive.spiked, 3_000, 0.001
+    "adaptive_deflation: k = 2, reuse": adaptive(
+        spiked_at(100, 10.0, 5.0), 4_000, 0.5, "KDPPCA, deflation"
     ),
-    **adaptive(
-        "adaptive_accuracy: groups 1000, sigma .025, KDPPCA", bench_adaptive.spiked, 1_000, 0.025
-    ),
-    **adaptive("figure_1b: groups 1000, sigma .001, KDPPCA", bench_adaptive.spiked, 1_000, 0.001),
-    **adaptive("figure_1b: groups 3000, sigma .001, KDPPCA", bench_adaptive.spiked, 3_000, 0.001),
-    **adaptive(
-        "adaptive_accuracy: sign rows 1000, sigma .025, ResidualGauss",
-        bench_adaptive.signs,
-        1_000,
-        0.025,
-    ),
-    **adaptive(
-        "adaptive_accuracy: sign rows 1000, sigma .025, KDPPCA", bench_adaptive.signs, 1_000, 0.025
-    ),
-    **adaptive(
-        "adaptive_accuracy: sign rows 10000, sigma .025, ResidualGauss",
-        bench_adaptive.signs,
-        10_000,
-        0.025,
-    ),
-    **adaptive(
-        "figure_4: Gaussian rows 3000, sigma 1, ResidualGauss", bench_adaptive.gaussian, 3_000, 1.0
-    ),
-    **adaptive(
-        "adaptive_accuracy: Gaussian rows 10000, sigma 1, ResidualGauss",
-        bench_adaptive.gaussian,
-        10_000,
-        1.0,
-    ),
-    **adaptive(
-        "adaptive_accuracy: Gaussian rows 10000, sigma 1, KDPOjas",
-        bench_adaptive.gaussian,
-        10_000,
-        1.0,
-    ),
-    "adaptive_deflation: k = 2, reuse": deflation,
     "accuracy: digits, k = 10, epsilon 1": accuracy,
-    "methods_accuracy: digits, epsilon 1, ResidualGauss": partial(methods, ROWS, "ResidualGauss"),
-    "methods_accuracy: breast cancer, epsilon 1, DPGauss": partial(
-        methods, "breast cancer, 569 x 30", "DPGauss"
-    ),
-    "methods_accuracy: clear gap, epsilon .1, DPGauss": partial(
-        methods, "clear gap, 5000 x 100", "DPGauss", epsilon=0.1
-    ),
-    "methods_accuracy: noise dominates, epsilon 1, KDPOjas": partial(
-        methods, "noise dominates, 5000 x 100", "KDPOjas"
+    "methods_accuracy: clear gap, epsilon .1, DPGauss": methods(
+        "clear gap, 5000 x 100", "DPGauss", 0.1
     ),
     **{
-        f"tails: digits, {method}": partial(tails, ROWS, method)
-        for method in (
-            "PrivatePCA",
-            "DPGauss",
-            "KDPPCA",
-            "KDPOjas",
-            "DPPowerMethod",
-            "GDPPCA",
-        )
+        f"tails: digits, {method}": tails(ROWS, method)
+        for method in "PrivatePCA DPGauss KDPPCA KDPOjas DPPowerMethod GDPPCA".split()
     },
-    "tails: power law, ResidualGauss": partial(tails, POWER, "ResidualGauss"),
-    "tails: spikes in noise, SmoothSensitivityPCA": partial(
-        tails, "spikes in noise, 5000 x 50", "SmoothSensitivityPCA"
+    "tails: power law, ResidualGauss": tails("power law, 3000 x 50", "ResidualGauss"),
+    "tails: spikes in noise, SmoothSensitivityPCA": tails(
+        "spikes in noise, 5000 x 50", "SmoothSensitivityPCA"
     ),
-    "outliers: Gaussian, epsilon 1, PrivatePCA": partial(outliers, "Gaussian", "PrivatePCA"),
-    "outliers: 5 % outliers, epsilon 1, DPGauss, spherical": partial(
-        outliers, "5 % outliers", "DPGauss, spherical"
+    "outliers: 5 % outliers, epsilon 1, DPGauss, spherical": outliers(
+        "5 % outliers", "DPGauss, spherical"
     ),
-    "cohorts: digits 1797 x 64, epsilon 1": partial(cohorts, "digits 1797 x 64, epsilon 1"),
-    "missing_digits: 10 %, PrivatePCA": partial(missing, "digits", 0.1),
-    "missing_mixed: 30 %, PrivatePCA": partial(missing, "mixed", 0.3),
-    "scale: as it is, epsilon 3": partial(scale, "as it is", 3.0),
-    "scale: resampled, epsilon .1": partial(scale, "resampled", 0.1),
+    "cohorts: digits 1797 x 64, epsilon 1": cohorts,
+    "missing_digits: 10 %, PrivatePCA": missing("digits", 0.1),
+    "missing_mixed: 30 %, PrivatePCA": missing("mixed", 0.3),
+    "scale: resampled, epsilon .1": scale("resampled", 0.1),
     "gdppca_accuracy: Gaussian, d = 5, n = 500, add-remove": gdppca,
     "planner: 3000 x 15, ResidualGauss": planner,
     "planner_skewed: normal, 4000 x 20, epsilon .5": planner_skewed,
-    "covariances: digits, epsilon 3, PrivatePCA": partial(untuned, "digits"),
-    "untuned: breast cancer, scaled, epsilon 3, PrivatePCA": partial(
-        untuned, "breast cancer, scaled"
+    "covariances: digits, epsilon 3, PrivatePCA": untuned("digits"),
+    "untuned: breast cancer, scaled, epsilon 3, PrivatePCA": untuned("breast cancer, scaled"),
+    "untuned_tails: power law 1000 x 30, PrivatePCA": lambda seed: bench_untuned.tail(
+        "power law 1000 x 30", "PrivatePCA", range(seed, seed + 1)
+    )[0],
+    "theory_variances: power law, n = 3000, epsilon 1, DPGauss": variances("errors"),
+    "theory_variances: power law, n = 3000, epsilon 1, bars of DPGauss": variances("bars"),
+    "figure_1a: groups 1000, DPGauss": adaptive(bench_adaptive.spiked, 1_000, 0.025, "DPGauss"),
+    "figure_1b: groups 3000, sigma .001, KDPPCA": adaptive(
+        bench_adaptive.spiked, 3_000, 0.001, "KDPPCA"
     ),
-    "untuned: ten clusters, epsilon 3, PrivatePCA": partial(untuned, "ten clusters"),
-    "untuned_tails: power law 1000 x 30, PrivatePCA": partial(untuned_tail, "power law 1000 x 30"),
-    "theory_variances: power law, n = 3000, epsilon 1, DPGauss": variances,
-    "theory_variances: power law, n = 3000, epsilon 1, bars of DPGauss": bars,
-    **adaptive("figure_1a: groups 1000, DPGauss", bench_adaptive.spiked, 1_000, 0.025),
-    **adaptive(
-        "figure_1c: groups 10000 x 25, ResidualGauss", spiked_at(25, (10, 5)), 10_000, 0.025
+    "figure_1c: groups 10000 x 25, ResidualGauss": adaptive(
+        spiked_at(25, 10, 5), 10_000, 0.025, "ResidualGauss"
     ),
-    **adaptive("figure_2a: gap 1, DPGauss", spiked_at(200, (10, 1)), 10_000, 0.1),
-    **adaptive("figure_2b: sigma 1, DPGauss", bench_adaptive.spiked, 10_000, 1.0),
-    **adaptive("figure_2c: groups 1000, KDPOjas", bench_adaptive.spiked, 1_000, 0.025),
-    **adaptive("figure_3: k = 1, d = 50, ResidualGauss", spiked_at(50, (10,)), 10_000, 0.025),
+    "figure_2a: gap 1, DPGauss": adaptive(spiked_at(200, 10, 1), 10_000, 0.1, "DPGauss"),
+    "figure_2b: sigma 1, DPGauss": adaptive(bench_adaptive.spiked, 10_000, 1.0, "DPGauss"),
+    "figure_2c: groups 1000, KDPOjas": adaptive(bench_adaptive.spiked, 1_000, 0.025, "KDPOjas"),
+    "figure_3: k = 1, d = 50, ResidualGauss": adaptive(
+        spiked_at(50, 10), 10_000, 0.025, "ResidualGauss"
+    ),
+    "figure_4: Gaussian rows 3000, sigma 1, ResidualGauss": adaptive(
+        bench_adaptive.gaussian, 3_000, 1.0, "ResidualGauss"
+    ),
     **{
-        f"gdppca_figure_{number}: n = 500, d = 5, GDPPCA": partial(
-            kim_jung, law, 500, 5, 0.5, **KIM_JUNG
-        )
-        for number, law in LAWS.items()
+        f"gdppca_figure_{number}: n = 500, d = 5, GDPPCA": kim_jung(law, 500, 5, 0.5)
+        for number, law in enumerate(LAWS, start=2)
     },
-    "gdppca_figure_5: Gaussian, epsilon 1, GDPPCA": partial(
-        kim_jung, make_gaussian, 2_000, 10, 1.0, **KIM_JUNG
-    ),
-    "gdppca_contamination: cluster of 1 %, GDPPCA": partial(
-        kim_jung, partial(make_contaminated, fraction=0.01), 2_000, 10, 1.0, **KIM_JUNG
-    ),
+    "gdppca_figure_5: Gaussian, epsilon 1, GDPPCA": kim_jung("Gaussian", 2_000, 10, 1.0),
     "power_relative_error: power law, epsilon 2, DPPowerMethod": relative_error,
     "power_dense_rows: decay 2, DPPowerMethod": dense_rows,
     "power_sparse_rows: DPPowerMethod": sparse_rows,
-    "gap: k = 1, n = 1000, gap release": gap,
-    "gap_slopes: d = 25, gap release": gap_slope,
+    "gap: k = 1, n = 1000, gap release": gap(1_000, 50),
+    "gap_slopes: d = 25, gap release": gap(100_000, 25),
     "explained: Gaussian rows 2000 x 50, ResidualGauss": explained,
     "rates: n = 10000, DPPowerMethod": rates,
     "cohorts_drift: turned by .05, auto": drift,
     "theory_centre: 200 x 10, with pairs": far_rows,
     "guide_ojas: Gaussian rows, block, reuse": ojas,
-    "guide_search: one fit, epsilon 1": default,
+    "guide_search: one fit, epsilon 1": lambda seed: missed(
+        skdppca.DPGauss(5, epsilon=1.0, random_state=seed), DIGITS
+    ),
     "guide_loadings: digits, epsilon 1": loadings,
     "sites: digits, DPGauss, 3 sites": sites,
-    "sites_local: digits, DPPowerMethod, one place": sites_local,
+    "sites_local: digits, DPPowerMethod, one place": lambda seed: missed(
+        skdppca.DPPowerMethod(5, epsilon=1.0, delta=1e-6, random_state=seed), DIGITS
+    ),
 }
 
 
-def rows() -> list[dict[str, str]]:
-    """Those of canaries.csv."""
-    with FILE.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def canaries() -> list[Canary]:
-    return [
-        Canary(
-            row["cell"],
-            row["statistic"],
-            float(row["best"]),
-            float(row["half_digit"]),
-            int(row["best_fits"]),
-            row["commit"],
-            float(row["aim"]) if row["aim"] else None,
-            int(row["fits"]),
-            float(row["spread"]),
-            row["published"],
-            int(row["published_fits"] or 0),
-        )
-        for row in rows()
-    ]
+    """The rows of canaries.csv."""
+    found = []
+    with FILE.open(newline="") as file:
+        for row in csv.DictReader(file):
+            numbers = {
+                name: float(row.pop(name) or 0) for name in ("best", "half_digit", "aim", "spread")
+            }
+            counts = {name: int(row.pop(name) or 0) for name in [*row] if name.endswith("fits")}
+            found.append(Canary(**row, **numbers, **counts))
+    return found
 
 
 def spread(canary: Canary, found: np.ndarray) -> float:

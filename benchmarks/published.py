@@ -3,8 +3,8 @@
     python benchmarks/published.py
 
 Pages cite a figure by the role ``measured``. Docstrings and README print it, and a row of
-``doc/figures.csv`` ties it to its key (see `keys.py`): the ``file`` from the root of the repository,
-the ``text``, words whose first number is the figure, and the ``key``.
+``doc/figures.csv`` ties it to its key (see `keys.py`): the ``file`` from the repository's root, the
+``text``, words whose first number is the figure, and the ``key``.
 """
 
 from __future__ import annotations

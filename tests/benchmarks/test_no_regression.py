@@ -65,7 +65,7 @@ def test_all_cells_together_cry_wolf_at_the_stated_rate(statistic):
     canary = replace(
         next(iter(CELLS.values())),
         statistic=statistic,
-        aim=None,
+        aim=0.0,
         half_digit=0.0,
         fits=41,
         best_fits=20,
