@@ -121,16 +121,10 @@ PARTS = (
         "experiments_gdppca/figures.py --nsggd 20",
         " ".join(f"gdppca_figure_{number}_summary" for number in (2, 3, 4, 5)),
     ),
-    Part("experiments_gdppca/nsggd.py", "gdppca_nsggd_summary", unguarded="not of the package"),
     Part(
         "experiments_gdppca/pairs.py",
         "gdppca_figure_1_summary",
         unguarded="nothing in it is private",
-    ),
-    Part(
-        "experiments_gdppca/contamination.py",
-        "gdppca_contamination_summary gdppca_contamination_points",
-        unguarded="the points are those of theorems",
     ),
     Part(
         "experiments_power/coherence.py",
@@ -139,12 +133,6 @@ PARTS = (
         unguarded="bounds alone, no method",
     ),
     Part("experiments_power/relative_error.py", "power_relative_error_summary", needs=PEOPLES_DATA),
-    Part(
-        "experiments_power/symmetric_matrix.py",
-        "power_symmetric_matrix",
-        needs=PEOPLES_DATA,
-        unguarded="not of the package: it has no such input",
-    ),
     Part(
         "experiments_power/recommender.py",
         "power_recommender",

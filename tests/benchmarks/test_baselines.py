@@ -1,19 +1,15 @@
 """The baselines of benchmarks/: labelled not private, and shown to be."""
 
 import ast
-import importlib
-import sys
 from math import log, sqrt
 
 import numpy as np
 import pytest
 
 from skdppca.datasets import make_gaussian
-from skdppca.metrics import captured_variance, sin_theta
-from skdppca.privacy import mu_of
-from skdppca.statistics.products import coherence
+from skdppca.metrics import sin_theta
 
-from ..benchmark_modules import BENCHMARKS, Recorder, load
+from ..benchmark_modules import BENCHMARKS, load
 
 FILES = sorted((BENCHMARKS / "baselines").glob("*.py"))
 
@@ -104,43 +100,3 @@ def test_a_descents_gradient_is_the_printed_one():
 def test_the_noise_of_a_descents_step_is_the_printed_one():
     found = load("baselines.nsggd").noise_sd(n=50, B=3, T=2500, epsilon=0.5, delta=1e-5)
     assert found == pytest.approx(3 * sqrt(2 * 2500 * log(2 / 1e-5) / (50**2 * 0.25)))
-
-
-@pytest.fixture
-def symmetric_matrix(monkeypatch):
-    """The script, which imports its neighbours by name."""
-    monkeypatch.syspath_prepend(BENCHMARKS / "experiments_power")
-    load("power_iterations")
-    before = set(sys.modules)
-    yield importlib.import_module("symmetric_matrix")
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
-
-
-def symmetric(d=40, seed=0):
-    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
-    return (Q * 2.0 ** -np.arange(d)) @ Q.T
-
-
-def test_the_power_method_on_a_matrix_finds_its_trace_without_noise(symmetric_matrix):
-    method = symmetric_matrix.symmetric_power_method
-    found = method(symmetric(), 6, np.inf, "no noise", np.random.default_rng(0))
-    assert captured_variance(found, symmetric()) > 0.999
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 5.0])
-def test_the_noise_on_a_matrix_has_the_stated_scale(symmetric_matrix, epsilon):
-    scales = {}
-    for name in symmetric_matrix.METHODS:
-        rng = Recorder()
-        symmetric_matrix.symmetric_power_method(symmetric(), 6, epsilon, name, rng)
-        scales[name] = rng.scales
-    start = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 6)))[0].T
-    rho = coherence(start)
-    exact = sqrt(3) / mu_of(epsilon, 1e-6)
-    printed = sqrt(4 * 3 * log(1e6)) / epsilon
-    assert scales["longest row, exact noise"][1] == pytest.approx(rho * exact)
-    assert scales["longest row, printed noise"][1] == pytest.approx(rho * printed)
-    largest = sqrt(6) * np.abs(start).max()
-    assert scales["largest entry, printed noise"][1] == pytest.approx(largest * printed)
-    assert scales["no noise"][1:] == [0.0] * 3
