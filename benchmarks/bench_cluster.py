@@ -8,25 +8,21 @@ mapped file do not count, but what a worker has read of it does.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import fresh, status, watched
+from _common import Measured, measure
+from timing import fresh, status, watched, write
 
 N, D, K = 10_000_000, 100, 10
 PARTITION = 100_000
-
-# Measured in a process of its own, which may lack skdppca
 
 
 def slices(n: int) -> list[tuple[int, int]]:
@@ -144,55 +140,33 @@ def processor_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def measure(case: str, path: str) -> None:
-    """Run a case in this process and print what it took."""
+def measured(case: str, path: str) -> dict[str, float]:
+    """Run a case in this process."""
     warnings.simplefilter("ignore")
     fit = CASES[case](path)
     used = processor_seconds()
     found = watched(fit, own_memory, 0.1)
-    print(json.dumps(found | {"processor": processor_seconds() - used}))
+    return found | {"processor": processor_seconds() - used}
 
 
-def main() -> None:
-    from _common import arguments, machine, save, show
-
-    parser = arguments(__doc__)
-    parser.add_argument("--measure", nargs=2, metavar=("CASE", "FILE"))
-    parser.add_argument("--rows", type=int, default=N)
-    options = parser.parse_args()
-    if options.measure:
-        measure(*options.measure)
-        return
-    from bench_memory import write
-
-    facts = machine()
+def rows(n: int) -> Iterator[dict[str, str]]:
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
     with tempfile.TemporaryDirectory() as folder:
-        if shutil.disk_usage(folder).free < 6 * options.rows * D:
-            sys.exit(
-                f"{folder} has no {6 * options.rows * D / 1e9:.1f} GB free; set TMPDIR to more"
-            )
-        path = str(Path(folder, "X.npy"))
-        write(Path(path), options.rows, D)
-        rows = []
+        path = Path(folder, "X.npy")
+        write(path, n, D)
         for case in CASES:
-            found = fresh(__file__, "--measure", case, path, **one_thread)
-            rows.append(
-                {
-                    "case": case,
-                    "seconds": f"{found['seconds']:.1f}",
-                    "processor seconds": f"{found['processor']:.1f}",
-                    "peak MB": f"{found['peak'] / 1e6:.0f}",
-                }
-            )
-            show(rows[-1:], {})
-    facts = facts | {
-        "dask": version("dask"),
-        "data": f"{options.rows} x {D} float32, partitions of {PARTITION} rows",
-    }
-    save("cluster", rows, facts)
+            found = fresh(measured, case, str(path), **one_thread)
+            yield {
+                "case": case,
+                "seconds": f"{found['seconds']:.1f}",
+                "processor seconds": f"{found['processor']:.1f}",
+                "peak MB": f"{found['peak'] / 1e6:.0f}",
+            }
 
 
 if __name__ == "__main__":
-    main()
+    told = {
+        "dask": version("dask"),
+        "data": f"{{}} x {D} float32, partitions of {PARTITION} rows",
+    }
+    measure(__doc__, {"cluster": Measured(rows, N, told)})

@@ -1,7 +1,7 @@
 """Time and memory of a fit to a Parquet file, beside a bare scan of the file.
 
 Run ``python benchmarks/bench_files.py``: it writes a table of 50 000 000 x 50 float32 (11 GB) to
-TMPDIR, row groups of 2^20 rows, and removes it at the end; ``--rows 1000000`` makes a small one.
+TMPDIR, row groups of 2^20 rows, and removes it at the end; ``--repeats 1000000`` are fewer rows.
 Every case is a fresh process. Peak memory is VmHWM of /proc/self/status, the most that was ever
 resident, libraries included. A *scan* reads all columns to numpy arrays, batch by batch, as
 `pyarrow.parquet.ParquetFile.iter_batches` gives them; *to_batches* is the same through
@@ -11,16 +11,16 @@ not private, and reads the table once. The file is in the page cache as far as m
 
 from __future__ import annotations
 
-import json
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from unittest import mock
 
 import numpy as np
-from _common import arguments, machine, save, show
+from _common import Measured, measure
 from timing import fresh, status
 
 FEATURES = 50
@@ -71,23 +71,13 @@ def read(source: Iterator[Any]) -> int:
     return 1
 
 
-def fit(path: str, method: str, n_jobs: int) -> int:
-    """Fit, and return the number of passes."""
-    import pyarrow.dataset as ds
-
-    import skdppca
+def passes(fit: Callable[[], object]) -> int:
+    """Call a fit to a file, and count how often it reads the file."""
     from skdppca.records.files import Files
 
-    passes, pieces = 0, Files.pieces
-
-    def counted(self: Files, *more: Any) -> Any:
-        nonlocal passes
-        passes += 1
-        return pieces(self, *more)
-
-    Files.pieces = counted
-    getattr(skdppca, method)(10, n_jobs=n_jobs).fit(ds.dataset(path))
-    return passes
+    with mock.patch.object(Files, "pieces", autospec=True, side_effect=Files.pieces) as pieces:
+        fit()
+    return pieces.call_count
 
 
 def incremental(path: str) -> int:
@@ -101,59 +91,45 @@ def incremental(path: str) -> int:
     return 1
 
 
-def measure(path: str, case: str) -> None:
-    """Run a case in this process and print what it took."""
+def measured(path: str, case: str) -> dict[str, float]:
+    """Run a case in this process."""
     import pyarrow.dataset as ds
 
-    import skdppca  # noqa: F401
+    import skdppca
 
     warnings.simplefilter("ignore")
     start = perf_counter()
     if case == "scan":
-        passes = read(batches(path))
+        count = read(batches(path))
     elif case == "to_batches":
-        passes = read(ds.dataset(path).to_batches())
+        count = read(ds.dataset(path).to_batches())
     elif case == "IncrementalPCA":
-        passes = incremental(path)
+        count = incremental(path)
     else:
         method, n_jobs = case.split()
-        passes = fit(path, method, int(n_jobs))
-    seconds = perf_counter() - start
-    print(json.dumps({"peak": status("VmHWM"), "seconds": seconds, "passes": passes}))
+        pca = getattr(skdppca, method)(10, n_jobs=int(n_jobs))
+        count = passes(lambda: pca.fit(ds.dataset(path)))
+    return {"peak": status("VmHWM"), "seconds": perf_counter() - start, "passes": count}
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--rows", type=int, default=50_000_000)
-    parser.add_argument("--measure", nargs=2, metavar=("FILE", "CASE"))
-    options = parser.parse_args()
-    if options.measure:
-        measure(*options.measure)
-        return
-    facts = machine()
+def rows(n: int) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "X.parquet")
-        write(path, options.rows)
-        size = f"{options.rows} x {FEATURES} float32, {path.stat().st_size / 1e9:.1f} GB"
-        facts["data"] = f"{size} in Parquet"
-        found = {case: fresh(__file__, "--measure", path, case) for case in CASES}
+        write(path, n)
+        found = {case: fresh(measured, str(path), case) for case in CASES}
     bare = found["scan"]["seconds"]
-    rows = [
-        {
+    for case, name in CASES.items():
+        count, seconds = found[case]["passes"], found[case]["seconds"]
+        yield {
             "what": name,
-            "passes": found[case]["passes"],
-            "seconds": f"{found[case]['seconds']:.1f}",
-            "scans": f"{found[case]['seconds'] / bare:.1f}",
-            "a pass, of a scan": f"{found[case]['seconds'] / found[case]['passes'] / bare:.2f}",
+            "passes": count,
+            "seconds": f"{seconds:.1f}",
+            "scans": f"{seconds / bare:.1f}",
+            "a pass, of a scan": f"{seconds / count / bare:.2f}",
             "peak MB": f"{found[case]['peak'] / 1e6:.0f}",
         }
-        for case, name in CASES.items()
-    ]
-    if options.rows == parser.get_default("rows"):
-        save("files", rows, facts)
-    else:
-        show(rows, facts)
 
 
 if __name__ == "__main__":
-    main()
+    told = {"data": f"{{}} x {FEATURES} float32 in Parquet"}
+    measure(__doc__, {"files": Measured(rows, 50_000_000, told)})

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from _common import Measured, measure
+from bench_files import passes as count_passes
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.pipeline import Pipeline
 
@@ -187,23 +188,7 @@ def write(path: Path, n: int, d: int, size: int) -> Path:
 
 def file_read(dataset: Any, groups: dict[str, str]) -> Read:
     """How often a fit reads a dataset."""
-    from skdppca.records.files import Files
-
-    def read(pca: Any) -> int:
-        count, pieces = itertools.count(), Files.pieces
-
-        def counted(self: Files, *more: Any) -> Any:
-            next(count)
-            return pieces(self, *more)
-
-        Files.pieces = counted
-        try:
-            pca.fit(dataset, **groups)
-        finally:
-            Files.pieces = pieces
-        return next(count)
-
-    return read
+    return lambda pca: count_passes(lambda: pca.fit(dataset, **groups))
 
 
 def cluster_read(pca: Any) -> int:

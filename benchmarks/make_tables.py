@@ -58,7 +58,6 @@ PAGES = {
         "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
         "planner_skewed": "How far fits fall on skewed tables: medians, and shares of fits",
     },
-    "memory": {"memory": "Peak memory of a fit to a mapped file"},
     "files": {"files": "Time and peak memory of a fit to a Parquet file of 11 GB"},
     "cluster": {
         "cluster": "One fit, n_components = 10, and the memory of all its processes",

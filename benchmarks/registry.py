@@ -76,7 +76,6 @@ PARTS = (
     Part("bench_speed.py --only speed_peers", "speed_peers", times=True, needs="network, for pip"),
     Part("bench_methods.py --only methods_speed", "methods_speed", times=True),
     Part("bench_noise.py", "noise", times=True),
-    Part("bench_memory.py", "memory", times=True, needs="2 GB of disk"),
     Part("bench_files.py", "files", times=True, needs="12 GB of disk"),
     Part("bench_cluster.py", "cluster", times=True, needs="extra `dask`, 6 GB of disk"),
     Part("bench_sites_speed.py", "sites_speed", times=True, needs="extra `federated`"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
+import shutil
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
 from time import perf_counter, process_time, sleep
+from typing import Any
+from unittest import mock
+
+import numpy as np
 
 # Seconds. Threads of OpenBLAS spin for .1 s after a product, and would take a core from what comes
 # next: DPGauss(n_jobs=2) took 39 ms on 10 000 x 100 rows right after other fits, and 19 after this.
@@ -40,17 +45,25 @@ def paired_ratio(times: list[float], reference: list[float]) -> float:
     return median(a / b for a, b in zip(times, reference, strict=True))
 
 
-def fresh(script: str, *arguments: object, **environment: str) -> dict[str, float]:
-    """Run a script in a fresh process, and return what its last line says in JSON."""
-    done = subprocess.run(
-        [sys.executable, script, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-    )
-    if done.returncode:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+def fresh(function: Callable[..., Any], *arguments: object, **environment: str) -> Any:
+    """Call a function of a script in a fresh process, and return what it returns."""
+    with (
+        mock.patch.dict(os.environ, environment),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
+        return pool.submit(function, *arguments).result()
+
+
+def write(path: Path, n: int, d: int) -> None:
+    """Write normal float32 rows around 3 part by part, so that this process stays small."""
+    if shutil.disk_usage(path.parent).free < 6 * n * d:
+        sys.exit(f"{path.parent} has no {6 * n * d / 1e9:.1f} GB free; set TMPDIR to more")
+    rng = np.random.default_rng(0)
+    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
+    for start in range(0, n, 100_000):
+        part = X[start : start + 100_000]
+        part[...] = rng.standard_normal(part.shape, dtype=np.float32) + 3
+    X.flush()
 
 
 def status(field: str, pid: int | str = "self") -> int:
