@@ -25,12 +25,11 @@ def rows(repeats: int) -> Iterator[dict[str, str]]:
     for method in METHODS:
         pca = method(K, epsilon=EPSILON, delta=DELTA)
         cases: dict[str, Any] = {ONE_PLACE: lambda pca=pca: pca.fit(table.X)}
-        cases |= {f"{m} sites": partial(over_sites, method, table, m, h) for m, h in SITES.items()}
+        cases |= {f"{m} sites": partial(over_sites, method, table, m, h) for m, h in SITES}
         walls = {
             name: [wall for wall, _ in pairs] for name, pairs in interleaved(cases, repeats).items()
         }
-        _, sent = over_sites(method, table, *next(iter(SITES.items())))
-        questions = sum(one.action == "answer" for one in sent)
+        questions = over_sites(method, table, *SITES[0])[1].questions
         for name in cases:
             yield {
                 "data": table.name,

@@ -69,8 +69,6 @@ PAGES = {
     "sites_messages": {
         "sites_speed": "Seconds of a fit, all sites in one process, new keys and ledgers included",
         "sites_fits": "What one site gets and sends in one fit",
-        "sites_questions": "One fit, question by question: at each site, each time",
-        "sites_iteration": "An iteration of the power method beside Table 1 of Nicolas et al.",
     },
     "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }

@@ -107,7 +107,7 @@ PARTS = (
     ),
     Part(
         "bench_sites.py",
-        "sites sites_local sites_fits sites_questions sites_iteration",
+        "sites sites_local sites_fits",
         needs=f"extra `federated`, {PEOPLES_DATA}",
         unguarded="bytes",
     ),
