@@ -10,7 +10,7 @@ Slopes of log error in the log of what a theorem names, beside the theorem's exp
 
 And ``headlines_ratio``: printed k-DP-PCA over printed DP-Gauss-1; ``headlines_epsilon``: how many
 times less epsilon the bound of Nicolas et al. needs than that of Balcan et al. Run it after any of
-the experiments, ``bench_gap.py slopes`` and ``bench_rates.py``.
+the experiments, ``bench_gap.py`` and ``bench_rates.py``.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def slopes(folder: Path, against: str) -> pd.DataFrame:
     return pd.DataFrame(table.values())
 
 
-def gap_slopes(folder: Path) -> pd.DataFrame:
+def gap_slopes() -> pd.DataFrame:
     """One row a noise of `SmoothSensitivityPCA` and what is varied."""
-    measured = pd.read_csv(folder / "gap_slopes.csv")
+    measured = pd.DataFrame(_common.load("gap_slopes")[0]).astype({"x": float, "median": float})
     table = []
     for noise, exponents in GONEN.items():
         for against, theorem in exponents.items():
@@ -214,7 +214,7 @@ def headlines(folder: Path) -> dict[str, pd.DataFrame]:
         "d": slopes(folder, "d"),
         "n": slopes(folder, "n"),
         "sigma": sigma_slopes(folder),
-        "gap_release": gap_slopes(folder),
+        "gap_release": gap_slopes(),
         "power": power_slopes(),
         "kendall": kendall_slopes(folder),
         "ratio": ratios(folder).reset_index(),

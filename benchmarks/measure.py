@@ -5,8 +5,7 @@
     python benchmarks/measure.py --run --only tails   # parts whose commands hold this
 
 A run that was stopped goes on after the last part that was done, and within a long part after what
-it had kept, as long as the commit is the same. No part runs for more than an hour: one that takes
-longer is stopped and started again. Times are not stored from a busy machine.
+it had kept, as long as the commit is the same. Times are not stored from a busy machine.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import registry
 from registry import PACKAGE_OF_R, PARTS, PEOPLES_DATA, Part
 
 EXPERIMENTS = _common.RESULTS / "experiments.csv"  # facts of what is stored in doc/experiments
-HOUR = 3600
 WAIT = 600  # for a machine to become idle
 NOTED = ("table", "date", "cpu", "commit")
 
@@ -74,40 +72,23 @@ def lacking(part: Part) -> str:
 
 
 def run(part: Part) -> bool:
-    """Run a part, again as long as it keeps more each hour; whether it has ended well.
-
-    Its minutes are stored unless an earlier run of it was stopped.
-    """
-    begun, before, load = _raw() / f"{part.tables[0]}.begun", -1, os.getloadavg()[0]
-    first = not begun.exists()
-    begun.parent.mkdir(parents=True, exist_ok=True)
-    begun.touch()
+    """Run a part; its minutes are stored unless it goes on where it was stopped."""
+    first, load = not (_raw() / part.path.stem).exists(), os.getloadavg()[0]
     start = time.monotonic()
-    while _kept() > before:
-        before = _kept()
-        try:
-            done = subprocess.run([sys.executable, *part.command], timeout=HOUR, check=False)
-        except subprocess.TimeoutExpired:
-            continue
-        if done.returncode == 0 and first:
-            registry.note_minutes(part, (time.monotonic() - start) / 60, load)
-        return done.returncode == 0
-    return False
+    done = subprocess.run([sys.executable, *part.command], check=False)
+    if done.returncode == 0 and first:
+        registry.note_minutes(part, (time.monotonic() - start) / 60, load)
+    return done.returncode == 0
 
 
 def _raw() -> Path:
     return _common.RAW / _common.commit()
 
 
-def _kept() -> int:
-    """Return how many bytes of what parts have measured are kept."""
-    return sum(path.stat().st_size for path in _common.RAW.rglob("*") if path.is_file())
-
-
 def measure(parts: list[Part], *, again: bool) -> list[str]:
     """Run the parts, less those that a stopped run of all has done; what was left out, and why."""
     listed = _raw() / "measured.txt"
-    done = set(listed.read_text().splitlines()) if again and listed.exists() else set()
+    done = listed.read_text().splitlines() if again and listed.exists() else []
     left = []
     for part in parts:
         if part.script in done:
@@ -115,15 +96,15 @@ def measure(parts: list[Part], *, again: bool) -> list[str]:
         why = lacking(part)
         if not why:
             print(f"== {part.script}", flush=True)
-            why = "" if run(part) else "it failed, or took an hour and kept nothing"
+            why = "" if run(part) else "it failed"
         if why:
             left.append(f"{part.script}: {why}")
             continue
         note(part)
         make_tables.main()
         shutil.rmtree(_raw() / part.path.stem, ignore_errors=True)
-        (_raw() / f"{part.tables[0]}.begun").unlink(missing_ok=True)
         if again:
+            listed.parent.mkdir(parents=True, exist_ok=True)
             with listed.open("a") as file:
                 file.write(f"{part.script}\n")
     if again and not left:

@@ -1,7 +1,7 @@
 """All benchmarks: the command of each, its tables, and what it needs.
 
-``make measure`` and the canaries follow from `PARTS`. A part is one command. Those that take longer
-than an hour keep what they have measured, and go on there when run again. What each takes is in
+``make measure`` and the canaries follow from `PARTS`. A part is one command. Long ones keep what
+they have measured, and go on there when run again. What each takes is in
 ``results/minutes.csv``, which ``measure.py`` writes.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,8 +68,8 @@ class Part:
     def command(self) -> list[str]:
         """Without the interpreter."""
         _, *options = self.script.split()
-        experiment = "experiments" in self.script or self.path.stem in ("bench_gap", "headlines")
-        return [str(self.path), *options, *([] if experiment else ["--save"])]
+        stores = re.search(r"\b(arguments|measure)\(\s*__doc__", self.path.read_text())
+        return [str(self.path), *options, *["--save"] * bool(stores)]
 
 
 PARTS = (
@@ -140,9 +141,11 @@ PARTS = (
     ),
     Part("experiments_power/dense_rows.py", "power_dense_rows_summary"),
     Part("experiments_power/sparse_rows.py", "power_sparse_rows", times=True),
-    Part("bench_gap.py", "gap"),
-    Part("bench_gap.py crossing", "gap_crossing", unguarded="ratios of what gap holds"),
-    Part("bench_gap.py slopes", "gap_slopes"),
+    Part(
+        "bench_gap.py",
+        "gap gap_crossing gap_slopes",
+        unguarded="ratios of what gap holds",
+    ),
     Part("bench_rates.py", "rates"),
     Part(
         "bench_theory.py",

@@ -6,24 +6,19 @@ python benchmarks/experiments_power/dense_rows.py
 from __future__ import annotations
 
 import sys
-import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
+sys.path.append(str(Path(__file__).parents[1]))  # for _common
 
 import numpy as np
-import pandas as pd
-from experiments_files import options, spread
+from _common import Measured, measure
 
 from skdppca import DPGauss, DPPowerMethod
-from skdppca.exceptions import SeededNoiseWarning
 
-NAME = "power_dense_rows"
-CELL = ["decay", "method"]
 N, D, K, EPSILON = 20_000, 1000, 5, 1.0
 DECAYS = (1.0, 1.5, 2.0)
-
 METHODS = {
     "DPPowerMethod": (DPPowerMethod, {}),
     "replace-one": (DPPowerMethod, {"adjacency": "replace-one"}),
@@ -32,31 +27,23 @@ METHODS = {
 }
 
 
-def main():
-    asked = options(__doc__, repeats=5)
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    rows = []
+def rows(repeats: int) -> Iterator[dict[str, object]]:
     for decay in DECAYS:
         variances = np.arange(1, D + 1.0) ** -decay
-        for seed in range(asked.repeats):
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
+        for seed in range(repeats):
             X = np.random.default_rng(seed).normal(size=(N, D)) * np.sqrt(variances)
             for name, (factory, parameters) in METHODS.items():
                 pca = factory(K, epsilon=EPSILON, random_state=seed, **parameters)
                 started = perf_counter()
                 V = pca.fit(X).components_
                 seconds = perf_counter() - started
-                captured = np.sum(V**2 @ variances) / variances[:K].sum()
-                rows.append((decay, name, seed, captured, seconds))
-    frame = pd.DataFrame(rows, columns=[*CELL, "seed", "captured", "seconds"])
-    summary = summarise(frame)
-    summary.to_csv(asked.folder / f"{NAME}_summary.csv", index=False, float_format="%.5g")
-    print(summary[[*CELL, "captured_median", "seconds"]].round(4).to_string(index=False))
-
-
-def summarise(frame):
-    seconds = frame.groupby(CELL)["seconds"].median()
-    return spread(frame, CELL, "captured").join(seconds, on=CELL)
+                found[name].append((np.sum(V**2 @ variances) / variances[:K].sum(), seconds))
+        for name, pairs in found.items():
+            captured, seconds = np.median(pairs, axis=0)
+            told = {"decay": decay, "method": name, "trials": repeats}
+            yield told | {"captured_median": f"{captured:.5g}", "seconds": f"{seconds:.5g}"}
 
 
 if __name__ == "__main__":
-    main()
+    measure(__doc__, {"power_dense_rows_summary": Measured(rows, 5)})
