@@ -7,13 +7,10 @@ factors ``F_i``, an array of shape (n, m, d), and returns k orthonormal rows of 
 """
 
 from ._records import Model
-from .dp_gauss_1 import dp_gauss_1
-from .dp_gauss_2 import dp_gauss_2
-from .dp_power_method import dp_power_method
-from .k_dp_ojas import k_dp_ojas
+from .dp_gauss import dp_gauss_1, dp_gauss_2, mod_sulq
+from .dp_power_method import dp_power_method, power_method
+from .k_dp_ojas import k_dp_ojas, oja
 from .k_dp_pca import k_dp_pca
-from .mod_sulq import mod_sulq
-from .without_privacy import oja, power_method
 
 __all__ = ["METHODS", "WITHOUT_PRIVACY", "Model"]
 
@@ -26,4 +23,5 @@ METHODS = {
     "MOD-SuLQ": mod_sulq,
 }
 
+# Between PCA, which sees the whole sum of the records, and a private method: what its route costs.
 WITHOUT_PRIVACY = {"Oja": oja, "power iterations": power_method}

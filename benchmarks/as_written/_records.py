@@ -74,17 +74,6 @@ def trace_clipped_sum(factors: np.ndarray, beta: float) -> np.ndarray:
     return weighted_sum(factors, beta**2 / np.maximum(traces(factors), beta**2))
 
 
-def mirrored_noise(d: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """Symmetric E whose upper triangle, diagonal included, is i.i.d. N(0, sd^2)."""
-    upper = np.triu(rng.normal(scale=sd, size=(d, d)))
-    return upper + np.triu(upper, 1).T
-
-
-def top_rows(matrix: np.ndarray, k: int) -> np.ndarray:
-    """The top k eigenvectors of a symmetric matrix as rows, shape (k, d)."""
-    return np.linalg.eigh(matrix)[1][:, : -k - 1 : -1].T
-
-
 def random_unit(d: int, found: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """w_0 = P w'_0 / ||P w'_0||: uniform on the unit sphere, projected."""
     w = project(rng.normal(size=d), found)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import log, sqrt
 
 import numpy as np
-from power_iterations import power_iterations
+from _steps import power_iterations
 
 from ._records import Model, root_traces, traces, weighted_sum
 
@@ -50,3 +50,9 @@ def dp_power_method(
 
     # 3. Y_l <- A X_{l-1} + N(0, (alpha beta Delta_l sigma)^2), X_l <- QR of Y_l
     return power_iterations(lambda X: A @ X, d, k, ITERATIONS, rng, noise_sd)
+
+
+def power_method(factors: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """The same without noise and clipping; k orthonormal rows. NOT PRIVATE."""
+    A = weighted_sum(factors, np.ones(len(factors)))
+    return power_iterations(lambda Q: A @ Q, len(A), k, ITERATIONS, rng)

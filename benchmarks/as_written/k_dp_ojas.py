@@ -12,7 +12,7 @@ sees m = n/k of them. K = a = 1 and eta_j = 1/(1 + j) are Appendix G's.
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 
@@ -36,10 +36,15 @@ def k_dp_ojas(
     alpha = log(n / delta) / (epsilon * sqrt(n))
     # 2. clipping threshold
     beta = model.eigenvalues[0] * sqrt(d) * (model.gamma * log(n * d / FAILURE) + 1)
-    return deflated_ojas(factors, k, beta, 2 * beta * alpha, rng)
+    return _deflated(factors, k, beta, 2 * beta * alpha, rng)
 
 
-def deflated_ojas(
+def oja(factors: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """The same without noise and clipping, with its rates; k orthonormal rows. NOT PRIVATE."""
+    return _deflated(factors, k, inf, 0.0, rng)
+
+
+def _deflated(
     factors: np.ndarray, k: int, beta: float, sd: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Algorithm 1: each component from n/k fresh records; k orthonormal rows."""

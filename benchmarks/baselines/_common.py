@@ -20,11 +20,6 @@ def classical_sd(sensitivity: float, epsilon: float, delta: float) -> float:
     return sensitivity * sqrt(2 * log(1.25 / delta)) / epsilon
 
 
-def top_rows(matrix: np.ndarray, k: int) -> np.ndarray:
-    """The top k eigenvectors of a symmetric matrix as rows."""
-    return np.linalg.eigh(matrix)[1][:, : -k - 1 : -1].T
-
-
 def epsilon_bound(
     event: Callable[[np.ndarray, np.random.Generator], bool],
     neighbours: tuple[np.ndarray, np.ndarray],

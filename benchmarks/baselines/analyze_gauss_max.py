@@ -8,6 +8,7 @@ rows to nothing, which changes the matrix by a constant.
 from __future__ import annotations
 
 import numpy as np
+from _steps import top_rows
 
 from ._common import (
     classical_sd,
@@ -15,7 +16,6 @@ from ._common import (
     one_outlier,
     shows_the_outlier,
     symmetric,
-    top_rows,
 )
 
 

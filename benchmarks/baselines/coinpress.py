@@ -21,8 +21,8 @@ from __future__ import annotations
 from math import log, sqrt
 
 import numpy as np
+from _steps import top_rows
 
-from ._common import top_rows
 from .dong_liang_yi import gauss_cov, gauss_rho
 
 LAST_SHARE = 3 / 4

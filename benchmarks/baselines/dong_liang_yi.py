@@ -23,12 +23,11 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 import numpy as np
+from _steps import mirrored_noise, top_rows
 from scipy.optimize import brentq
 from scipy.stats import norm
 
 from skdppca.privacy import mu_of
-
-from ._common import top_rows
 
 SENSITIVITY = {"replace-one": sqrt(2), "add-remove": 1.0}
 BETA = 0.1
@@ -63,19 +62,13 @@ def clipped(X: np.ndarray, radius: float) -> np.ndarray:
     return X * np.minimum(1.0, radius / np.maximum(norms, 1e-300))[:, None]
 
 
-def wigner(d: int, rng: np.random.Generator) -> np.ndarray:
-    """A symmetric matrix of standard normals, the upper triangle mirrored."""
-    upper = np.triu(rng.normal(size=(d, d)))
-    return upper + np.triu(upper, 1).T
-
-
 def gauss_cov(
     X: np.ndarray, radius: float, rho: float, rng: np.random.Generator, adjacency: str
 ) -> np.ndarray:
     """Algorithm 1: the matrix with noise. NOT PRIVATE."""
     Y = clipped(X, radius)
     sd = SENSITIVITY[adjacency] * radius**2 / (len(X) * sqrt(2 * rho))
-    return Y.T @ Y / len(X) + sd * wigner(X.shape[1], rng)
+    return Y.T @ Y / len(X) + mirrored_noise(X.shape[1], sd, rng)
 
 
 def separate(
@@ -152,7 +145,7 @@ def noise_bounds(
 
 
 def wigner_norm(d: int, beta: float) -> float:
-    """A bound on the spectral norm of `wigner` (Bandeira & van Handel 2016)."""
+    """A bound on the spectral norm of `mirrored_noise` at sd 1 (Bandeira & van Handel 2016)."""
     theta = min((log(d) / d) ** 0.3, 0.5) if d > 1 else 0.5
     middle = 2 * sqrt(d) + 6 * sqrt(log(d) / log(1 + theta))
     return (1 + theta) * middle + sqrt(2 * log(2 / beta))

@@ -7,10 +7,11 @@ the noise is numpy's, in floating point, so this copy is **NOT PRIVATE** either.
 from __future__ import annotations
 
 import numpy as np
+from _steps import top_rows
 
 from skdppca.records.pairs import Kernel, complete_sum
 
-from ._common import classical_sd, symmetric, top_rows
+from ._common import classical_sd, symmetric
 
 
 def g_dppca(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import log, sqrt
 
 import numpy as np
+from _steps import mirrored_noise, top_rows
 
-from ._common import classical_sd, epsilon_bound, one_outlier, shows_the_outlier, top_rows
+from ._common import classical_sd, epsilon_bound, one_outlier, shows_the_outlier
 
 
 def sgpca(
@@ -34,8 +35,8 @@ def sgpca(
     # 3. a projection with noise
     ratio = eigenvalues[1] / eigenvalues[0]
     sensitivity = 4 * (ratio + sqrt(ratio)) * sqrt(d * (k + log(n))) / n
-    upper = np.triu(rng.normal(scale=classical_sd(sensitivity, epsilon, delta), size=(d, d)))
-    return top_rows(V.T @ V + upper + np.triu(upper, 1).T, k)
+    sd = classical_sd(sensitivity, epsilon, delta)
+    return top_rows(V.T @ V + mirrored_noise(d, sd, rng), k)
 
 
 def attack(epsilon: float = 0.5, delta: float = 1e-5, n: int = 5000, runs: int = 2000) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 import as_written
 import numpy as np
 from _settings import Truth
-from as_written._records import top_rows
+from _steps import top_rows
 
 from skdppca.exceptions import SeededNoiseWarning
 

@@ -15,12 +15,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
+sys.path.append(str(Path(__file__).parents[1]))  # for _steps and experiments_files
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from baselines._common import top_rows
+from _steps import top_rows
 from experiments_files import DRAW_ONLY, options, spread
 from figures import SIZES, SPECTRUM, K
 

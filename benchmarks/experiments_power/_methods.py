@@ -11,11 +11,11 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # for power_iterations
+sys.path.append(str(Path(__file__).parents[1]))  # for _steps
 
 import numpy as np
 from _papers import BalcanPowerMethod, NicolasPowerMethod
-from power_iterations import power_iterations
+from _steps import power_iterations
 from scipy import sparse
 
 from skdppca import DPPowerMethod

@@ -21,7 +21,7 @@ import sys
 from math import log, sqrt
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files, power_iterations
+sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files and _steps
 
 import matplotlib
 
@@ -32,8 +32,8 @@ import pandas as pd
 from _matrices import GENERATED, SAVED, load
 from _methods import L, P, weighted
 from _papers import largest_entry
+from _steps import power_iterations
 from experiments_files import DATA, DRAW_ONLY, options
-from power_iterations import power_iterations
 from scipy.stats import chi2
 
 from skdppca.statistics.products import coherence

@@ -127,7 +127,7 @@ def test_the_noise_of_mod_sulq_is_the_printed_one():
 @pytest.mark.parametrize("delta", [1e-6, 0.01])
 def test_the_noise_of_mod_sulq_is_private_and_about_d_times_too_large(d, epsilon, delta):
     # one row of norm 1 is exchanged: the upper triangle of their mean moves by sqrt(2) / n
-    mu = sqrt(2) / load("as_written.mod_sulq").noise_sd(1, d, epsilon, delta)
+    mu = sqrt(2) / load("as_written.dp_gauss").noise_sd(1, d, epsilon, delta)
     assert mu_of(epsilon, delta) > 0.9 * d * mu
 
 

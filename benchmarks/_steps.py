@@ -1,10 +1,21 @@
-"""The noisy power method: the loop that its printed versions and the one without noise share."""
+"""Steps that the printed algorithms share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+
+
+def top_rows(matrix: np.ndarray, k: int) -> np.ndarray:
+    """The top k eigenvectors of a symmetric matrix as rows, shape (k, d)."""
+    return np.linalg.eigh(matrix)[1][:, : -k - 1 : -1].T
+
+
+def mirrored_noise(d: int, sd: float, rng: np.random.Generator) -> np.ndarray:
+    """Symmetric E whose upper triangle, diagonal included, is i.i.d. N(0, sd^2)."""
+    upper = np.triu(rng.normal(scale=sd, size=(d, d)))
+    return upper + np.triu(upper, 1).T
 
 
 def power_iterations(
