@@ -43,12 +43,15 @@ def arguments(doc: str) -> argparse.ArgumentParser:
 class Measured(NamedTuple):
     """How a table is measured: rows of so many repeats, that number, and the table's facts.
 
-    In a fact ``{}`` stands for the number of repeats.
+    In a fact ``{}`` stands for the number of repeats. `summary` makes facts of all rows, and
+    `shown` a row of the table, or None.
     """
 
     rows: Callable[[int], Iterable[dict]]
     repeats: int = 1
     facts: Mapping[str, str] = {}
+    summary: Callable[[list[dict]], Mapping[str, str]] = lambda rows: {}
+    shown: Callable[[dict], dict | None] = lambda row: row
 
 
 def measure(doc: str, tables: Mapping[str, Measured]) -> None:
@@ -65,7 +68,8 @@ def measure(doc: str, tables: Mapping[str, Measured]) -> None:
             rows.append(row)
             print(*row.values(), sep=" | ", file=sys.stderr, flush=True)
         facts |= {key: fact.format(repeats) for key, fact in tables[name].facts.items()}
-        save(name, rows, facts | {"seconds": f"{perf_counter() - start:.0f}"})
+        facts |= {**tables[name].summary(rows), "seconds": f"{perf_counter() - start:.0f}"}
+        save(name, [row for one in rows if (row := tables[name].shown(one))], facts)
 
 
 def _named(one: object) -> str:

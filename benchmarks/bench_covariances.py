@@ -12,17 +12,15 @@ are those of ``bench_untuned.py``.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from time import perf_counter
+from itertools import product
 
 import numpy as np
-from _common import arguments, kept, machine, save, show
+from _common import Measured, kept, measure
 from _untuned_tables import TABLES, table
 from baselines import adaptive_cov, coinpress, separate_cov
 from bench_untuned import COMPONENTS, DELTA, EPSILONS, FIRST_SEED, cell, fitted_loss
-from joblib import Parallel, delayed
 
 from skdppca.metrics import zeta_squared
 
@@ -73,7 +71,6 @@ def mean_told(name: str, k: int, epsilon: float, reps: int) -> float:
 
 
 def rows_of(name: str, epsilon: float, reps: int) -> list[dict]:
-    warnings.simplefilter("ignore")  # public tables
     rows = []
     found = peers(name, epsilon, reps)
     n, d = table(name)[0].shape
@@ -86,49 +83,33 @@ def rows_of(name: str, epsilon: float, reps: int) -> list[dict]:
     return rows
 
 
+def rows(repeats: int) -> Iterator[dict]:
+    for name, epsilon in product(TABLES, EPSILONS):
+        yield from kept(rows_of, name, epsilon, repeats)
+
+
 def summary(rows: list[dict]) -> dict[str, str]:
-    """How each peer's loss compares with that of PrivatePCA, over all cells."""
+    """How each peer's loss compares with that of PrivatePCA, over all cells of an epsilon."""
     found = {}
-    for method in (MEAN_TOLD, *PEERS):
-        ratios = np.array([row[method] / row["PrivatePCA"] for row in rows])
-        found[f"{method} over PrivatePCA, {len(rows)} cells"] = (
+    for epsilon, method in product(EPSILONS, (MEAN_TOLD, *PEERS)):
+        cells = [row for row in rows if row["epsilon"] == f"{epsilon:g}"]
+        ratios = np.array([row[method] / row["PrivatePCA"] for row in cells])
+        found[f"epsilon {epsilon:g}, {method} over PrivatePCA, {len(cells)} cells"] = (
             f"geometric mean {np.exp(np.log(ratios).mean()):.2f}, least {ratios.min():.2f}, "
             f"below 1 in {np.mean(ratios < 1):.0%}"
         )
     return found
 
 
-def shown(row: dict) -> dict[str, str]:
+def shown(row: dict) -> dict[str, str] | None:
+    """A row of the table, which has five components alone."""
+    if row["k"] != SHOWN:
+        return None
     best = min(row[method] for method in PEERS)
     texts = {method: f"{row[method]:.2g}" for method in (*OURS, MEAN_TOLD, *PEERS)}
-    ratio = f"{best / row['PrivatePCA']:.2f}"
-    return {**row, **texts, "best peer / PrivatePCA": ratio}
-
-
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--reps", type=int, default=15, help="fits a cell")
-    parser.add_argument("--only", default="", help="tables whose name holds this; saves nothing")
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    facts, start = machine(), perf_counter()
-    run = Parallel(n_jobs=options.jobs, return_as="generator")
-    keys = [(name, epsilon) for name in TABLES if options.only in name for epsilon in EPSILONS]
-    rows = []
-    for more in run(delayed(kept)(rows_of, *key, options.reps) for key in keys):
-        rows += more
-        print(*map(shown, more), sep="\n", flush=True)
-    facts["repeats"] = f"median of {options.reps}, delta {DELTA:g}, add-remove"
-    for epsilon in EPSILONS:
-        some = [row for row in rows if row["epsilon"] == f"{epsilon:g}"]
-        facts |= {f"epsilon {epsilon:g}, {key}": value for key, value in summary(some).items()}
-    facts["seconds"] = f"{perf_counter() - start:.0f}"
-    table_rows = [shown(row) for row in rows if row["k"] == SHOWN]
-    if options.only:
-        show(table_rows, facts)
-    else:
-        save("covariances", table_rows, facts)
+    return {**row, **texts, "best peer / PrivatePCA": f"{best / row['PrivatePCA']:.2f}"}
 
 
 if __name__ == "__main__":
-    main()
+    told = {"repeats": f"median of {{}}, delta {DELTA:g}, add-remove"}
+    measure(__doc__, {"covariances": Measured(rows, 15, told, summary, shown)})

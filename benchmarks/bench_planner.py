@@ -8,7 +8,7 @@ numbers of rows and fits). Of every setting: the recommended method and two othe
 time. Judged is the loss, 1 - captured, where it is between 0.0001 and 0.9: predicted over measured
 must lie between 0.75 and 1.25.
 
-``--skewed`` asks instead how far the recommended method falls on skewed tables: of columns that
+*planner_skewed* asks how far the recommended method falls on skewed tables: of columns that
 depend on each other through four normal factors, and are no draws of the laws that are planned
 with. Given is the spectrum of another draw. It counts the fits that capture at least what a plan
 says of skewed rows (`captured_skewed`), and at least the lower end of its range for normal rows.
@@ -18,17 +18,16 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
-from time import perf_counter, process_time
+from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import numpy as np
-from _common import arguments, kept, machine, save, show
+from _common import Measured, kept, measure
 from scipy import stats
 
 from skdppca.decomposition import METHODS
 from skdppca.decomposition.private_pca import for_heavy_tails
-from skdppca.exceptions import SeededNoiseWarning
 from skdppca.metrics import captured_variance
 from skdppca.planner import Plan, plan
 from skdppca.planner.answers import VARIABLE
@@ -98,7 +97,6 @@ SIZES = [
     (12_000, 30, 3, 1.0),
     (12_000, 60, 5, 3.0),
 ]
-SKEWED_FITS = 12
 
 
 def skewed(law: str, n: int, d: int, seed: int) -> np.ndarray:
@@ -112,12 +110,12 @@ def _share(captured: list[float], least: float) -> str:
     return f"{np.mean(np.array(captured) >= least):.0%}"
 
 
-def skewed_row(law: str, n: int, d: int, k: int, epsilon: float) -> dict[str, object]:
+def skewed_row(law: str, n: int, d: int, k: int, epsilon: float, fits: int) -> dict[str, object]:
     """Of one law and size: what is planned, and what fits do."""
     variances = np.linalg.eigvalsh(np.cov(skewed(law, n, d, FIRST_SEED - 1).T))
     (row,) = plan(n, d, k, epsilon, spectrum=variances, methods=["ResidualGauss"]).rows
     captured = []
-    for seed in range(FIRST_SEED, FIRST_SEED + SKEWED_FITS):
+    for seed in range(FIRST_SEED, FIRST_SEED + fits):
         X = skewed(law, n, d, seed)
         pca = METHODS["ResidualGauss"].estimator(k, epsilon=epsilon, delta=1e-6, random_state=seed)
         captured.append(captured_variance(pca.fit(X).components_, X))
@@ -165,7 +163,7 @@ def draw(
     return X, groups, judged
 
 
-def measure(expected: Plan, name: str, variances: np.ndarray) -> list[float]:
+def losses_of(expected: Plan, name: str, variances: np.ndarray) -> list[float]:
     """Losses of fits at full size."""
     losses: list[float] = []
     k = expected.n_components
@@ -222,7 +220,7 @@ def rows_of(number: int) -> list[dict[str, object]]:
         told["besides"] = "extrapolated"
     for name in [expected.recommended, *others_of(number, expected)]:
         row = expected[name]
-        losses = measure(expected, name, np.array(expected.variances))
+        losses = losses_of(expected, name, np.array(expected.variances))
         measured, predicted = float(np.median(losses)), 1 - row.captured
         low, high = np.quantile(losses, (0.25, 0.75))
         accuracy.append(
@@ -238,7 +236,6 @@ def rows_of(number: int) -> list[dict[str, object]]:
                 "CPU seconds of the plan": f"{seconds:.1f}",
             }
         )
-        print(accuracy[-1], flush=True)
     return accuracy
 
 
@@ -248,33 +245,28 @@ def missed(rows: list[dict[str, object]]) -> str:
     return f"{outside} of {len(judged)} judged"
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--cells", type=int, nargs="+", help="only these, by number; saves nothing")
-    parser.add_argument("--skewed", action="store_true", help="only what is said of skewed rows")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SeededNoiseWarning)
+def planned(_: int) -> Iterator[dict]:
     os.environ[VARIABLE] = ""  # the plan's time is measured, too
-    facts = machine()
-    start = perf_counter()
-    if options.skewed:
-        rows = [skewed_row(law, *size) for law in SKEWED for size in SIZES]
-        facts["fits"] = f"{SKEWED_FITS} a cell, seeds from {FIRST_SEED}"
-        facts["seconds"] = f"{perf_counter() - start:.0f}"
-        save("planner_skewed", rows, facts)
-        return
-    accuracy: list[dict[str, object]] = []
-    facts["fits"] = f"{LEAST} to {MOST} a figure, seeds from {FIRST_SEED}"
-    for number in range(len(CELLS)) if options.cells is None else options.cells:
-        accuracy += kept(rows_of, number)
-        recommended = [row for row in accuracy if "recommended" in str(row["method"])]
-        facts["outside 25 %"] = f"{missed(accuracy)}; of recommended ones {missed(recommended)}"
-        facts["seconds"] = f"{perf_counter() - start:.0f}"
-    if options.cells is None:
-        save("planner", accuracy, facts)
-    else:
-        show(accuracy, facts)
+    for number in range(len(CELLS)):
+        yield from kept(rows_of, number)
+
+
+def skewed_rows(fits: int) -> Iterator[dict]:
+    return (skewed_row(law, *size, fits) for law in SKEWED for size in SIZES)
+
+
+def outside(rows: list[dict]) -> dict[str, str]:
+    recommended = [row for row in rows if "recommended" in str(row["method"])]
+    return {"outside 25 %": f"{missed(rows)}; of recommended ones {missed(recommended)}"}
 
 
 if __name__ == "__main__":
-    main()
+    fits = f"{LEAST} to {MOST} a figure, seeds from {FIRST_SEED}"
+    skewed_fits = {"fits": f"{{}} a cell, seeds from {FIRST_SEED}"}
+    measure(
+        __doc__,
+        {
+            "planner": Measured(planned, facts={"fits": fits}, summary=outside),
+            "planner_skewed": Measured(skewed_rows, 12, skewed_fits),
+        },
+    )

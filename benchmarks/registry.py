@@ -87,8 +87,7 @@ PARTS = (
         needs="network, for pip",
         unguarded="other packages",
     ),
-    Part("bench_untuned.py", "untuned"),
-    Part("bench_untuned.py --tails", "untuned_tails"),
+    Part("bench_untuned.py", "untuned untuned_tails"),
     Part("bench_covariances.py", "covariances"),
     Part("bench_dppca_package.py", "dppca_package", times=True, needs=PACKAGE_OF_R),
     Part("bench_methods.py --only methods_accuracy", "methods_accuracy"),
@@ -101,8 +100,7 @@ PARTS = (
     Part("bench_missing.py", "missing_digits missing_mixed"),
     Part("bench_scale.py", "scale"),
     Part("bench_cohorts.py", "cohorts cohorts_drift"),
-    Part("bench_planner.py", "planner"),
-    Part("bench_planner.py --skewed", "planner_skewed"),
+    Part("bench_planner.py", "planner planner_skewed"),
     Part(
         "plans_for_pages.py", "plans", unguarded="predictions, which the test of that page compares"
     ),
