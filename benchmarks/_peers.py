@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import venv
 from dataclasses import dataclass
@@ -83,14 +82,3 @@ def _without_paths(lines: list[str]) -> str:
     """The error itself, which is the last line that is not indented."""
     error = next((line for line in reversed(lines) if line[:1].strip() and ":" in line), lines[-1])
     return error.split(" (/")[0]
-
-
-def main() -> None:
-    """Create all environments."""
-    for peer in PEERS.values():
-        prepare(peer)
-        print(f"{peer.name}: {peer.folder.name} is ready", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

@@ -286,19 +286,12 @@ def loadings() -> Iterator[dict]:
             }
 
 
-TABLES: dict[str, Callable[[], Iterator[dict]]] = {
-    "search": search,
-    "passes": passes,
-    "alignments": alignments,
-    "ojas": ojas,
-    "loadings": loadings,
-}
-SEEDS = {
-    "search": f"{SEARCH_FITS} seeds, of classifiers {CLASSIFIER_FITS}; from 0",
-    "passes": f"{K} components, epsilon {', '.join(f'{one:g}' for one in EPSILONS)}",
-    "alignments": "means of 40 fits to one table, in the last two rows of 20",
-    "ojas": f"medians of {OJAS_FITS} draws, epsilon 1, k = 2, eigenvalues 10 and 5",
-    "loadings": f"means of {LOADINGS_FITS} fits",
+TABLES: dict[str, tuple[Callable[[], Iterator[dict]], str]] = {
+    "search": (search, f"{SEARCH_FITS} seeds, of classifiers {CLASSIFIER_FITS}; from 0"),
+    "passes": (passes, f"{K} components, epsilon {', '.join(f'{one:g}' for one in EPSILONS)}"),
+    "alignments": (alignments, "means of 40 fits to one table, in the last two rows of 20"),
+    "ojas": (ojas, f"medians of {OJAS_FITS} draws, epsilon 1, k = 2, eigenvalues 10 and 5"),
+    "loadings": (loadings, f"means of {LOADINGS_FITS} fits"),
 }
 
 
@@ -306,7 +299,7 @@ if __name__ == "__main__":
     measure(
         __doc__,
         {
-            f"guide_{name}": Measured(lambda _, rows=rows: rows(), facts={"fits": SEEDS[name]})
-            for name, rows in TABLES.items()
+            f"guide_{name}": Measured(lambda _, rows=rows: rows(), facts={"fits": fits})
+            for name, (rows, fits) in TABLES.items()
         },
     )

@@ -7,7 +7,7 @@
   are public, epsilon .5 and delta 1e-6 unless varied; medians.
 - *signed*: the loss zeta^2 of one component on rows that agree up to a sign and noise of size
   sigma (Example 1 of Düngler & Sanyal, Example 4.1 of Liu et al.), 10000 x 200, epsilon 1, delta
-  .01, mean public; medians. "no privacy" is PCA.
+  .01, mean public; medians. "not private" is PCA.
 
 ``headlines.py`` takes the slopes. All seeds are fixed.
 """
@@ -15,14 +15,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 
 import numpy as np
 from _common import Measured, measure
+from bench_explained import METHODS
 from bench_gap import rows
 
-from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, ResidualGauss
+from skdppca import DPPowerMethod
 from skdppca.datasets import make_spiked
 from skdppca.metrics import sin_theta, zeta_squared
 
@@ -36,13 +36,6 @@ POWER = {
 }
 SIGNED = {"n_records": 10_000, "n_features": 200, "n_components": 1, "eigenvalues": [10.0]}
 SIGMAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-METHODS = {
-    "no privacy": partial(DPGauss, epsilon=float("inf")),
-    "DPGauss": DPGauss,
-    "ResidualGauss": ResidualGauss,
-    "KDPPCA": KDPPCA,
-    "KDPOjas": KDPOjas,
-}
 
 
 def power(repeats: int) -> Iterator[dict]:
@@ -68,15 +61,11 @@ def signed(repeats: int) -> Iterator[dict]:
         for seed in range(repeats):
             draw = make_spiked(**SIGNED, sigma=sigma, random_state=seed)
             for name, method in METHODS.items():
-                pca = method(1, **{"epsilon": 1.0, "delta": 0.01} | _noiseless(method))
-                pca.set_params(center=False, random_state=seed + NOISE_SEED).fit(draw.X)
+                asked = {"epsilon": 1.0, "delta": 0.01} | getattr(method, "keywords", {})
+                pca = method(1, center=False, random_state=seed + NOISE_SEED, **asked).fit(draw.X)
                 losses[name].append(zeta_squared(pca, draw.covariance))
         for name, values in losses.items():
             yield _row("signed", name, "sigma", sigma, values)
-
-
-def _noiseless(method: object) -> dict:
-    return method.keywords if isinstance(method, partial) else {}
 
 
 def _row(experiment: str, method: str, against: str, value: float, errors: list[float]) -> dict:

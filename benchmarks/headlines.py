@@ -16,7 +16,6 @@ the experiments, ``bench_gap.py`` and ``bench_rates.py``.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 
 import _common
@@ -67,21 +66,15 @@ SPIKES, ONE_EPSILON = (10.0, 5.0), 1.0
 NICOLAS, BALCAN = "exact noise, sqrt2 rho", "exact noise, sqrt(2p) max|Q|"
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """A panel of Düngler & Sanyal's figures."""
-
-    figure: str
-    panel: str = ""  # begins so
-
-    def rows(self, folder: Path) -> pd.DataFrame:
-        summary = pd.read_csv(folder / f"figure_{self.figure}_summary.csv")
-        return summary[summary["panel"].str.startswith(self.panel)]
+def sweep(folder: Path, figure: str, panel: str = "") -> pd.DataFrame:
+    """Panels of one of Düngler & Sanyal's figures whose titles begin so."""
+    summary = pd.read_csv(folder / f"figure_{figure}_summary.csv")
+    return summary[summary["panel"].str.startswith(panel)]
 
 
 SWEEPS = {
-    "d": {"figure 1c": Sweep("1c"), "figure 4": Sweep("4", "n = 10000, eigenvalues")},
-    "n": {"figure 1a": Sweep("1a"), "figure 1b": Sweep("1b"), "figure 4": Sweep("4", "d = 200")},
+    "d": {"figure 1c": "", "figure 4": "n = 10000, eigenvalues"},
+    "n": {"figure 1a": "", "figure 1b": "", "figure 4": "d = 200"},
 }
 
 
@@ -93,35 +86,51 @@ def slope(x: np.ndarray, y: np.ndarray, saturated: float = SATURATED) -> float:
     return float(np.polyfit(np.log(x[known]), np.log(y[known]), 1)[0])
 
 
-def slopes(folder: Path, against: str) -> pd.DataFrame:
+def slopes(folder: Path, varied: str) -> pd.DataFrame:
     """One row a method, one column a figure; a dash where fewer than three points are known."""
     table: dict[str, dict[str, str]] = {method: {"method": method} for method in KINDS}
-    for figure, sweep in SWEEPS[against].items():
-        rows = sweep.rows(folder)
+    for figure, panel in SWEEPS[varied].items():
+        rows = sweep(folder, figure.removeprefix("figure "), panel)
         for method, row in table.items():
             mine = rows[rows["method"] == method].astype({"x": float})
             row[figure] = _shown(mine["x"], mine["zeta_squared_median"])
     for method, row in table.items():
-        row["theorem"] = f"{THEORY[against][KINDS[method]]:g}"
+        row["theorem"] = f"{THEORY[varied][KINDS[method]]:g}"
     return pd.DataFrame(table.values())
+
+
+def stored(name: str) -> pd.DataFrame:
+    return pd.DataFrame(_common.load(name)[0]).astype({"x": float, "median": float})
+
+
+def against(measured: pd.DataFrame, exponents: dict[str, float]) -> list[tuple[str, str, str]]:
+    """What is varied, the slope, and the theorem's exponent."""
+    rows = ((name, measured[measured["against"] == name]) for name in exponents)
+    return [(name, _shown(m["x"], m["median"]), f"{exponents[name]:g}") for name, m in rows]
 
 
 def gap_slopes() -> pd.DataFrame:
     """One row a noise of `SmoothSensitivityPCA` and what is varied."""
-    measured = pd.DataFrame(_common.load("gap_slopes")[0]).astype({"x": float, "median": float})
-    table = []
-    for noise, exponents in GONEN.items():
-        for against, theorem in exponents.items():
-            mine = measured[(measured["noise"] == noise) & (measured["against"] == against)]
-            table.append((noise, against, _shown(mine["x"], mine["median"]), f"{theorem:g}"))
+    measured = stored("gap_slopes")
+    table = [
+        (noise, *row)
+        for noise, exponents in GONEN.items()
+        for row in against(measured[measured["noise"] == noise], exponents)
+    ]
     return pd.DataFrame(table, columns=["noise", "against", "slope", "theorem"])
+
+
+def power_slopes() -> pd.DataFrame:
+    """One row for each thing that was varied."""
+    measured = stored("rates")
+    table = against(measured[measured["experiment"] == "power"], POWER)
+    return pd.DataFrame(table, columns=["against", "slope", "theorem"])
 
 
 def sigma_slopes(folder: Path) -> pd.DataFrame:
     """One row a method: zeta^2 in sigma, of signed rows (k = 1) and of groups (figure 2b)."""
-    signed = pd.DataFrame(_common.load("rates")[0]).astype({"x": float, "median": float})
-    signed = signed.replace({"method": {"no privacy": SAMPLING}})
-    groups = Sweep("2b").rows(folder).astype({"x": float})
+    signed = stored("rates").replace({"method": {"not private": SAMPLING}})
+    groups = sweep(folder, "2b").astype({"x": float})
     table = []
     for method, theorems in SIGMA.items():
         row, grouped = signed[signed["method"] == method], groups[groups["method"] == method]
@@ -133,17 +142,6 @@ def sigma_slopes(folder: Path) -> pd.DataFrame:
         table.append((method, slopes[0], shown[0], slopes[1], shown[1]))
     columns = ["method", "signed rows", "Corollary 2", "groups", "Theorem 1, groups"]
     return pd.DataFrame(table, columns=columns)
-
-
-def power_slopes() -> pd.DataFrame:
-    """One row for each thing that was varied."""
-    measured = pd.DataFrame(_common.load("rates")[0]).astype({"x": float, "median": float})
-    measured = measured[measured["experiment"] == "power"]
-    table = []
-    for against, theorem in POWER.items():
-        mine = measured[measured["against"] == against]
-        table.append((against, _shown(mine["x"], mine["median"]), f"{theorem:g}"))
-    return pd.DataFrame(table, columns=["against", "slope", "theorem"])
 
 
 def kendall_slopes(folder: Path) -> pd.DataFrame:
@@ -202,7 +200,7 @@ def ratios(folder: Path) -> pd.DataFrame:
     """zeta^2 of k-DP-PCA over DP-Gauss-1's, both printed: below 1 k-DP-PCA is better."""
     table = {}
     for figure, sigma in (("1b", 0.001), ("1a", 0.025)):
-        rows = Sweep(figure).rows(folder).set_index(["method", "x"])["zeta_squared_median"]
+        rows = sweep(folder, figure).set_index(["method", "x"])["zeta_squared_median"]
         ratio = rows["k-DP-PCA" + PRINTED] / rows["DP-Gauss-1" + PRINTED]
         table[f"sigma = {sigma}"] = ratio.map(lambda value: f"{float(f'{value:.2g}'):g}")
     return pd.DataFrame(table).rename_axis("n").T.rename_axis("k-DP-PCA / DP-Gauss-1")

@@ -70,7 +70,6 @@ PAGES = {
         "sites_speed": "Seconds of a fit, all sites in one process, new keys and ledgers included",
         "sites_fits": "What one site gets and sends in one fit",
     },
-    "noise": {"noise": "Seconds of the exact noise of a 1000 x 1000 symmetric matrix"},
 }
 
 

@@ -7,13 +7,14 @@ command that the page shows answers with the same figures.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any
 from unittest.mock import patch
 
-from _common import arguments, kept, machine, save
+from _common import Measured, kept, measure
 
 from skdppca.planner import answers, plan
 
@@ -33,7 +34,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def rows(cell: tuple[str, int, int, int, float]) -> list[dict[str, object]]:
+def rows_of(cell: tuple[str, int, int, int, float]) -> list[dict[str, object]]:
     """Return one row for each method of a plan."""
     kind, d, k, n, epsilon = cell
     # the page does not show it, and no other figure depends on it
@@ -56,20 +57,12 @@ def rows(cell: tuple[str, int, int, int, float]) -> list[dict[str, object]]:
     ]
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    jobs = parser.parse_args().jobs
-    facts = machine()
-    facts["plans"] = f"spectrum power-law, delta={DELTA:g}, add-remove"
-    cells = list(product(KINDS, FEATURES, COMPONENTS, RECORDS, EPSILONS))
-    found = []
-    with ProcessPoolExecutor(jobs) as pool:
-        for done, part in enumerate(pool.map(partial(kept, rows), cells), start=1):
-            found += part
-            print(f"{done} of {len(cells)}", end="\r", flush=True)
-    save("plans", found, facts)
+def rows(_: int) -> Iterator[dict[str, object]]:
+    cells = product(KINDS, FEATURES, COMPONENTS, RECORDS, EPSILONS)
+    with ProcessPoolExecutor(2) as pool:
+        yield from chain.from_iterable(pool.map(partial(kept, rows_of), cells))
 
 
 if __name__ == "__main__":
-    main()
+    told = {"plans": f"spectrum power-law, delta={DELTA:g}, add-remove"}
+    measure(__doc__, {"plans": Measured(rows, facts=told)})

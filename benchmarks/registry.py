@@ -76,7 +76,6 @@ PARTS = (
     Part("bench_speed.py --only speed", "speed", times=True),
     Part("bench_speed.py --only speed_peers", "speed_peers", times=True, needs="network, for pip"),
     Part("bench_methods.py --only methods_speed", "methods_speed", times=True),
-    Part("bench_noise.py", "noise", times=True),
     Part("bench_files.py", "files", times=True, needs="12 GB of disk"),
     Part("bench_cluster.py", "cluster", times=True, needs="extra `dask`, 6 GB of disk"),
     Part("bench_sites_speed.py", "sites_speed", times=True, needs="extra `federated`"),
@@ -131,12 +130,6 @@ PARTS = (
         unguarded="bounds alone, no method",
     ),
     Part("experiments_power/relative_error.py", "power_relative_error_summary", needs=PEOPLES_DATA),
-    Part(
-        "experiments_power/recommender.py",
-        "power_recommender",
-        needs=PEOPLES_DATA,
-        unguarded="follows from power_relative_error_summary",
-    ),
     Part("experiments_power/dense_rows.py", "power_dense_rows_summary"),
     Part("experiments_power/sparse_rows.py", "power_sparse_rows", times=True),
     Part(

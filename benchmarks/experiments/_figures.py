@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 from _common import kept
-from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, available, method_of
+from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, method_of
 from _settings import Setting, Truth, seed_of
 from joblib import Parallel, delayed
 from scipy import stats
@@ -55,14 +55,6 @@ class Figure:
     title: str
     panels: tuple[Panel, ...]
 
-    def of(self, methods: list[str]) -> Figure:
-        """The same with these methods alone, where they were in it."""
-        panels = tuple(
-            replace(panel, methods=tuple(name for name in panel.methods if name in methods))
-            for panel in self.panels
-        )
-        return replace(self, panels=panels)
-
     def with_only(self, methods: list[str]) -> Figure:
         """The same with these methods alone in every panel, whether they were in it or not."""
         panels = tuple(replace(panel, methods=tuple(methods)) for panel in self.panels)
@@ -75,7 +67,7 @@ def measure(figure: Figure, trials: int, max_n: int, n_jobs: int) -> pd.DataFram
     for panel in figure.panels:
         for setting in panel.cells.values():
             for trial in range(setting.trials(trials) if setting.n <= max_n else 0):
-                names = dict.fromkeys(available(panel.methods))
+                names = dict.fromkeys(panel.methods)
                 methods.setdefault((setting, trial), {}).update(names)
     jobs = (
         delayed(_trials)(setting, trial, [*names]) for (setting, trial), names in methods.items()

@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,8 @@ from _steps import top_rows
 
 from skdppca.exceptions import SeededNoiseWarning
 
-Fit = Callable[[np.ndarray, np.ndarray | None, int, Truth, int], np.ndarray]
+Groups = np.ndarray | None
+Fit = Callable[[np.ndarray, Groups, int, Truth, int], np.ndarray]
 
 NO_PRIVACY = " (no privacy)"
 PRINTED = " as printed (not private)"
@@ -32,59 +34,48 @@ def pca(X: np.ndarray, groups: object, k: int, truth: Truth, seed: int) -> np.nd
     return top_rows(X.T @ X, k)
 
 
-def _estimator(name: str, **parameters: Any) -> Fit:
-    def fit(
-        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
-    ) -> np.ndarray:
-        estimator = getattr(import_module("skdppca"), name)(
-            n_components=k,
-            epsilon=truth.epsilon,
-            delta=truth.delta,
-            unit="row" if groups is None else "matrix",
-            center=False,
-            random_state=seed,
-            **parameters,
-        )
-        with warnings.catch_warnings():
-            # Seeds make the figures repeatable; the data are synthetic.
-            warnings.simplefilter("ignore", SeededNoiseWarning)
-            return estimator.fit(X, groups=groups).components_
-
-    return fit
+def _estimated(
+    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int, **parameters: Any
+) -> np.ndarray:
+    estimator = getattr(import_module("skdppca"), name)(
+        n_components=k,
+        epsilon=truth.epsilon,
+        delta=truth.delta,
+        unit="row" if groups is None else "matrix",
+        center=False,
+        random_state=seed,
+        **parameters,
+    )
+    with warnings.catch_warnings():
+        # Seeds make the figures repeatable; the data are synthetic.
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        return estimator.fit(X, groups=groups).components_
 
 
-def _printed(name: str) -> Fit:
-    def fit(
-        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
-    ) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        method = as_written.METHODS[name]
-        told = truth.epsilon, truth.delta, truth.model
-        return method(_factors(X, groups), k, *told, rng)
-
-    return fit
+def _printed(
+    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int
+) -> np.ndarray:
+    told = truth.epsilon, truth.delta, truth.model
+    return as_written.METHODS[name](_factors(X, groups), k, *told, np.random.default_rng(seed))
 
 
-def _without_privacy(name: str) -> Fit:
-    def fit(
-        X: np.ndarray, groups: np.ndarray | None, k: int, truth: Truth, seed: int
-    ) -> np.ndarray:
-        method = as_written.WITHOUT_PRIVACY[name]
-        return method(_factors(X, groups), k, np.random.default_rng(seed))
-
-    return fit
+def _without_privacy(
+    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int
+) -> np.ndarray:
+    method = as_written.WITHOUT_PRIVACY[name]
+    return method(_factors(X, groups), k, np.random.default_rng(seed))
 
 
-def _factors(X: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+def _factors(X: np.ndarray, groups: Groups) -> np.ndarray:
     """Records as (n, m, d): a view, as their rows follow each other, equally many in each."""
     n = len(X) if groups is None else int(groups[-1]) + 1
     return X.reshape(n, -1, X.shape[1])
 
 
 METHODS: dict[str, Fit] = (
-    {name: _estimator(name) for name in ESTIMATORS}
-    | {name + PRINTED: _printed(name) for name in as_written.METHODS}
-    | {name + NO_PRIVACY: _without_privacy(name) for name in as_written.WITHOUT_PRIVACY}
+    {name: partial(_estimated, name) for name in ESTIMATORS}
+    | {name + PRINTED: partial(_printed, name) for name in as_written.METHODS}
+    | {name + NO_PRIVACY: partial(_without_privacy, name) for name in as_written.WITHOUT_PRIVACY}
     | {"PCA" + NO_PRIVACY: pca}
 )
 
@@ -104,10 +95,4 @@ def method_of(name: str) -> Fit:
         sys.path.append(os.getcwd())
     found = getattr(import_module(module), oracle)
     made = found() if isinstance(found, type) else found
-    return _estimator("KDPPCA", strategy="deflation", oracle=made)
-
-
-def available(names: tuple[str, ...]) -> list[str]:
-    """Those names whose estimator the installed package has."""
-    package = import_module("skdppca")
-    return [name for name in names if name not in ESTIMATORS or hasattr(package, name)]
+    return partial(_estimated, "KDPPCA", strategy="deflation", oracle=made)

@@ -26,7 +26,7 @@ import pandas as pd
 from _common import SAVE
 from _draw import draw
 from _figures import GRID, WITHOUT_OJAS, Figure, Panel, measure, summarise
-from _methods import METHODS, method_of
+from _methods import method_of
 from _settings import Setting
 from experiments_files import PUBLISHED, RAW, keep_others
 
@@ -147,9 +147,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few small trials, elsewhere")
     parser.add_argument("--draw-only", action="store_true", help="from the saved summary")
     parser.add_argument(
-        "--methods", nargs="+", metavar="METHOD", help="these alone; others stay as published"
-    )
-    parser.add_argument(
         "--with",
         dest="oracles",
         nargs="+",
@@ -160,8 +157,8 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, help="where all files lie and go")
     options = parser.parse_args()
-    if options.oracles and (options.methods or options.draw_only):
-        parser.error("--with measures your oracles alone; leave --methods and --draw-only out")
+    if options.oracles and options.draw_only:
+        parser.error("--with measures your oracles; leave --draw-only out")
     for name in options.oracles:
         method_of(name)  # so that a wrong name ends it here
     if options.oracles:
@@ -176,21 +173,15 @@ def main() -> None:
     folder = options.folder or PUBLISHED
     folder.mkdir(parents=True, exist_ok=True)
     os.environ[SAVE] = str(RAW if folder == PUBLISHED else folder / "raw")
-    unknown = set(options.methods or []) - set(METHODS)
-    if unknown:
-        parser.error(f"--methods: no method {sorted(unknown)}; choose of {sorted(METHODS)}")
     if options.oracles:
         figures = [figure.with_only(options.oracles) for figure in figures]
-    if options.methods:
-        figures = [figure.of(options.methods) for figure in figures]
     for figure in figures:
         saved = folder / f"{figure.name}_summary.csv"
         if not options.draw_only:
             found = measure(figure, options.trials, options.max_n, options.n_jobs)
             summary = summarise(figure, found)
-            if (options.methods or options.oracles) and not summary.empty:
-                others = PUBLISHED / saved.name if options.oracles else saved
-                summary = keep_others(summary, others, ["panel", "x"])
+            if options.oracles and not summary.empty:
+                summary = keep_others(summary, PUBLISHED / saved.name, ["panel", "x"])
             if not summary.empty:
                 summary.to_csv(saved, index=False, float_format="%.6g")
         if saved.exists():

@@ -9,6 +9,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for _steps
@@ -90,24 +91,12 @@ def without_noise(X: sparse.csr_array, floor: int, epsilon: float, seed: int) ->
     return _power(X, floor, seed, lambda W: 0.0)
 
 
-def more_directions(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
-    return ours(X, floor, epsilon, seed, oversampling=P)
-
-
-def nicolas(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
-    return ours(X, floor, epsilon, seed, estimator=NicolasPowerMethod)
-
-
-def balcan(X: sparse.csr_array, floor: int, epsilon: float, seed: int) -> np.ndarray:
-    return ours(X, floor, epsilon, seed, estimator=BalcanPowerMethod)
-
-
 METHODS: dict[str, Method] = {
     "DPPowerMethod": ours,
-    "DPPowerMethod, p = 64": more_directions,
-    "exact noise, sqrt2 rho": nicolas,
+    "DPPowerMethod, p = 64": partial(ours, oversampling=P),
+    "exact noise, sqrt2 rho": partial(ours, estimator=NicolasPowerMethod),
     "printed noise, sqrt2 rho": printed,
-    "exact noise, sqrt(2p) max|Q|": balcan,
+    "exact noise, sqrt(2p) max|Q|": partial(ours, estimator=BalcanPowerMethod),
     "local noise (as FedPower)": local,
     "no noise": without_noise,
 }

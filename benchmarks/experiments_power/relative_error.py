@@ -7,8 +7,7 @@ Figures 1 and 2 of Nicolas et al. (2025):
 With R the matrix and U the top 32 eigenvectors of ``R^T diag(1 / max(deg, m)) R``, R U U^T is the
 ideal low-pass filter of a recommender, and the error ``||R V V^T - R U U^T|| / ||R U U^T||``.
 FOLDER (or SKDPPCA_DATA) holds the saved matrices; without it the generated one alone is run.
-``--draw-only`` draws the picture again from the summary; ``--methods`` measures some methods, and
-keeps the published rows of all others.
+``--draw-only`` draws the picture again from the summary.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numpy as np
 import pandas as pd
 from _matrices import FLOORS, GENERATED, SAVED, load
 from _methods import METHODS, P, weighted
-from experiments_files import DATA, DRAW_ONLY, keep_others, options, spread
+from experiments_files import DATA, DRAW_ONLY, options, spread
 
 NAME = "power_relative_error"
 CELL = ["matrix", "floor", "method", "epsilon"]
@@ -37,15 +36,14 @@ MORE_EPSILONS = {"local noise (as FedPower)": (1000.0,)}
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#56B4E9", "#CC79A7", "#999999", "#000000")
 
 
-def errors(X, floor, epsilons, repeats, methods):
+def errors(X, floor, repeats):
     """One row a method, epsilon and seed."""
     rows = weighted(X, floor)
     top = np.linalg.eigh((rows.T @ rows).toarray())[1][:, ::-1][:, :P].T
     gram = (X.T @ X).toarray()
     size = np.sum((top @ gram) * top)
-    for method in methods:
-        find = METHODS[method]
-        for epsilon in (*epsilons, *MORE_EPSILONS.get(method, ())):
+    for method, find in METHODS.items():
+        for epsilon in (*EPSILONS, *MORE_EPSILONS.get(method, ())):
             for seed in range(repeats):
                 V = find(X, floor, epsilon, seed)
                 difference = V.T @ V - top.T @ top
@@ -53,7 +51,7 @@ def errors(X, floor, epsilons, repeats, methods):
                 yield method, epsilon, seed, float(np.sqrt(square / size))
 
 
-def measure(folder, epsilons, repeats, methods):
+def measure(folder, repeats):
     cells = [(name, floor) for name, (_, floors) in SAVED.items() for floor in floors]
     cells += [(GENERATED, floor) for floor in FLOORS]
     found = []
@@ -62,7 +60,7 @@ def measure(folder, epsilons, repeats, methods):
         if X is None:
             print(f"{name}: no file, left out")
             continue
-        for row in errors(X, floor, epsilons, repeats, methods):
+        for row in errors(X, floor, repeats):
             found.append((name, floor, *row))
         print(f"{name}, floor {floor}: done", flush=True)
     return pd.DataFrame(found, columns=[*CELL, "seed", "relative_error"])
@@ -89,15 +87,11 @@ def draw(summary, path):
 
 
 def main():
-    epsilons = {"type": float, "nargs": "+", "default": EPSILONS}
-    methods = {"nargs": "+", "choices": METHODS, "default": [*METHODS]}
-    more = {"data": DATA, "epsilons": epsilons, "methods": methods, "draw_only": DRAW_ONLY}
-    asked = options(__doc__, repeats=10, **more)
+    asked = options(__doc__, repeats=10, data=DATA, draw_only=DRAW_ONLY)
     folder = asked.folder
     saved = folder / f"{NAME}_summary.csv"
     if not asked.draw_only:
-        frame = measure(asked.data, asked.epsilons, asked.repeats, asked.methods)
-        summary = keep_others(spread(frame, CELL, "relative_error"), saved, CELL[:2])
+        summary = spread(measure(asked.data, asked.repeats), CELL, "relative_error")
         summary.to_csv(saved, index=False, float_format="%.5g")
     summary = pd.read_csv(saved)
     draw(summary, folder / f"{NAME}.png")
