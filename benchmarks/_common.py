@@ -148,7 +148,10 @@ def save(name: str, rows: list[dict], facts: dict[str, str]) -> Path:
     if SAVE not in os.environ:
         print(f"{name}: not stored; --save stores it")
         return path
-    if holds_times(name) and LOAD[0] > BUSY:
+    import registry
+
+    part = registry.part_of(name)
+    if part is not None and part.times and LOAD[0] > BUSY:
         raise SystemExit(
             f"{name}: not stored, for it holds times, and the load was {LOAD[0]:.1f} at the start; "
             f"measure it where the load is below {BUSY}"
@@ -160,14 +163,6 @@ def save(name: str, rows: list[dict], facts: dict[str, str]) -> Path:
         writer.writeheader()
         writer.writerows(rows)
     return path
-
-
-def holds_times(table: str) -> bool:
-    """Whether the registry has a table of this name among those with times or memory."""
-    import registry
-
-    part = registry.part_of(table)
-    return part is not None and part.times
 
 
 def load(name: str) -> tuple[list[dict[str, str]], dict[str, str]]:

@@ -10,6 +10,7 @@ the variance off the diagonal, which the guarantee allows: the stronger baseline
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import _peers
 import numpy as np
@@ -44,19 +45,7 @@ def datasets() -> dict[str, np.ndarray]:
     }
 
 
-def nothing_told(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    return _fit(X, epsilon, seed)
-
-
-def public_mean(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    return _fit(X, epsilon, seed, mean=X.mean(axis=0))
-
-
-def shifted(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    return _fit(X + SHIFT, epsilon, seed)
-
-
-def _fit(X: np.ndarray, epsilon: float, seed: int, **told: np.ndarray) -> np.ndarray:
+def nothing_told(X: np.ndarray, epsilon: float, seed: int, **told: np.ndarray) -> np.ndarray:
     k = min(max(COMPONENTS), X.shape[1])
     return DPGauss(k, epsilon=epsilon, delta=DELTA, random_state=seed, **told).fit(X).components_
 
@@ -70,17 +59,7 @@ def pure(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
     return estimator.fit(X).components_
 
 
-def textbook(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    """As published: an upper triangle of noise, mirrored."""
-    return _analyze_gauss(X, epsilon, seed, off_diagonal=1.0)
-
-
-def textbook_symmetric(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    """With the least noise that the same guarantee allows: off the diagonal half the variance."""
-    return _analyze_gauss(X, epsilon, seed, off_diagonal=0.5**0.5)
-
-
-def _analyze_gauss(X: np.ndarray, epsilon: float, seed: int, off_diagonal: float) -> np.ndarray:
+def analyze_gauss(X: np.ndarray, epsilon: float, seed: int, off_diagonal: float) -> np.ndarray:
     """Not private: mean and radius are read off the data."""
     rng = np.random.default_rng(seed)
     Y = X - X.mean(axis=0)
@@ -95,10 +74,11 @@ def _analyze_gauss(X: np.ndarray, epsilon: float, seed: int, off_diagonal: float
 
 METHODS: dict[str, Fit] = {
     "no public facts": nothing_told,
-    "mean public": public_mean,
-    "no public facts, 1000 added": shifted,
-    "textbook (cheats)": textbook,
-    "textbook, least noise (cheats)": textbook_symmetric,
+    "mean public": lambda X, e, seed: nothing_told(X, e, seed, mean=X.mean(axis=0)),
+    "no public facts, 1000 added": lambda X, e, seed: nothing_told(X + SHIFT, e, seed),
+    # an upper triangle of noise, mirrored; and with the least that the same guarantee allows
+    "textbook (cheats)": partial(analyze_gauss, off_diagonal=1.0),
+    "textbook, least noise (cheats)": partial(analyze_gauss, off_diagonal=0.5**0.5),
 }
 
 

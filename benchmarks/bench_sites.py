@@ -27,9 +27,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).with_name("experiments_power")))  # for _matrices
@@ -41,6 +42,7 @@ from _methods import DELTA, L, printed_multiplier
 from bench_methods import captured
 from scipy import sparse
 from sklearn.datasets import load_digits
+from timing import interleaved, paired_ratio
 
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivacyLedger, ResidualGauss
 from skdppca.federated import (
@@ -223,6 +225,29 @@ def messages(_: int) -> Iterator[dict[str, str]]:
             }
 
 
+def speed(repeats: int) -> Iterator[dict[str, str]]:
+    """Whole fits beside the same in one place; sites answer one after the other."""
+    table = next(iter(tables().values()))
+    for method in METHODS:
+        pca = method(K, epsilon=EPSILON, delta=DELTA)
+        cases: dict[str, Any] = {"one place": lambda pca=pca: pca.fit(table.X)}
+        cases |= {f"{m} sites": partial(over_sites, method, table, m, h) for m, h in SITES}
+        walls = {
+            name: [wall for wall, _ in pairs] for name, pairs in interleaved(cases, repeats).items()
+        }
+        questions = over_sites(method, table, *SITES[0])[1].questions
+        for name in cases:
+            yield {
+                "data": table.name,
+                "method": method.__name__,
+                "where": name,
+                "questions": str(questions),
+                "seconds": f"{median(walls[name]):.3g}",
+                "seconds a question": f"{median(walls[name]) / questions:.3g}",
+                "x one place": f"{paired_ratio(walls[name], walls['one place']):.0f}",
+            }
+
+
 if __name__ == "__main__":
     release = f"epsilon {EPSILON:g}, delta {DELTA:g}, {K} components, no public facts"
     places = f"{{}} (users and items: a third), seeds from {FIRST_SEED}"
@@ -245,6 +270,7 @@ if __name__ == "__main__":
                 compared, 121, {"release": release, "fits in one place": places} | secure
             ),
             "sites_local": Measured(local, 121, noise),
+            "sites_speed": Measured(speed, 9, {"repeats": "{}", "release": release}),
             "sites_fits": Measured(messages, facts={"release": release} | counted),
         },
     )

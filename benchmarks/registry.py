@@ -78,7 +78,7 @@ PARTS = (
     Part("bench_methods.py --only methods_speed", "methods_speed", times=True),
     Part("bench_files.py", "files", times=True, needs="12 GB of disk"),
     Part("bench_cluster.py", "cluster", times=True, needs="extra `dask`, 6 GB of disk"),
-    Part("bench_sites_speed.py", "sites_speed", times=True, needs="extra `federated`"),
+    Part("bench_sites.py --only sites_speed", "sites_speed", times=True, needs="extra `federated`"),
     Part("bench_accuracy.py --only accuracy", "accuracy"),
     Part(
         "bench_accuracy.py --only accuracy_peers",
@@ -104,7 +104,7 @@ PARTS = (
         "plans_for_pages.py", "plans", unguarded="predictions, which the test of that page compares"
     ),
     Part(
-        "bench_sites.py",
+        "bench_sites.py --only sites sites_local sites_fits",
         "sites sites_local sites_fits",
         needs=f"extra `federated`, {PEOPLES_DATA}",
         unguarded="bytes",

@@ -36,19 +36,24 @@ MORE_EPSILONS = {"local noise (as FedPower)": (1000.0,)}
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#56B4E9", "#CC79A7", "#999999", "#000000")
 
 
+def exact(X, floor):
+    """The top directions, and the Gram matrix that an error is measured in."""
+    rows = weighted(X, floor)
+    return np.linalg.eigh((rows.T @ rows).toarray())[1][:, ::-1][:, :P].T, (X.T @ X).toarray()
+
+
+def error(V, top, gram):
+    difference = V.T @ V - top.T @ top
+    return float(np.sqrt(np.sum((difference @ gram) * difference) / np.sum((top @ gram) * top)))
+
+
 def errors(X, floor, repeats):
     """One row a method, epsilon and seed."""
-    rows = weighted(X, floor)
-    top = np.linalg.eigh((rows.T @ rows).toarray())[1][:, ::-1][:, :P].T
-    gram = (X.T @ X).toarray()
-    size = np.sum((top @ gram) * top)
+    judged = exact(X, floor)
     for method, find in METHODS.items():
         for epsilon in (*EPSILONS, *MORE_EPSILONS.get(method, ())):
             for seed in range(repeats):
-                V = find(X, floor, epsilon, seed)
-                difference = V.T @ V - top.T @ top
-                square = np.sum((difference @ gram) * difference)
-                yield method, epsilon, seed, float(np.sqrt(square / size))
+                yield method, epsilon, seed, error(find(X, floor, epsilon, seed), *judged)
 
 
 def measure(folder, repeats):
