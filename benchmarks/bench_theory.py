@@ -159,7 +159,7 @@ def line(
         held += list(((ends[:, 0] <= exact) & (exact <= ends[:, 1]))[drawn])
         widths += list(((ends[:, 1] - ends[:, 0]) / exact)[drawn])
     medians = np.median(ratios, axis=0) if ratios else np.array([np.nan])
-    row: dict[str, object] = {
+    return {
         "rows": table,
         "n": size,
         "epsilon": f"{epsilon:g}",
@@ -171,8 +171,6 @@ def line(
         "bars that hold": f"{np.mean(held):.2f}" if held else "",
         "length": f"{np.median(widths):.2f}" if widths else "",
     }
-    print(*row.values(), sep="  ", flush=True)
-    return row
 
 
 def summed_up(method: str, fits: int) -> dict:

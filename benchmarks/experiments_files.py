@@ -52,8 +52,6 @@ def keep_others(summary: pd.DataFrame, published: Path, cell: Sequence[str]) -> 
     cell : sequence of str
         Columns that are the same for all methods of a cell: its rows stand together.
     """
-    if not published.exists():
-        return summary
     before = pd.read_csv(published)
     before = before[~before["method"].isin(summary["method"])]
     # the columns' types may differ: 1000 was written, and 1000.0 is read beside 0.1

@@ -15,7 +15,6 @@ the experiments, ``bench_gap.py`` and ``bench_rates.py``.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import _common
@@ -220,14 +219,7 @@ def headlines(folder: Path) -> dict[str, pd.DataFrame]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=PUBLISHED, help="of the tables")
-    folder = parser.parse_args().folder
-    for name, table in headlines(folder).items():
-        table.to_csv(folder / f"headlines_{name}.csv", index=False)
-        print(table.to_string(index=False), end="\n\n")
-
-
 if __name__ == "__main__":
-    main()
+    for name, table in headlines(PUBLISHED).items():
+        table.to_csv(PUBLISHED / f"headlines_{name}.csv", index=False)
+        print(table.to_string(index=False), end="\n\n")

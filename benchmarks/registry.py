@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import _common
-import keys
 
 PEOPLES_DATA = "the matrices of Nicolas et al. in `SKDPPCA_DATA`"
 PACKAGE_OF_R = "R with its package dppca"
@@ -164,13 +163,6 @@ PARTS = (
 def part_of(table: str) -> Part | None:
     """Which part measures a table."""
     return next((part for part in PARTS if table in part.tables), None)
-
-
-def stored(table: str) -> bool:
-    try:
-        return keys.table_path(table).exists()
-    except keys.MissingFigure:
-        return False
 
 
 def timed() -> dict[str, dict[str, str]]:

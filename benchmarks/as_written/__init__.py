@@ -1,9 +1,9 @@
 """The algorithms of Düngler & Sanyal (2025) and their peers as printed: **NOT PRIVATE**.
 
 For comparison only. Each module's docstring says why its method is not private. The package
-`skdppca` imports nothing from here. Every method is called as
-``method(factors, k, epsilon, delta, model, rng)`` with records ``A_i = F_i^T F_i`` given by their
-factors ``F_i``, an array of shape (n, m, d), and returns k orthonormal rows of length d.
+`skdppca` imports nothing from here. Every method is called as ``method(factors, k, model, rng)``
+with records ``A_i = F_i^T F_i`` given by their factors ``F_i``, an array of shape (n, m, d), and
+returns k orthonormal rows of length d.
 """
 
 from ._records import Model

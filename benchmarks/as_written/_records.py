@@ -19,7 +19,7 @@ FAILURE = 0.01
 
 @dataclass(frozen=True)
 class Model:
-    """What the printed methods are told of the population, and no private method could know.
+    """What the printed methods are told: of the population, what no private method could know.
 
     Parameters
     ----------
@@ -29,11 +29,15 @@ class Model:
         Standard deviation of the isotropic noise of the model.
     gamma : float
         Of Assumption A.4: sigma in the spiked model (Corollary 2), O(1) for Gaussian rows.
+    epsilon, delta : float
+        The budget.
     """
 
     eigenvalues: tuple[float, ...]
     sigma: float
     gamma: float
+    epsilon: float
+    delta: float
 
     def clip_2(self, n: int, d: int) -> float:
         """beta of Appendix G.1, with its unprinted constant C = 1."""

@@ -32,14 +32,7 @@ from _steps import mirrored_noise, top_rows
 from ._records import Model, trace_clipped_sum
 
 
-def dp_gauss_1(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def dp_gauss_1(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Input perturbation; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
     # 1. clip every matrix to trace beta^2
@@ -47,19 +40,12 @@ def dp_gauss_1(
     # 2. X <- sum_i clipped A_i
     X = trace_clipped_sum(factors, beta)
     # 3. X' <- X + E, upper triangle of E i.i.d. N(0, Delta_1^2)
-    scale = beta**2 * sqrt(2 * log(1.25 / delta)) / epsilon
+    scale = beta**2 * sqrt(2 * log(1.25 / model.delta)) / model.epsilon
     # 4. the top k eigenvectors of X'
     return top_rows(X + mirrored_noise(d, scale, rng), k)
 
 
-def dp_gauss_2(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def dp_gauss_2(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Output perturbation; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
     # 1. clip every matrix to trace beta^2 and sum them
@@ -71,29 +57,22 @@ def dp_gauss_2(
     # 3. g_k <- gap + Lap(2/epsilon), resampled while g_k <= 0
     noisy_gap = 0.0
     while noisy_gap <= 0:
-        noisy_gap = gap + rng.laplace(scale=2 / epsilon)
+        noisy_gap = gap + rng.laplace(scale=2 / model.epsilon)
     # 4. V' <- V_k V_k^T + E, upper triangle of E i.i.d. N(0, Delta_2^2)
-    numerator = beta**2 * (1 + sqrt(2 * log(1 / delta)) / epsilon)
-    scale = numerator / abs(noisy_gap - 2 * (1 + log(1 / delta) / epsilon))
+    numerator = beta**2 * (1 + sqrt(2 * log(1 / model.delta)) / model.epsilon)
+    scale = numerator / abs(noisy_gap - 2 * (1 + log(1 / model.delta) / model.epsilon))
     # 5. the top k eigenvectors of V'
     return top_rows(V @ V.T + mirrored_noise(d, scale, rng), k)
 
 
-def mod_sulq(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def mod_sulq(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Input perturbation; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
     # 1. A <- mean of records of norm 1 at most
     beta = model.clip_2(n, d)
     A = trace_clipped_sum(factors, beta) / (n * beta**2)
     # 2., 3. the top k eigenvectors of A + N, N symmetric with entries N(0, sd^2)
-    return top_rows(A + mirrored_noise(d, noise_sd(n, d, epsilon, delta), rng), k)
+    return top_rows(A + mirrored_noise(d, noise_sd(n, d, model.epsilon, model.delta), rng), k)
 
 
 def noise_sd(n: int, d: int, epsilon: float, delta: float) -> float:

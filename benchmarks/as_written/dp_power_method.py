@@ -26,12 +26,7 @@ ITERATIONS = 3
 
 
 def dp_power_method(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
+    factors: np.ndarray, k: int, model: Model, rng: np.random.Generator
 ) -> np.ndarray:
     """Noisy power method; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
@@ -43,7 +38,7 @@ def dp_power_method(
     )
     A = weighted_sum(factors, weights)
     # 2. sigma <- sqrt(4 L log(1/delta)) / epsilon
-    sigma = sqrt(4 * ITERATIONS * log(1 / delta)) / epsilon
+    sigma = sqrt(4 * ITERATIONS * log(1 / model.delta)) / model.epsilon
 
     def noise_sd(X: np.ndarray) -> float:
         return alpha * beta * float(np.linalg.norm(X, axis=1).max()) * sigma

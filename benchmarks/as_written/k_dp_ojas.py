@@ -22,18 +22,11 @@ from ._records import FAILURE, Model, project, random_unit
 CHUNK = 1024
 
 
-def k_dp_ojas(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def k_dp_ojas(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Algorithm 1 around Algorithm 3; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
     # 1. noise multiplier
-    alpha = log(n / delta) / (epsilon * sqrt(n))
+    alpha = log(n / model.delta) / (model.epsilon * sqrt(n))
     # 2. clipping threshold
     beta = model.eigenvalues[0] * sqrt(d) * (model.gamma * log(n * d / FAILURE) + 1)
     return _deflated(factors, k, beta, 2 * beta * alpha, rng)

@@ -25,14 +25,7 @@ import numpy as np
 from ._records import FAILURE, Model, project, random_unit
 
 
-def k_dp_pca(
-    factors: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    model: Model,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def k_dp_pca(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Algorithm 1; k orthonormal rows. NOT PRIVATE."""
     n, _, d = factors.shape
     # 1. m <- n/k, P_0 <- I
@@ -42,7 +35,7 @@ def k_dp_pca(
     for i in range(k):
         rates = _learning_rates(model, i, m // B, n)
         # 3. u_i <- ModifiedDP-PCA of fresh records, 4. P_i <- P_{i-1} - u_i u_i^T
-        u = modified_dp_pca(factors[m * i : m * (i + 1)], found, epsilon, delta, B, rates, rng)
+        u = modified_dp_pca(factors[m * i : m * (i + 1)], found, model, B, rates, rng)
         found = np.vstack([found, u])
     # 6. return U
     return found
@@ -58,8 +51,7 @@ def _learning_rates(model: Model, i: int, steps: int, n: int) -> np.ndarray:
 def modified_dp_pca(
     factors: np.ndarray,
     found: np.ndarray,
-    epsilon: float,
-    delta: float,
+    model: Model,
     B: int,
     rates: np.ndarray,
     rng: np.random.Generator,
@@ -73,13 +65,13 @@ def modified_dp_pca(
         half = factors[B * t : B * t + B // 2]
         # w is in the image of P: P A P w = P F^T (F w)
         gradients = project(np.einsum("nm,nmd->nd", half @ w, half), found)
-        tau = FAILURE / (2 * len(rates))
+        told = model.epsilon / 2, model.delta / 2, FAILURE / (2 * len(rates))
         # 3. range of the gradients
-        spread = private_range(gradients, epsilon / 2, delta / 2, tau, rng)
+        spread = private_range(gradients, *told, rng)
         if spread is None:
             continue
         # 4. their mean, of the same half
-        g = private_mean(gradients, spread, epsilon / 2, delta / 2, tau, rng)
+        g = private_mean(gradients, spread, *told, rng)
         # 5., 6. a step of Oja
         w = project(w + rate * project(g, found), found)
         w /= np.linalg.norm(w)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from _common import kept
 from _methods import ESTIMATORS, METHODS, NO_PRIVACY, PRINTED, method_of
-from _settings import Setting, Truth, seed_of
+from _settings import Setting, seed_of
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -91,19 +91,18 @@ def _trials(setting: Setting, trial: int, methods: list[str]) -> list[list]:
 
 def one_trial(setting: Setting, method: str, trial: int) -> list:
     """Let a method answer, and judge it."""
-    data, truth = _drawn(setting, trial)
+    data = _drawn(setting, trial)
     seed = seed_of(setting, trial, method)
     started = perf_counter()
-    components = method_of(method)(data.X, data.groups, setting.k, truth, seed)
+    components = method_of(method)(data.X, data.groups, setting.k, setting.model, seed)
     seconds = perf_counter() - started
     loss = zeta_squared(components, data.covariance)
     return [str(setting), method, trial, *(float(f"{x:.6g}") for x in (loss, 1 - loss, seconds))]
 
 
 @lru_cache(maxsize=1)
-def _drawn(setting: Setting, trial: int) -> tuple[Draw, Truth]:
-    data = setting.draw(trial)
-    return data, setting.truth(data)
+def _drawn(setting: Setting, trial: int) -> Draw:
+    return setting.draw(trial)
 
 
 def summarise(figure: Figure, found: pd.DataFrame) -> pd.DataFrame:

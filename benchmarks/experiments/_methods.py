@@ -1,4 +1,4 @@
-"""The methods that the experiments compare: name -> callable(X, groups, k, truth, seed).
+"""The methods that the experiments compare: name -> callable(X, groups, k, model, seed).
 
 Every callable returns k orthonormal rows. Those "printed" are not private (see `as_written`), and
 neither are those that claim none: PCA, which all are measured against, Oja and power iterations.
@@ -16,31 +16,31 @@ from typing import Any
 
 import as_written
 import numpy as np
-from _settings import Truth
 from _steps import top_rows
+from as_written import Model
 
 from skdppca.exceptions import SeededNoiseWarning
 
 Groups = np.ndarray | None
-Fit = Callable[[np.ndarray, Groups, int, Truth, int], np.ndarray]
+Fit = Callable[[np.ndarray, Groups, int, Model, int], np.ndarray]
 
 NO_PRIVACY = " (no privacy)"
 PRINTED = " as printed (not private)"
 ESTIMATORS = ("ResidualGauss", "KDPPCA", "KDPOjas", "DPGauss")
 
 
-def pca(X: np.ndarray, groups: object, k: int, truth: Truth, seed: int) -> np.ndarray:
+def pca(X: np.ndarray, groups: object, k: int, model: Model, seed: int) -> np.ndarray:
     """The k largest eigenvectors of the records' sum: what sampling alone leaves."""
     return top_rows(X.T @ X, k)
 
 
 def _estimated(
-    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int, **parameters: Any
+    name: str, X: np.ndarray, groups: Groups, k: int, model: Model, seed: int, **parameters: Any
 ) -> np.ndarray:
     estimator = getattr(import_module("skdppca"), name)(
         n_components=k,
-        epsilon=truth.epsilon,
-        delta=truth.delta,
+        epsilon=model.epsilon,
+        delta=model.delta,
         unit="row" if groups is None else "matrix",
         center=False,
         random_state=seed,
@@ -53,14 +53,14 @@ def _estimated(
 
 
 def _printed(
-    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int
+    name: str, X: np.ndarray, groups: Groups, k: int, model: Model, seed: int
 ) -> np.ndarray:
-    told = truth.epsilon, truth.delta, truth.model
-    return as_written.METHODS[name](_factors(X, groups), k, *told, np.random.default_rng(seed))
+    method = as_written.METHODS[name]
+    return method(_factors(X, groups), k, model, np.random.default_rng(seed))
 
 
 def _without_privacy(
-    name: str, X: np.ndarray, groups: Groups, k: int, truth: Truth, seed: int
+    name: str, X: np.ndarray, groups: Groups, k: int, model: Model, seed: int
 ) -> np.ndarray:
     method = as_written.WITHOUT_PRIVACY[name]
     return method(_factors(X, groups), k, np.random.default_rng(seed))

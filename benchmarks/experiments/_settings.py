@@ -1,4 +1,4 @@
-"""One cell of an experiment: what the data are, and the truth about a draw of them."""
+"""One cell of an experiment: what the data are, and what printed methods are told of them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,6 @@ EPSILON, DELTA = 1.0, 0.01
 
 # Records from which a cell gets fewer trials than were asked for, and how many at most.
 FEWER_TRIALS = ((100_000, 5), (30_000, 10))
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What a method may be told beside the data: the budget; and what only printed ones use."""
-
-    covariance: np.ndarray
-    model: Model
-    epsilon: float = EPSILON
-    delta: float = DELTA
 
 
 @dataclass(frozen=True)
@@ -65,10 +55,12 @@ class Setting:
             return make_gaussian(self.n, self.d, self.eigenvalues, self.sigma, random_state=seed)
         return make_spiked(self.n, self.d, self.k, self.eigenvalues, self.sigma, random_state=seed)
 
-    def truth(self, draw: Draw) -> Truth:
+    @property
+    def model(self) -> Model:
+        """The budget, and what only printed methods are told."""
         spikes = tuple(value + self.sigma**2 for value in self.eigenvalues)
         gamma = self.sigma if self.data == "spiked" else 1.0
-        return Truth(draw.covariance, Model((*spikes, self.sigma**2), self.sigma, gamma))
+        return Model((*spikes, self.sigma**2), self.sigma, gamma, EPSILON, DELTA)
 
 
 def seed_of(*parts: object) -> int:

@@ -99,13 +99,9 @@ def components(method: str, X: np.ndarray, epsilon: float, seed: int) -> np.ndar
     pca = OURS[method](d).set_params(
         epsilon=epsilon, delta=DELTA, adjacency="replace-one", random_state=seed
     )
-    return without_warnings(pca.fit, X).components_
-
-
-def without_warnings(fit: Callable, X: np.ndarray):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed is not private
-        return fit(X)
+        return pca.fit(X).components_
 
 
 def measure(number: int, repeats: int, nsggd_repeats: int) -> pd.DataFrame:

@@ -40,10 +40,10 @@ def answer(method, k, epsilon, n=N, d=D, rng=None):
     """Components of a spiked sample, and its covariance."""
     draw = make_spiked(n, d, k, EIGENVALUES[:k], SIGMA, random_state=0)
     spikes = tuple(value + SIGMA**2 for value in EIGENVALUES[:k])
-    model = AS_WRITTEN.Model((*spikes, SIGMA**2), SIGMA, SIGMA)
+    model = AS_WRITTEN.Model((*spikes, SIGMA**2), SIGMA, SIGMA, epsilon, 0.01)
     factors = draw.X.reshape(n, -1, d)
     rng = np.random.default_rng(0) if rng is None else rng
-    told = (rng,) if method in AS_WRITTEN.WITHOUT_PRIVACY else (epsilon, 0.01, model, rng)
+    told = (rng,) if method in AS_WRITTEN.WITHOUT_PRIVACY else (model, rng)
     return METHODS[method](factors, k, *told), draw.covariance
 
 
