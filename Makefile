@@ -44,7 +44,7 @@ help:
 	@echo 'make docs      the documentation into doc/_build/html, and its examples'
 	@echo 'make test-pages the built pages in Chromium: light, dark, by keyboard, on a phone'
 	@echo 'make docs-look pictures of four of its pages, light and dark (needs chromium)'
-	@echo 'make figures   all cited figures: each is that of its table'
+	@echo 'make figures   the figures in sentences: each has its key or its marker'
 	@echo 'make published  the same, and one cell of every table measured again: about 5 minutes'
 	@echo 'make measure   the published tables again, for hours on an idle machine'
 	@echo 'make dist      the wheel and the source archive into dist/, and the wheel alone tried'
