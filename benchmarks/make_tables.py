@@ -54,6 +54,9 @@ PAGES = {
     "kdpojas_variants": {
         "guide_ojas": "Median zeta^2 of KDPOjas; the first column is the default",
     },
+    "recommender": {
+        "power_recommender": "Hits among ten items, 16 eigenvectors, delta = 1e-6: medians",
+    },
     "planner": {
         "planner": "Predicted and measured loss, 1 - captured variance: medians, delta = 1e-6",
         "planner_skewed": "How far fits fall on skewed tables: medians, and shares of fits",

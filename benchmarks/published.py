@@ -59,9 +59,9 @@ LISTED = r"(?:(?:,| and| or| to|, and) [\d.]+)*"
 SET = r"-?[\d.]+(?:e-?\d+|\*\*\d+)?(?: to [\d.]+)?"
 COUNTED = (
     "bits?|bytes?|cells?|columns?|components?|cores?|degrees|digits|dimensions?|directions?|draws|"
-    "entries|features?|fits?|folds?|groups?|images|items?|partitions?|passes|patients?|people|"
-    "records?|repeats|repetitions|rows?|runs|samples|seeds?|sites?|steps|trials|users?|values|"
-    "workers?|[KMG]iB"
+    "eigenvectors|entries|features?|fits?|folds?|groups?|images|items?|partitions?|passes|"
+    "patients?|people|records?|repeats|repetitions|rows?|runs|samples|seeds?|sites?|steps|trials|"
+    "users?|values|workers?|[KMG]iB"
 )
 # What is no measured figure, by the words around it; the group is the number.
 RULES = {

@@ -129,6 +129,12 @@ PARTS = (
         unguarded="bounds alone, no method",
     ),
     Part("experiments_power/relative_error.py", "power_relative_error_summary", needs=PEOPLES_DATA),
+    Part(
+        "experiments_power/recommender.py",
+        "power_recommender",
+        needs=PEOPLES_DATA,
+        unguarded="follows from power_relative_error_summary",
+    ),
     Part("experiments_power/dense_rows.py", "power_dense_rows_summary"),
     Part("experiments_power/sparse_rows.py", "power_sparse_rows", times=True),
     Part(
