@@ -5,6 +5,7 @@ Records are given by their factors, so that no d x d matrix is formed for any of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -76,6 +77,16 @@ def weighted_sum(factors: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def trace_clipped_sum(factors: np.ndarray, beta: float) -> np.ndarray:
     """X = sum_i A_i min(1, beta^2 / tr(A_i)), shape (d, d)."""
     return weighted_sum(factors, beta**2 / np.maximum(traces(factors), beta**2))
+
+
+def deflated(
+    factors: np.ndarray, k: int, one: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Algorithm 1: each component from n/k fresh records and those found; k orthonormal rows."""
+    m, found = len(factors) // k, np.empty((0, factors.shape[2]))
+    for i in range(k):
+        found = np.vstack([found, one(factors[m * i : m * (i + 1)], found)])
+    return found
 
 
 def random_unit(d: int, found: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -47,7 +47,7 @@ def dp_power_method(
     return power_iterations(lambda X: A @ X, d, k, ITERATIONS, rng, noise_sd)
 
 
-def power_method(factors: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def power_method(factors: np.ndarray, k: int, _: Model, rng: np.random.Generator) -> np.ndarray:
     """The same without noise and clipping; k orthonormal rows. NOT PRIVATE."""
     A = weighted_sum(factors, np.ones(len(factors)))
     return power_iterations(lambda Q: A @ Q, len(A), k, ITERATIONS, rng)

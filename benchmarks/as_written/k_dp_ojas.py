@@ -16,7 +16,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-from ._records import FAILURE, Model, project, random_unit
+from ._records import FAILURE, Model, deflated, project, random_unit
 
 # Steps whose noise is drawn at once.
 CHUNK = 1024
@@ -29,24 +29,14 @@ def k_dp_ojas(factors: np.ndarray, k: int, model: Model, rng: np.random.Generato
     alpha = log(n / model.delta) / (model.epsilon * sqrt(n))
     # 2. clipping threshold
     beta = model.eigenvalues[0] * sqrt(d) * (model.gamma * log(n * d / FAILURE) + 1)
-    return _deflated(factors, k, beta, 2 * beta * alpha, rng)
+    return deflated(
+        factors, k, lambda part, found: _dp_ojas(part, found, beta, 2 * beta * alpha, rng)
+    )
 
 
-def oja(factors: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def oja(factors: np.ndarray, k: int, _: Model, rng: np.random.Generator) -> np.ndarray:
     """The same without noise and clipping, with its rates; k orthonormal rows. NOT PRIVATE."""
-    return _deflated(factors, k, inf, 0.0, rng)
-
-
-def _deflated(
-    factors: np.ndarray, k: int, beta: float, sd: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Algorithm 1: each component from n/k fresh records; k orthonormal rows."""
-    m = len(factors) // k
-    found = np.empty((0, factors.shape[2]))
-    for i in range(k):
-        w = _dp_ojas(factors[m * i : m * (i + 1)], found, beta, sd, rng)
-        found = np.vstack([found, w])
-    return found
+    return deflated(factors, k, lambda part, found: _dp_ojas(part, found, inf, 0.0, rng))
 
 
 def _dp_ojas(

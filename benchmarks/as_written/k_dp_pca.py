@@ -22,23 +22,19 @@ from math import ceil, isqrt, log, sqrt
 
 import numpy as np
 
-from ._records import FAILURE, Model, project, random_unit
+from ._records import FAILURE, Model, deflated, project, random_unit
 
 
 def k_dp_pca(factors: np.ndarray, k: int, model: Model, rng: np.random.Generator) -> np.ndarray:
     """Algorithm 1; k orthonormal rows. NOT PRIVATE."""
-    n, _, d = factors.shape
-    # 1. m <- n/k, P_0 <- I
-    m, B = n // k, isqrt(n)
-    found = np.empty((0, d))
-    # 2. for i in [k]
-    for i in range(k):
-        rates = _learning_rates(model, i, m // B, n)
-        # 3. u_i <- ModifiedDP-PCA of fresh records, 4. P_i <- P_{i-1} - u_i u_i^T
-        u = modified_dp_pca(factors[m * i : m * (i + 1)], found, model, B, rates, rng)
-        found = np.vstack([found, u])
-    # 6. return U
-    return found
+    n = len(factors)
+    B = isqrt(n)
+
+    def one(part: np.ndarray, found: np.ndarray) -> np.ndarray:
+        rates = _learning_rates(model, len(found), len(part) // B, n)
+        return modified_dp_pca(part, found, model, B, rates, rng)
+
+    return deflated(factors, k, one)
 
 
 def _learning_rates(model: Model, i: int, steps: int, n: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 import as_written
 import numpy as np
 from _steps import top_rows
-from as_written import Model
+from as_written import WITHOUT_PRIVACY, Model
 
 from skdppca.exceptions import SeededNoiseWarning
 
@@ -53,29 +53,22 @@ def _estimated(
 
 
 def _printed(
-    name: str, X: np.ndarray, groups: Groups, k: int, model: Model, seed: int
+    method: Callable[..., np.ndarray],
+    X: np.ndarray,
+    groups: Groups,
+    k: int,
+    model: Model,
+    seed: int,
 ) -> np.ndarray:
-    method = as_written.METHODS[name]
-    return method(_factors(X, groups), k, model, np.random.default_rng(seed))
-
-
-def _without_privacy(
-    name: str, X: np.ndarray, groups: Groups, k: int, model: Model, seed: int
-) -> np.ndarray:
-    method = as_written.WITHOUT_PRIVACY[name]
-    return method(_factors(X, groups), k, np.random.default_rng(seed))
-
-
-def _factors(X: np.ndarray, groups: Groups) -> np.ndarray:
-    """Records as (n, m, d): a view, as their rows follow each other, equally many in each."""
+    # records as (n, m, d): a view, as their rows follow each other, equally many in each
     n = len(X) if groups is None else int(groups[-1]) + 1
-    return X.reshape(n, -1, X.shape[1])
+    return method(X.reshape(n, -1, X.shape[1]), k, model, np.random.default_rng(seed))
 
 
 METHODS: dict[str, Fit] = (
     {name: partial(_estimated, name) for name in ESTIMATORS}
-    | {name + PRINTED: partial(_printed, name) for name in as_written.METHODS}
-    | {name + NO_PRIVACY: partial(_without_privacy, name) for name in as_written.WITHOUT_PRIVACY}
+    | {name + PRINTED: partial(_printed, one) for name, one in as_written.METHODS.items()}
+    | {name + NO_PRIVACY: partial(_printed, one) for name, one in WITHOUT_PRIVACY.items()}
     | {"PCA" + NO_PRIVACY: pca}
 )
 

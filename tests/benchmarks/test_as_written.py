@@ -43,8 +43,7 @@ def answer(method, k, epsilon, n=N, d=D, rng=None):
     model = AS_WRITTEN.Model((*spikes, SIGMA**2), SIGMA, SIGMA, epsilon, 0.01)
     factors = draw.X.reshape(n, -1, d)
     rng = np.random.default_rng(0) if rng is None else rng
-    told = (rng,) if method in AS_WRITTEN.WITHOUT_PRIVACY else (model, rng)
-    return METHODS[method](factors, k, *told), draw.covariance
+    return METHODS[method](factors, k, model, rng), draw.covariance
 
 
 @pytest.mark.parametrize(
