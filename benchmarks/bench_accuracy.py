@@ -9,12 +9,14 @@ the variance off the diagonal, which the guarantee allows: the stronger baseline
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 
 import _peers
 import numpy as np
 from _common import Measured, kept, measure
+from baselines.dong_liang_yi import clipped
 from scipy import linalg
 from sklearn.datasets import load_breast_cancer, load_digits
 
@@ -63,9 +65,8 @@ def analyze_gauss(X: np.ndarray, epsilon: float, seed: int, off_diagonal: float)
     """Not private: mean and radius are read off the data."""
     rng = np.random.default_rng(seed)
     Y = X - X.mean(axis=0)
-    norms = np.linalg.norm(Y, axis=1)
-    radius = np.quantile(norms, 0.95)
-    Y *= np.minimum(1.0, radius / np.maximum(norms, 1e-300))[:, None]
+    radius = np.quantile(np.linalg.norm(Y, axis=1), 0.95)
+    Y = clipped(Y, radius)
     noise = rng.normal(scale=radius**2 / mu_of(epsilon, DELTA), size=2 * [X.shape[1]])
     upper = off_diagonal * np.triu(noise, 1)
     noise = upper + upper.T + np.diag(np.diag(noise))
@@ -82,39 +83,24 @@ METHODS: dict[str, Fit] = {
 }
 
 
-def captured(X: np.ndarray, epsilon: float, repeats: int) -> dict[str, np.ndarray]:
-    """Method -> captured variance of shape (repeats, numbers of components)."""
+def shares(name: str, k: int, epsilon: float, repeats: int) -> dict[str, list[float]]:
+    """Method -> captured variances."""
+    X = datasets()[name]
     return {
-        name: np.array(
-            [
-                [captured_variance(components, X, k) for k in COMPONENTS]
-                for components in (fit(X, epsilon, seed) for seed in range(repeats))
-            ]
-        )
-        for name, fit in METHODS.items()
+        method: [captured_variance(fit(X, epsilon, seed), X, k) for seed in range(repeats)]
+        for method, fit in METHODS.items()
     }
 
 
-def rows(repeats: int) -> list[dict]:
-    table, data = [], datasets()
-
-    def shares(name: str, epsilon: float, repeats: int) -> dict[str, list]:
-        found = captured(data[name], epsilon, repeats)
-        return {method: runs.tolist() for method, runs in found.items()}
-
-    for name in data:
-        for epsilon in EPSILONS:
-            runs_of = kept(shares, name, epsilon, repeats)
-            found = {method: np.array(runs) for method, runs in runs_of.items()}
-            for j, k in enumerate(COMPONENTS):
-                medians = {method: np.median(runs[:, j]) for method, runs in found.items()}
-                quartiles = np.quantile(found["no public facts"][:, j], [0.25, 0.75])
-                table.append(
-                    {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
-                    | {method: f"{value:.3f}" for method, value in medians.items()}
-                    | {"no public facts, quartiles": "{:.3f} to {:.3f}".format(*quartiles)}
-                )
-    return table
+def rows(repeats: int) -> Iterator[dict]:
+    for name, epsilon, k in product(datasets(), EPSILONS, COMPONENTS):
+        found = kept(shares, name, k, epsilon, repeats)
+        quartiles = np.quantile(found["no public facts"], [0.25, 0.75])
+        yield (
+            {"data": name, "k": k, "epsilon": f"{epsilon:g}"}
+            | {method: f"{np.median(runs):.3f}" for method, runs in found.items()}
+            | {"no public facts, quartiles": "{:.3f} to {:.3f}".format(*quartiles)}
+        )
 
 
 def peer_rows(runs: int) -> list[dict]:

@@ -52,13 +52,14 @@ def peers(name: str, epsilon: float, reps: int) -> dict[str, np.ndarray]:
     Z = X - X.mean(axis=0)
     radii = np.quantile(np.linalg.norm(Z, axis=1), RADII)
     largest = np.linalg.eigvalsh(covariance)[-1]
-    measured = partial(losses, Z=Z, covariance=covariance, epsilon=epsilon, reps=reps)
+    ways = {
+        "SeparateCov": [partial(separate_cov, radius=radius) for radius in radii],
+        "AdaptiveCov": [partial(adaptive_cov, radius=radius) for radius in radii],
+        "CoinPress": [partial(coinpress, upper=largest, steps=steps) for steps in STEPS],
+    }
     return {
-        "SeparateCov": np.min([measured(partial(separate_cov, radius=r)) for r in radii], axis=0),
-        "AdaptiveCov": np.min([measured(partial(adaptive_cov, radius=r)) for r in radii], axis=0),
-        "CoinPress": np.min(
-            [measured(partial(coinpress, upper=largest, steps=t)) for t in STEPS], axis=0
-        ),
+        peer: np.min([losses(way, Z, covariance, epsilon, reps) for way in theirs], axis=0)
+        for peer, theirs in ways.items()
     }
 
 

@@ -58,6 +58,20 @@ def one_outlier(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     return X, other
 
 
-def shows_the_outlier(components: np.ndarray) -> bool:
-    """Whether the first component is the outlier's axis rather than the others'."""
-    return abs(components[0, 1]) > abs(components[0, 0])
+def outlier_bound(
+    method: Callable[..., np.ndarray],
+    epsilon: float = 0.5,
+    delta: float = 1e-5,
+    n: int = 5000,
+    runs: int = 2000,
+) -> float:
+    """A lower bound on the epsilon of a release that claims `epsilon`.
+
+    The event: the first component is the outlier's axis rather than the others'.
+    """
+
+    def event(X: np.ndarray, rng: np.random.Generator) -> bool:
+        first = method(X, 1, epsilon, delta, rng)[0]
+        return abs(first[1]) > abs(first[0])
+
+    return epsilon_bound(event, one_outlier(n, 2), delta, runs)

@@ -7,16 +7,12 @@ rows to nothing, which changes the matrix by a constant.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from _steps import top_rows
 
-from ._common import (
-    classical_sd,
-    epsilon_bound,
-    one_outlier,
-    shows_the_outlier,
-    symmetric,
-)
+from ._common import classical_sd, outlier_bound, symmetric
 
 
 def analyze_gauss_max(
@@ -32,10 +28,4 @@ def analyze_gauss_max(
     return top_rows(covariance + symmetric(d, classical_sd(6 / n, epsilon, delta), rng), k)
 
 
-def attack(epsilon: float = 0.5, delta: float = 1e-5, n: int = 5000, runs: int = 2000) -> float:
-    """A lower bound on the epsilon of a release that claims `epsilon`."""
-
-    def event(X: np.ndarray, rng: np.random.Generator) -> bool:
-        return shows_the_outlier(analyze_gauss_max(X, 1, epsilon, delta, rng))
-
-    return epsilon_bound(event, one_outlier(n, 2), delta, runs)
+attack = partial(outlier_bound, analyze_gauss_max)

@@ -20,6 +20,7 @@ divides the first term of SeparateCov's by 6, so that it is taken more often.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, log, sqrt
 
 import numpy as np
@@ -80,34 +81,6 @@ def separate(
     sd = SENSITIVITY[adjacency] * radius**2 / (len(X) * sqrt(rho))
     values = np.linalg.eigvalsh(Y.T @ Y / len(X)) + sd * rng.normal(size=X.shape[1])
     return vectors * values @ vectors.T
-
-
-def separate_cov(
-    X: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    radius: float,
-    adjacency: str = "add-remove",
-) -> np.ndarray:
-    """Top k eigenvectors of SeparateCov, as rows. NOT PRIVATE."""
-    rho = gauss_rho(epsilon, delta)
-    return top_rows(separate(X, radius, rho, rng, adjacency), k)
-
-
-def adaptive_cov(
-    X: np.ndarray,
-    k: int,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    radius: float,
-    adjacency: str = "add-remove",
-) -> np.ndarray:
-    """Top k eigenvectors of AdaptiveCov (Algorithm 4), as rows. NOT PRIVATE."""
-    rho = adaptive_rho(epsilon, delta)
-    return top_rows(adaptive(X, radius, rho, rng, adjacency), k)
 
 
 def adaptive(
@@ -174,3 +147,25 @@ def above_threshold(queries: np.ndarray, epsilon: float, rng: np.random.Generato
         if query + rng.laplace(scale=4 / epsilon) >= threshold:
             return i
     return len(queries)
+
+
+def _covariance(
+    matrix: Callable[..., np.ndarray], rho_of: Callable[[float, float], float]
+) -> Callable[..., np.ndarray]:
+    def top(
+        X: np.ndarray,
+        k: int,
+        epsilon: float,
+        delta: float,
+        rng: np.random.Generator,
+        radius: float,
+        adjacency: str = "add-remove",
+    ) -> np.ndarray:
+        """Top k eigenvectors, as rows. NOT PRIVATE."""
+        return top_rows(matrix(X, radius, rho_of(epsilon, delta), rng, adjacency), k)
+
+    return top
+
+
+separate_cov = _covariance(separate, gauss_rho)
+adaptive_cov = _covariance(adaptive, adaptive_rho)  # Algorithm 4

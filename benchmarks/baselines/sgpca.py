@@ -7,12 +7,13 @@ on others one record turns the eigenvectors, by far more than the noise.
 
 from __future__ import annotations
 
+from functools import partial
 from math import log, sqrt
 
 import numpy as np
 from _steps import mirrored_noise, top_rows
 
-from ._common import classical_sd, epsilon_bound, one_outlier, shows_the_outlier
+from ._common import classical_sd, outlier_bound
 
 
 def sgpca(
@@ -39,10 +40,4 @@ def sgpca(
     return top_rows(V.T @ V + mirrored_noise(d, sd, rng), k)
 
 
-def attack(epsilon: float = 0.5, delta: float = 1e-5, n: int = 5000, runs: int = 2000) -> float:
-    """A lower bound on the epsilon of a release that claims `epsilon`."""
-
-    def event(X: np.ndarray, rng: np.random.Generator) -> bool:
-        return shows_the_outlier(sgpca(X, 1, epsilon, delta, rng, (10.0, 1.0)))
-
-    return epsilon_bound(event, one_outlier(n, 2), delta, runs)
+attack = partial(outlier_bound, partial(sgpca, eigenvalues=(10.0, 1.0)))
