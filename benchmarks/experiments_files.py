@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import pandas as pd
 from _common import RAW as ALL_RAW
 from _common import commit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PUBLISHED = Path(__file__).parents[1] / "doc" / "experiments"
 RAW = ALL_RAW / commit() / "experiments"
@@ -42,6 +49,31 @@ def options(doc: str, *, repeats: int = 0, **more: dict[str, Any]) -> argparse.N
     found = parser.parse_args()
     found.folder.mkdir(parents=True, exist_ok=True)
     return found
+
+
+def experiment(
+    doc: str,
+    name: str,
+    measure: Callable[[argparse.Namespace], pd.DataFrame],
+    draw: Callable[[pd.DataFrame], plt.Figure],
+    **more: Any,
+) -> None:
+    """Command line of an experiment with one picture: measure its table, or read it, and draw."""
+    asked = options(doc, draw_only=DRAW_ONLY, **more)
+    saved = asked.folder / f"{name}.csv"
+    if not asked.draw_only:
+        measure(asked).to_csv(saved, index=False, float_format="%.6g")
+    sheet = draw(pd.read_csv(saved))
+    sheet.savefig(asked.folder / f"{name.removesuffix('_summary')}.png", dpi=110)
+    plt.close(sheet)
+
+
+def panel(ax: Axes, title: str, xlabel: str = "") -> None:
+    """Dress one pair of axes."""
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_xlabel(xlabel)
+    ax.grid(color="#e4e4e4", linewidth=0.7)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def keep_others(summary: pd.DataFrame, published: Path, cell: Sequence[str]) -> pd.DataFrame:

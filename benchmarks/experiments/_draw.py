@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from experiments_files import plt
 
 if TYPE_CHECKING:
     from _figures import Figure, Panel

@@ -42,21 +42,18 @@ def eigenvalues(k: int) -> tuple[float, ...]:
     return tuple(np.linspace(10, 5, k).tolist())
 
 
-FIGURES = {
+PANELS = {
     # The paper's: sigma.
-    "1a": Figure(
-        "figure_1a",
+    "1a": (
         r"Spiked model, $\sigma$ = 0.025",
         (Panel(SPIKED, RECORDS, {n: Setting(n=n) for n in GRID}, WITHOUT_OJAS),),
     ),
-    "1b": Figure(
-        "figure_1b",
+    "1b": (
         r"Spiked model, $\sigma$ = 0.001",
         (Panel(SPIKED, RECORDS, {n: Setting(n=n, sigma=0.001) for n in GRID}, WITHOUT_OJAS),),
     ),
     # Chosen here: sigma = 0.025.
-    "1c": Figure(
-        "figure_1c",
+    "1c": (
         "Spiked model, growing dimension",
         (
             Panel(
@@ -69,8 +66,7 @@ FIGURES = {
     ),
     # Chosen here: sigma = 0.1, for the caption's "higher noise regime"; the gap lambda_2 - lambda_3
     # is moved by the second eigenvalue of the signal, which it equals in this model.
-    "2a": Figure(
-        "figure_2a",
+    "2a": (
         "Spiked model, growing eigengap",
         (
             Panel(
@@ -80,8 +76,7 @@ FIGURES = {
             ),
         ),
     ),
-    "2b": Figure(
-        "figure_2b",
+    "2b": (
         "Spiked model, varying noise level",
         (
             Panel(
@@ -92,8 +87,7 @@ FIGURES = {
         ),
     ),
     # Figure 1a with k-DP-Ojas.
-    "2c": Figure(
-        "figure_2c",
+    "2c": (
         r"Spiked model, $\sigma$ = 0.025, with k-DP-Ojas",
         (Panel(SPIKED, RECORDS, {n: Setting(n=n) for n in GRID}),),
     ),
@@ -101,8 +95,7 @@ FIGURES = {
     # picture has medians and intervals, as elsewhere. Chosen here: sigma = 0.025; the signal's
     # eigenvalues fall evenly from 10 to 5. For k = 1 records are rows, whose signal has variance 10
     # (`make_spiked`).
-    "3": Figure(
-        "figure_3",
+    "3": (
         "Spiked model, varying k and d",
         tuple(
             Panel(
@@ -116,8 +109,7 @@ FIGURES = {
     # Appendix G. Chosen here: rows of covariance V diag(10, lambda_2) V^T + sigma^2 I with sigma =
     # 1; gamma = 1 for the printed methods (the paper: O(1)), and the printed clipping norm of the
     # spiked model.
-    "4": Figure(
-        "figure_4",
+    "4": (
         r"Gaussian rows, k = 2, $\sigma$ = 1",
         (
             Panel(
@@ -136,6 +128,7 @@ FIGURES = {
         ),
     ),
 }
+FIGURES = {name: Figure(f"figure_{name}", *told) for name, told in PANELS.items()}
 
 
 def main() -> None:

@@ -20,15 +20,12 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from experiments_files import DRAW_ONLY, options
+from experiments_files import experiment, panel
 
-NAME, BATCH, BATCHES = "liu_figure_1", 400, 100
+BATCH, BATCHES = 400, 100
 W = np.array([1.0, 1.0]) / np.sqrt(2)
 GAUSSIAN = "Gaussian rows"
 SIGMAS = (0.3, 0.1, 0.03, 0.01)
@@ -57,7 +54,7 @@ def radii(G: np.ndarray) -> tuple[float, float, float]:
     return tuple(map(float, lengths))
 
 
-def measure() -> pd.DataFrame:
+def measure(_: object) -> pd.DataFrame:
     table = []
     for data in (GAUSSIAN, *(f"sigma = {sigma:g}" for sigma in SIGMAS)):
         found = np.median([radii(gradients(data, seed)) for seed in range(BATCHES)], axis=0)
@@ -66,7 +63,7 @@ def measure() -> pd.DataFrame:
     return pd.DataFrame(table, columns=columns)
 
 
-def draw(path: Path) -> None:
+def draw(_: pd.DataFrame) -> plt.Figure:
     sheet, axes = plt.subplots(1, len(SHOWN), figsize=(9, 4))
     for ax, (data, title) in zip(axes, SHOWN.items(), strict=True):
         G = gradients(data, 0)
@@ -84,24 +81,12 @@ def draw(path: Path) -> None:
             ax.add_patch(circle)
         reach = 1.1 * max(longest, farthest + np.abs(mean).max())
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        ax.set_title(title, loc="left", fontsize=10)
-        ax.grid(color="#e4e4e4", linewidth=0.7)
-        ax.spines[["top", "right"]].set_visible(False)
+        panel(ax, title)
     handles, labels = axes[-1].get_legend_handles_labels()
     sheet.legend(handles, labels, loc="center right", frameon=False, fontsize=8)
     sheet.tight_layout(rect=(0, 0, 0.85, 1))
-    sheet.savefig(path, dpi=110)
-    plt.close(sheet)
-
-
-def main() -> None:
-    asked = options(__doc__, draw_only=DRAW_ONLY)
-    if not asked.draw_only:
-        table = measure()
-        table.to_csv(asked.folder / f"{NAME}.csv", index=False)
-        print(table.to_string(index=False))
-    draw(asked.folder / f"{NAME}.png")
+    return sheet
 
 
 if __name__ == "__main__":
-    main()
+    experiment(__doc__, "liu_figure_1", measure, draw)

@@ -27,22 +27,20 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for baselines and experiments_files
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from _common import SAVE, kept
 from baselines import analyze_gauss_max, g_dppca, nsggd, nsggd_chains, sgpca
-from experiments_files import DRAW_ONLY, PUBLISHED, RAW, options, spread
+from bench_gdppca import COMPONENTS_ONLY, SPECTRUM, K
+from experiments_files import DRAW_ONLY, PUBLISHED, RAW, options, panel, spread
 
 from skdppca import GDPPCA, DPGauss
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian
 from skdppca.metrics import sin_theta
 
 COLUMNS = ["law", "n", "d", "epsilon", "method", "repeat", "sin_theta"]
-SPECTRUM, DELTA, K = ([9.0, 4.0], 1.0), 1e-5, 2
+DELTA = 1e-5
 SIZES, DIMENSIONS = (250, 500, 750, 1000, 1500, 2000), (5, 10, 25)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 NSGGD_MAX_N = 500
@@ -61,7 +59,6 @@ FIGURES = {
 }
 
 # Only components are compared, so ours spend nothing on other things.
-COMPONENTS_ONLY = {"location_share": 0.0, "variance_share": 0.0}
 OURS = {
     "GDPPCA spherical": lambda d: GDPPCA(K, **COMPONENTS_ONLY),
     "GDPPCA winsorized": lambda d: GDPPCA(
@@ -165,11 +162,11 @@ def draw_figure(number: int, folder: Path) -> None:
         return
     summary = pd.read_csv(summary_of(number, folder))
     by, x = ("law", "epsilon") if number == 5 else ("d", "n")
-    panels = list(dict.fromkeys(cell[0 if number == 5 else 2] for cell in FIGURES[number]))
+    values = list(dict.fromkeys(cell[0 if number == 5 else 2] for cell in FIGURES[number]))
     sheet, axes = plt.subplots(1, 3, figsize=(13.5, 4.2), sharey=True)
-    for ax, panel in zip(axes, panels, strict=True):
+    for ax, value in zip(axes, values, strict=True):
         for method, (colour, dashes, marker) in STYLES.items():
-            points = summary[(summary[by] == panel) & (summary["method"] == method)].sort_values(x)
+            points = summary[(summary[by] == value) & (summary["method"] == method)].sort_values(x)
             if points.empty:  # not measured: nothing for the legend to name
                 continue
             error = points["sin_theta_mean_error"].fillna(0)
@@ -178,18 +175,14 @@ def draw_figure(number: int, folder: Path) -> None:
                 points[x], points["sin_theta_mean"], 1.96 * error, color=colour, ls=dashes,
                 marker=marker, ms=4.5, mfc=filled, lw=1.4, label=method,
             )  # fmt: skip
-        ax.set_title(panel if number == 5 else f"d = {panel}", loc="left", fontsize=10)
-        ax.set_xlabel(r"$\varepsilon$" if number == 5 else "n")
+        title, xlabel = (value, r"$\varepsilon$") if number == 5 else (f"d = {value}", "n")
+        panel(ax, title, xlabel)
         ax.set_xscale("log" if number == 5 else "linear")
         ax.set_ylim(0, 1.02)
-        ax.grid(color="#e4e4e4", linewidth=0.7)
-        ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("sin-theta error, mean and 95 % interval")
     handles, labels = axes[0].get_legend_handles_labels()
-    if number != 5:
-        sheet.suptitle(f"{FIGURES[number][0][0]}, epsilon = 0.5", x=0.01, ha="left", fontsize=11)
-    else:
-        sheet.suptitle("n = 2000, d = 10", x=0.01, ha="left", fontsize=11)
+    title = "n = 2000, d = 10" if number == 5 else f"{FIGURES[number][0][0]}, epsilon = 0.5"
+    sheet.suptitle(title, x=0.01, ha="left", fontsize=11)
     sheet.legend(handles, labels, loc="center right", frameon=False, fontsize=8)
     counts = sorted({summary["trials"].min(), summary["trials"].max()})
     repeats = " to ".join(map(str, counts))

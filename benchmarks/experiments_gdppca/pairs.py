@@ -12,7 +12,6 @@ The last column is the squared loss over that of all pairs: what leaving some ou
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for _steps and experiments_files
@@ -21,13 +20,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from _steps import top_rows
-from experiments_files import DRAW_ONLY, options, spread
+from experiments_files import experiment, panel, spread
 from figures import SIZES, SPECTRUM, K
 
 from skdppca.datasets import make_gaussian
 from skdppca.records.pairs import Kernel, complete_sum, cyclic_sum
 
-NAME, D, REPEATS, OFFSETS = "gdppca_figure_1", 25, 100, 10
+D, REPEATS, OFFSETS = 25, 100, 10
 CELL = ["kernel", "n", "method"]
 KERNELS = {"spherical": Kernel(), "winsorized": Kernel(radius=D**0.5)}
 ALL = "all pairs"
@@ -39,23 +38,12 @@ STYLES = {
 }
 
 
-def matrices(X: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> dict[str, Callable]:
+def matrices(X: np.ndarray, kernel: Kernel, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """What is decomposed, up to a factor."""
     half = len(X) // 2
-
-    def disjoint() -> np.ndarray:
-        g = kernel.apply(X[half : 2 * half] - X[:half])
-        return g.T @ g
-
-    def covariance() -> np.ndarray:
-        return np.cov(X, rowvar=False)
-
-    sums = (
-        lambda: complete_sum(X, kernel),
-        lambda: cyclic_sum(X, rng.permutation(len(X)), OFFSETS, kernel),
-        disjoint,
-        covariance,
-    )
+    disjoint = kernel.apply(X[half : 2 * half] - X[:half])
+    incomplete = cyclic_sum(X, rng.permutation(len(X)), OFFSETS, kernel)
+    sums = (complete_sum(X, kernel), incomplete, disjoint.T @ disjoint, np.cov(X.T))
     return dict(zip(STYLES, sums, strict=True))
 
 
@@ -72,7 +60,7 @@ def measure(repeats: int) -> pd.DataFrame:
             draw = make_gaussian(n, D, *SPECTRUM, random_state=rng)
             for name, kernel in KERNELS.items():
                 for method, matrix in matrices(draw.X, kernel, rng).items():
-                    upper = np.triu(matrix())
+                    upper = np.triu(matrix)
                     V = top_rows(upper + np.triu(upper, 1).T, K)
                     rows.append((name, n, method, repeat, distance(V, draw.components)))
     return pd.DataFrame(rows, columns=[*CELL, "repeat", "loss"])
@@ -86,7 +74,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return summary.assign(squared_loss_ratio=over)
 
 
-def draw_figure(summary: pd.DataFrame, path: Path) -> None:
+def draw_figure(summary: pd.DataFrame) -> plt.Figure:
     sheet, axes = plt.subplots(1, len(KERNELS), figsize=(9.5, 3.8), sharey=True)
     for ax, kernel in zip(axes, KERNELS, strict=True):
         for method, (colour, marker) in STYLES.items():
@@ -97,24 +85,18 @@ def draw_figure(summary: pd.DataFrame, path: Path) -> None:
                 points["n"], points["loss_mean"], error, color=colour, marker=marker, ms=4.5,
                 lw=1.4, label=method,
             )  # fmt: skip
-        ax.set_title(f"{kernel}, d = {D}", loc="left", fontsize=10)
-        ax.set_xlabel("n")
-        ax.grid(color="#e4e4e4", linewidth=0.7)
-        ax.spines[["top", "right"]].set_visible(False)
+        panel(ax, f"{kernel}, d = {D}", "n")
     axes[0].set_ylabel("distance of the projectors, mean")
     axes[-1].legend(frameon=False, fontsize=8)
     sheet.tight_layout()
-    sheet.savefig(path, dpi=110)
-    plt.close(sheet)
-
-
-def main() -> None:
-    asked = options(__doc__, repeats=REPEATS, draw_only=DRAW_ONLY)
-    saved = asked.folder / f"{NAME}_summary.csv"
-    if not asked.draw_only:
-        summarise(measure(asked.repeats)).to_csv(saved, index=False, float_format="%.6g")
-    draw_figure(pd.read_csv(saved), asked.folder / f"{NAME}.png")
+    return sheet
 
 
 if __name__ == "__main__":
-    main()
+    experiment(
+        __doc__,
+        "gdppca_figure_1_summary",
+        lambda asked: summarise(measure(asked.repeats)),
+        draw_figure,
+        repeats=REPEATS,
+    )

@@ -18,14 +18,12 @@ here: the first k columns of one QR serve for every k, so points of a run are no
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from math import log, sqrt
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files and _steps
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -33,12 +31,11 @@ from _matrices import GENERATED, SAVED, load
 from _methods import L, P, weighted
 from _papers import largest_entry
 from _steps import power_iterations
-from experiments_files import DATA, DRAW_ONLY, options
+from experiments_files import DATA, experiment, panel
 from scipy.stats import chi2
 
 from skdppca.statistics.products import coherence
 
-TABLE, FIGURE = "power_coherence", "power_bounds_ratio"
 SIZES, MOST, STEP, RUNS = (8000, 12_000), 4000, 64, 5
 LINES = {
     "ratio": ("measured", "o", "#D55E00"),
@@ -116,37 +113,26 @@ def approximation(k: int, n: int) -> float:
     return sqrt(prior / ours)
 
 
-def draw(found: pd.DataFrame, path: Path) -> None:
+def draw(found: pd.DataFrame) -> plt.Figure:
     sheet, axes = plt.subplots(1, len(SIZES), figsize=(9, 3.6), sharey=True)
     for ax, n in zip(axes, SIZES, strict=True):
         mine = found[found["n"] == n]
         for column, (label, style, colour) in LINES.items():
             ax.plot(mine["k"], mine[column], style, color=colour, ms=2.5, lw=1.4, label=label)
-        ax.set_title(f"n = {n}", loc="left", fontsize=10)
-        ax.set_xlabel("directions k")
+        panel(ax, f"n = {n}", "directions k")
         ax.set_ylim(0, 1.1 * found["ratio"].max())
-        ax.grid(color="#e4e4e4", linewidth=0.7)
-        ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("prior bound over theirs, random start")
     axes[-1].legend(frameon=False, fontsize=8)
     sheet.tight_layout()
-    sheet.savefig(path, dpi=110)
-    plt.close(sheet)
+    return sheet
 
 
-def main() -> None:
-    runs = {"type": int, "default": RUNS}
-    asked = options(__doc__, data=DATA, runs=runs, draw_only=DRAW_ONLY)
-    folder = asked.folder
-    saved = folder / f"{FIGURE}_summary.csv"
-    if not asked.draw_only:
-        found = table(asked.data)
-        found.to_csv(folder / f"{TABLE}.csv", index=False)
-        print(found.to_string(index=False))
-        figure = pd.concat([ratios(n, asked.runs) for n in SIZES])
-        figure.to_csv(saved, index=False, float_format="%.5g")
-    draw(pd.read_csv(saved), folder / f"{FIGURE}.png")
+def measure(asked: Namespace) -> pd.DataFrame:
+    found = table(asked.data)
+    found.to_csv(asked.folder / "power_coherence.csv", index=False)
+    print(found.to_string(index=False))
+    return pd.concat([ratios(n, asked.repeats) for n in SIZES])
 
 
 if __name__ == "__main__":
-    main()
+    experiment(__doc__, "power_bounds_ratio_summary", measure, draw, repeats=RUNS, data=DATA)

@@ -17,17 +17,13 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for experiments_files
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from _matrices import FLOORS, GENERATED, SAVED, load
 from _methods import METHODS, P, weighted
-from experiments_files import DATA, DRAW_ONLY, options, spread
+from experiments_files import DATA, experiment, panel, spread
 
-NAME = "power_relative_error"
 CELL = ["matrix", "floor", "method", "epsilon"]
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 # The paper says that local noise needs about a thousand. Not in the picture.
@@ -56,22 +52,23 @@ def errors(X, floor, repeats):
                 yield method, epsilon, seed, error(find(X, floor, epsilon, seed), *judged)
 
 
-def measure(folder, repeats):
+def measure(asked):
     cells = [(name, floor) for name, (_, floors) in SAVED.items() for floor in floors]
     cells += [(GENERATED, floor) for floor in FLOORS]
     found = []
     for name, floor in cells:
-        X = load(name, folder)
+        X = load(name, asked.data)
         if X is None:
             print(f"{name}: no file, left out")
             continue
-        for row in errors(X, floor, repeats):
-            found.append((name, floor, *row))
+        found += [(name, floor, *row) for row in errors(X, floor, asked.repeats)]
         print(f"{name}, floor {floor}: done", flush=True)
-    return pd.DataFrame(found, columns=[*CELL, "seed", "relative_error"])
+    return spread(
+        pd.DataFrame(found, columns=[*CELL, "seed", "relative_error"]), CELL, "relative_error"
+    )
 
 
-def draw(summary, path):
+def draw(summary):
     cells = list(summary.groupby(["matrix", "floor"], sort=False))
     sheet, axes = plt.subplots(1, len(cells), figsize=(3 * len(cells), 4.2), sharey=True)
     for ax, ((name, floor), rows) in zip(np.atleast_1d(axes), cells, strict=True):
@@ -82,27 +79,14 @@ def draw(summary, path):
             style = ":" if method == "no noise" else "-"
             ax.plot(mine.index, median, style, color=colour, marker="o", ms=3)
             ax.fill_between(mine.index, low, high, color=colour, alpha=0.15)
-        ax.set(xscale="log", yscale="log", title=f"{name}, floor {floor}", xlabel="epsilon")
-        ax.grid(axis="y", color="#e4e4e4")
+        panel(ax, f"{name}, floor {floor}", "epsilon")
+        ax.set(xscale="log", yscale="log")
     np.atleast_1d(axes)[0].set_ylabel("relative error of the filtered matrix")
     lines = np.atleast_1d(axes)[0].get_lines()
     sheet.legend(lines, list(METHODS), loc="lower center", ncols=4, frameon=False, fontsize=8)
     sheet.tight_layout(rect=(0, 0.1, 1, 1))
-    sheet.savefig(path, dpi=130)
-
-
-def main():
-    asked = options(__doc__, repeats=10, data=DATA, draw_only=DRAW_ONLY)
-    folder = asked.folder
-    saved = folder / f"{NAME}_summary.csv"
-    if not asked.draw_only:
-        summary = spread(measure(asked.data, asked.repeats), CELL, "relative_error")
-        summary.to_csv(saved, index=False, float_format="%.5g")
-    summary = pd.read_csv(saved)
-    draw(summary, folder / f"{NAME}.png")
-    cells = summary.set_index(["matrix", "floor", "epsilon", "method"])["relative_error_median"]
-    print(cells.unstack("epsilon", sort=False).round(3).to_string())
+    return sheet
 
 
 if __name__ == "__main__":
-    main()
+    experiment(__doc__, "power_relative_error_summary", measure, draw, repeats=10, data=DATA)
