@@ -27,19 +27,6 @@ LOAD = os.getloadavg()
 PACKAGES = ("skdppca", "numpy", "scipy", "scikit-learn", "joblib", "mpmath", "mlxtend")
 
 
-def arguments(doc: str) -> argparse.ArgumentParser:
-    """The options of a benchmark: its own, and ``--save``, without which it prints alone."""
-
-    class Save(argparse.Action):
-        def __call__(self, *_: object) -> None:
-            # processes that it starts read it, too
-            os.environ[SAVE] = str(RAW / commit() / Path(sys.argv[0]).stem)
-
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--save", action=Save, nargs=0, help="store the tables in results/")
-    return parser
-
-
 class Measured(NamedTuple):
     """How a table is measured: rows of so many repeats, that number, and the table's facts.
 
@@ -56,10 +43,13 @@ class Measured(NamedTuple):
 
 def measure(doc: str, tables: Mapping[str, Measured]) -> None:
     """Command line of a benchmark: measure its tables, or those of ``--only``, and save them."""
-    parser = arguments(doc)
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--save", action="store_true", help="store the tables in results/")
     parser.add_argument("--only", nargs="+", choices=tables, default=[*tables], help="tables")
     parser.add_argument("--repeats", type=int, help="instead of the published number")
     options = parser.parse_args()
+    if options.save:  # processes that it starts read it, too
+        os.environ[SAVE] = str(RAW / commit() / Path(sys.argv[0]).stem)
     warnings.simplefilter("ignore")  # seeds make tables repeatable; all data are drawn or public
     for name in options.only:
         start, facts, repeats = perf_counter(), machine(), options.repeats or tables[name].repeats
@@ -157,12 +147,28 @@ def save(name: str, rows: list[dict], facts: dict[str, str]) -> Path:
             f"measure it where the load is below {BUSY}"
         )
     RESULTS.mkdir(exist_ok=True)
+    _write(path, rows, "".join(f"# {key}: {value}\n" for key, value in facts.items()))
+    return path
+
+
+def noted(name: str) -> dict[str, dict[str, str]]:
+    """First cell -> row of what runs have noted; some cells are empty where nobody noted them."""
+    path = RESULTS / f"{name}.csv"
+    return {next(iter(row.values())): row for row in (read(path)[0] if path.exists() else ())}
+
+
+def note(name: str, row: dict[str, str]) -> None:
+    """Note a row, in the place of what was noted before of the same first cell."""
+    found = noted(name) | {next(iter(row.values())): row}
+    _write(RESULTS / f"{name}.csv", [found[key] for key in sorted(found)])
+
+
+def _write(path: Path, rows: list[dict], head: str = "") -> None:
     with path.open("w", newline="") as file:
-        file.writelines(f"# {key}: {value}\n" for key, value in facts.items())
+        file.write(head)
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    return path
 
 
 def load(name: str) -> tuple[list[dict[str, str]], dict[str, str]]:

@@ -11,7 +11,6 @@ it had kept, as long as the commit is the same. Times are not stored from a busy
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import shutil
 import subprocess
@@ -22,32 +21,17 @@ from pathlib import Path
 import _common
 import keys
 import make_tables
-import registry
 from registry import PACKAGE_OF_R, PARTS, PEOPLES_DATA, Part
 
-EXPERIMENTS = _common.RESULTS / "experiments.csv"  # facts of what is stored in doc/experiments
 WAIT = 600  # for a machine to become idle
-NOTED = ("table", "date", "cpu", "commit")
-
-
-def noted() -> dict[str, dict[str, str]]:
-    """Return the facts of the experiments, whose tables have no lines of facts."""
-    if not EXPERIMENTS.exists():
-        return {}
-    with EXPERIMENTS.open(newline="") as file:
-        return {row["table"]: row for row in csv.DictReader(file)}
 
 
 def note(part: Part) -> None:
-    """Store date, processor and commit of an experiment."""
-    rows, facts = noted(), (_common.today(), _common.cpu(), _common.commit())
-    for table in part.tables:
-        if keys.table_path(table).parent != _common.RESULTS:
-            rows[table] = dict(zip(NOTED, (table, *facts), strict=True))
-    with EXPERIMENTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, NOTED, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows[table] for table in sorted(rows))
+    """Note date, processor and commit of tables in doc/experiments: no lines there tell them."""
+    facts = {"date": _common.today(), "cpu": _common.cpu(), "commit": _common.commit()}
+    for name in part.tables:
+        if keys.table_path(name).parent != _common.RESULTS:
+            _common.note("experiments", {"table": name, **facts})
 
 
 def idle() -> bool:
@@ -77,7 +61,9 @@ def run(part: Part) -> bool:
     start = time.monotonic()
     done = subprocess.run([sys.executable, *part.command], check=False)
     if done.returncode == 0 and first:
-        registry.note_minutes(part, (time.monotonic() - start) / 60, load)
+        minutes = str(max(1, round((time.monotonic() - start) / 60)))
+        row = {"part": part.script, "minutes": minutes, "date": _common.today()}
+        _common.note("minutes", row | {"load": f"{load:.1f}"})
     return done.returncode == 0
 
 

@@ -8,7 +8,6 @@ they have measured, and go on there when run again. What each takes is in
 from __future__ import annotations
 
 import ast
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +55,7 @@ class Part:
     @property
     def minutes(self) -> int | None:
         """Of its last whole run; None as long as nobody has timed it."""
-        row = timed().get(self.script)
+        row = _common.noted("minutes").get(self.script)
         return int(row["minutes"]) if row else None
 
     @property
@@ -67,7 +66,7 @@ class Part:
     def command(self) -> list[str]:
         """Without the interpreter."""
         _, *options = self.script.split()
-        stores = re.search(r"\b(arguments|measure)\(\s*__doc__", self.path.read_text())
+        stores = re.search(r"\bmeasure\(\s*__doc__", self.path.read_text())
         return [str(self.path), *options, *["--save"] * bool(stores)]
 
 
@@ -169,26 +168,6 @@ PARTS = (
 def part_of(table: str) -> Part | None:
     """Which part measures a table."""
     return next((part for part in PARTS if table in part.tables), None)
-
-
-def timed() -> dict[str, dict[str, str]]:
-    """Script -> row of minutes.csv; the date and the load are missing where nobody noted them."""
-    path = _common.RESULTS / "minutes.csv"
-    if not path.exists():
-        return {}
-    with path.open(newline="") as file:
-        return {row["part"]: row for row in csv.DictReader(file)}
-
-
-def note_minutes(part: Part, minutes: float, load: float) -> None:
-    """Store what a part has taken, and the load before it."""
-    told = (str(max(1, round(minutes))), _common.today(), f"{load:.1f}")
-    found = dict(zip(("minutes", "date", "load"), told, strict=True))
-    rows = timed() | {part.script: {"part": part.script, **found}}
-    with (_common.RESULTS / "minutes.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, ["part", *found], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows[script] for script in sorted(rows))
 
 
 def unguarded() -> dict[str, str]:

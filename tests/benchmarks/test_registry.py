@@ -29,11 +29,11 @@ def test_every_part_is_a_script_with_known_options(part):
         options = []
     names = [option for option in options if not option.isdigit()]
     assert all(f'"{name}"' in source or f"{name[2:]}=" in source for name in names)
-    assert ("--save" in part.command) == (saves or "arguments(__doc__)" in source)
+    assert ("--save" in part.command) == saves
 
 
 def test_minutes_are_of_parts():
-    assert REGISTRY.timed().keys() <= {part.script for part in REGISTRY.PARTS}
+    assert COMMON.noted("minutes").keys() <= {part.script for part in REGISTRY.PARTS}
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_result_says_date_processor_and_commit():
     facts = {
         name: COMMON.load(name)[1] for name in stored if name not in ("experiments", "minutes")
     }
-    facts |= MEASURE.noted()
+    facts |= COMMON.noted("experiments")
     assert {
         name for name, one in facts.items() if not {"date", "cpu", "commit"} <= one.keys()
     } == set()
