@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
@@ -64,32 +63,19 @@ def with_threads(path: str) -> Callable[[], object]:
 
 
 def with_processes(path: str, n_workers: int, persist: bool = False) -> Callable[[], object]:
-    from distributed import wait
+    from distributed import Client, wait
 
     from skdppca import DPGauss
 
-    cluster(n_workers)
+    # until this process ends
+    here = {"host": "127.0.0.1", "dashboard_address": None, "memory_limit": 0}
+    Client(n_workers=n_workers, threads_per_worker=1, **here)
     DPGauss(K).fit(as_dask(path, 2 * n_workers * PARTITION))  # the workers import what they need
     X = as_dask(path)
     if persist:
         X = X.persist()
         wait(X)
     return lambda: DPGauss(K).fit(X)
-
-
-def cluster(n_workers: int) -> Any:
-    """A client of worker processes, until this process ends."""
-    from distributed import Client, LocalCluster
-
-    return Client(
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            memory_limit=0,
-        )
-    )
 
 
 def incremental(path: str) -> Callable[[], object]:
@@ -142,7 +128,6 @@ def processor_seconds() -> float:
 
 def measured(case: str, path: str) -> dict[str, float]:
     """Run a case in this process."""
-    warnings.simplefilter("ignore")
     fit = CASES[case](path)
     used = processor_seconds()
     found = watched(fit, own_memory, 0.1)

@@ -12,7 +12,6 @@ not private, and reads the table once. The file is in the page cache as far as m
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
@@ -97,7 +96,6 @@ def measured(path: str, case: str) -> dict[str, float]:
 
     import skdppca
 
-    warnings.simplefilter("ignore")
     start = perf_counter()
     if case == "scan":
         count = read(batches(path))

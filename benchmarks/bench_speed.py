@@ -70,23 +70,20 @@ def time_size(n: int, d: int, repeats: int) -> list[dict]:
     walls = {name: [wall for wall, _ in pairs] for name, pairs in times.items()}
     cpus = {name: [cpu for _, cpu in pairs] for name, pairs in times.items()}
     reference = next(iter(cases))
-    rows = []
-    for name in cases:
-        ratio = paired_ratio(walls[name], walls[reference])
-        rows.append(
-            {
-                "size": f"{n} x {d}",
-                "threads": THREADS,
-                "what": name,
-                "median s": f"{median(walls[name]):.3g}",
-                "min s": f"{min(walls[name]):.3g}",
-                "processor s": f"{median(cpus[name]):.3g}",
-                "x sklearn": f"{ratio:.2f}",
-                "x sklearn, minima": f"{min(walls[name]) / min(walls[reference]):.2f}",
-                "x sklearn, processor": f"{paired_ratio(cpus[name], cpus[reference]):.2f}",
-            }
-        )
-    return rows
+    return [
+        {
+            "size": f"{n} x {d}",
+            "threads": THREADS,
+            "what": name,
+            "median s": f"{median(walls[name]):.3g}",
+            "min s": f"{min(walls[name]):.3g}",
+            "processor s": f"{median(cpus[name]):.3g}",
+            "x sklearn": f"{paired_ratio(walls[name], walls[reference]):.2f}",
+            "x sklearn, minima": f"{min(walls[name]) / min(walls[reference]):.2f}",
+            "x sklearn, processor": f"{paired_ratio(cpus[name], cpus[reference]):.2f}",
+        }
+        for name in cases
+    ]
 
 
 def speed(_: int) -> Iterator[dict]:

@@ -14,6 +14,7 @@ from threading import Event, Thread
 from time import perf_counter, process_time, sleep
 from typing import Any
 from unittest import mock
+from warnings import simplefilter
 
 import numpy as np
 
@@ -49,7 +50,10 @@ def fresh(function: Callable[..., Any], *arguments: object, **environment: str) 
     """Call a function of a script in a fresh process, and return what it returns."""
     with (
         mock.patch.dict(os.environ, environment),
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        # seeds make tables repeatable, and nothing private is in them
+        ProcessPoolExecutor(
+            1, get_context("spawn"), initializer=simplefilter, initargs=("ignore",)
+        ) as pool,
     ):
         return pool.submit(function, *arguments).result()
 

@@ -9,7 +9,6 @@ fit. Nothing is told of the data but, where it says so, the largest number of no
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +23,6 @@ from scipy.sparse.linalg import svds
 from timing import fresh, status
 
 from skdppca import DPGauss, DPPowerMethod
-from skdppca.exceptions import SeededNoiseWarning
 
 N, D, K, EPSILON, LENGTH = 100_000, 10_000, 5, 2.0, 50
 
@@ -41,7 +39,6 @@ METHODS = {
 
 def one(name: str) -> dict[str, float]:
     """Fit in this process."""
-    warnings.simplefilter("ignore", SeededNoiseWarning)
     X = topics(N, D, LENGTH)
     factory, parameters = METHODS[name]
     pca = factory(K, epsilon=EPSILON, center=False, random_state=0, **parameters)
