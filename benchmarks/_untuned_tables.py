@@ -133,22 +133,30 @@ def two_clusters(rng: np.random.Generator) -> np.ndarray:
     return np.vstack([wide, rng.normal(0, 0.3, (300, 100)) + rng.normal(0, 1.0, 100)])
 
 
+def turned(rng: np.random.Generator, n: int, d: int, power: float, offset: float) -> np.ndarray:
+    """Variances that fall so, in axes of no direction's own."""
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return rng.normal(size=(n, d)) * np.arange(1, d + 1) ** (-power / 2) @ axes + offset
+
+
 def power_law(rng: np.random.Generator) -> np.ndarray:
-    """Variances 1 / i in axes of no direction's own."""
-    axes = np.linalg.qr(rng.normal(size=(100, 100)))[0]
-    return 3 + rng.normal(size=(2000, 100)) * np.arange(1, 101) ** -0.5 @ axes
+    """Variances 1 / i."""
+    return turned(rng, 2000, 100, 1.0, 3.0)
 
 
 def steep_power_law(rng: np.random.Generator) -> np.ndarray:
     """Variances 1 / i^2."""
-    axes = np.linalg.qr(rng.normal(size=(150, 150)))[0]
-    return rng.normal(size=(6000, 150)) / np.arange(1, 151) @ axes - 1
+    return turned(rng, 6000, 150, 2.0, -1.0)
+
+
+def student(rng: np.random.Generator, n: int, d: int, offset: float) -> np.ndarray:
+    """Elliptical t of 3 degrees of freedom."""
+    mixed = rng.normal(size=(n, d)) * np.arange(1, d + 1) ** -0.75
+    return offset + mixed * np.sqrt(3 / rng.chisquare(3, (n, 1)))
 
 
 def heavy_tails(rng: np.random.Generator) -> np.ndarray:
-    """Elliptical t of 3 degrees of freedom."""
-    mixed = rng.normal(size=(4000, 25)) * np.arange(1, 26) ** -0.75
-    return 2 + mixed * np.sqrt(3 / rng.chisquare(3, (4000, 1)))
+    return student(rng, 4000, 25, 2.0)
 
 
 def factors(rng: np.random.Generator) -> np.ndarray:
@@ -232,9 +240,7 @@ def few_counts(seed: int) -> np.ndarray:
 
 
 def few_heavy(seed: int) -> np.ndarray:
-    rng = np.random.default_rng([SEED, 3, seed])
-    rows = rng.normal(size=(1000, 30)) * np.arange(1, 31) ** -0.75
-    return 1 + rows * np.sqrt(3 / rng.chisquare(3, (1000, 1)))
+    return student(np.random.default_rng([SEED, 3, seed]), 1000, 30, 1.0)
 
 
 TAILS: dict[str, tuple[Callable[[int], np.ndarray], int]] = {

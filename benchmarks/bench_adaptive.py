@@ -9,14 +9,16 @@ were tuned on other models, dimensions and seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from _common import Measured, measure
+from _steps import top_rows
+from bench_explained import loss
 
 from skdppca import KDPPCA, DPGauss, KDPOjas, ResidualGauss
 from skdppca.datasets import Draw, make_gaussian, make_spiked
 from skdppca.decomposition import BasePrivatePCA
-from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import zeta_squared
 
 D = 200
@@ -26,11 +28,9 @@ BUDGET = {"epsilon": 1.0, "delta": 0.01, "center": False}
 Build = Callable[[int], BasePrivatePCA]
 
 METHODS: dict[str, Build] = {
-    "DPGauss": lambda k: DPGauss(k, **BUDGET),
-    "ResidualGauss": lambda k: ResidualGauss(k, **BUDGET),
-    "KDPPCA": lambda k: KDPPCA(k, **BUDGET),
-    "KDPPCA, deflation": lambda k: KDPPCA(k, strategy="deflation", **BUDGET),
-    "KDPOjas": lambda k: KDPOjas(k, **BUDGET),
+    **{one.__name__: partial(one, **BUDGET) for one in (DPGauss, ResidualGauss, KDPPCA)},
+    "KDPPCA, deflation": partial(KDPPCA, strategy="deflation", **BUDGET),
+    "KDPOjas": partial(KDPOjas, **BUDGET),
 }
 
 
@@ -60,18 +60,9 @@ CELLS = [
 ]
 
 
-def no_privacy(draw: Draw) -> np.ndarray:
-    k = len(draw.components)
-    return decreasing_eigh(draw.X.T @ draw.X)[1][:k]
-
-
 def losses(draw: Draw, methods: dict[str, Build], seed: int) -> dict[str, float]:
-    unit = "row" if draw.groups is None else "matrix"
-    found = {}
-    for name, build in methods.items():
-        pca = build(len(draw.components)).set_params(unit=unit, random_state=seed)
-        found[name] = zeta_squared(pca.fit(draw.X, groups=draw.groups), draw.covariance)
-    return found
+    k = len(draw.components)
+    return {name: loss(build, draw, k, seed) for name, build in methods.items()}
 
 
 def accuracy(repeats: int) -> Iterator[dict[str, object]]:
@@ -79,7 +70,8 @@ def accuracy(repeats: int) -> Iterator[dict[str, object]]:
         runs = []
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):
             draw = sample(n, sigma, seed)
-            limit = zeta_squared(no_privacy(draw), draw.covariance)
+            exact = top_rows(draw.X.T @ draw.X, len(draw.components))
+            limit = zeta_squared(exact, draw.covariance)
             runs.append({"no privacy": limit, **losses(draw, METHODS, seed)})
         medians = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
         row = {"data": model, "n": n, "sigma": sigma}
@@ -92,8 +84,8 @@ def deflations(repeats: int) -> Iterator[dict[str, object]]:
     for k in (2, 5, 10):
         values = np.linspace(10, 5, k)
         builds = {
-            sampling: lambda k, s=sampling: KDPPCA(k, strategy="deflation", sampling=s, **BUDGET)
-            for sampling in ("reuse", "split")
+            way: partial(KDPPCA, strategy="deflation", sampling=way, **BUDGET)
+            for way in ("reuse", "split")
         }
         runs = []
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):

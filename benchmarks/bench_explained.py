@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from _common import Measured, measure
@@ -67,14 +68,11 @@ CELLS: dict[tuple[str, int, int, float | str], tuple[Callable[..., Draw], int]] 
 }
 
 
-def losses(draw: Draw, k: int, seed: int) -> dict[str, float]:
-    """Of every method, on the same records."""
-    told = {} if draw.groups is None else {"unit": "matrix", "center": False}
-    found = {}
-    for name, method in METHODS.items():
-        pca = method(k, random_state=seed, **{**BUDGET, **getattr(method, "keywords", {})}, **told)
-        found[name] = zeta_squared(pca.fit(draw.X, groups=draw.groups), draw.covariance)
-    return found
+def loss(method: Callable[..., Any], draw: Draw, k: int, seed: int, **told: Any) -> float:
+    if draw.groups is not None:
+        told |= {"unit": "matrix", "center": False}
+    pca = method(k, random_state=seed, **BUDGET | told | getattr(method, "keywords", {}))
+    return zeta_squared(pca.fit(draw.X, groups=draw.groups), draw.covariance)
 
 
 def explained(repeats: int) -> Iterator[dict[str, object]]:
@@ -82,7 +80,8 @@ def explained(repeats: int) -> Iterator[dict[str, object]]:
         runs = []
         for run in range(repeats):
             draw = sample(random_state=FIRST_SEED + run)
-            runs.append(losses(draw, k, NOISE_SEED + run))
+            seed = NOISE_SEED + run
+            runs.append({name: loss(method, draw, k, seed) for name, method in METHODS.items()})
         values = decreasing_eigh(draw.covariance)[0]
         row: dict[str, object] = {"data": data, "n": n, "d": d, "sigma": sigma, "k": k}
         row["explained"] = f"{values[:k].sum() / values.sum():.2f}"

@@ -14,18 +14,19 @@ delta 1e-6. The sine of the largest angle to the components without noise: the p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from _common import Measured, load, measure
+from _steps import top_rows
+from experiments_files import PUBLISHED, plt
 
 from skdppca import DPGauss, SmoothSensitivityPCA
 from skdppca.metrics import sin_theta
 from skdppca.privacy import mu_of
 
-OUT = Path(__file__).parents[1] / "doc" / "experiments"
 SIZES = [1000, 3000, 10_000, 30_000, 100_000]
 D, GAP = 50, 0.3
 SWEEPS = {
@@ -35,12 +36,10 @@ SWEEPS = {
 }
 GAPS_OVER_MU = [30, 45, 60, 75, 100, 150, 300, 1000]
 PUBLIC = {"epsilon": 0.5, "delta": 1e-6, "norm_bound": 1.0, "center": False}
-METHODS = {
-    "DPGauss": lambda k, seed: DPGauss(k, random_state=seed, **PUBLIC),
+METHODS: dict[str, Callable[..., Any]] = {
+    "DPGauss": DPGauss,
     **{
-        f"{noise}": lambda k, seed, noise=noise: SmoothSensitivityPCA(
-            k, noise=noise, variance_share=0.0, random_state=seed, **PUBLIC
-        )
+        noise: partial(SmoothSensitivityPCA, noise=noise, variance_share=0.0)
         for noise in ("gap-release", "student", "cauchy", "gaussian")
     },
 }
@@ -52,38 +51,30 @@ def rows(n: int, k: int, d: int = D, gap: float = GAP) -> np.ndarray:
     return np.random.default_rng(n).choice([-1.0, 1.0], size=(n, d)) * np.sqrt(variances)
 
 
-def top(X: np.ndarray, k: int) -> np.ndarray:
-    return np.linalg.eigh(X.T @ X)[1].T[::-1][:k]
-
-
-def errors(name: str, X: np.ndarray, k: int, repeats: int, exact: np.ndarray) -> list[float]:
-    return [sin_theta(METHODS[name](k, seed).fit(X), exact) for seed in range(repeats)]
+def errors(name: str, X: np.ndarray, k: int, seeds: range, **told: str) -> list[float]:
+    pcas = (METHODS[name](k, random_state=seed, **PUBLIC, **told) for seed in seeds)
+    exact = top_rows(X.T @ X, k)
+    return [sin_theta(pca.fit(X), exact) for pca in pcas]
 
 
 def by_rows(repeats: int) -> Iterator[dict[str, Any]]:
     for k, n in itertools.product((1, 3), SIZES):
         X = rows(n, k)
         for name in METHODS:
-            found = np.quantile(errors(name, X, k, repeats, top(X, k)), [0.5, 0.1, 0.9])
+            found = np.quantile(errors(name, X, k, range(repeats)), [0.5, 0.1, 0.9])
             numbers = dict(zip(("median", "low", "high"), found, strict=True))
             yield {"k": k, "n": n, "method": name} | numbers
 
 
 def crossing(repeats: int) -> Iterator[dict[str, Any]]:
     for adjacency, k in itertools.product(("add-remove", "replace-one"), (1, 3)):
-        told = {**PUBLIC, "adjacency": adjacency}
-        mu = mu_of(told["epsilon"], told["delta"])
+        mu = mu_of(PUBLIC["epsilon"], PUBLIC["delta"])
         for gap in GAPS_OVER_MU:
             X = rows(round(gap / mu / GAP), k)
-            values, exact = np.linalg.eigvalsh(X.T @ X), top(X, k)
+            values = np.linalg.eigvalsh(X.T @ X)
             ours, gauss = (
-                np.median([sin_theta(make(s).fit(X), exact) for s in range(repeats)])
-                for make in (
-                    lambda s, k=k, told=told: SmoothSensitivityPCA(
-                        k, variance_share=0.0, random_state=s, **told
-                    ),
-                    lambda s, k=k, told=told: DPGauss(k, random_state=s, **told),
-                )
+                np.median(errors(name, X, k, range(repeats), adjacency=adjacency))
+                for name in ("gap-release", "DPGauss")
             )
             found = {"gap_mu": (values[-k] - values[-k - 1]) * mu, "ratio": ours / gauss}
             yield {"adjacency": adjacency, "k": k, "n": len(X)} | {
@@ -96,17 +87,12 @@ def slopes(repeats: int) -> Iterator[dict[str, Any]]:
         for value in values:
             X = rows(**{"n": 100_000, "k": 1, "d": D, "gap": GAP, against: value})
             for noise in ("gap-release", "cauchy"):
-                median = float(np.median(errors(noise, X, 1, repeats, top(X, 1))))
+                median = float(np.median(errors(noise, X, 1, range(repeats))))
                 yield {"against": against, "x": value, "noise": noise, "median": median}
 
 
 def draw(k: int) -> None:
     """Draw a picture from the saved table."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
     figure, axes = plt.subplots(figsize=(6, 4))
     for name in METHODS:
         points = [row for row in load("gap")[0] if (row["k"], row["method"]) == (str(k), name)]
@@ -117,7 +103,7 @@ def draw(k: int) -> None:
     axes.set(xlabel="n", ylabel="sine of the largest angle", title=f"k = {k}, d = {D}, gap 0.3 n")
     axes.legend()
     figure.tight_layout()
-    figure.savefig(OUT / f"gap_k{k}.png", dpi=120)
+    figure.savefig(PUBLISHED / f"gap_k{k}.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,9 @@ ALIGNED = {
     "1 / j^2": (20_000, 100, 1.0, 4, 20),
 }
 OJAS_FITS = 11
-OJAS: dict[str, Callable[[int], Draw]] = {
-    "10000 groups that agree, d = 50": lambda seed: make_spiked(
-        10_000, 50, 2, [10, 5], 0.1, random_state=seed
-    ),
-    "20000 Gaussian rows, d = 30": lambda seed: make_gaussian(
-        20_000, 30, [10, 5], 1.0, random_state=seed
-    ),
+OJAS: dict[str, Callable[..., Draw]] = {
+    "10000 groups that agree, d = 50": partial(make_spiked, 10_000, 50, 2, [10, 5], 0.1),
+    "20000 Gaussian rows, d = 30": partial(make_gaussian, 20_000, 30, [10, 5], 1.0),
 }
 LOADINGS_FITS, LOADINGS_EPSILONS = 25, (1.0, 3.0, 10.0)
 
@@ -236,24 +233,21 @@ def _listed(found: list[np.ndarray]) -> str:
     return ", ".join(f"{one:.2f}" for one in np.mean(found, axis=0))
 
 
+def ojas_loss(draw: Draw, strategy: str, sampling: str, seed: int) -> float:
+    told = {"strategy": strategy, "sampling": sampling, "center": False}
+    told |= {} if draw.groups is None else {"unit": "matrix"}
+    pca = KDPOjas(2, random_state=NOISE_SEED + seed, **told)
+    return zeta_squared(pca.fit(draw.X, groups=draw.groups), draw.covariance)
+
+
 def ojas() -> Iterator[dict]:
     """One row a kind of data; all variants see the same draws."""
     for name, draw in OJAS.items():
         found: dict[str, list[float]] = {}
         for seed in range(OJAS_FITS):
-            X, groups, _, covariance = draw(seed)
-            unit = {} if groups is None else {"unit": "matrix"}
-            for strategy, sampling in itertools.product(("block", "deflation"), ("reuse", "split")):
-                pca = KDPOjas(
-                    2,
-                    strategy=strategy,
-                    sampling=sampling,
-                    center=False,
-                    random_state=NOISE_SEED + seed,
-                    **unit,
-                ).fit(X, groups=groups)
-                loss = zeta_squared(pca, covariance)
-                found.setdefault(f"{strategy}, {sampling}", []).append(loss)
+            drawn = draw(random_state=seed)
+            for way in itertools.product(("block", "deflation"), ("reuse", "split")):
+                found.setdefault(", ".join(way), []).append(ojas_loss(drawn, *way, seed))
         yield {"data": name} | {one: f"{np.median(them):.1e}" for one, them in found.items()}
 
 

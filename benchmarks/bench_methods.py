@@ -11,13 +11,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import matplotlib
 import numpy as np
 from _common import Measured, load, measure
+from experiments_files import plt
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from timing import fresh, status, watched, write
@@ -25,6 +26,7 @@ from timing import fresh, status, watched, write
 from skdppca.datasets import Draw, make_contaminated, make_elliptical, make_gaussian, make_spiked
 from skdppca.decomposition import METHODS as REGISTRY
 from skdppca.decomposition import BasePrivatePCA
+from skdppca.metrics import captured_variance
 
 METHODS = tuple(method.estimator for method in REGISTRY.values())
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 1.0, 10.0)
@@ -43,8 +45,14 @@ def real(X: np.ndarray) -> Data:
     return X, None, np.cov(X.T), {}
 
 
-def drawn(draw: Draw, **parameters: Any) -> Data:
-    return draw.X, draw.groups, draw.covariance, parameters
+def drawn(law: Callable[..., Draw], *told: Any, **parameters: Any) -> Callable[[int], Data]:
+    """Data for a seed: records of a law, and parameters of the methods."""
+
+    def data(seed: int) -> Data:
+        draw = law(*told, random_state=seed)
+        return draw.X, draw.groups, draw.covariance, parameters
+
+    return data
 
 
 def cancer() -> Data:
@@ -52,10 +60,10 @@ def cancer() -> Data:
     return real((X - X.mean(axis=0)) / X.std(axis=0))  # public scales: no method is told the mean
 
 
-def threes(draw: Draw) -> Data:
-    """Three rows a person that have nothing in common."""
-    groups = np.repeat(np.arange(len(draw.X) // 3), 3)
-    return draw.X, groups, draw.covariance, {"unit": "group"}
+def threes(*told: Any, **more: Any) -> Draw:
+    """Normal rows, three a person, that have nothing in common."""
+    draw = make_gaussian(*told, **more)
+    return draw._replace(groups=np.repeat(np.arange(len(draw.X) // 3), 3))
 
 
 def ratings(seed: int) -> Data:
@@ -80,50 +88,30 @@ def ratings(seed: int) -> Data:
 DATA: dict[str, tuple[Callable[[int], Data], int]] = {
     "digits, 1797 x 64": (lambda seed: real(load_digits().data), 5),
     "breast cancer, 569 x 30": (lambda seed: cancer(), 2),
-    "clear gap, 5000 x 100": (
-        lambda seed: drawn(make_gaussian(5000, 100, (10, 8, 6), 0.3, random_state=seed)),
-        3,
-    ),
-    "noise dominates, 5000 x 100": (
-        lambda seed: drawn(make_gaussian(5000, 100, (4, 2), 1.0, random_state=seed)),
-        2,
-    ),
+    "clear gap, 5000 x 100": (drawn(make_gaussian, 5000, 100, (10, 8, 6), 0.3), 3),
+    "noise dominates, 5000 x 100": (drawn(make_gaussian, 5000, 100, (4, 2), 1.0), 2),
     "heavy tails (t, 1 df), 5000 x 20": (
-        lambda seed: drawn(make_elliptical(5000, 20, (4, 2), 1.0, df=1, random_state=seed)),
+        drawn(partial(make_elliptical, df=1), 5000, 20, (4, 2), 1.0),
         2,
     ),
-    "5 % outliers, 5000 x 20": (
-        lambda seed: drawn(make_contaminated(5000, 20, (10, 5), 1.0, random_state=seed)),
-        2,
-    ),
+    "5 % outliers, 5000 x 20": (drawn(make_contaminated, 5000, 20, (10, 5), 1.0), 2),
     "groups that agree, 5000 of 3 x 100": (
-        lambda seed: drawn(
-            make_spiked(5000, 100, 2, (10, 5), 0.1, random_state=seed), unit="group", center=False
-        ),
+        drawn(make_spiked, 5000, 100, 2, (10, 5), 0.1, unit="group", center=False),
         2,
     ),
     "sparse ratings, 20000 x 1000": (ratings, 4),
     "digits and 1000, 1797 x 64": (lambda seed: real(load_digits().data + 1000), 5),
-    "groups that differ, 3000 of 3 x 20": (
-        lambda seed: threes(make_gaussian(9000, 20, (4, 2), 1.0, random_state=seed)),
-        2,
-    ),
-    "few rows, 500 x 10": (
-        lambda seed: drawn(make_gaussian(500, 10, (10, 5), 1.0, random_state=seed)),
-        2,
-    ),
-    "few rows, 200 x 5": (
-        lambda seed: drawn(make_gaussian(200, 5, (10, 5), 1.0, random_state=seed)),
-        2,
-    ),
+    "groups that differ, 3000 of 3 x 20": (drawn(threes, 9000, 20, (4, 2), 1.0, unit="group"), 2),
+    "few rows, 500 x 10": (drawn(make_gaussian, 500, 10, (10, 5), 1.0), 2),
+    "few rows, 200 x 5": (drawn(make_gaussian, 200, 5, (10, 5), 1.0), 2),
 }
 
 
-def captured(components: np.ndarray, covariance: np.ndarray) -> float:
-    k = len(components)
-    best = np.linalg.eigvalsh(covariance)[-k:].sum()
-    axes = np.linalg.qr(components.T)[0]
-    return float(np.trace(axes.T @ covariance @ axes) / best)
+def share(method: type[BasePrivatePCA], data: Data, k: int, epsilon: float, seed: int) -> float:
+    """What one fit captures."""
+    X, groups, covariance, told = data
+    pca = method(k, epsilon=epsilon, delta=DELTA, random_state=seed, **told)
+    return captured_variance(pca.fit(X, groups=groups), covariance=covariance)
 
 
 def as_text(share: float) -> str:
@@ -139,14 +127,10 @@ def accuracy(repeats: int) -> Iterator[dict]:
     for name, (make, k) in DATA.items():
         found: dict[tuple[str, float], list[float]] = {}
         for seed in range(FIRST_SEED, FIRST_SEED + repeats):
-            X, groups, covariance, parameters = make(seed)
-            for method in METHODS:
-                for epsilon in EPSILONS:
-                    pca = method(
-                        k, epsilon=epsilon, delta=DELTA, random_state=seed, **parameters
-                    ).fit(X, groups=groups)
-                    share = captured(pca.components_, covariance)
-                    found.setdefault((method.__name__, epsilon), []).append(share)
+            data = make(seed)
+            for method, epsilon in product(METHODS, EPSILONS):
+                captured = share(method, data, k, epsilon, seed)
+                found.setdefault((method.__name__, epsilon), []).append(captured)
         for epsilon in EPSILONS:
             medians = {m.__name__: np.median(found[m.__name__, epsilon]) for m in METHODS}
             best = max(medians, key=medians.__getitem__)
@@ -181,9 +165,6 @@ def speed(runs: int) -> Iterator[dict]:
 
 def draw_figure() -> None:
     """Captured variance against epsilon, a panel a data set, from the saved table."""
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     rows, _ = load("methods_accuracy")
     figure, axes = plt.subplots(3, 4, figsize=(15, 10), sharex=True, sharey=True)
     for panel, name in zip(axes.flat, DATA, strict=True):

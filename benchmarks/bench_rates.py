@@ -19,12 +19,13 @@ from itertools import chain
 
 import numpy as np
 from _common import Measured, measure
-from bench_explained import METHODS
+from _steps import top_rows
+from bench_explained import METHODS, loss
 from bench_gap import rows
 
 from skdppca import DPPowerMethod
 from skdppca.datasets import make_spiked
-from skdppca.metrics import sin_theta, zeta_squared
+from skdppca.metrics import sin_theta
 
 NOISE_SEED = 1_000_000  # rows are seeded by small numbers: noise of their stream would follow them
 N, D, GAP, EPSILON = 100_000, 50, 0.3, 0.5
@@ -38,19 +39,20 @@ SIGNED = {"n_records": 10_000, "n_features": 200, "n_components": 1, "eigenvalue
 SIGMAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
+def off(X: np.ndarray, epsilon: float, seed: int) -> float:
+    public = {"delta": 1e-6, "norm_bound": 1.0, "center": False, "variance_share": 0.0}
+    pca = DPPowerMethod(1, epsilon=epsilon, random_state=seed, **public)
+    return sin_theta(pca.fit(X), top_rows(X.T @ X, 1))
+
+
 def power(repeats: int) -> Iterator[dict]:
     """One row a value of what is varied."""
-    public = {"delta": 1e-6, "norm_bound": 1.0, "center": False, "variance_share": 0.0}
     for against, values in POWER.items():
         for value in values:
             setting = {"n": N, "d": D, "gap": GAP, "epsilon": EPSILON, against: value}
             epsilon = setting.pop("epsilon")
             X = rows(**setting, k=1)
-            exact = np.linalg.eigh(X.T @ X)[1].T[-1:]
-            errors = [
-                sin_theta(DPPowerMethod(1, epsilon=epsilon, random_state=s, **public).fit(X), exact)
-                for s in range(NOISE_SEED, NOISE_SEED + repeats)
-            ]
+            errors = [off(X, epsilon, seed) for seed in range(NOISE_SEED, NOISE_SEED + repeats)]
             yield _row("power", "DPPowerMethod", against, value, errors)
 
 
@@ -61,9 +63,8 @@ def signed(repeats: int) -> Iterator[dict]:
         for seed in range(repeats):
             draw = make_spiked(**SIGNED, sigma=sigma, random_state=seed)
             for name, method in METHODS.items():
-                asked = {"epsilon": 1.0, "delta": 0.01} | getattr(method, "keywords", {})
-                pca = method(1, center=False, random_state=seed + NOISE_SEED, **asked).fit(draw.X)
-                losses[name].append(zeta_squared(pca, draw.covariance))
+                told = {"delta": 0.01, "center": False}
+                losses[name].append(loss(method, draw, 1, seed + NOISE_SEED, **told))
         for name, values in losses.items():
             yield _row("signed", name, "sigma", sigma, values)
 

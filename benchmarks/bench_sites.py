@@ -39,7 +39,6 @@ import numpy as np
 from _common import Measured, kept, measure
 from _matrices import GENERATED, load
 from _methods import DELTA, L, printed_multiplier
-from bench_methods import captured
 from scipy import sparse
 from sklearn.datasets import load_digits
 from timing import interleaved, paired_ratio
@@ -56,6 +55,7 @@ from skdppca.federated import (
     fit_sites,
 )
 from skdppca.federated.transport import Action
+from skdppca.metrics import zeta_squared
 from skdppca.privacy import epsilon_of, mu_of
 
 EPSILON, K = 1.0, 5
@@ -73,7 +73,7 @@ class Data(NamedTuple):
     covariance: np.ndarray
 
     def loss(self, components: np.ndarray) -> float:
-        return 1 - captured(components, self.covariance)
+        return zeta_squared(components, self.covariance)
 
 
 def data(name: str, X: Any) -> Data:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from _common import Measured, kept, measure
-from bench_methods import DELTA, METHODS, Data, captured, drawn, real
+from bench_methods import DELTA, METHODS, Data, drawn, real
+from bench_methods import share as share_of
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 
 from skdppca import GDPPCA, SmoothSensitivityPCA
-from skdppca.datasets import Draw, make_gaussian, make_spiked
+from skdppca.datasets import make_gaussian, make_spiked
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.privacy.charging import needs_no_accountant
 
@@ -27,32 +28,19 @@ FIRST_SEED = 60_000
 
 
 def power_law(seed: int) -> Data:
-    rng = np.random.default_rng(seed)
     variances = np.arange(1.0, 51) ** -1.5
-    rows = rng.standard_normal((3000, 50)) * np.sqrt(variances) + 5.0
-    return drawn(Draw(rows, None, None, np.diag(variances)))
+    rows = np.random.default_rng(seed).standard_normal((3000, 50)) * np.sqrt(variances) + 5.0
+    return rows, None, np.diag(variances), {}
 
 
 # What it shows -> data for a seed, k, epsilon, and the methods that it is nothing for: the gap is
 # too small for SmoothSensitivityPCA, or differences of groups' mean rows hold nothing for GDPPCA.
 DATA: dict[str, tuple[Callable[[int], Data], int, float, tuple[type, ...]]] = {
     "power law, 3000 x 50": (power_law, 2, 1.0, (SmoothSensitivityPCA,)),
-    "spikes in noise, 5000 x 50": (
-        lambda seed: drawn(make_gaussian(5000, 50, (10, 5), 1.0, random_state=seed)),
-        2,
-        1.0,
-        (),
-    ),
-    "digits, 1797 x 64": (
-        lambda seed: real(load_digits().data),
-        2,
-        1.0,
-        (SmoothSensitivityPCA,),
-    ),
+    "spikes in noise, 5000 x 50": (drawn(make_gaussian, 5000, 50, (10, 5), 1.0), 2, 1.0, ()),
+    "digits, 1797 x 64": (lambda seed: real(load_digits().data), 2, 1.0, (SmoothSensitivityPCA,)),
     "groups that agree, 1500 of 3 x 60": (
-        lambda seed: drawn(
-            make_spiked(1500, 60, 2, (10, 5), 0.1, random_state=seed), unit="group", center=False
-        ),
+        drawn(make_spiked, 1500, 60, 2, (10, 5), 0.1, unit="group", center=False),
         2,
         1.0,
         (GDPPCA,),
@@ -63,11 +51,9 @@ DATA: dict[str, tuple[Callable[[int], Data], int, float, tuple[type, ...]]] = {
 def share(method: type, name: str, seed: int) -> float:
     """What one fit captures."""
     make, k, epsilon, _ = DATA[name]
-    X, groups, covariance, parameters = make(seed)
     with warnings.catch_warnings(), needs_no_accountant():
         warnings.simplefilter("ignore", SeededNoiseWarning)  # drawn or public data
-        pca = method(k, epsilon=epsilon, delta=DELTA, random_state=seed, **parameters)
-        return captured(pca.fit(X, groups=groups).components_, covariance)
+        return share_of(method, make(seed), k, epsilon, seed)
 
 
 def all_shares(method: type, name: str, seeds: range) -> list[float]:

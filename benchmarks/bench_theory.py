@@ -20,11 +20,13 @@ All seeds are fixed, delta = 1e-6, add-remove.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
 import numpy as np
 from _common import Measured, kept, measure
+from _untuned_tables import turned
 from mpmath import mp
 from scipy.special import ndtri
 from sklearn.datasets import load_iris
@@ -65,20 +67,17 @@ def far_rows(name: str, seed: int) -> np.ndarray:
     return rng.standard_normal((n, d)) * np.sqrt(variances) + mean
 
 
+def loss(name: str, seed: int) -> float:
+    X = far_rows(name, seed)
+    pca = PrivatePCA(2, epsilon=1.0, random_state=seed + NOISE_SEED, delta=DELTA)
+    return zeta_squared(pca.fit(X), np.cov(X.T))
+
+
 def losses(name: str, pairs: bool, fits: int) -> list[float]:
     """Of fits that may, or may not, find that rows lie off the centre and take pairs."""
     never = mock.patch("skdppca.mechanisms.unsure_centre._may_be_told", return_value=False)
-    found = []
-    for seed in range(fits):
-        X = far_rows(name, seed)
-        pca = PrivatePCA(2, epsilon=1.0, random_state=seed + NOISE_SEED, delta=DELTA)
-        if pairs:
-            pca.fit(X)
-        else:
-            with never:
-                pca.fit(X)
-        found.append(zeta_squared(pca, np.cov(X.T)))
-    return found
+    with nullcontext() if pairs else never:
+        return [loss(name, seed) for seed in range(fits)]
 
 
 def centre(fits: int) -> Iterator[dict]:
@@ -92,14 +91,6 @@ def centre(fits: int) -> Iterator[dict]:
 
 
 Table = Callable[[np.random.Generator, int], np.ndarray]
-
-
-def power_law(power: float, d: int) -> Table:
-    def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        axes = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        return rng.standard_normal((n, d)) * np.arange(1, d + 1) ** (-power / 2) @ axes + 2
-
-    return draw
 
 
 def lognormal(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -132,8 +123,8 @@ def one_hot_with_numbers(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 LAWS: dict[str, Table] = {
-    "power law 1/j": power_law(1.0, 40),
-    "power law 1/j^1.5": power_law(1.5, 25),
+    "power law 1/j": lambda rng, n: turned(rng, n, 40, 1.0, 2.0),
+    "power law 1/j^1.5": lambda rng, n: turned(rng, n, 25, 1.5, 2.0),
     "lognormal": lognormal,
     "counts": counts,
     "one-hot": one_hot,
@@ -144,7 +135,7 @@ LAWS: dict[str, Table] = {
 def line(
     table: str, size: int, epsilon: float, factory: Callable[..., Any], fits: int
 ) -> dict[str, object]:
-    ratios, held, widths = [], [], []
+    ratios, held = [], []
     for seed in range(FIRST_SEED, FIRST_SEED + fits):
         rng = np.random.default_rng(seed)
         X = LAWS[table](rng, size)
@@ -157,19 +148,13 @@ def line(
         ends = variance_intervals(pca, LEVEL)
         drawn = ~np.isnan(ends[:, 0])
         held += list(((ends[:, 0] <= exact) & (exact <= ends[:, 1]))[drawn])
-        widths += list(((ends[:, 1] - ends[:, 0]) / exact)[drawn])
     medians = np.median(ratios, axis=0) if ratios else np.array([np.nan])
     return {
-        "rows": table,
-        "n": size,
-        "epsilon": f"{epsilon:g}",
-        "method": factory.__name__,
         "median": f"{np.median(ratios):.2f}" if ratios else "",
         "least": f"{medians.min():.2f}" if ratios else "",
         "largest": f"{medians.max():.2f}" if ratios else "",
         "with a bar": f"{len(held) / (K * fits):.2f}",
         "bars that hold": f"{np.mean(held):.2f}" if held else "",
-        "length": f"{np.median(widths):.2f}" if widths else "",
     }
 
 

@@ -13,7 +13,6 @@ they are drawn. A fit is bad if it captures less than half of the median capture
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import product
 
@@ -37,10 +36,7 @@ Key = tuple[str, int, float]
 
 
 def fitted_loss(name: str, X: np.ndarray, covariance: np.ndarray, k: int, **asked: float) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # public tables: no accountant, and seeded noise
-        pca = getattr(skdppca, name)(k, delta=DELTA, **asked).fit(X)
-    return zeta_squared(pca, covariance)
+    return zeta_squared(getattr(skdppca, name)(k, delta=DELTA, **asked).fit(X), covariance)
 
 
 def cell(key: Key, fits: dict[str, int]) -> dict:

@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 sys.path.append(str(Path(__file__).with_name("experiments_power")))  # for its modules
 
@@ -64,6 +65,7 @@ import bench_scale
 import bench_tails
 import bench_theory
 import bench_untuned
+import dense_rows
 import keys
 import numpy as np
 import relative_error
@@ -75,7 +77,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skdppca
 from skdppca.datasets import make_spiked
-from skdppca.metrics import captured_variance, sin_theta, zeta_squared
+from skdppca.metrics import captured_variance
 from skdppca.planner import plan
 from skdppca.plotting._noise_of_fits import variance_intervals
 
@@ -162,7 +164,7 @@ Sample = Callable[[int, float, int], skdppca.datasets.Draw]  # of n, sigma and a
 DIGITS = load_digits().data
 ROWS = "digits, 1797 x 64"
 LAWS = bench_gdppca.LAWS
-KIM_JUNG = {"delta": 1e-5, "adjacency": "replace-one", **bench_gdppca.COMPONENTS_ONLY}
+EXCHANGED = {"adjacency": "replace-one"}
 NOISE_SEED = bench_theory.NOISE_SEED
 
 
@@ -173,11 +175,6 @@ def of_seed(measure: Callable[..., float]) -> Callable[..., Measure]:
 
 def missed(pca: skdppca.PrivatePCA, X: np.ndarray, k: int | None = None) -> float:
     return 1 - captured_variance(pca.fit(X), X, k)
-
-
-def first_off(pca: skdppca.PrivatePCA, X: np.ndarray) -> float:
-    """The sine of the angle to the first component without privacy."""
-    return sin_theta(pca.fit(X), np.linalg.eigh(X.T @ X)[1].T[-1:])
 
 
 @of_seed
@@ -194,9 +191,7 @@ def spiked_at(d: int, *eigenvalues: float) -> Sample:
 @of_seed
 def methods(name: str, method: str, epsilon: float, seed: int) -> float:
     make, k = bench_methods.DATA[name]
-    X, groups, covariance, told = make(seed)
-    pca = getattr(skdppca, method)(k, epsilon=epsilon, delta=1e-6, random_state=seed, **told)
-    return 1 - bench_methods.captured(pca.fit(X, groups=groups).components_, covariance)
+    return 1 - bench_methods.share(getattr(skdppca, method), make(seed), k, epsilon, seed)
 
 
 @of_seed
@@ -206,7 +201,7 @@ def tails(name: str, method: str, seed: int) -> float:
 
 @of_seed
 def outliers(law: str, way: str, seed: int) -> float:
-    draw = bench_outliers.LAWS[law](seed)
+    draw = bench_outliers.LAWS[law](random_state=seed)
     return 1 - bench_outliers.captured(bench_outliers.WAYS[way], draw, 1.0, seed)
 
 
@@ -270,59 +265,26 @@ def variances(what: str, seed: int) -> float:
 
 
 @of_seed
-def kim_jung(law: str, n: int, d: int, epsilon: float, seed: int) -> float:
+def kim_jung(law: str, n: int, d: int, way: dict[str, Any], seed: int) -> float:
     draw = LAWS[law](n, d, *bench_gdppca.SPECTRUM, random_state=seed)
-    pca = skdppca.GDPPCA(2, epsilon=epsilon, random_state=seed, **KIM_JUNG)
-    return sin_theta(pca.fit(draw.X), draw.components)
-
-
-def gdppca(seed: int) -> float:
-    draw = LAWS["Gaussian"](500, 5, *bench_gdppca.SPECTRUM, random_state=seed)
-    return bench_gdppca.error(draw, seed, **bench_gdppca.COMPONENTS_ONLY)
+    return bench_gdppca.error(draw, seed, **way, **bench_gdppca.COMPONENTS_ONLY)
 
 
 @of_seed
 def gap(n: int, d: int, seed: int) -> float:
-    return first_off(bench_gap.METHODS["gap-release"](1, seed), bench_gap.rows(n, 1, d))
+    X = bench_gap.rows(n, 1, d)
+    return bench_gap.errors("gap-release", X, 1, range(seed, seed + 1))[0]
 
 
 def explained(seed: int) -> float:
     draw = bench_explained.gaussian(2_000, 50, 1.0)(random_state=seed)
-    pca = skdppca.ResidualGauss(2, random_state=seed, **bench_explained.BUDGET)
-    return zeta_squared(pca.fit(draw.X), draw.covariance)
-
-
-def rates(seed: int) -> float:
-    public = {"delta": 1e-6, "norm_bound": 1.0, "center": False, "variance_share": 0.0}
-    pca = skdppca.DPPowerMethod(1, epsilon=bench_rates.EPSILON, random_state=seed, **public)
-    return first_off(pca, bench_gap.rows(10_000, 1, bench_rates.D, bench_rates.GAP))
-
-
-def far_rows(seed: int) -> float:
-    X = bench_theory.far_rows("200 x 10, 3 spreads", seed)
-    pca = skdppca.PrivatePCA(2, epsilon=1.0, delta=1e-6, random_state=seed + NOISE_SEED)
-    return zeta_squared(pca.fit(X), np.cov(X.T))
-
-
-def ojas(seed: int) -> float:
-    draw = LAWS["Gaussian"](20_000, 30, [10, 5], 1.0, random_state=seed)
-    told = {"strategy": "block", "sampling": "reuse", "center": False}
-    pca = skdppca.KDPOjas(2, random_state=seed + NOISE_SEED, **told)
-    return zeta_squared(pca.fit(draw.X), draw.covariance)
+    return bench_explained.loss(skdppca.ResidualGauss, draw, 2, seed)
 
 
 def loadings(seed: int) -> float:
     """The share of entries of the exact components that lie beyond the bars."""
     pca = skdppca.DPGauss(3, epsilon=1.0, random_state=seed).fit(DIGITS)
     return 1 - bench_guide.within_bars(pca, np.linalg.eigh(np.cov(DIGITS.T))[1].T[::-1][:3])
-
-
-def dense_rows(seed: int) -> float:
-    n, d, k = 20_000, 1_000, 5
-    variances = np.arange(1, d + 1.0) ** -2.0
-    X = np.random.default_rng(seed).normal(size=(n, d)) * np.sqrt(variances)
-    V = skdppca.DPPowerMethod(k, epsilon=1.0, random_state=seed).fit(X).components_
-    return float(1 - np.sum(V**2 @ variances) / variances[:k].sum())
 
 
 @cache
@@ -394,7 +356,7 @@ MEASURES: dict[str, Measure] = {
     "missing_digits: 10 %, PrivatePCA": missing("digits", 0.1),
     "missing_mixed: 30 %, PrivatePCA": missing("mixed", 0.3),
     "scale: resampled, epsilon .1": scale("resampled", 0.1),
-    "gdppca_accuracy: Gaussian, d = 5, n = 500, add-remove": gdppca,
+    "gdppca_accuracy: Gaussian, d = 5, n = 500, add-remove": kim_jung("Gaussian", 500, 5, {}),
     "planner: 3000 x 15, ResidualGauss": planner,
     "planner_skewed: normal, 4000 x 20, epsilon .5": planner_skewed,
     "covariances: digits, epsilon 3, PrivatePCA": untuned("digits"),
@@ -421,20 +383,28 @@ MEASURES: dict[str, Measure] = {
         bench_adaptive.gaussian, 3_000, 1.0, "ResidualGauss"
     ),
     **{
-        f"gdppca_figure_{number}: n = 500, d = 5, GDPPCA": kim_jung(law, 500, 5, 0.5)
+        f"gdppca_figure_{number}: n = 500, d = 5, GDPPCA": kim_jung(law, 500, 5, EXCHANGED)
         for number, law in enumerate(LAWS, start=2)
     },
-    "gdppca_figure_5: Gaussian, epsilon 1, GDPPCA": kim_jung("Gaussian", 2_000, 10, 1.0),
+    "gdppca_figure_5: Gaussian, epsilon 1, GDPPCA": kim_jung(
+        "Gaussian", 2_000, 10, {"epsilon": 1.0, **EXCHANGED}
+    ),
     "power_relative_error: power law, epsilon 2, DPPowerMethod": filtered,
-    "power_dense_rows: decay 2, DPPowerMethod": dense_rows,
+    "power_dense_rows: decay 2, DPPowerMethod": lambda seed: (
+        1 - dense_rows.fitted("DPPowerMethod", *dense_rows.drawn(2.0, seed), seed)[0]
+    ),
     "power_sparse_rows: DPPowerMethod": sparse_rows,
     "gap: k = 1, n = 1000, gap release": gap(1_000, 50),
     "gap_slopes: d = 25, gap release": gap(100_000, 25),
     "explained: Gaussian rows 2000 x 50, ResidualGauss": explained,
-    "rates: n = 10000, DPPowerMethod": rates,
+    "rates: n = 10000, DPPowerMethod": lambda seed: bench_rates.off(
+        bench_gap.rows(10_000, 1), bench_rates.EPSILON, seed
+    ),
     "cohorts_drift: turned by .05, auto": drift,
-    "theory_centre: 200 x 10, with pairs": far_rows,
-    "guide_ojas: Gaussian rows, block, reuse": ojas,
+    "theory_centre: 200 x 10, with pairs": partial(bench_theory.loss, "200 x 10, 3 spreads"),
+    "guide_ojas: Gaussian rows, block, reuse": lambda seed: bench_guide.ojas_loss(
+        bench_guide.OJAS["20000 Gaussian rows, d = 30"](random_state=seed), "block", "reuse", seed
+    ),
     "guide_search: one fit, epsilon 1": lambda seed: missed(
         skdppca.DPGauss(5, epsilon=1.0, random_state=seed), DIGITS
     ),

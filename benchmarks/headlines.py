@@ -134,11 +134,8 @@ def sigma_slopes(folder: Path) -> pd.DataFrame:
     for method, theorems in SIGMA.items():
         row, grouped = signed[signed["method"] == method], groups[groups["method"] == method]
         shown = [DASH if theorem is None else f"{theorem:g}" for theorem in theorems]
-        slopes = [
-            _shown(row["x"], row["median"]),
-            _shown(grouped["x"], grouped["zeta_squared_median"]),
-        ]
-        table.append((method, slopes[0], shown[0], slopes[1], shown[1]))
+        of_groups = _shown(grouped["x"], grouped["zeta_squared_median"])
+        table.append((method, _shown(row["x"], row["median"]), shown[0], of_groups, shown[1]))
     columns = ["method", "signed rows", "Corollary 2", "groups", "Theorem 1, groups"]
     return pd.DataFrame(table, columns=columns)
 

@@ -27,18 +27,28 @@ METHODS = {
 }
 
 
+def drawn(decay: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and their variances."""
+    variances = np.arange(1, D + 1.0) ** -decay
+    return np.random.default_rng(seed).normal(size=(N, D)) * np.sqrt(variances), variances
+
+
+def fitted(name: str, X: np.ndarray, variances: np.ndarray, seed: int) -> tuple[float, float]:
+    """What a fit captures, and its seconds."""
+    factory, parameters = METHODS[name]
+    pca, started = factory(K, epsilon=EPSILON, random_state=seed, **parameters), perf_counter()
+    V = pca.fit(X).components_
+    seconds = perf_counter() - started
+    return float(np.sum(V**2 @ variances) / variances[:K].sum()), seconds
+
+
 def rows(repeats: int) -> Iterator[dict[str, object]]:
     for decay in DECAYS:
-        variances = np.arange(1, D + 1.0) ** -decay
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
         for seed in range(repeats):
-            X = np.random.default_rng(seed).normal(size=(N, D)) * np.sqrt(variances)
-            for name, (factory, parameters) in METHODS.items():
-                pca = factory(K, epsilon=EPSILON, random_state=seed, **parameters)
-                started = perf_counter()
-                V = pca.fit(X).components_
-                seconds = perf_counter() - started
-                found[name].append((np.sum(V**2 @ variances) / variances[:K].sum(), seconds))
+            data = drawn(decay, seed)
+            for name, pairs in found.items():
+                pairs.append(fitted(name, *data, seed))
         for name, pairs in found.items():
             captured, seconds = np.median(pairs, axis=0)
             told = {"decay": decay, "method": name, "trials": repeats}
