@@ -230,7 +230,7 @@ class PrivacyReport:
 
     @property
     def cost(self) -> PrivacyEvent:
-        """What it cost the person who paid most: `event`, unless it grew by `partial_fit`."""
+        """The cost to the person who paid most: `event`, unless it grew by `partial_fit`."""
         if not is_grown(self.details):
             return self.event
         return cost_to_most(paid_for(self.details, self.event, self.receipts))
@@ -291,7 +291,7 @@ class PrivacyReport:
         return [(name, len(ones), _ratio(dearest(ones), total)) for name, ones in asked.items()]
 
     def core(self) -> dict[str, Any]:
-        """All that `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
+        """Return what `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
         guarantee = {name: getattr(self, name) for name in GUARANTEE}
         return jsonable(
             {
