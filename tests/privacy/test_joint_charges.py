@@ -14,6 +14,9 @@ import pytest
 
 from skdppca import DPGauss
 from skdppca.exceptions import BudgetExceeded, LedgerError, SealedAccountantError
+from skdppca.maps import projection_map
+from skdppca.model_selection import PrivateSearchCV
+from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.privacy import (
     ApproximateEvent,
     ComposedEvent,
@@ -143,8 +146,30 @@ def test_a_sealed_account_leaves_all_others_as_they_were(accounts, in_child):
 ROWS = np.random.default_rng(0).normal(size=(300, 4))
 
 
-def test_a_joint_fit_charges_and_records_in_every_account(accounts):
-    report = DPGauss(2, epsilon=0.5, delta=1e-7, accountant=accounts).fit(ROWS).privacy_
+COST = {"epsilon": 0.5, "delta": 1e-7}
+
+
+def fitted(accounts):
+    return DPGauss(2, **COST, accountant=accounts).fit(ROWS)
+
+
+def searched(accounts):
+    pca, grid = DPGauss(2, delta=1e-7), {"n_components": [1, 2]}
+    return PrivateSearchCV(pca, grid, **COST, accountant=accounts).fit(ROWS)
+
+
+def classified(accounts):
+    model = PrivateNearestCentroid(classes=[0, 1], **COST, accountant=accounts)
+    return model.fit(ROWS, np.arange(300) % 2)
+
+
+def mapped(accounts):
+    return projection_map(DPGauss(2).fit(ROWS), ROWS, **COST, accountant=accounts)
+
+
+@pytest.mark.parametrize("release", [fitted, searched, classified, mapped])
+def test_a_joint_release_charges_and_records_in_every_account(release, accounts):
+    report = release(accounts).privacy_
     assert report.receipts == tuple(one.receipts[0] for one in accounts)
     assert report.releases == tuple(one.releases[0] for one in accounts)
     assert {row.release for row in report.releases} == {report.release_id}
