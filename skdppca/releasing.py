@@ -102,6 +102,8 @@ class ReleaseTerms:
 
     def __post_init__(self) -> None:
         check_price(self.event, self.epsilon, self.delta)  # or the report would, after the charge
+        if self.accountant is not None:  # a list may change while its accounts are charged
+            object.__setattr__(self, "accountant", accounts_of(self.accountant))
 
     @property
     def why_not_private(self) -> tuple[str, ...]:

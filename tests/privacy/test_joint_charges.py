@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from skdppca import DPGauss
+from skdppca import GDPPCA, DPGauss
 from skdppca.exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
@@ -174,6 +174,20 @@ def test_a_joint_release_charges_and_records_in_every_account(release, accounts)
     assert report.releases == tuple(one.releases[0] for one in accounts)
     assert {row.release for row in report.releases} == {report.release_id}
     assert report.parameters["accountant"] == [one.id for one in accounts]
+
+
+def test_a_list_that_changes_after_the_charge_changes_no_release(accounts):
+    named = list(accounts)
+
+    def kernel(t):
+        if accounts[0].receipts:
+            named.clear()
+        return np.tanh(t)
+
+    told = {"kernel": kernel, "kernel_bound": 1.0, "mean": np.zeros(4), "norm_bound": 9.0}
+    report = GDPPCA(1, **COST, **told, accountant=named).fit(ROWS).privacy_
+    assert not named
+    assert report.releases == tuple(one.releases[0] for one in accounts)
 
 
 def test_one_account_twice_is_refused_however_it_is_reached(folder):
