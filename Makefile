@@ -25,7 +25,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # What needs the extras dask and federated; without them these tests are left out.
 EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test_cluster.py \
 	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py \
-	tests/cli/test_help.py
+	tests/cli/test_help.py tests/benchmarks/test_published.py
 
 # What measures one cell of every table again.
 CANARIES := tests/benchmarks/test_no_regression.py

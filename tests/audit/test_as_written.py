@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from skdppca.privacy import mu_of
 
+from ..benchmark_modules import load
 from .audit import collect, mu_lower_bound
 
 N, DELTA, RUNS = 2000, 0.01, 100
@@ -19,15 +16,10 @@ FAR = 1e9
 
 @pytest.fixture
 def k_dp_ojas():
-    benchmarks = str(Path(__file__).parents[2] / "benchmarks")
-    sys.path.insert(0, benchmarks)
-    try:
-        module = importlib.import_module("as_written")
-    finally:
-        sys.path.remove(benchmarks)
+    module = load("as_written")
     # With long records every step takes the place of all before it: the last one tells most.
-    model = module.Model((FAR, 1.0), 1.0, 0.0)
-    return lambda factors, rng: module.METHODS["k-DP-Ojas"](factors, 1, 1.0, DELTA, model, rng)
+    model = module.Model((FAR, 1.0), 1.0, 0.0, 1.0, DELTA)
+    return lambda factors, rng: module.METHODS["k-DP-Ojas"](factors, 1, model, rng)
 
 
 def test_the_printed_k_dp_ojas_is_caught(k_dp_ojas):

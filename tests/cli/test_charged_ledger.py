@@ -8,6 +8,7 @@ import pytest
 from skdppca import PrivacyLedger, releasing
 from skdppca.cli._charged_ledger import Charged, told
 from skdppca.cli._terminal import Ended
+from skdppca.privacy.accountant import accounts_of
 from skdppca.records import files
 from skdppca.report import _directory
 from skdppca.report._directory import Directory
@@ -33,7 +34,7 @@ def after_the_charge(monkeypatch):
 
         def charged(accountant, *terms, **more):
             receipt = charge(accountant, *terms, **more)
-            if isinstance(accountant, Charged):
+            if any(isinstance(one, Charged) for one in accounts_of(accountant)):
                 action()
             return receipt
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 import sys
@@ -20,7 +21,7 @@ from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.noise import NoiseSource
 from skdppca.privacy.accountant import alone
 from skdppca.records import Records
-from skdppca.records.machine import _Threads
+from skdppca.records.machine import _held, _Threads
 
 from ..estimators import has, on_all_estimators, on_all_estimators_slowly
 
@@ -54,7 +55,7 @@ def fitted(factory, **parameters):
     return pca.set_params(scale=None)
 
 
-SAFE = {f.__code__ for f in (alone, _Threads.hold, _Threads.let_go)}
+SAFE = {inspect.unwrap(f).__code__ for f in (alone, _held, _Threads.hold, _Threads.let_go)}
 
 
 class Interrupt(KeyboardInterrupt):
