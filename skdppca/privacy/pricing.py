@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from .composition import Composition
 from .events import (
     ApproximateEvent,
     ComposedEvent,
+    Event,
     GaussianEvent,
     NonPrivateEvent,
     PrivacyEvent,
     PureEvent,
     SelectionEvent,
     add_event,
+    known_event,
 )
 from .floats import float_up, number
 
@@ -49,7 +52,7 @@ def event_of_total(total: Composition) -> PrivacyEvent:
     if not total.private or total.mu == math.inf:
         return NonPrivateEvent()
     gaussian = GaussianEvent(total.mu, float_up(min(total.failure, Fraction(1))))
-    steps: list[PrivacyEvent] = [
+    steps: list[Event] = [
         ApproximateEvent(*step) if step[1] else PureEvent(step[0]) for step in total.steps
     ]
     steps += [SelectionEvent(*selection) for selection in total.selections]
@@ -82,7 +85,12 @@ def epsilon_of_event(event: PrivacyEvent, delta: float) -> float:
     >>> round(epsilon_of_event(GaussianEvent(1.0), delta=1e-6), 4)
     4.8866
     """
-    return _total([event]).epsilon(number("delta", delta, math.nextafter(1, 0)))
+    return _price(known_event(event), number("delta", delta, math.nextafter(1, 0)))
+
+
+@lru_cache(maxsize=4096)
+def _price(event: PrivacyEvent, delta: float) -> float:
+    return _total([event]).epsilon(delta)
 
 
 def is_affordable(event: PrivacyEvent, epsilon: float, delta: float) -> bool:

@@ -11,8 +11,10 @@ from skdppca.privacy import (
     PrivacyAccountant,
     PureEvent,
     SelectionEvent,
+    Statement,
     statement,
 )
+from skdppca.privacy.chain import Chain, Terms
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 MANY_KINDS = [
@@ -106,3 +108,14 @@ def test_repr_prices_nothing(make, monkeypatch):
     account = accountant.statement()
     monkeypatch.delattr("skdppca.privacy.composition.Composition.epsilon")
     assert repr(account).startswith("<Statement: 1 charge, 1 without a recorded release; budget:")
+
+
+def test_totals_of_a_long_ledger_are_those_of_the_newest_and_of_some_older_charges(monkeypatch):
+    monkeypatch.setattr(statement, "MOST_QUICK", 3)
+    chain = Chain(Terms("0" * 32, 10.0, 1e-6, "add-remove", "row"))
+    for _ in range(12):
+        chain = chain.charged(GaussianEvent(0.1), "", False)
+    told = Statement(chain)
+    totals = [entry.total for entry in told.entries]
+    assert [i for i, total in enumerate(totals) if total is not None] == [0, 4, 8, 9, 10, 11]
+    assert totals[-1] == told.spent.epsilon
