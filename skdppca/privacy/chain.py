@@ -11,13 +11,16 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta, MsgspecError, Struct, field, to_builtins
+from msgspec.structs import force_setattr, replace
 
 from .._text import comes_back, printable
 from .composition import Composition
-from .events import PrivacyEvent, add_event, event_from_dict, known_event
+from .events import Event, PrivacyEvent, add_event, known_event
 from .floats import number
 from .log import Log
 from .units import is_one
@@ -25,12 +28,14 @@ from .units import is_one
 ADJACENCIES = ("add-remove", "replace-one")
 # The schema of row 0; another one is refused.
 SCHEMA = "skdppca-ledger-file/1"
-SHA256 = re.compile("[0-9a-f]{64}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
+Place = Annotated[int, Meta(ge=1)]
+SHA256 = r"\A[0-9a-f]{64}\Z"
+Digest = Annotated[str, Meta(pattern=SHA256)]
 
-@dataclass(frozen=True)
-class Terms:
+
+class Terms(Struct, frozen=True, tag_field="schema", tag=SCHEMA, forbid_unknown_fields=True):
     """The budget of an accountant and what it is for; row 0 of its chain.
 
     Parameters
@@ -60,12 +65,10 @@ class Terms:
             raise ValueError(
                 f"adjacency={self.adjacency!r} is unknown; choose one of {', '.join(ADJACENCIES)}"
             )
-        if not isinstance(self.accountant, str):
-            raise TypeError(f"accountant={self.accountant!r} must be a string")
         if not isinstance(self.unit, str) or not self.unit:
             raise ValueError(f"unit={self.unit!r} is no name; use 'row' or a group's name")
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "delta", delta)
+        force_setattr(self, "epsilon", epsilon)
+        force_setattr(self, "delta", delta)
 
     def __str__(self) -> str:
         who = f"every {self.unit}" if is_one(self.unit) else f"all rows of every {self.unit}"
@@ -74,72 +77,55 @@ class Terms:
     @property
     def body(self) -> str:
         """The text that row 0 hashes."""
-        return canonical({"schema": SCHEMA} | asdict(self))
+        return canonical(to_builtins(self))
 
     @classmethod
     def from_body(cls, body: str) -> Terms:
         """Read what `body` wrote, and nothing else."""
-        values = json.loads(body)
-        if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
-            raise ValueError(f"it is no ledger of the schema {SCHEMA}")
-        terms = cls(**values)
+        try:
+            terms = msgspec.json.decode(body, type=cls)
+        except MsgspecError as error:
+            raise ValueError(f"it is no ledger of the schema {SCHEMA}: {error}") from error
         if terms.body != body:
             raise ValueError("its budget is not written as skdppca writes it")
         return terms
 
 
-@dataclass(frozen=True)
-class ChainRow:
+class ChainRow(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
     """The fields of every row of a chain; each subclass is one kind of row.
 
     The text of a row that takes the place of a write that was cut off has one more, ``cut``: the
     SHA-256 of what that write left.
     """
 
-    kind: ClassVar[str]
-    texts: ClassVar[tuple[str, ...]]  # the fields that are strings
-    row: int
-    head: str
+    row: Place
+    head: Digest = ""  # until the row is in a chain
     accountant: str
-    cut: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        _place("row", self.row)
-        if self.cut and not (isinstance(self.cut, str) and SHA256.fullmatch(self.cut)):
-            raise ValueError(f"cut={self.cut!r} is no SHA-256")
-        for name in self.texts:
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name}={getattr(self, name)!r} must be a string")
+    cut: Digest = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON-able values, its kind under the key "kind"."""
-        cut = {"cut": self.cut} if self.cut else {}
-        values = {name: getattr(self, name) for name in self.__match_args__}
-        return {"kind": self.kind} | values | cut
+        return dict(msgspec.json.decode(msgspec.json.encode(self)))
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the row that `to_dict` wrote; refuse missing or extra keys."""
-        names = {"kind", *cls.__match_args__}
-        if not isinstance(record, (dict, Mapping)) or record.keys() - {"cut"} != names:
-            raise ValueError(f"a {cls.kind} must have exactly the keys {', '.join(sorted(names))}")
-        if record["kind"] != cls.kind:
-            raise ValueError(f"kind={record['kind']!r} is not {cls.kind!r}")
-        cut = record.get("cut", "")
-        if not cut and "cut" in record:
-            raise ValueError("cut is empty; leave it out")
-        return cls(*[record[name] for name in cls.__match_args__], cut=cut)
+        return row_from_dict(record, cls)
 
     @property
     def body(self) -> str:
         """The text that this row hashes: everything but its head."""
-        values = self.to_dict()
-        del values["head"]
-        return canonical(values)
+        return canonical(to_builtins(replace(self, head="")))
 
 
-@dataclass(frozen=True)
-class Receipt(ChainRow):
+class Receipt(ChainRow, frozen=True, kw_only=True, tag="charge"):
     """Proof of one charge.
 
     Parameters
@@ -173,38 +159,16 @@ class Receipt(ChainRow):
     True
     """
 
-    kind: ClassVar[str] = "charge"
-    texts: ClassVar[tuple[str, ...]] = (
-        *("head", "accountant", "label", "adjacency", "unit", "time", "nonce"),
-    )
     label: str
-    event: PrivacyEvent
+    event: Event
     adjacency: str
     unit: str
     seeded: bool
     time: str
     nonce: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known_event(self.event)
-        if not isinstance(self.seeded, bool):
-            raise TypeError(f"seeded={self.seeded!r} must be True or False")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON-able values, its kind under the key "kind"."""
-        return super().to_dict() | {"event": self.event.to_dict()}
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """Return the receipt that `to_dict` wrote; refuse missing or extra keys."""
-        if isinstance(record, (dict, Mapping)) and "event" in record:
-            record = {**record, "event": event_from_dict(record["event"])}
-        return super().from_dict(record)
-
-
-@dataclass(frozen=True)
-class ExternalReceipt(Receipt):
+class ExternalReceipt(Receipt, frozen=True, kw_only=True, tag="external"):
     """Proof of one charge for what another tool released of the same people.
 
     It has the fields of a `Receipt`. No release row follows it, because skdppca never held what
@@ -221,10 +185,7 @@ class ExternalReceipt(Receipt):
     True
     """
 
-    kind: ClassVar[str] = "external"
-
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not self.label.strip():
             raise ValueError(
                 f"label={self.label!r} does not say what was released, and nothing else will; "
@@ -234,8 +195,7 @@ class ExternalReceipt(Receipt):
             raise ValueError("seeded=True is for fits of skdppca; an external charge has no seed")
 
 
-@dataclass(frozen=True)
-class ReleaseRow(ChainRow):
+class ReleaseRow(ChainRow, frozen=True, kw_only=True, tag="release"):
     """Proof of what a charge released.
 
     A charge is written before the noise is drawn, so it cannot say what came out. This row does,
@@ -267,38 +227,49 @@ class ReleaseRow(ChainRow):
     (True, True)
     """
 
-    kind: ClassVar[str] = "release"
-    texts: ClassVar[tuple[str, ...]] = ("head", "accountant", "release")
-    charge: int
-    release: str
+    charge: Place
+    release: Digest
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        _place("charge", self.charge)
         if self.charge >= self.row:
             raise ValueError(f"charge={self.charge!r} must be a row before row={self.row!r}")
-        if not SHA256.fullmatch(self.release):
-            raise ValueError(
-                f"release={self.release!r} is no SHA-256; pass its 64 hexadecimal digits, "
-                "as hashlib.sha256(...).hexdigest() returns them"
-            )
 
 
-_KINDS: dict[str, type[ChainRow]] = {
-    cls.kind: cls for cls in (Receipt, ExternalReceipt, ReleaseRow)
-}
+Row = Receipt | ExternalReceipt | ReleaseRow
 
 
-def row_from_dict(record: Mapping[str, Any]) -> ChainRow:
-    """Return the row that `to_dict` wrote, of whichever kind."""
-    kind = record.get("kind") if isinstance(record, (dict, Mapping)) else None
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise ValueError(f"kind={kind!r} is unknown; it must be one of {', '.join(_KINDS)}")
-    return _KINDS[kind].from_dict(record)
+def row_from_dict(record: Mapping[str, Any], kind: Any = Row) -> Any:
+    """Return the row that `to_dict` wrote, of any kind or of a given one.
+
+    Raises
+    ------
+    ValueError
+        If `to_dict` cannot have written it.
+    """
+    try:
+        row = msgspec.convert(record, kind)
+    except MsgspecError as error:
+        raise ValueError(f"it is no row of a ledger: {error}") from error
+    if row.to_dict() != record or not row.head:
+        raise ValueError(f"it is not written as a {type(row).__name__} is")
+    return row
 
 
-@dataclass(frozen=True)
-class Chain:
+def row_from_text(body: str) -> Row:
+    """Return the row that `ChainRow.body` wrote, without its head."""
+    try:
+        row: Row = _DECODER.decode(body)
+    except MsgspecError as error:
+        raise ValueError(f"it is no row of a ledger: {error}") from error
+    if canonical(to_builtins(row)) != body:
+        raise ValueError("it is not written as skdppca writes it")
+    return row
+
+
+_DECODER = msgspec.json.Decoder(Row)
+
+
+class Chain(Struct, frozen=True):
     """All verified rows up to now, and their total. Immutable: a charge makes a new chain.
 
     Parameters
@@ -316,7 +287,7 @@ class Chain:
     terms: Terms
     rows: Log[ChainRow] = field(default_factory=Log)
     total: Composition = field(default_factory=Composition)
-    recorded: int = field(default=0, repr=False)
+    recorded: int = 0
     cut: str = ""
 
     @property
@@ -367,20 +338,21 @@ class Chain:
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the label would not come back from the ledger as it is.
         """
-        if isinstance(label, str) and not comes_back(label):
+        if not isinstance(label, str):
+            raise TypeError(f"label={label!r} must be a string")
+        if not comes_back(label):
             raise ValueError(
                 f"label='{printable(label)}' has half a letter (a surrogate) or a NUL, which no "
                 "file gives back; write the letter itself, or leave it out"
             )
         receipt = kind(
             row=len(self.rows) + 1,
-            head="",
             accountant=self.terms.accountant,
             label=label,
-            event=event,
+            event=known_event(event),
             adjacency=self.terms.adjacency,
             unit=self.terms.unit,
             seeded=seeded,
@@ -388,7 +360,7 @@ class Chain:
             nonce=uuid.uuid4().hex,
             cut=self.cut,
         )
-        return self._with(replace(receipt, head=_link(self.head(), receipt.body)))
+        return self._followed_by(receipt)
 
     def released(self, receipt: Receipt, release: str) -> Chain:
         """Return the chain with what `receipt` released, or raise ValueError if it cannot be."""
@@ -398,36 +370,41 @@ class Chain:
                 f"{wrong}, so its release cannot be recorded; "
                 "pass the receipt that this accountant's `charge` returned"
             )
+        if not isinstance(release, str) or not re.search(SHA256, release):
+            raise ValueError(
+                f"release={release!r} is no SHA-256; pass its 64 hexadecimal digits, "
+                "as hashlib.sha256(...).hexdigest() returns them"
+            )
         row = ReleaseRow(
             row=len(self.rows) + 1,
-            head="",
             accountant=self.terms.accountant,
             charge=receipt.row,
             release=release,
             cut=self.cut,
         )
         self._pays(row)
-        return self._with(replace(row, head=_link(self.head(), row.body)))
+        return self._followed_by(row)
+
+    def _followed_by(self, row: ChainRow) -> Chain:
+        """Return the chain with a new row, read back from its text: what is written can be read."""
+        text = row.body
+        return self._with(replace(row_from_text(text), head=_link(self.head(), text)))
 
     def followed(self, body: str, head: str) -> Chain:
         """Return the chain with a row that was stored, or raise ValueError if it does not fit."""
         if head != _link(self.head(), body):
             raise ValueError("its hash does not match")
-        values, terms = json.loads(body), self.terms
-        values["head"] = head
-        if values.get("row") != len(self.rows) + 1:
+        row, terms = row_from_text(body), self.terms
+        if row.row != len(self.rows) + 1:
             raise ValueError("it belongs to another place")
-        for name in ("accountant", "adjacency", "unit"):
-            if name in values:
-                if values[name] != getattr(terms, name):
-                    raise ValueError("it belongs to another ledger")
-                values[name] = getattr(terms, name)  # one string for all rows
-        row = row_from_dict(values)
-        if row.body != body:
-            raise ValueError("it is not written as skdppca writes it")
+        ours = row.accountant == terms.accountant
+        if isinstance(row, Receipt):
+            ours = ours and (row.adjacency, row.unit) == (terms.adjacency, terms.unit)
+        if not ours:
+            raise ValueError("it belongs to another ledger")
         if isinstance(row, ReleaseRow):
             self._pays(row)
-        return self._with(row)
+        return self._with(replace(row, head=head))
 
     def lacks(self, rows: Iterable[ChainRow | Mapping[str, Any]]) -> str | None:
         """Return what is wrong with the first row that is not in the chain, if any."""
@@ -473,11 +450,6 @@ class Chain:
         elif isinstance(row, ReleaseRow):
             recorded |= 1 << row.charge
         return Chain(self.terms, self.rows.appended(row), total, recorded)
-
-
-def _place(name: str, row: int) -> None:
-    if isinstance(row, bool) or not isinstance(row, int) or row < 1:
-        raise ValueError(f"{name}={row!r} is no place in a chain; rows count from 1")
 
 
 def canonical(values: dict[str, Any]) -> str:

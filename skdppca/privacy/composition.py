@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .floats import float_up, last_float, root_up
 from .gdp import epsilon_of, mu_of
@@ -17,8 +20,7 @@ _BISECTIONS = 12  # in `room`, where each takes a numerical price
 _FINEST = 1074  # every float64 is an integer times 2**-1074
 
 
-@dataclass(frozen=True)
-class Composition:
+class Composition(Struct, frozen=True):
     """The total cost of any number of releases.
 
     The sums are exact, so the order of the releases cannot change the total.
@@ -194,6 +196,7 @@ class Composition:
         return pld_epsilon(self.mu, Counter(self.steps), float_up(self.failure), delta)
 
 
+@lru_cache(maxsize=4096)
 def _units(value: float) -> int:
     """Return a float64 as an exact number of units of 2**-1074."""
     numerator, denominator = value.as_integer_ratio()

@@ -7,8 +7,10 @@ that declares it has already put the right sensitivity into `mu` or `epsilon`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, get_args
+
+from msgspec import MsgspecError, Struct, convert, json
+from msgspec.structs import force_setattr
 
 from ..exceptions import UnknownEventError
 from .composition import Composition
@@ -18,26 +20,27 @@ from .floats import number
 MOST_RUNS = 1e6
 
 
-@dataclass(frozen=True)
-class PrivacyEvent:
+class PrivacyEvent(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
     """Base of all events. Accountants price the classes of this module and refuse all others."""
 
-    kind: ClassVar[str]
+    @property
+    def kind(self) -> str:
+        """The name of its class in JSON."""
+        return str(self.__struct_config__.tag)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as JSON-able values, its kind under the key "type"."""
-        return {"type": self.kind} | {name: getattr(self, name) for name in _NAMES[type(self)]}
+        return dict(json.decode(json.encode(self)))
 
     def _add_to(self, total: Composition) -> Composition:
         raise NotImplementedError
 
     def _check(self, name: str, limit: float | None = None) -> None:
         limits = () if limit is None else (limit,)
-        object.__setattr__(self, name, number(name, getattr(self, name), *limits))
+        force_setattr(self, name, number(name, getattr(self, name), *limits))
 
 
-@dataclass(frozen=True)
-class GaussianEvent(PrivacyEvent):
+class GaussianEvent(PrivacyEvent, frozen=True, tag="gaussian"):
     """A release that is mu-GDP, such as one Gaussian mechanism or any number of them.
 
     Parameters
@@ -55,7 +58,6 @@ class GaussianEvent(PrivacyEvent):
     {'type': 'gaussian', 'mu': 0.5, 'failure': 0.0}
     """
 
-    kind: ClassVar[str] = "gaussian"
     mu: float
     failure: float = 0.0
 
@@ -67,8 +69,7 @@ class GaussianEvent(PrivacyEvent):
         return total.gaussian(self.mu, self.failure)
 
 
-@dataclass(frozen=True)
-class PureEvent(PrivacyEvent):
+class PureEvent(PrivacyEvent, frozen=True, tag="pure"):
     """A release that is epsilon-DP with delta 0: Laplace noise, an exponential mechanism.
 
     Parameters
@@ -82,7 +83,6 @@ class PureEvent(PrivacyEvent):
     PureEvent(epsilon=0.5)
     """
 
-    kind: ClassVar[str] = "pure"
     epsilon: float
 
     def __post_init__(self) -> None:
@@ -92,8 +92,7 @@ class PureEvent(PrivacyEvent):
         return total.step(self.epsilon, 0.0)
 
 
-@dataclass(frozen=True)
-class ApproximateEvent(PrivacyEvent):
+class ApproximateEvent(PrivacyEvent, frozen=True, tag="approximate"):
     """A release of which only (epsilon, delta)-DP is known.
 
     Parameters
@@ -109,7 +108,6 @@ class ApproximateEvent(PrivacyEvent):
     ApproximateEvent(epsilon=0.5, delta=1e-07)
     """
 
-    kind: ClassVar[str] = "approximate"
     epsilon: float
     delta: float
 
@@ -121,8 +119,7 @@ class ApproximateEvent(PrivacyEvent):
         return total.step(self.epsilon, self.delta)
 
 
-@dataclass(frozen=True)
-class SelectionEvent(PrivacyEvent):
+class SelectionEvent(PrivacyEvent, frozen=True, tag="selection"):
     """The best of a random number of runs of a Gaussian mechanism; nothing else is released.
 
     The number of runs K follows the logarithmic distribution (the truncated negative binomial
@@ -143,7 +140,6 @@ class SelectionEvent(PrivacyEvent):
     {'type': 'selection', 'mu': 0.1, 'mean_runs': 10.0}
     """
 
-    kind: ClassVar[str] = "selection"
     mu: float
     mean_runs: float
 
@@ -157,8 +153,7 @@ class SelectionEvent(PrivacyEvent):
         return total.selection(self.mu, self.mean_runs)
 
 
-@dataclass(frozen=True)
-class NonPrivateEvent(PrivacyEvent):
+class NonPrivateEvent(PrivacyEvent, frozen=True, tag="non-private"):
     """A release without noise; every accountant refuses it.
 
     Examples
@@ -167,14 +162,11 @@ class NonPrivateEvent(PrivacyEvent):
     {'type': 'non-private'}
     """
 
-    kind: ClassVar[str] = "non-private"
-
     def _add_to(self, total: Composition) -> Composition:
         return total.broken()
 
 
-@dataclass(frozen=True)
-class ComposedEvent(PrivacyEvent):
+class ComposedEvent(PrivacyEvent, frozen=True, tag="composed"):
     """Several releases about the same records, each of which may depend on the ones before.
 
     A release that is repeated is listed as often as it happens, so no count can be forgotten or
@@ -191,20 +183,15 @@ class ComposedEvent(PrivacyEvent):
     {'type': 'pure', 'epsilon': 0.1}
     """
 
-    kind: ClassVar[str] = "composed"
-    events: tuple[PrivacyEvent, ...]
+    events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        flat: list[PrivacyEvent] = []
+        flat: list[Event] = []
         for event in self.events:
             flat.extend(event.events if isinstance(event, ComposedEvent) else [known_event(event)])
         if not flat:
             raise ValueError("events=() composes nothing; pass at least one event")
-        object.__setattr__(self, "events", tuple(flat))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as JSON-able values, its kind under the key "type"."""
-        return {"type": self.kind, "events": [event.to_dict() for event in self.events]}
+        force_setattr(self, "events", tuple(flat))
 
     def _add_to(self, total: Composition) -> Composition:
         for event in self.events:
@@ -212,21 +199,11 @@ class ComposedEvent(PrivacyEvent):
         return total
 
 
-_KINDS = {
-    cls.kind: cls
-    for cls in (
-        GaussianEvent,
-        PureEvent,
-        ApproximateEvent,
-        SelectionEvent,
-        NonPrivateEvent,
-        ComposedEvent,
-    )
-}
-
-_NAMES: dict[type[PrivacyEvent], list[str]] = {
-    cls: [field.name for field in fields(cls)] for cls in _KINDS.values()
-}
+# What may be charged, and lie in a ledger.
+Event = (
+    GaussianEvent | PureEvent | ApproximateEvent | SelectionEvent | NonPrivateEvent | ComposedEvent
+)
+_KINDS = frozenset(get_args(Event))
 
 
 def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
@@ -251,22 +228,16 @@ def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
     >>> event_from_dict({"type": "pure", "epsilon": 0.1})
     PureEvent(epsilon=0.1)
     """
-    kind = record.get("type") if isinstance(record, (dict, Mapping)) else None
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise UnknownEventError(
-            f"{record!r} is no known privacy event, so its cost is unknown; "
-            f"its type must be one of {', '.join(_KINDS)} (a newer skdppca may know more)"
-        )
-    cls, values = _KINDS[kind], {key: record[key] for key in record if key != "type"}
-    names = _NAMES[cls]
-    if values.keys() != set(names):
-        raise UnknownEventError(f"{record!r} must have exactly the keys type, {', '.join(names)}")
     try:
-        if cls is ComposedEvent:
-            values["events"] = [event_from_dict(event) for event in values["events"]]
-        return cls(**values)
-    except (TypeError, ValueError) as error:
-        raise UnknownEventError(f"{record!r} is not the cost of a release: {error}") from error
+        event: PrivacyEvent = convert(record, Event)
+    except (MsgspecError, RecursionError) as error:
+        raise UnknownEventError(
+            f"{record!r} is no known privacy event, so its cost is unknown: {error} (a newer "
+            "skdppca may know more)"
+        ) from error
+    if event.to_dict() != record:
+        raise UnknownEventError(f"{record!r} is not written as {event!r} is")
+    return event
 
 
 def stated_event(epsilon: float | None, delta: float | None, mu: float | None) -> PrivacyEvent:
@@ -319,9 +290,9 @@ def stated_event(epsilon: float | None, delta: float | None, mu: float | None) -
     return event
 
 
-def known_event(event: Any) -> PrivacyEvent:
+def known_event(event: Any) -> Event:
     """Return `event` if it is of a known kind, or refuse it."""
-    if type(event) not in _KINDS.values():
+    if type(event) not in _KINDS:
         raise UnknownEventError(
             f"{event!r} is no privacy event that can be priced; "
             "declare one of the classes of skdppca.privacy"

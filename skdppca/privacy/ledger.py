@@ -25,9 +25,11 @@ import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Never, TypeVar
+
+from msgspec.structs import replace
 
 from ..exceptions import LedgerCutWarning, LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here

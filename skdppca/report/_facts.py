@@ -241,13 +241,14 @@ def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
         The rows of the charges for these releases.
     """
     chain, delta = statement.chain, statement.budget.delta
-    events = {receipt.row: receipt.event for receipt in chain.receipts}
-    if not delta or not all(
-        isinstance(event, GaussianEvent) and not event.failure for event in events.values()
-    ):
+    squares = {
+        receipt.row: receipt.event.mu**2
+        for receipt in chain.receipts
+        if isinstance(receipt.event, GaussianEvent) and not receipt.event.failure
+    }
+    if not delta or len(squares) < len(chain.receipts):
         return None
     all_of_it = mu_of(statement.budget.epsilon, delta) ** 2
-    squares = {row: event.mu**2 for row, event in events.items()}  # type: ignore[attr-defined]
     return {
         "this_release": sum(squares[row] for row in sorted(ours & squares.keys())) / all_of_it,
         "all": sum(squares.values()) / all_of_it,

@@ -6,6 +6,7 @@ from skdppca.privacy import GaussianEvent, PureEvent, Receipt, ReleaseRow
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(0.01)
 DIGEST = "0123456789abcdef" * 4
+RELEASE = ReleaseRow(row=2, head=DIGEST, accountant="id", charge=1, release=DIGEST)
 
 
 def test_receipts_are_numbered_chained_and_complete(make):
@@ -109,9 +110,7 @@ def test_a_release_is_recorded_after_its_charge(make):
 
 
 def test_a_release_row_holds_no_time():
-    assert set(ReleaseRow(2, DIGEST, "id", 1, DIGEST).to_dict()) == {
-        *("kind", "row", "head", "accountant", "charge", "release")
-    }
+    assert set(RELEASE.to_dict()) == {*("kind", "row", "head", "accountant", "charge", "release")}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_a_release_row_holds_no_time():
     ],
 )
 def test_records_that_are_no_release_row_are_refused(change):
-    record = ReleaseRow(2, DIGEST, "id", 1, DIGEST).to_dict() | change
+    record = RELEASE.to_dict() | change
     with pytest.raises((ValueError, TypeError)):
         ReleaseRow.from_dict(record)
 
@@ -154,7 +153,7 @@ def test_a_release_needs_a_receipt_of_the_same_accountant(make):
     assert accountant.releases == ()
 
 
-@pytest.mark.parametrize("nonsense", [None, {}, 1, ReleaseRow(2, DIGEST, "id", 1, DIGEST)])
+@pytest.mark.parametrize("nonsense", [None, {}, 1, RELEASE])
 def test_a_release_needs_a_receipt(make, nonsense):
     with pytest.raises(TypeError, match="receipt="):
         make().record(nonsense, DIGEST)

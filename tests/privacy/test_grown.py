@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from skdppca import DPGauss, PrivacyAccountant
 from skdppca.model_selection import PrivateSearchCV
@@ -62,7 +63,7 @@ def test_a_fit_that_paid_more_than_is_stated_is_found_by_the_ledger():
     report, cheap = pca.privacy_, GaussianEvent(0.01)
     details = copy.deepcopy(report.details)
     details["joined"][0] |= {"epsilon": 0.05, "mu": cheap.mu}
-    false = replace(report.receipts[0], event=cheap)
+    false = structs.replace(report.receipts[0], event=cheap)
     pca.privacy_ = replace(report, epsilon=0.05, event=cheap, details=details, receipts=(false,))
     pca.set_params(epsilon=0.5).partial_fit(SECOND, accountant=account())
     assert pca.privacy_.epsilon == 0.5 < accountant.spent.epsilon

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from skdppca.exceptions import BudgetExceeded, LedgerError
-from skdppca.privacy import GaussianEvent, PrivacyLedger, PureEvent, SelectionEvent, chain, mu_of
+from skdppca.privacy import GaussianEvent, PrivacyLedger, PureEvent, SelectionEvent, mu_of
 from skdppca.privacy import ledger as ledger_module
+from skdppca.privacy.chain import Chain
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
@@ -156,8 +157,13 @@ def test_a_pickle_does_not_grow_with_the_charges(ledger):
 def parsed(monkeypatch):
     """The rows that were parsed."""
     rows = []
-    parse = chain.row_from_dict
-    monkeypatch.setattr(chain, "row_from_dict", lambda row: rows.append(row["row"]) or parse(row))
+    followed = Chain.followed
+
+    def following(chain, text, head):
+        rows.append(json.loads(text)["row"])
+        return followed(chain, text, head)
+
+    monkeypatch.setattr(Chain, "followed", following)
     return rows
 
 

@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from skdppca.privacy import GaussianEvent, PrivacyLedger, chain
+from skdppca.privacy import GaussianEvent, PrivacyLedger
 from skdppca.privacy import ledger as ledger_module
+from skdppca.privacy.chain import Chain
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
@@ -34,8 +35,13 @@ def taken(ledger):
 @pytest.fixture
 def while_verified(monkeypatch, taken):
     """Whether the lock was taken, for every row that was verified."""
-    found, parse = [], chain.row_from_dict
-    monkeypatch.setattr(chain, "row_from_dict", lambda row: found.append(taken()) or parse(row))
+    found, followed = [], Chain.followed
+
+    def following(*row):
+        found.append(taken())
+        return followed(*row)
+
+    monkeypatch.setattr(Chain, "followed", following)
     return found
 
 
