@@ -7,17 +7,18 @@ import html
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field, fields
+from dataclasses import InitVar, asdict, dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta, MsgspecError, Struct, convert
 
 from .._text import listed, printable
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
-from .events import ComposedEvent, NonPrivateEvent, PrivacyEvent, event_from_dict
+from .events import ComposedEvent, Event, NonPrivateEvent, PrivacyEvent
 from .export import to_dp_event
 from .grown import cost_in_all, cost_to_most, is_declared, is_grown, joined_fits, paid_for
 from .notebook import html_table
@@ -51,20 +52,7 @@ MOST_SCALES = 10**7
 
 SITES_LEDGERS = "Charged to the ledger of each site, question by question."
 
-# The parts of a report's core that are facts about the guarantee.
-GUARANTEE = ("private", "not_private", "epsilon", "delta", "unit", "adjacency")
-CORE = (
-    "software",
-    "method",
-    "parameters",
-    "guarantee",
-    "event",
-    "spendings",
-    "details",
-    "released",
-    "feature_names",
-    "receipts",
-)
+Cost = Annotated[float, Meta(ge=0)]
 
 # Characters of an account's id that a sentence shows.
 SHOWN = 8
@@ -89,19 +77,10 @@ class Spending:
     """
 
     name: str
-    mu: float
-    sensitivity: float
-    noise_sd: float
+    mu: Cost
+    sensitivity: Cost
+    noise_sd: Cost
     part: str = ""
-
-    @classmethod
-    def from_dict(cls, record: Any) -> Spending:
-        """Return the spending that a report's `to_dict` wrote, and refuse anything else."""
-        _check_keys("a spending", record, [entry.name for entry in fields(cls)])
-        numbers = {name: _number(name, record[name]) for name in ("mu", "sensitivity", "noise_sd")}
-        return cls(
-            **record | numbers | {name: _text(name, record[name]) for name in ("name", "part")}
-        )
 
 
 @dataclass(frozen=True)
@@ -142,14 +121,6 @@ class Released:
         flat = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(-1)
         digest = hashlib.sha256(flat.view(np.uint8).data).hexdigest()
         return cls(name, array.shape, array.dtype.name, digest)
-
-    @classmethod
-    def from_dict(cls, record: Any) -> Released:
-        """Return the record that a report's `to_dict` wrote, and refuse anything else."""
-        _check_keys("a released array", record, [entry.name for entry in fields(cls)])
-        shape = _entries("shape", record["shape"], int)
-        texts = {name: _text(name, record[name]) for name in ("name", "dtype", "sha256")}
-        return cls(shape=shape, **texts)
 
 
 @dataclass(frozen=True)
@@ -292,7 +263,7 @@ class PrivacyReport:
 
     def core(self) -> dict[str, Any]:
         """Return what `release_id` is the hash of, as JSON-able values; infinity as "inf"."""
-        guarantee = {name: getattr(self, name) for name in GUARANTEE}
+        guarantee = {name: getattr(self, name) for name in _Guarantee.__struct_fields__}
         return jsonable(
             {
                 "software": self.software,
@@ -649,48 +620,73 @@ def jsonable(value: Any) -> Any:
     return getattr(value, "__qualname__", name)  # numpy 1.26 gives its functions a name only
 
 
+class _Guarantee(Struct):
+    private: bool
+    not_private: tuple[str, ...]
+    epsilon: Cost
+    delta: Cost
+    unit: str
+    adjacency: str
+
+
+class _Core(Struct):
+    software: dict[str, Any]
+    method: str
+    parameters: dict[str, Any]
+    guarantee: _Guarantee
+    event: Event
+    spendings: tuple[Spending, ...]
+    details: dict[str, Any]
+    released: tuple[Released, ...]
+    feature_names: tuple[str, ...] | None
+    receipts: tuple[Receipt, ...]
+
+
+class _Document(Struct, tag_field="schema", tag=SCHEMA):
+    core: _Core
+    release_id: str
+    releases: tuple[ReleaseRow, ...]
+
+
 def _read(content: Any) -> PrivacyReport:
-    _check_keys("a report", content, ("schema", "core", "release_id", "releases"))
-    if content["schema"] != SCHEMA:
-        raise ValueError(f"its schema is {content['schema']!r}, and not {SCHEMA!r}")
-    _text("release_id", content["release_id"])
-    core, rows = content["core"], _entries("releases", content["releases"], dict)
-    _check_keys("the core of a report", core, CORE)
-    guarantee, names = core["guarantee"], core["feature_names"]
-    _check_keys("a guarantee", guarantee, GUARANTEE)
+    """Return the report of a document, whatever its release id; refuse one of another text.
+
+    Infinity is a text in JSON, so texts are read as numbers; that of the report shows which were.
+    """
+    try:
+        document = convert(content, _Document, strict=False)
+    except MsgspecError as error:
+        raise ValueError(str(error)) from error
+    core, guarantee = document.core, document.core.guarantee
+    if isinstance(core.event, ComposedEvent) and len(core.event.events) > MOST_EVENTS:
+        raise ValueError(f"its event has more than {MOST_EVENTS} parts")  # priced in seconds
     report = PrivacyReport(
-        method=_text("method", core["method"]),
-        epsilon=_number("epsilon", guarantee["epsilon"]),
-        delta=_number("delta", guarantee["delta"]),
-        adjacency=_text("adjacency", guarantee["adjacency"]),
-        unit=_text("unit", guarantee["unit"]),
-        event=_event(core["event"]),
-        not_private=_entries("not_private", guarantee["not_private"], str),
-        spendings=tuple(map(Spending.from_dict, _entries("spendings", core["spendings"], dict))),
-        receipts=tuple(map(Receipt.from_dict, _entries("receipts", core["receipts"], dict))),
-        details=_mapping("details", core["details"]),
-        parameters=_mapping("parameters", core["parameters"]),
-        released=tuple(map(Released.from_dict, _entries("released", core["released"], dict))),
-        feature_names=None if names is None else _entries("feature_names", names, str),
-        software=_mapping("software", core["software"]),
-        releases=tuple(map(ReleaseRow.from_dict, rows)),
+        method=core.method,
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
+        adjacency=guarantee.adjacency,
+        unit=guarantee.unit,
+        event=core.event,
+        not_private=guarantee.not_private,
+        spendings=core.spendings,
+        receipts=core.receipts,
+        details=core.details,
+        parameters=core.parameters,
+        released=core.released,
+        feature_names=core.feature_names,
+        software=core.software,
+        releases=document.releases,
         read=True,
     )
     if is_grown(report.details):
         joined_fits(report.details)
-    if guarantee["private"] is not report.private:
+    if not all(row.head for row in (*report.receipts, *report.releases)):
+        raise ValueError("a row of a ledger lacks its head")
+    if guarantee.private is not report.private:
         raise ValueError("private contradicts not_private")
-    if canonical(report.core()) != canonical(core):
+    if canonical(report.to_dict() | {"release_id": document.release_id}) != canonical(content):
         raise ValueError("it is not written as skdppca writes it")
     return report
-
-
-def _event(record: Any) -> PrivacyEvent:
-    """A cost that can be priced in seconds."""
-    event = event_from_dict(record)
-    if isinstance(event, ComposedEvent) and len(event.events) > MOST_EVENTS:
-        raise ValueError(f"its event has more than {MOST_EVENTS} parts")
-    return event
 
 
 def check_price(event: PrivacyEvent, epsilon: float, delta: float) -> None:
@@ -700,34 +696,3 @@ def check_price(event: PrivacyEvent, epsilon: float, delta: float) -> None:
             f"epsilon={epsilon} and delta={delta} are less than {event} costs; state what was paid "
             "for"
         )
-
-
-def _check_keys(what: str, record: Any, names: Sequence[str]) -> None:
-    if not isinstance(record, dict) or set(record) != set(names):
-        raise ValueError(f"{what} must have exactly the keys {', '.join(sorted(names))}")
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be text")
-    return value
-
-
-def _number(name: str, value: Any) -> float:
-    """A float that is at least 0, infinity as "inf"."""
-    number = math.inf if value == "inf" else value
-    if not isinstance(number, float) or not number >= 0:
-        raise TypeError(f"{name} must be a float of at least 0, or 'inf'")
-    return number
-
-
-def _entries(name: str, value: Any, kind: type) -> tuple:
-    if not isinstance(value, list) or not all(type(entry) is kind for entry in value):
-        raise TypeError(f"{name} must be a list of {kind.__name__}")
-    return tuple(value)
-
-
-def _mapping(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{name} must be a mapping")
-    return value

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.cli import main
@@ -426,7 +427,7 @@ def test_a_second_release_on_one_charge_is_found_by_the_ledger(copied, made, fra
         receipts=true.receipts,
         parameters=second.privacy_.parameters | {"accountant": true.receipts[0].accountant},
     )
-    row = replace(true.releases[0], release=second.privacy_.release_id)
+    row = structs.replace(true.releases[0], release=second.privacy_.release_id)
     second.privacy_ = replace(second.privacy_, releases=(row,))
     ReleaseReport(second, pictures=False).write(tmp_path / "second")
     assert verify(tmp_path / "second").passed
