@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from .._sklearn import NamedOnce
 from ..linalg import decreasing_eigh, fix_signs
-from ..mechanisms.missing import without
+from ..mechanisms.missing import without_empty
 from ..mechanisms.noisy_covariance import NoisyCovariance
 from ..mechanisms.scatter import NoisyScatter, merged_scatter
 from ..privacy import PrivacyReport
@@ -295,7 +295,7 @@ def _of_matrices(
     details = release.details
     if any(one["missing"] == "mean" for one in told):
         details = details | {"present": matrix.present}
-        release = without(matrix.present == 0, release, matrix.mean)
+        release = without_empty(matrix.present == 0, release, matrix.mean)
     return Combined("matrices", cast(attributes_of(release, d, scale), _dtype(given)), details)
 
 

@@ -68,7 +68,7 @@ class Filled:
         release = self.method.run(known.split(known.remaining))
         empty = shares == 0
         if empty.any():
-            release = without(empty, release, data.centre)
+            release = without_empty(empty, release, data.centre)
         return replace(release, details={**release.details, "present": shares})
 
 
@@ -163,7 +163,7 @@ def _empty(shares: np.ndarray, error: float) -> np.ndarray:
     return (shares <= max(far, min(MISSING.least_present, mean / 2))) & (shares < mean - far)
 
 
-def without(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
+def without_empty(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
     """What was released, for the features that are not empty: the others stay where they are.
 
     Parameters

@@ -10,7 +10,7 @@ from ...mechanisms.base import BUDGET, Mechanism, Release
 from ...mechanisms.centre import improved_centre
 from ...mechanisms.clipping import searches
 from ...mechanisms.gram import release_gram
-from ...mechanisms.missing import HIDING, without
+from ...mechanisms.missing import HIDING, without_empty
 from ...mechanisms.noisy_covariance import NoisyCovariance
 from ...mechanisms.scatter import NoisyScatter
 from ...private_data import PrivateData
@@ -112,4 +112,4 @@ class JoinedMechanism:
             details["present"] = merged.present
         release = replace(release, scale=scale, matrix=merged, details=details)
         empty = merged.present == 0
-        return without(empty, release, merged.mean) if empty.any() else release
+        return without_empty(empty, release, merged.mean) if empty.any() else release
