@@ -19,8 +19,7 @@ from .pricing import event_of_total
 # kinds of charges, but two at least.
 MOST_PRICED = 40
 MOST_KINDS = 400
-# Most other totals: of so many of the newest charges, and of as many older ones. Each takes a
-# millisecond.
+# Most other totals of the newest charges, and of older ones. Each takes a millisecond.
 MOST_QUICK = 500
 
 
