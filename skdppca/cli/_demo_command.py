@@ -69,8 +69,8 @@ class DemoCommand(Command):
     skdppca demo --force
     """
 
-    epsilon: float = option(of=PrivatePCA, type=take.any_epsilon)
-    delta: float = option(of=PrivatePCA, type=take.delta, sentences=2)
+    epsilon: float = option(of=PrivatePCA, type=take.number)
+    delta: float = option(of=PrivatePCA, type=take.number, sentences=2)
     out: Path = option(type=Path, metavar="DIR", default=Path("demo"))
     force: bool = flag()
     pictures: bool = option("--no-pictures", action="store_false")

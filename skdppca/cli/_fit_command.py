@@ -33,7 +33,7 @@ from ._json import FitDocument
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
-from ._rehearsal import rehearse, try_method
+from ._rehearsal import rehearse
 from ._terminal import print_to, progress
 from ._unusable import NotNumeric
 from ._update import Earlier, check_options
@@ -110,10 +110,10 @@ class FitCommand(Command):
     n_components: int | float | str = option(
         "-k", "--components", type=take.components, default="auto", metavar="K"
     )
-    epsilon: float = option(of=PrivatePCA, type=take.any_epsilon, required=True)
-    delta: float = option(of=PrivatePCA, type=take.delta, required=True, sentences=2)
+    epsilon: float = option(of=PrivatePCA, type=take.number, required=True)
+    delta: float = option(of=PrivatePCA, type=take.number, required=True, sentences=2)
     adjacency: Literal["add-remove", "replace-one"] = option(of=PrivatePCA)
-    norm_bound: float | None = option(of=PrivatePCA, type=take.positive, metavar="R", sentences=2)
+    norm_bound: float | None = option(of=PrivatePCA, type=take.number, metavar="R", sentences=2)
     center: bool = option("--no-center", of=PrivatePCA, action="store_false")
     scale: str | None = option(of=PrivatePCA)
     missing: str = option(of=PrivatePCA)
@@ -199,11 +199,12 @@ def _release(
     pca = METHODS[options.method]() if earlier is None else earlier.fitted
     given = parameters(options, signature(type(pca)))
     pca.set_params(**given | {"unit": unit, "accountant": ledger})
+    pca._validate_params()
     show("reading", 0.0)
     rows = _opened(options)
     show("trying with made-up data", 0.25)
-    sparse = rows.is_sparse
-    try_method(options, rows.n_features, sparse)
+    facts = Public(rows.n_features, options.adjacency, unit, rows.is_sparse)
+    pca._check_memory(facts)  # first: the names may be more than the machine holds, too
     names, context = rows.names, context_of(options.context)
     if earlier is not None:
         earlier.check_columns(names)
@@ -218,7 +219,7 @@ def _release(
     )
     print_to("stderr", "" if earlier is None else earlier.kept(options))
     show("checking, charging and fitting", 0.5)
-    whole = bool(pca._beyond(Public(len(names), options.adjacency, unit, sparse)))
+    whole = bool(pca._beyond(facts))
 
     def tell(number: int) -> None:
         show(f"pass {number} over the files" if number else "checking the files", 0.5)

@@ -57,8 +57,8 @@ class LedgerCreate(Command):
     skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6 --unit patient
     """
 
-    epsilon: float = option(type=take.epsilon, required=True)
-    delta: float = option(of=PrivatePCA, type=take.delta, required=True, sentences=2)
+    epsilon: float = option(type=take.number, required=True)
+    delta: float = option(of=PrivatePCA, type=take.number, required=True, sentences=2)
     adjacency: str = option(of=PrivatePCA)
     unit: str = option(of=PrivatePCA)
     file: Path = argument(type=Path, metavar="FILE")
@@ -108,20 +108,14 @@ class LedgerCharge(Command):
 
     label: str = option(required=True)
     epsilon: float | None = option(type=take.number)
-    delta: float | None = option(type=take.delta)
-    mu: float | None = option(type=take.positive)
+    delta: float | None = option(type=take.number)
+    mu: float | None = option(type=take.number)
     adjacency: str | None = option(of=PrivatePCA, default=None)
     force: bool = flag()
     file: Path = argument(type=Path, metavar="FILE")
 
     def run(self) -> None:
         """Charge the release; print the receipt and what is left."""
-        pair = (self.epsilon is not None, self.delta is not None)
-        if pair != ((True, True) if self.mu is None else (False, False)):
-            raise ValueError(
-                "state the cost in one way: --epsilon and --delta (0 for pure differential "
-                "privacy), or --mu alone, for Gaussian noise"
-            )
         event = stated_event(self.epsilon, self.delta, self.mu)
         check_there(self.file)
         ledger, receipt = PrivacyLedger(self.file), None

@@ -87,16 +87,22 @@ def _occupy_standard_streams() -> None:
 def _attempt(arguments: Sequence[str] | None) -> tuple[str, int]:
     """Run a command; return what went wrong and the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    command: type[Command] | None = None
     try:
         options = vars(parser_of(given[0] if given else "").parse_args(given))
-        command: type[Command] = options.pop("command")
+        command = options.pop("command")
         status = command(**options).run() or 0
     except SystemExit as end:  # argparse's, after --help too
         return ("", 0) if end.code in (None, 0) else (str(end.code), 2)
     except Ended as error:
         return str(error), error.status
     except ANTICIPATED as error:
-        return str(error) or type(error).__name__, 2
+        said = str(error) or type(error).__name__
+        if command is not None:
+            from ._parameter_options import in_options
+
+            said = in_options(said, command)
+        return said, 2
     except MemoryError:
         # numpy's message contains the shape of the data, and with it the number of rows.
         return "out of memory, and nothing was charged; free some, or give fewer columns", 2

@@ -10,7 +10,6 @@ from ..report._contents import FILES
 from ..report._directory import claimed
 from ..report._release import check_libraries
 from ..report._results import advice, not_stated, results
-from . import _argument_readers as take
 from ._context_file import context_of
 from ._json import MergeDocument
 from ._out_directory import apart, replaced, where_written, write
@@ -38,9 +37,7 @@ class MergeCommand(Command):
 
     directories: list[Path] = argument(type=Path, nargs="+", metavar="DIR")
     disjoint: bool = flag()
-    n_components: int | None = option(
-        "-k", "--components", type=take.at_least(1, "components"), metavar="K"
-    )
+    n_components: int | None = option("-k", "--components", type=int, metavar="K")
     title: str | None = option(metavar="TEXT")
     context: Path | None = option(type=Path, metavar="FILE")
     out: Path = option(type=Path, metavar="DIR", required=True)

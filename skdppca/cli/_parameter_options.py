@@ -126,6 +126,19 @@ def parameters(options: argparse.Namespace, of: Signature) -> dict[str, Any]:
     return {name: one for name, one in vars(options).items() if name in of.parameters}
 
 
+def in_options(text: str, command: type[Command]) -> str:
+    """An error of the package, with the options of a command where it names parameters."""
+    for entry in fields(command):  # type: ignore[arg-type]
+        name, flags = entry.name, entry.metadata["flags"]
+        if flags is None:
+            continue
+        flag = flags[0] if flags else f"--{name.replace('_', '-')}"
+        text = re.sub(rf"The '{name}' parameter of \w+", flag, text)
+        text = re.sub(rf"(?<![\w/]){name}=(?:True|False)\b", flag, text)
+        text = re.sub(rf"(?<![\w/]){name}='?([^\s,;:)']+)'?", rf"{flag} \1", text)
+    return text
+
+
 def _of_parameter(
     of: Callable[..., Any], name: str, sentences: int, own: dict[str, Any]
 ) -> dict[str, Any]:

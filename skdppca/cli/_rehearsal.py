@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..decomposition import METHODS, DPGauss
+from ..decomposition import DPGauss
 from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
-from ..decomposition.memory import check_memory
-from ..decomposition.private_pca import choose
 from ..exceptions import CentreNotSeenWarning, NoiseOnlyWarning
 from ..privacy import PrivacyAccountant, PrivacyLedger, Released
 from ..report import ReleaseReport
@@ -105,46 +103,6 @@ def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -
     if wrong:
         raise ValueError(f"-k: {wrong}. Nothing was charged")
     return 8 * kept**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
-
-
-def try_method(options: FitCommand, n_features: int, is_sparse: bool) -> None:
-    """Refuse a method that cannot choose the components, or that this machine cannot hold.
-
-    It comes before the names of the columns, which may be more than the machine holds, too.
-    """
-    if not options.delta and options.method != "auto":
-        raise ValueError(
-            "--delta 0 is a pure guarantee, which only --method auto gives; leave --method out, or "
-            "pass a small --delta such as 1e-6"
-        )
-    if not options.delta and (options.norm_bound is None or options.center):
-        raise ValueError(
-            "--delta 0 leaves no Gaussian noise to find a norm bound and a mean with; pass "
-            "--norm-bound R and --no-center, or a small --delta such as 1e-6"
-        )
-    count = options.n_components if isinstance(options.n_components, int) else None
-    if count is not None and count > n_features:
-        raise ValueError(
-            f"-k {count} is more than the {n_features} features; choose at most {n_features}"
-        )
-    grouped = options.groups is not None
-    chosen, _ = choose(
-        n_features,
-        is_sparse=is_sparse,
-        grouped=grouped,
-        sees_spectrum=count is None,
-        may_miss=options.missing == "mean",
-        pure=options.delta == 0,
-    )
-    named = {method.command: name for name, method in METHODS.items()}
-    name = named.get(options.method, chosen)
-    if count is None and not METHODS[name].spectral:
-        raise ValueError(
-            f"{name} sees no spectrum to choose a number of components by; give one with "
-            "--components K"
-        )
-    held, scaled = METHODS[name].estimator._held, options.scale == "private"
-    check_memory(held, n_features, count or n_features, scaled=scaled, grouped=grouped)
 
 
 def _made_up(

@@ -13,7 +13,6 @@ from typing import Any, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 
 from .._sklearn import (
-    Interval,
     InvalidParameterError,
     StrOptions,
     validate_parameter_constraints,
@@ -50,14 +49,6 @@ def estimator(cls: C) -> C:
                 text = _completed(text, theirs, section)
         cls.__doc__ = text
     return cls
-
-
-def allows(cls: type, name: str, value: object) -> bool:
-    """Whether a parameter of an estimator may be this number or word."""
-    return any(
-        isinstance(one, Interval | StrOptions) and one.is_satisfied_by(value)
-        for one in cls._parameter_constraints[name]  # type: ignore[attr-defined]
-    )
 
 
 def legal(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -328,18 +328,21 @@ def test_table_archive_and_report_hold_the_same(fit, tmp_path, options):
 
 
 REFUSED = {
-    "too many components": (("-k", 9), "-k 9 is more than the 4 features; choose at most 4"),
-    "no budget": (("--epsilon", 0), "--epsilon: 0 leaves no budget"),
-    "a negative budget": (("--epsilon", -1), "--epsilon: -1 leaves no budget"),
-    "no promise": (("--delta", 1), "--delta: 1 promises nothing"),
-    "pure": (("--delta", 0), "--delta 0 leaves no Gaussian noise"),
-    "pure with a mean": (("--delta", 0, "--norm-bound", 9), "--norm-bound R and --no-center"),
-    "pure and a method": (("--delta", 0, "--method", "gauss"), "--delta 0 is a pure guarantee"),
+    "too many components": (("-k", 9), "-k 9 exceeds n_features=4; choose at most 4"),
+    "no budget": (("--epsilon", 0), "--epsilon must be a float in the range (0.0, inf]. Got 0.0"),
+    "a negative budget": (("--epsilon", -1), "--epsilon must be a float in the range"),
+    "no promise": (("--delta", 1), "--delta must be a float in the range [0.0, 1.0). Got 1.0"),
+    "pure": (("--delta", 0, "-k", 2), "--delta 0 is pure privacy, which leaves no Gaussian noise"),
+    "pure with a mean": (("--delta", 0, "--norm-bound", 9, "-k", 2), "set both (or --no-center)"),
+    "pure and a method": (
+        ("--delta", 0, "--method", "gauss"),
+        "--delta must be a float in the range",
+    ),
     "pure and a spectrum": (
         ("--delta", 0, "--norm-bound", 1, "--no-center"),
-        "give one with --components K",
+        "-k must be an int in the range [1, inf)",
     ),
-    "no bound": (("--norm-bound", 0), "--norm-bound: 0 is out of range"),
+    "no bound": (("--norm-bound", 0), "--norm-bound must be a float in the range (0.0, inf)"),
     "other scales": (("--scale", 3), "invalid choice: '3'"),
     "over budget": (
         ("--epsilon", 3),
@@ -349,7 +352,7 @@ REFUSED = {
     "groups called rows": (("--groups", "row"), "cannot be called 'row'"),
     "not private": (("--epsilon", "inf"), "has no cost that a ledger could charge"),
     **{
-        f"no spectrum: {one.command}": (("--method", one.command), "give one with --components K")
+        f"no spectrum: {one.command}": (("--method", one.command), "-k must be an int in the range")
         for one in METHODS.values()
         if not one.spectral
     },

@@ -18,8 +18,6 @@ from .test_fit_command import FILES
         (("fly",), "skdppca --help"),
         (("fit",), "skdppca fit --help"),
         (("fit", "x.csv", "--epsilon", "much", "--delta", "0", "--out", "o"), "skdppca fit --help"),
-        (("fit", "x.csv", "-k", "2.5"), "integer of at least 1"),
-        (("fit", "x.csv", "-k", "0"), "integer of at least 1"),
         (("ledger",), "skdppca ledger --help"),
     ],
 )

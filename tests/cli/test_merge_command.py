@@ -68,7 +68,7 @@ def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
         (parts[:1], "give at least two"),
         ([parts[0], parts[0]], "have the same release"),
         ([parts[0], tmp_path / "nowhere"], "nowhere is not a directory"),
-        ([*parts, "-k", 9], "n_components=9 is more than the 4 features"),
+        ([*parts, "-k", 9], "-k 9 is more than the 4 features"),
     ):
         refused = run("merge", *given, *out)
         assert is_one_line_error(refused) and said in refused.err, refused.err

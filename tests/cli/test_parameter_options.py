@@ -6,7 +6,7 @@ import pytest
 
 from skdppca import PrivatePCA
 from skdppca._sklearn import StrOptions
-from skdppca.cli import _argument_readers, _parser
+from skdppca.cli import _parser
 from skdppca.planner import plan
 
 WORDS = {"fit": ("adjacency", "scale", "missing"), "plan": ("missing", "tails", "gap")}
@@ -39,43 +39,6 @@ def test_an_option_has_the_default_of_the_parameter(command, of):
     assert len(shared) > 1
     for name in {*shared} - own - {"method", "spectrum", "unit"}:
         assert found[name].default == parameters[name].default
-
-
-@pytest.mark.parametrize(
-    ("name", "read", "texts"),
-    [
-        ("epsilon", _argument_readers.any_epsilon, ["0", "-1", "1e-9", "1", "inf"]),
-        ("delta", _argument_readers.delta, ["-1", "0", "1e-300", "0.9", "1", "2"]),
-        (
-            "n_components",
-            _argument_readers.components,
-            ["0", "0.5", "1", "1.5", "7", "auto", "mle", "all"],
-        ),
-        ("norm_bound", _argument_readers.positive, ["-1", "0", "1e-9", "1", "inf"]),
-    ],
-)
-def test_an_option_takes_what_the_parameter_takes(name, read, texts):
-    def taken(text):
-        try:
-            return read(text)
-        except _argument_readers.ArgumentTypeError:
-            return None
-
-    for text in texts:
-        value = taken(text)
-        pca = PrivatePCA(**{name: text if value is None else value})
-        if value is None:
-            with pytest.raises(ValueError, match=name):
-                pca.set_params(**{name: _number(text)})._validate_params()
-        else:
-            pca._validate_params()
-
-
-def _number(text):
-    try:
-        return float(text) if "." in text else int(text)
-    except ValueError:
-        return text
 
 
 def test_the_help_is_what_the_docstring_says():

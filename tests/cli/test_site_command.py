@@ -88,12 +88,12 @@ def test_the_ledger_limits_the_runs(init, ledger, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"name": "east"}, "name='east' is not valid; it must be one of the study's sites"),
+        ({"name": "east"}, "--name east is not valid; it must be one of the study's sites"),
         ({"name": "south"}, "the study gives south the key"),
         ({"analyst": "abc"}, "analysts=('abc',) is not valid"),
-        ({"min_sites": 1}, "min_sites=1 is not valid"),
+        ({"min_sites": 1}, "--min-sites 1 is not valid"),
         ({"statistics": "Rows"}, "is not valid; choose of"),
-        ({"groups": "age"}, "groups='age' is not valid; give it exactly if"),
+        ({"groups": "age"}, "--groups age is not valid; give it exactly if"),
     ],
 )
 def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path, changed, said):
@@ -152,7 +152,7 @@ def test_a_server_is_needed_to_run(run, init, tmp_path):
 @pytest.mark.parametrize(
     ("server", "roots", "said"),
     [
-        ("study.example.org", None, "server='study.example.org' is no HOST:PORT"),
+        ("study.example.org", None, "--server study.example.org is no HOST:PORT"),
         ("127.0.0.1:1", "missing", "missing"),
     ],
 )

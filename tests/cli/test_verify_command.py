@@ -396,8 +396,8 @@ def test_what_cannot_be_read_is_an_error(run, copied):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--head", "0" * 64), "pass that, too: --ledger FILE"),
-        (("--ledger", "l", "--head", "0" * 12), "give all of its 64 digits"),
+        (("--head", "0" * 64), "head needs a ledger to compare with; pass --ledger"),
+        (("--ledger", "ledger", "--head", "0" * 12), "pass its 64 digits"),
     ],
 )
 def test_a_head_needs_its_ledger_and_all_its_digits(run, out, options, says):
