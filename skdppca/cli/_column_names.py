@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -12,29 +13,61 @@ from .._text import listed, meant, names_a_label
 from ._terminal import has_controls
 from ._unusable import Unusable
 
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns that a command asks for, and how to read them.
+
+    Parameters
+    ----------
+    groups : str or None
+        The column that says to whom each row belongs; it is no feature.
+    columns : sequence of str or None
+        The features, in this order; by default all columns but `drop`.
+    drop : sequence of str
+    alone : bool
+        The user said that every row is a record of its own.
+    may_miss : bool
+        Features may have empty cells, which are NaN then.
+    may_be_empty : bool
+        Accept no rows, as those of a cohort that nobody came to.
+    details : bool
+        Name every column of a fault, however many they are.
+    """
+
+    groups: str | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    alone: bool = False
+    may_miss: bool = False
+    may_be_empty: bool = False
+    details: bool = False
+
+    def as_feature(self, name: str) -> bool:
+        """Whether a column is a feature."""
+        return name != self.groups and (
+            name in self.columns if self.columns else name not in self.drop
+        )
+
+
+# All columns, each row a record of its own.
+ALL = Wanted()
+
 # Labels that number the rows, and do not say whose they are.
 NUMBERS_ROWS = re.compile(r"unnamed|row", re.IGNORECASE)
 
 
-def features_of(
-    path: Path,
-    names: list[str],
-    groups: str | None,
-    columns: Sequence[str] | None,
-    drop: Sequence[str],
-) -> list[str]:
+def features_of(path: Path, names: list[str], want: Wanted) -> list[str]:
     """The names of the features, in their order."""
-    given = {"--groups": [groups] if groups is not None else []}
-    for option, asked in (given | {"--columns": columns or [], "--drop": drop}).items():
+    given = {"--groups": [] if want.groups is None else [want.groups]}
+    for option, asked in (given | {"--columns": want.columns or [], "--drop": want.drop}).items():
         for name in asked:
             if name not in names:
                 raise Unusable(
                     f"{option} {quote(name)}: {path.name} has no such column; it has "
                     f"{listed(names)}{meant([name], names, quote)}"
                 )
-    features = [
-        name for name in (columns or names) if name != groups and (columns or name not in drop)
-    ]
+    features = [name for name in want.columns or names if want.as_feature(name)]
     if len({*features}) < len(features):
         raise Unusable("--columns has a name twice; give each once")
     if not features:
@@ -42,14 +75,11 @@ def features_of(
     return features
 
 
-def columns_to_look_at(
-    names: Sequence[str], groups: str | None, columns: Sequence[str] | None, drop: Sequence[str]
-) -> list[str]:
+def columns_to_look_at(names: Sequence[str], want: Wanted) -> list[str]:
     """The features, or all columns if an option names none: an error would quote their names."""
-    cells = [name for name in names if name != groups]
-    if not {*drop, *(columns or ()), groups} <= {*names, None}:
-        return cells
-    return [name for name in cells if name in (columns or cells) and name not in drop]
+    if {*want.drop, *(want.columns or ()), want.groups} <= {*names, None}:
+        return list(filter(want.as_feature, names))
+    return [name for name in names if name != want.groups]
 
 
 def check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[str]) -> None:
@@ -74,17 +104,11 @@ def check_names(path: Path, names: list[str]) -> None:
         raise Unusable(f"{path.name} has two columns {twice[0]!r}; give every one its own name")
 
 
-def check_labels(path: Path, names: list[str]) -> None:
-    """Refuse an identifier among the features: it may be the column for `--groups`.
+def label_faults(names: list[str]) -> list[str]:
+    """Refuse features that are identifiers by their names: one may be the column for `--groups`.
 
     Without groups, every row of a person would be protected alone.
     """
-    for fault in label_faults(names):
-        raise Unusable(f"{path.name}: {fault}")
-
-
-def label_faults(names: list[str]) -> list[str]:
-    """What is wrong with each feature that is an identifier by its name."""
     return [
         f"by its name {name!r} is a label and no feature; if it says to whom each row belongs, "
         f"pass --groups {quote(name)}; else pass --drop {quote(name)}, or give it another name"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -12,9 +12,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from ._cells import FALSE, INFINITE, MISSING, TRUE, TRUTH, WITH_COMMAS, faults_of, kinds_of
-from ._column_names import check_names, check_same, columns_to_look_at, is_name, numbered
-from ._unusable import NotNumeric, Unusable, replacing_errors, unlike
+from ._cells import FALSE, TRUE, WITH_COMMAS
+from ._column_names import Wanted, check_names, check_same, is_name, numbered
+from ._unusable import Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,58 +76,21 @@ class CsvFiles:
     form : CsvFormat
     skipped : int
         Lines of each file before the first record.
-    types : dict of str to pyarrow.DataType or None
-        Of the columns; None if one holds neither numbers nor truths.
+    types : dict of str to pyarrow.DataType
+        Of the columns: text.
     """
 
     files: list[Path]
     form: CsvFormat
     skipped: int
-    types: dict[str, pa.DataType | None]
+    types: dict[str, pa.DataType]
 
     @classmethod
-    def open(
-        cls,
-        files: list[Path],
-        form: CsvFormat,
-        groups: str | None,
-        columns: Sequence[str] | None = None,
-        drop: Sequence[str] = (),
-        may_be_empty: bool = False,
-    ) -> CsvFiles:
-        """Read the names of the columns, and find out what the columns hold.
-
-        A column without a name is refused, unless it is among those to drop or not among those that
-        are asked for. So is a table without rows, unless it may be empty: then each of its columns
-        is taken for numbers.
-
-        Raises
-        ------
-        Unusable
-        """
-        import pyarrow as pa
-
-        found, names = cls.texts(files, form)
-        cells = columns_to_look_at(list(found.types), groups, columns, drop)
-        read = partial(kinds_of, found, cells, form.decimal, may_be_empty)
-        kinds = replacing_errors(files[0], found.fault, read)
-        numeric = {name for name, has in kinds.items() if faults_of(has) <= {MISSING, INFINITE}}
-        if cells and not numeric:
-            raise NotNumeric(
-                f"{files[0].name} has no numeric column; give numbers with a point before "
-                f"decimals, or {WITH_COMMAS}"
-            )
-        check_header(files[0], names, form, columns, drop)
-        # Groups are text. If they were read as numbers where possible, one record could decide
-        # which groups of other records are equal ("1" and "01").
-        types: dict[str, pa.DataType | None] = dict.fromkeys(names)
-        types |= {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in numeric}
-        types |= {name: pa.string() for name in names if name == groups}
-        return cls(files, form, found.skipped, types)
-
-    @classmethod
-    def texts(cls, files: list[Path], form: CsvFormat) -> tuple[CsvFiles, list[str]]:
+    def open(cls, files: list[Path], form: CsvFormat) -> tuple[CsvFiles, list[str]]:
         """The files with every column as text, and the columns' names, of which none is checked.
+
+        Groups stay text. If they were read as numbers where possible, one record could decide which
+        groups of other records are equal ("1" and "01").
 
         Raises
         ------
@@ -151,10 +114,6 @@ class CsvFiles:
         places = numbered(len(names)) if len({*names}) < len(names) else names
         skipped = 0 if unnamed else lines
         return cls(files, form, skipped, dict.fromkeys(places, pa.string())), names
-
-    def is_number(self, name: str) -> bool:
-        """Whether every cell of a column is a number, a truth or empty."""
-        return self.types[name] is not None
 
     def dataset(self, schema: pa.Schema) -> ds.Dataset:
         """Some columns of all files."""
@@ -231,17 +190,10 @@ def _check_delimiter(path: Path, first: list[str], form: CsvFormat) -> None:
     )
 
 
-def check_header(
-    path: Path,
-    first: list[str],
-    form: CsvFormat,
-    columns: Sequence[str] | None,
-    drop: Sequence[str],
-) -> None:
+def check_header(path: Path, first: list[str], form: CsvFormat, want: Wanted) -> None:
     """Refuse a first line that may be a record, without quoting it."""
     if form.header is False:
         return
-    wanted = [name for name in first if name in (columns or first) and name not in drop]
     unnamed = [i for i, text in enumerate(first) if text.strip().lower() in PLACEHOLDERS]
     if form.header is None and not all(
         is_name(text) for i, text in enumerate(first) if i not in unnamed
@@ -250,7 +202,7 @@ def check_header(
             f"{path.name} has numbers, or what is no name, in its first line, which may be a "
             "record and not the columns' names; pass --header if they are names, or --no-header"
         )
-    refused = [i for i in unnamed if first[i] in wanted]
+    refused = [i for i in unnamed if want.as_feature(first[i]) or first[i] == want.groups]
     if refused:
         name = first[refused[0]]
         own = (

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from shlex import join, quote
+from shlex import quote
 from typing import Any, Literal
 
 from .._text import printable
@@ -27,15 +27,15 @@ from ..report._results import advice, not_stated, results
 from . import _argument_readers as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
+from ._column_names import Wanted
 from ._context_file import context_of
 from ._csv_files import CsvFormat
 from ._json import FitDocument
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
-from ._read_rows import ArrayRows, TableRows, answers_no_rows, check_regular, files_of, opened
+from ._read_rows import answers_no_rows, check_regular, files_of, opened
 from ._rehearsal import rehearse
 from ._terminal import print_to, progress
-from ._unusable import NotNumeric
 from ._update import Earlier, check_options
 
 METHODS: dict[str, type[BasePrivatePCA]] = {
@@ -141,7 +141,21 @@ class FitCommand(Command):
             return fit(self)
         if self.json:
             raise ValueError("--check has no JSON output; leave out --json")
-        return check_table(self)
+        return check_table(self, *_wanted(self))
+
+
+def _wanted(options: FitCommand) -> tuple[Wanted, CsvFormat]:
+    """The columns that the options ask for, and the form of a ``.csv``."""
+    want = Wanted(
+        options.groups,
+        options.columns,
+        options.drop,
+        alone=options.unit is not None,
+        may_miss=options.missing == "mean",
+        may_be_empty=answers_no_rows(options),
+        details=options.details,
+    )
+    return want, CsvFormat(**parameters(options, signature(CsvFormat)))
 
 
 def fit(options: FitCommand) -> int:
@@ -201,7 +215,7 @@ def _release(
     pca.set_params(**given | {"unit": unit, "accountant": ledger})
     pca._validate_params()
     show("reading", 0.0)
-    rows = _opened(options)
+    rows = opened(options.data, *_wanted(options))
     show("trying with made-up data", 0.25)
     facts = Public(rows.n_features, options.adjacency, unit, rows.is_sparse)
     pca._check_memory(facts)  # first: the names may be more than the machine holds, too
@@ -238,26 +252,6 @@ def _release(
     lines += [] if earlier is None else earlier.said()
     lines += not_stated(options.out, options.title, options.context)
     return "\n".join([*lines, *_charged(pca.privacy_, ledger, options)])
-
-
-def _opened(options: FitCommand) -> ArrayRows | TableRows:
-    """Open the rows; an error about what is no number says how to list all that is wrong."""
-    try:
-        return opened(
-            options.data,
-            options.groups,
-            CsvFormat(**parameters(options, signature(CsvFormat))),
-            options.missing == "mean",
-            options.columns,
-            options.drop,
-            alone=options.unit is not None,
-            may_be_empty=answers_no_rows(options),
-        )
-    except NotNumeric as error:
-        refused = str(error)
-    groups = [] if options.groups is None else ["--groups", options.groups]
-    check = join(["skdppca", "fit", *map(str, options.data), *groups, "--check"])
-    raise NotNumeric(f"{refused}; to list all that is wrong: {check}")
 
 
 def _unit(groups: str | None, name: str | None) -> str:

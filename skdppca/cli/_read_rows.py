@@ -19,14 +19,16 @@ from .._text import listed
 from ..decomposition import BasePrivatePCA, DPGauss
 from ..decomposition.validation import check_rows
 from ..privacy.installing import how_to_install
-from ._cells import WITH_COMMAS
-from ._column_names import check_alone, check_labels, features_of, numbered
-from ._csv_files import USUAL, CsvFiles, CsvFormat
-from ._typed_files import KINDS, TypedFiles
-from ._unusable import NotNumeric, Unusable, by_options, replacing_errors, unlike
+from ._column_names import ALL, Wanted, numbered
+from ._csv_files import USUAL, CsvFormat
+from ._table_faults import open_table
+from ._typed_files import KINDS
+from ._unusable import Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
+
+    from ..decomposition.file_table import FileTable
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,15 @@ class TableRows:
 
     Parameters
     ----------
-    files : CsvFiles or TypedFiles
+    name : str
+        For errors.
     dataset : pyarrow.dataset.Dataset
         The features, and the groups.
     groups : str or None
         The column that holds each row's group.
     """
 
-    files: CsvFiles | TypedFiles
+    name: str
     dataset: ds.Dataset
     groups: str | None
 
@@ -95,15 +98,17 @@ class TableRows:
 
     def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
         """Fit in passes over the files, or on rows that are loaded as a whole."""
-        from ._table_of_files import TableOfFiles
-
-        pca._fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole))
+        pca._fit(lambda seen: self.table(seen, tell).opened(whole))
 
     def join(self, pca: Any, tell: Callable[[int], None], whole: bool) -> None:
         """Join the rows to what the PCA is fitted to."""
-        from ._table_of_files import TableOfFiles
+        pca._partial_fit(lambda seen: self.table(seen, tell).opened(whole), None)
 
-        pca._partial_fit(lambda seen: TableOfFiles(seen, self, tell).opened(whole), None)
+    def table(self, pca: BasePrivatePCA, tell: Callable[[int], None] | None = None) -> FileTable:
+        """The rows as an estimator reads them; `tell` hears of each pass over them."""
+        from ..decomposition.file_table import FileTable
+
+        return FileTable(pca, self.dataset, self.groups, tell, self.name)
 
 
 def answers_no_rows(options: argparse.Namespace) -> bool:
@@ -113,16 +118,9 @@ def answers_no_rows(options: argparse.Namespace) -> bool:
 
 
 def opened(
-    paths: Sequence[Path],
-    groups: str | None = None,
-    form: CsvFormat = USUAL,
-    may_miss: bool = False,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    alone: bool = False,
-    may_be_empty: bool = False,
+    paths: Sequence[Path], want: Wanted = ALL, form: CsvFormat = USUAL
 ) -> ArrayRows | TableRows:
-    """Open the rows to fit on. Those of tables are not read yet, but for types in a ``.csv``.
+    """Open the rows to fit on. Those of tables are not read yet, but for the cells of a ``.csv``.
 
     Parameters
     ----------
@@ -130,55 +128,53 @@ def opened(
         Files of one table, or folders of them: ``.csv``, ``.parquet``, ``.feather`` or ``.arrow``.
         Or a single ``.npy`` array (mapped, not loaded), or ``.npz`` with one array or one sparse
         matrix.
-    groups : str, optional
-        The column that holds each row's group; it is not a feature.
+    want : Wanted
     form : CsvFormat
         How a ``.csv`` is written.
-    may_miss : bool
-        Whether features may have empty cells, which are NaN then.
-    columns : sequence of str, optional
-        The features, in this order. By default all columns but `drop`.
-    drop : sequence of str
-        Columns that are no features.
-    alone : bool
-        Whether the user said that every row is a record of its own.
-    may_be_empty : bool
-        Whether no rows can be used, too, as those of a cohort that nobody came to.
 
     Raises
     ------
     Unusable, ImportError
         If the files cannot be used; the message says what to do.
     """
+    rows, faults = looked_at(paths, want, form)
+    if faults:
+        raise Unusable(f"{faults[0]}; skdppca fit --check lists all that is wrong with a table")
+    return rows
+
+
+def looked_at(
+    paths: Sequence[Path], want: Wanted, form: CsvFormat, every: bool = False
+) -> tuple[ArrayRows | TableRows, list[str]]:
+    """Open the rows, and list what a fit would refuse of a table's columns: see `open_table`."""
     files = files_of(paths)
     kinds = sorted({file.suffix.lower() for file in files})
     if len(kinds) > 1:
         raise Unusable(f"the files are of several kinds ({', '.join(kinds)}); give files of one")
-    if kinds[0] in (".csv", *KINDS):
-        return replacing_errors(
-            files[0],
-            partial(unlike, files[0], "a table that can be read"),
-            lambda: _table(files, groups, form, columns, drop, alone, may_be_empty),
+    path, kind = files[0], kinds[0]
+    if kind in (".csv", *KINDS):
+        check_installed(path)
+        found, schema, faults = replacing_errors(
+            path,
+            partial(unlike, path, "a table that can be read"),
+            lambda: open_table(files, form, want, every),
         )
-    path = files[0]
-    if kinds[0] not in (".npy", ".npz"):
+        name = path.name if len(files) == 1 else "the table"
+        return TableRows(name, found.dataset(schema), want.groups), faults
+    if kind not in (".npy", ".npz"):
         raise Unusable(
             f"{path} is of no known kind; give .csv (with any --delimiter), .parquet, .feather, "
             ".arrow, .npy or .npz files"
         )
     if len(files) > 1:
-        raise Unusable(f"{kinds[0]} files are read one at a time; give one, or .parquet files")
-    for option, value in (("--groups", groups), ("--columns", columns), ("--drop", drop or None)):
-        if value is not None:
-            raise Unusable(
-                f"{option} needs a table with named columns, and {path.name} has none; give a .csv "
-                "or .parquet file"
-            )
-    return replacing_errors(
-        path,
-        partial(unlike, path, "a table"),
-        lambda: _array_rows(path, may_miss, may_be_empty),
-    )
+        raise Unusable(f"{kind} files are read one at a time; give one, or .parquet files")
+    if want.groups is not None or want.columns or want.drop:
+        raise Unusable(
+            f"--groups, --columns and --drop need a table with named columns, and {path.name} has "
+            "none; give a .csv or .parquet file"
+        )
+    read = partial(_array_rows, path, want)
+    return replacing_errors(path, partial(unlike, path, "a table"), read), []
 
 
 def read(
@@ -194,12 +190,11 @@ def read(
     Unusable, ImportError
         As `opened`.
     """
-    rows = opened([path], groups, USUAL, may_miss, columns, alone=True)
+    rows = opened([path], Wanted(groups, columns, alone=True, may_miss=may_miss))
     if isinstance(rows, ArrayRows):
         return rows.X, None
-    from ._table_of_files import loaded
-
-    return loaded(rows, may_miss)
+    unit = "row" if groups is None else groups
+    return rows.table(DPGauss(unit=unit, missing="mean" if may_miss else "error")).in_memory()
 
 
 def check_regular(path: Path) -> None:
@@ -247,59 +242,15 @@ def _inside(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _table(
-    files: list[Path],
-    groups: str | None,
-    form: CsvFormat,
-    columns: Sequence[str] | None,
-    drop: Sequence[str],
-    alone: bool,
-    may_be_empty: bool,
-) -> TableRows:
-    check_installed(files[0])
-    import pyarrow as pa
-
-    from ..records.files import is_label
-
-    is_csv = files[0].suffix.lower() == ".csv"
-    if is_csv:
-        found: CsvFiles | TypedFiles = CsvFiles.open(
-            files, form, groups, columns, drop, may_be_empty
-        )
-    else:
-        found = TypedFiles.open(files)
-    names = list(found.types)
-    features = features_of(files[0], names, groups, columns, drop)
-    check_labels(files[0], features)
-    if groups is None and columns and not alone:
-        check_alone(files[0], names, features)
-    wrong = [name for name in features if not found.is_number(name)]
-    if wrong:
-        raise NotNumeric(
-            f"{files[0].name}: not numeric: {listed(wrong)}; leave such columns out with --drop, "
-            "or encode them as numbers, by rules that do not look at the data. Where a value is "
-            "missing, leave the cell empty: a point alone is text. A column that says to whom each "
-            "row belongs is one for --groups" + (f"; {WITH_COMMAS}" if is_csv else "")
-        )
-    if groups is not None and not is_label(found.types[groups]):
-        raise Unusable(
-            f"--groups {groups}: the column has the type {found.types[groups]}; write it as whole "
-            "numbers or as text, in all files alike: only such labels are equal to the bit"
-        )
-    chosen = [*features, *([] if groups is None else [groups])]
-    schema = pa.schema([(name, found.types[name]) for name in chosen])
-    return TableRows(found, found.dataset(schema), groups)
-
-
-def _array_rows(path: Path, may_miss: bool, may_be_empty: bool) -> ArrayRows:
+def _array_rows(path: Path, want: Wanted) -> ArrayRows:
     X = _array(path) if path.suffix.lower() == ".npy" else _archive(path)
     try:
-        reader = DPGauss(missing="mean" if may_miss else "error")
-        check_rows(reader, X, may_be_empty=may_be_empty)
+        reader = DPGauss(missing="mean" if want.may_miss else "error")
+        check_rows(reader, X, may_be_empty=want.may_be_empty)
         return ArrayRows(X)
     except (TypeError, ValueError) as error:
         wrong = str(error)
-    raise Unusable(f"{path.name}: {by_options(wrong)}")
+    raise Unusable(f"{path.name}: {wrong}")
 
 
 def _array(path: Path) -> np.ndarray:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._column_names import check_names, check_same
-from ._unusable import Unusable, replacing_errors, unlike
+from ._unusable import replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,18 +58,7 @@ class TypedFiles:
             check_same(files[0], file, sorted(types or names), sorted(names))
             for name in names:
                 types[name] = _common(types.get(name), schema.field(name).type)
-        found = cls(files, kind, types)
-        if not types:
-            raise Unusable(f"{files[0].name} is empty; give at least one row and one feature")
-        if not any(map(found.is_number, types)):
-            raise Unusable(f"{files[0].name} has no numeric column; give columns of numbers")
-        return found
-
-    def is_number(self, name: str) -> bool:
-        """Whether a column holds real numbers, by its type."""
-        from ..records.files import is_number
-
-        return self.types[name] is not None and is_number(self.types[name])
+        return cls(files, kind, types)
 
     def dataset(self, schema: pa.Schema) -> ds.Dataset:
         """Some columns of all files."""

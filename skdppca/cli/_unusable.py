@@ -9,24 +9,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# A command that sorts a table, {groups} being the column; the guide to the shell has more commands.
-SORTED = (
-    "sort the table first, text by its bytes, for example with DuckDB: COPY (FROM 'table.parquet' "
-    "ORDER BY \"{groups}\") TO 'sorted.parquet'"
-)
-
 
 class Unusable(ValueError):
     """The file cannot be used. The message quotes nothing of it but names of columns."""
-
-
-class NotNumeric(Unusable):
-    """Columns hold what is no number; ``skdppca fit --check`` says what they hold."""
-
-
-def by_options(text: str) -> str:
-    """Name an option of the command where a text names the parameter."""
-    return text.replace("set missing='mean'", "pass --missing mean")
 
 
 def unlike(path: Path, what: str) -> str:

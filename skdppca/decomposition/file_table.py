@@ -35,6 +35,8 @@ class FileTable:
         The column that says to whom each row belongs.
     tell : callable, optional
         Called with its number, from 0, as a pass over the files begins.
+    name : str
+        Of the table, for errors.
     """
 
     # What is wrong with rows, and what to do.
@@ -66,12 +68,13 @@ class FileTable:
         dataset: ds.Dataset,
         groups: str | None = None,
         tell: Callable[[int], None] | None = None,
+        name: str = "X",
     ) -> None:
         check_unit(groups, estimator.unit)
         features = feature_columns(dataset.schema, groups)
         self._files = Files(dataset, features, groups, tell)
         self._names = features
-        self._words = {"name": "X", "groups": groups}
+        self._words = {"name": name, "groups": groups}
         self._may_miss, self._may_be_empty = estimator._may_miss, estimator._may_be_empty
         estimator.n_features_in_ = self._files.n_features
         estimator.feature_names_in_ = np.asarray(features, dtype=object)
@@ -130,11 +133,8 @@ class FileTable:
 
     def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
         columns = listed([name for name, has in zip(self._names, which, strict=False) if has])
-        text = self._text(wrong, columns)
+        text = self.REFUSALS[wrong].format(columns=columns, **self._words)
         raise MemoryError(text) if wrong == "memory" else ValueError(text)
-
-    def _text(self, wrong: str, columns: str) -> str:
-        return self.REFUSALS[wrong].format(columns=columns, **self._words)
 
 
 def index_columns(schema: Any) -> set[str]:

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 from pyarrow.csv import ConvertOptions
 
+from skdppca import DPGauss
 from skdppca.cli import _csv_files
+from skdppca.cli._column_names import Wanted
 from skdppca.cli._csv_files import CsvFormat
 from skdppca.cli._read_rows import opened
-from skdppca.cli._table_of_files import loaded
 from skdppca.records import files
 
 from .conftest import charges, is_one_line_error
@@ -20,7 +21,8 @@ SECRET = "s3cret"
 
 def read(path, groups=None, **form):
     """All rows of a .csv, NaN where a cell is empty."""
-    return loaded(opened([path], groups, CsvFormat(**form), True), True)[0]
+    rows = opened([path], Wanted(groups, may_miss=True), CsvFormat(**form))
+    return rows.table(DPGauss(unit=groups or "row", missing="mean")).in_memory()[0]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_a_blank_line_of_one_column_is_refused_where_values_may_not_miss(
     result = run(
         *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
     )
-    assert is_one_line_error(result) and "in 'a'. Fill in public constants" in result.err
+    assert is_one_line_error(result) and "missing values: 'a'; pass --missing mean" in result.err
     assert charges(ledger) == 0
 
 
@@ -152,7 +154,7 @@ def test_text_in_the_last_line_is_refused_before_the_charge(run, tmp_path, ledge
         *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
     )
     assert is_one_line_error(result)
-    assert "not numeric: 'b'" in result.err and SECRET not in result.err
+    assert "not numeric, text: 'b'" in result.err and SECRET not in result.err
     assert charges(ledger) == 0
 
 

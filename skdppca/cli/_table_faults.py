@@ -1,0 +1,183 @@
+"""All that is wrong with the columns of a table in files. No cell is quoted, and no row counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._text import MAX_LISTED, names_a_label
+from ._cells import INFINITE, MISSING, REMEDIES, TEXT, TRUTH, WITH_COMMAS, faults_of, kinds_of
+from ._column_names import Wanted, check_alone, columns_to_look_at, features_of, label_faults
+from ._csv_files import PLACEHOLDERS, CsvFiles, CsvFormat, check_header
+from ._typed_files import TypedFiles
+from ._unusable import Unusable, replacing_errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILLED = "pass --missing mean, or fill in public constants"
+DROPPED = "drop such rows, or fill in public constants"
+
+
+def open_table(
+    files: list[Path], form: CsvFormat, want: Wanted, every: bool
+) -> tuple[CsvFiles | TypedFiles, pa.Schema, list[str]]:
+    """Open files of one table, and list what a fit would refuse of their columns.
+
+    Parameters
+    ----------
+    files : list of Path
+    form : CsvFormat
+    want : Wanted
+    every : bool
+        Also read the cells of files that state their types, and the labels of groups: a fit does
+        that later.
+
+    Returns
+    -------
+    found : CsvFiles or TypedFiles
+    schema : pyarrow.Schema
+        The features, then the groups; empty where something is wrong.
+    faults : list of str
+        Without the names of columns, where they may be a record.
+
+    Raises
+    ------
+    Unusable
+        If the cells cannot be looked at.
+    """
+    import pyarrow as pa
+
+    first, is_csv = files[0], files[0].suffix.lower() == ".csv"
+    found: CsvFiles | TypedFiles
+    if is_csv:
+        found, names = CsvFiles.open(files, form)
+    else:
+        found = TypedFiles.open(files)
+        names = list(found.types)
+    faults: list[str] = []
+
+    def attempt(check: Callable[[], object]) -> bool:
+        try:
+            check()
+        except Unusable as error:
+            faults.append(str(error))
+            return False
+        return True
+
+    places = list(found.types)
+    features = columns_to_look_at(places, want)
+    look = partial(_kinds_of_columns, found, features, want.may_be_empty, every)
+    kinds, wrong = replacing_errors(first, found.fault, look)
+    # a first line that may be a record is not quoted; one that lacks a name may be
+    named, unnamed = True, [name for name in names if name.strip().lower() in PLACEHOLDERS]
+    if features and not any(wrong[name] <= {MISSING, INFINITE} for name in features):
+        faults.append(f"no column is numeric; {WITH_COMMAS}" if is_csv else "no column is numeric")
+        given = {want.groups, *want.drop, *(want.columns or ())} & ({*names} - {*unnamed})
+        named = bool(not is_csv or given or form.header)
+    if is_csv and named and not attempt(lambda: check_header(first, names, form, want)):
+        without = replace(want, columns=None, drop=[*want.drop, *unnamed])
+        named = _is_sound(lambda: check_header(first, names, form, without))
+    labels: set[str] = set()  # listed once: not as columns to be made numeric as well
+    if named and attempt(lambda: features_of(first, names, want)):
+        features = features_of(first, names, want)
+        faults += label_faults(features)
+        labels = set(filter(names_a_label, features))
+        if want.groups is None and want.columns and not want.alone:
+            attempt(lambda: check_alone(first, names, features))
+
+    def called(chosen: Iterable[str]) -> str:
+        names = [*chosen]
+        if len(names) == len(features) > MAX_LISTED:
+            return f"all {len(names)} features"
+        quoted = [repr(name) if named else f"column {places.index(name) + 1}" for name in names]
+        if len(names) > MAX_LISTED and not want.details:
+            more = f"{len(names) - MAX_LISTED} more columns (--details names them)"
+            quoted = [*quoted[:MAX_LISTED], more]
+        return ", ".join(quoted)
+
+    for kind in dict.fromkeys(kind for name in features for kind in sorted(wrong[name])):
+        which = [name for name in features if kind in wrong[name] and name not in labels]
+        if not which:
+            continue
+        if kind == INFINITE:
+            faults.append(f"infinite values: {called(which)}; {DROPPED}")
+        elif kind != MISSING:
+            remedy = REMEDIES.get(kind, "give numbers")
+            faults.append(f"not numeric, {kind}: {called(which)}; {remedy}, or pass --drop")
+        elif not want.may_miss:
+            faults.append(f"missing values: {called(which)}; {FILLED}, or pass --drop")
+    if want.groups in places:
+        look_at_groups = partial(_group_faults, found, want.groups, every)
+        faults += replacing_errors(first, found.fault, look_at_groups)
+    if faults:
+        return found, pa.schema([]), faults
+    types = dict(found.types)
+    if is_csv:
+        numbers = {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in features}
+        types |= numbers
+    chosen = [*features, *([] if want.groups is None else [want.groups])]
+    return found, pa.schema([(name, types[name]) for name in chosen]), []
+
+
+def _is_sound(check: Callable[[], object]) -> bool:
+    """Whether a check refuses nothing."""
+    try:
+        check()
+    except Unusable:
+        return False
+    return True
+
+
+def _kinds_of_columns(
+    found: CsvFiles | TypedFiles, features: Sequence[str], may_be_empty: bool, every: bool
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Find the kinds of the cells of every feature, and those that are no finite numbers."""
+    from ..records.files import is_number
+
+    wrong, texts = {name: _type_faults(found.types[name]) for name in features}, set()
+    decimal = found.form.decimal if isinstance(found, CsvFiles) else None
+    if decimal is None:
+        texts = {n for n in features if not wrong[n] and not is_number(found.types[n])}
+    if decimal is None and not every:
+        return {}, wrong | {name: {TEXT} for name in texts}
+    looked_at = [name for name in features if not wrong[name]]
+    kinds = kinds_of(found, looked_at, decimal, may_be_empty)
+    return kinds, wrong | {name: faults_of(has, name in texts) for name, has in kinds.items()}
+
+
+def _type_faults(kind: pa.DataType) -> set[str]:
+    """Name the fault of a column's type, if it holds neither numbers nor text."""
+    import pyarrow as pa
+
+    from ..records.files import is_label, is_number
+
+    if is_number(kind) or is_label(kind):
+        return set()
+    return {"dates or times" if pa.types.is_temporal(kind) else f"of the type {kind}"}
+
+
+def _group_faults(found: CsvFiles | TypedFiles, groups: str, every: bool) -> list[str]:
+    """What is wrong with the type of the labels of groups, and with every label."""
+    import pyarrow as pa
+
+    from ..decomposition.file_table import SORTED
+    from ..records.files import is_label, wrong_labels
+
+    kind = found.types[groups]
+    if not is_label(kind):
+        return [
+            f"--groups {groups}: the column has the type {kind}; write it as whole numbers or as "
+            "text, in all files alike: only such labels are equal to the bit"
+        ]
+    if not every:
+        return []
+    missing, unsorted = wrong_labels(found.dataset(pa.schema([(groups, kind)])), groups)
+    return [
+        *[f"missing labels: {groups!r}; give every row its group"] * missing,
+        *[f"not sorted by {groups!r}; sort the table first: {SORTED.format(groups=groups)}"]
+        * unsorted,
+    ]
