@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -139,9 +138,27 @@ class CsvFiles:
         return ds.dataset(files, schema=schema, format=form)
 
     def fault(self) -> str:
-        """What is wrong with the first file that cannot be read, and what to do."""
-        faults = (_fault(file, self.form) for file in self.files)
-        return next(filter(None, faults), unlike(self.files[0], WHAT))
+        """What is wrong with the first file that cannot be read, and what to do.
+
+        No cell is quoted, and no line is named.
+        """
+        mark = DELIMITERS[self.form.delimiter]
+        for file in self.files:
+            try:
+                with file.open(newline="", encoding="utf-8-sig") as text:
+                    lines = csv.reader(text, delimiter=self.form.delimiter)
+                    lengths = {len(cells) for cells in lines if cells}
+            except UnicodeError:
+                return _not_utf8(file)
+            except (csv.Error, OSError):
+                return unlike(file, WHAT)
+            if len(lengths) > 1:
+                return (
+                    f"{file.name} has a line with more or fewer cells than its first line; "
+                    f"complete such lines, and put a cell with {mark} in it in quotation marks"
+                    + (f" (a number, too; then {WITH_COMMAS})" if mark == "','" else "")
+                )
+        return unlike(self.files[0], WHAT)
 
     def _goes_on(self, file: Path) -> bool:
         """Whether anything follows the header; pyarrow opens no file that ends there."""
@@ -168,13 +185,19 @@ def _check_quotes(file: Path, form: CsvFormat) -> None:
 
     read = partial(is_well_quoted, LocalFileSystem(), str(file), form.parse_options)
     if not replacing_errors(file, partial(unlike, file, WHAT), read):
-        raise Unusable(_misquoted(file))
+        raise Unusable(
+            f"{file.name} has a quotation mark within a cell, or one that ends no cell; put the "
+            'cell in quotation marks and write the mark twice in it ("5"" tube"), or remove it'
+        )
 
 
-def _misquoted(file: Path) -> str:
+def _not_utf8(file: Path) -> str:
+    with file.open("rb") as content:
+        code = "utf-16" if content.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE) else "latin1"
+    name = quote(str(file))
     return (
-        f"{file.name} has a quotation mark within a cell, or one that ends no cell; put the cell "
-        'in quotation marks and write the mark twice in it ("5"" tube"), or remove it'
+        f"{file.name} is not in UTF-8; convert it: iconv -f {code} -t utf-8 {name} > utf8.csv "
+        "(in Excel: save it as CSV UTF-8)"
     )
 
 
@@ -214,41 +237,3 @@ def check_header(path: Path, first: list[str], form: CsvFormat, want: Wanted) ->
             f"in R write.csv(x, row.names = FALSE), in pandas to_csv(index=False).{own}"
         )
     check_names(path, first)
-
-
-# What is wrong with the form of a file. No cell is quoted, and no line is named.
-
-
-def _fault(file: Path, form: CsvFormat) -> str | None:
-    """Say what is wrong with the form of a file, and how to mend it; None if nothing is."""
-    mark = DELIMITERS[form.delimiter]
-    try:
-        if len({*_lengths(file, form)}) > 1:
-            return (
-                f"{file.name} has a line with more or fewer cells than its first line; complete "
-                f"such lines, and put a cell with {mark} in it in quotation marks"
-                + (f" (a number, too; then {WITH_COMMAS})" if mark == "," else "")
-            )
-    except UnicodeError:
-        return _not_utf8(file)
-    except csv.Error:
-        return _misquoted(file)
-    except OSError as error:
-        return f"{file}: {error.strerror}; check the path and its permissions"
-    return None
-
-
-def _lengths(file: Path, form: CsvFormat) -> Iterator[int]:
-    """How many cells each line has that is not empty."""
-    with file.open(newline="", encoding="utf-8-sig") as text:
-        yield from map(len, filter(None, csv.reader(text, delimiter=form.delimiter, strict=True)))
-
-
-def _not_utf8(file: Path) -> str:
-    with file.open("rb") as content:
-        code = "utf-16" if content.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE) else "latin1"
-    name = quote(str(file))
-    return (
-        f"{file.name} is not in UTF-8; convert it: iconv -f {code} -t utf-8 {name} > utf8.csv "
-        "(in Excel: save it as CSV UTF-8)"
-    )

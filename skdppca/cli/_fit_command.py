@@ -29,7 +29,7 @@ from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._check_table import check_table
 from ._column_names import Wanted
 from ._context_file import context_of
-from ._csv_files import CsvFormat
+from ._csv_files import DELIMITERS, CsvFormat
 from ._json import FitDocument
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
@@ -121,7 +121,9 @@ class FitCommand(Command):
     unit: str | None = option(metavar="NAME")
     ledger: Path | None = option(type=Path, metavar="FILE")
     header: bool | None = option(of=CsvFormat, action=BooleanOptionalAction)
-    delimiter: str = option(of=CsvFormat, type=take.delimiter, metavar="CHAR")
+    delimiter: str = option(
+        of=CsvFormat, type=take.delimiter, choices=[*DELIMITERS], metavar="CHAR"
+    )
     decimal: str = option(of=CsvFormat, choices=[".", ","])
     title: str | None = option(metavar="TEXT")
     context: Path | None = option(type=Path, metavar="FILE")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..privacy.parts import paid_by
 from ..privacy.storage import replaced
-from ..report import Verification, verify
+from ..report import verify
 from ..report._release import rendered
 from ..report._results import advice, results
 from ..report._sections import status_of
@@ -55,12 +55,8 @@ class ReportCommand(Command):
         elif not found.passed:
             print(found)
         else:
-            self._print(found)
+            print("\n".join(results(found.document, details=self.details)))
+            if any(one.receipts for report in found.reports for one in paid_by(report)):
+                print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
+            print("\n".join(advice(found.document)))
         return 0 if found.passed else 1
-
-    def _print(self, found: Verification) -> None:
-        """Print a release whose files agree."""
-        print("\n".join(results(found.document, details=self.details)))
-        if any(one.receipts for report in found.reports for one in paid_by(report)):
-            print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
-        print("\n".join(advice(found.document)))

@@ -123,15 +123,10 @@ def _check_free(out: Path, label: Path, force: bool) -> None:
     if not out.parent.is_dir():
         raise ValueError(f"--out {out} is in a directory that does not exist; make it first")
     found = [path for path in (out, label) if os.path.lexists(path)]
-    if found and not force:
+    if found and not (force and _is_label(label)):
         raise ValueError(
-            f"{found[0]} exists; choose another --out, or pass --force to replace rows that an "
-            "earlier run drew"
-        )
-    if found and not _is_label(label):
-        raise ValueError(
-            f"{found[0]} exists, and no {label.name} says that it is synthetic; choose "
-            "another --out"
+            f"{found[0]} exists; choose another --out, or pass --force, which replaces rows that "
+            f"{label.name} calls synthetic"
         )
 
 

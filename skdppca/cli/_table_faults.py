@@ -60,11 +60,11 @@ def open_table(
         names = list(found.types)
     faults: list[str] = []
 
-    def attempt(check: Callable[[], object]) -> bool:
+    def attempt(check: Callable[[], object], into: list[str] = faults) -> bool:
         try:
             check()
         except Unusable as error:
-            faults.append(str(error))
+            into.append(str(error))
             return False
         return True
 
@@ -80,7 +80,7 @@ def open_table(
         named = bool(not is_csv or given or form.header)
     if is_csv and named and not attempt(lambda: check_header(first, names, form, want)):
         without = replace(want, columns=None, drop=[*want.drop, *unnamed])
-        named = _is_sound(lambda: check_header(first, names, form, without))
+        named = attempt(lambda: check_header(first, names, form, without), [])
     labels: set[str] = set()  # listed once: not as columns to be made numeric as well
     if named and attempt(lambda: features_of(first, names, want)):
         features = features_of(first, names, want)
@@ -121,15 +121,6 @@ def open_table(
         types |= numbers
     chosen = [*features, *([] if want.groups is None else [want.groups])]
     return found, pa.schema([(name, types[name]) for name in chosen]), []
-
-
-def _is_sound(check: Callable[[], object]) -> bool:
-    """Whether a check refuses nothing."""
-    try:
-        check()
-    except Unusable:
-        return False
-    return True
 
 
 def _kinds_of_columns(
