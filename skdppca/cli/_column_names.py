@@ -10,7 +10,6 @@ from pathlib import Path
 from shlex import quote
 
 from .._text import listed, meant, names_a_label
-from ._terminal import has_controls
 from ._unusable import Unusable
 
 
@@ -92,13 +91,7 @@ def check_same(first: Path, file: Path, names: Sequence[str], others: Sequence[s
 
 
 def check_names(path: Path, names: list[str]) -> None:
-    """Refuse names that cannot be printed, or that are there twice."""
-    unprintable = [i for i, name in enumerate(names) if has_controls(name)]
-    if unprintable:
-        raise Unusable(
-            f"{path.name} has a line break or another control character in the name of column "
-            f"{unprintable[0] + 1}; rename it"
-        )
+    """Refuse names that are there twice."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise Unusable(f"{path.name} has two columns {twice[0]!r}; give every one its own name")

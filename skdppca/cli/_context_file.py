@@ -46,23 +46,20 @@ def context_of(path: Path | None) -> Context | None:
         import yaml
     except ImportError:
         raise ImportError(f"--context needs PyYAML; {how_to_install('report')}") from None
-    answers: Any = None
     try:
         text = read_file(path, MOST_STATED).decode()
-        twice = _named_twice(yaml.compose(text, yaml.SafeLoader))
-        answers = {} if twice else yaml.safe_load(text)
-        wrong = f"states {twice[0]} twice" if twice else ""
+        if twice := _named_twice(yaml.compose(text, yaml.SafeLoader)):
+            raise ValueError(f"it states {twice[0]} twice")
+        answers = yaml.safe_load(text)
+        return Context.from_dict({} if answers is None else answers)
     except OSError as error:
         wrong = f"cannot be read ({error.strerror}); check the path"
     except UnicodeError:
         wrong = "is not in UTF-8"
-    except (yaml.YAMLError, ValueError, RecursionError):  # too long a number, too deep a list
+    except (yaml.YAMLError, RecursionError):  # too deep a list
         wrong = "is no YAML"
-    if not wrong:
-        try:
-            return Context.from_dict({} if answers is None else answers)
-        except (TypeError, ValueError) as error:
-            wrong = f"cannot be used: {error}"
+    except (TypeError, ValueError) as error:
+        wrong = f"cannot be used: {error}"
     raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
 
 

@@ -95,13 +95,7 @@ def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -
     """
     count = n_components if isinstance(n_components, int) else len(names)
     arrays = {"components": (count, len(names)), "matrix": (kept, kept)}
-    wrong = ""
-    try:
-        archived([Released(name, of, "float64", "") for name, of in arrays.items()], names)
-    except ValueError as error:
-        wrong = str(error)
-    if wrong:
-        raise ValueError(f"-k: {wrong}. Nothing was charged")
+    archived([Released(name, of, "float64", "") for name, of in arrays.items()], names)
     return 8 * kept**2 + len(names) * BYTES_A_NUMBER * (count + 3) + 3 * sum(map(len, names))
 
 

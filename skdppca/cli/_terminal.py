@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from .._text import printable
 
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 
 # Digits that name a release or a ledger.
 SHOWN = 16
-
-
-def has_controls(text: str) -> bool:
-    """Return whether the text has control characters, or bytes that are no UTF-8."""
-    return any(category(letter) in ("Cc", "Cs") for letter in text)
 
 
 def print_to(name: str, text: str) -> OSError | None:

@@ -22,7 +22,7 @@ def test_a_context_that_is_missing_is_named_with_its_option(fit, tmp_path):
         ("- region\n", "a context maps names to text"),
         ("false\n", "a context maps names to text"),
         ("fitted_before: no\n", 'put the answer in quotation marks, as in fitted_before: "no"'),
-        (f"region: {'9' * 5000}\n", "is no YAML"),
+        (f"region: {'9' * 5000}\n", "cannot be used"),
         ("region: [&a [x, x], &b [*a, *a], *b]\n", "region is of type list, and no text"),
     ],
 )

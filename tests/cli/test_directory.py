@@ -140,7 +140,7 @@ def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
     monkeypatch.setattr(_contents, "MOST_BYTES", 2000)
     result = fit("--ledger", ledger, "-k", 4)
     assert is_one_line_error(result)
-    assert "release fewer components. Nothing was charged" in result.err
+    assert "or release fewer components" in result.err
     assert charges(ledger) == 0
 
 

@@ -120,7 +120,7 @@ def test_a_matrix_that_no_release_holds_is_refused_before_the_charge(
     monkeypatch.setattr("skdppca.cli._rehearsal.archived", archived)
     refused = update(2)
     assert is_one_line_error(refused)
-    assert "too large. Nothing was charged" in refused.err
+    assert "too large" in refused.err
     assert charges(ledgers[1]) == 0
 
 
