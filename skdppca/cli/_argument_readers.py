@@ -58,17 +58,9 @@ def method(text: str) -> str:
     return (words | {PrivatePCA.__name__.lower(): "auto"}).get(text.lower(), text)
 
 
-def dropped(text: str) -> list[str]:
+def names(text: str) -> list[str]:
     """Names with commas between them; one that has a comma itself is in double quotes.
 
     An empty one is that of a column without a name.
     """
     return next(csv.reader([text], skipinitialspace=True), []) or [""]
-
-
-def names(text: str) -> list[str]:
-    """Names as `dropped` reads them, none of them empty."""
-    found = dropped(text)
-    if not all(found):
-        raise ArgumentTypeError(f"{text!r} has an empty name; write names as A,B,C")
-    return found

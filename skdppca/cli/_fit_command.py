@@ -105,7 +105,7 @@ class FitCommand(Command):
 
     data: list[Path] = argument(type=Path, nargs="+", metavar="DATA")
     columns: list[str] | None = option(type=take.names, metavar="A,B", group="columns")
-    drop: list[str] = option(type=take.dropped, default=[], metavar="A,B", group="columns")
+    drop: list[str] = option(type=take.names, default=[], metavar="A,B", group="columns")
     method: str = option(type=take.method, choices=sorted(METHODS), default="auto")
     n_components: int | float | str = option(
         "-k", "--components", type=take.components, default="auto", metavar="K"

@@ -135,7 +135,7 @@ def in_options(text: str, command: type[Command]) -> str:
         flag = flags[0] if flags else f"--{name.replace('_', '-')}"
         text = re.sub(rf"The '{name}' parameter of \w+", flag, text)
         text = re.sub(rf"(?<![\w/]){name}=(?:True|False)\b", flag, text)
-        text = re.sub(rf"(?<![\w/]){name}='?([^\s,;:)']+)'?", rf"{flag} \1", text)
+        text = re.sub(rf"(?<![\w/]){name}='?([^\s,;:)'{{]+)'?", rf"{flag} \1", text)
     return text
 
 

@@ -260,20 +260,20 @@ def _array(path: Path) -> np.ndarray:
 
 def _archive(path: Path) -> Any:
     wrong = partial(unlike, path, "an archive that numpy.savez or scipy.sparse.save_npz wrote")
-    names, array = replacing_errors(path, wrong, lambda: _unpack(path))
-    if array is None:
-        held = listed(names) if names else "nothing"
-        raise Unusable(f"{path.name} holds {held}; save the one array to fit on alone")
-    return array
+    return replacing_errors(path, wrong, lambda: _unpack(path))
 
 
-def _unpack(path: Path) -> tuple[list[str], Any]:
-    """Return the names in an archive, and its array if there is one."""
+def _unpack(path: Path) -> Any:
+    """The one array of an archive, or its sparse matrix."""
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
         if "format" in names:
-            return names, sparse.load_npz(path)
-        return names, archive[names[0]] if len(names) == 1 else None
+            return sparse.load_npz(path)
+        if len(names) == 1:
+            return archive[names[0]]
+    raise Unusable(
+        f"{path.name} holds {listed(names) or 'nothing'}; save the one array to fit on alone"
+    )
 
 
 def check_installed(path: Path) -> None:

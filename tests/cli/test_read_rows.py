@@ -428,7 +428,7 @@ def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
         (("--drop", "agee"), "did you mean age?"),
         (("--drop", ",".join(NAMES)), "no column is left"),
         (("--columns", "age,age"), "a name twice"),
-        (("--columns", "age,,pulse"), "has an empty name"),
+        (("--columns", "age,,pulse"), "--columns '': table.csv has no such column"),
         (("--columns", "age", "--drop", "pulse"), "not allowed with"),
     ],
 )
