@@ -29,10 +29,10 @@ class DeclareCommand(Command):
     skdppca declare release/ --context context.yaml --out stated/
     """
 
-    directory: Path = argument(type=Path, metavar="DIR")
+    directory: Path = argument(metavar="DIR")
     title: str | None = option(metavar="TEXT")
-    context: Path | None = option(type=Path, metavar="FILE")
-    out: Path = option(type=Path, metavar="DIR", required=True)
+    context: Path | None = option(metavar="FILE")
+    out: Path = option(metavar="DIR", required=True)
     force: bool = flag()
     template: bool = option(action=Frees, nargs=0, frees=("directory", "out"))
 

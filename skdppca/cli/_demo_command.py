@@ -19,7 +19,6 @@ from ..report._contents import FILES
 from ..report._directory import claimed
 from ..report._release import check_libraries
 from ..report._results import results
-from . import _argument_readers as take
 from ._out_directory import where_written, write
 from ._parameter_options import Command, flag, option
 from ._read_rows import check_regular
@@ -69,9 +68,9 @@ class DemoCommand(Command):
     skdppca demo --force
     """
 
-    epsilon: float = option(of=PrivatePCA, type=take.number)
-    delta: float = option(of=PrivatePCA, type=take.number, sentences=2)
-    out: Path = option(type=Path, metavar="DIR", default=Path("demo"))
+    epsilon: float = option(of=PrivatePCA)
+    delta: float = option(of=PrivatePCA, sentences=2)
+    out: Path = option(metavar="DIR", default=Path("demo"))
     force: bool = flag()
     pictures: bool = option("--no-pictures", action="store_false")
 

@@ -103,34 +103,32 @@ class FitCommand(Command):
     skdppca fit rows.csv --epsilon 1 --delta 1e-6 --ledger rows.ledger --out release/
     """
 
-    data: list[Path] = argument(type=Path, nargs="+", metavar="DATA")
+    data: list[Path] = argument(nargs="+", metavar="DATA")
     columns: list[str] | None = option(type=take.names, metavar="A,B", group="columns")
     drop: list[str] = option(type=take.names, default=[], metavar="A,B", group="columns")
     method: str = option(type=take.method, choices=sorted(METHODS), default="auto")
     n_components: int | float | str = option(
         "-k", "--components", type=take.components, default="auto", metavar="K"
     )
-    epsilon: float = option(of=PrivatePCA, type=take.number, required=True)
-    delta: float = option(of=PrivatePCA, type=take.number, required=True, sentences=2)
+    epsilon: float = option(of=PrivatePCA, required=True)
+    delta: float = option(of=PrivatePCA, required=True, sentences=2)
     adjacency: Literal["add-remove", "replace-one"] = option(of=PrivatePCA)
-    norm_bound: float | None = option(of=PrivatePCA, type=take.number, metavar="R", sentences=2)
+    norm_bound: float | None = option(of=PrivatePCA, metavar="R", sentences=2)
     center: bool = option("--no-center", of=PrivatePCA, action="store_false")
     scale: str | None = option(of=PrivatePCA)
     missing: str = option(of=PrivatePCA)
     groups: str | None = option(metavar="COLUMN")
     unit: str | None = option(metavar="NAME")
-    ledger: Path | None = option(type=Path, metavar="FILE")
+    ledger: Path | None = option(metavar="FILE")
     header: bool | None = option(of=CsvFormat, action=BooleanOptionalAction)
     delimiter: str = option(
         of=CsvFormat, type=take.delimiter, choices=[*DELIMITERS], metavar="CHAR"
     )
     decimal: str = option(of=CsvFormat, choices=[".", ","])
     title: str | None = option(metavar="TEXT")
-    context: Path | None = option(type=Path, metavar="FILE")
-    out: Path = option(type=Path, metavar="DIR", required=True, group="out")
-    update: Path | None = option(
-        type=Path, metavar="DIR", action=Frees, frees=("out",), group="out"
-    )
+    context: Path | None = option(metavar="FILE")
+    out: Path = option(metavar="DIR", required=True, group="out")
+    update: Path | None = option(metavar="DIR", action=Frees, frees=("out",), group="out")
     force: bool = flag()
     pictures: bool = option("--no-pictures", action="store_false")
     details: bool = flag()

@@ -26,7 +26,6 @@ from ..privacy.chain import Chain
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify
 from ..report._sections import words
-from . import _argument_readers as take
 from ._charged_ledger import check_there, exact_mu, over_budget
 from ._json import LedgerDocument
 from ._parameter_options import Command, argument, flag, option, parameters
@@ -57,11 +56,11 @@ class LedgerCreate(Command):
     skdppca ledger create patients.ledger --epsilon 2 --delta 1e-6 --unit patient
     """
 
-    epsilon: float = option(type=take.number, required=True)
-    delta: float = option(of=PrivatePCA, type=take.number, required=True, sentences=2)
+    epsilon: float = option(required=True)
+    delta: float = option(of=PrivatePCA, required=True, sentences=2)
     adjacency: str = option(of=PrivatePCA)
     unit: str = option(of=PrivatePCA)
-    file: Path = argument(type=Path, metavar="FILE")
+    file: Path = argument(metavar="FILE")
 
     def run(self) -> None:
         """Make a ledger file; an existing one is never replaced."""
@@ -107,12 +106,12 @@ class LedgerCharge(Command):
     """
 
     label: str = option(required=True)
-    epsilon: float | None = option(type=take.number)
-    delta: float | None = option(type=take.number)
-    mu: float | None = option(type=take.number)
+    epsilon: float | None = option()
+    delta: float | None = option()
+    mu: float | None = option()
     adjacency: str | None = option(of=PrivatePCA, default=None)
     force: bool = flag()
-    file: Path = argument(type=Path, metavar="FILE")
+    file: Path = argument(metavar="FILE")
 
     def run(self) -> None:
         """Charge the release; print the receipt and what is left."""
@@ -167,10 +166,10 @@ class LedgerShow(Command):
     skdppca ledger show patients.ledger
     """
 
-    plot: Path | None = option(type=Path, metavar="FILE")
+    plot: Path | None = option(metavar="FILE")
     over: Literal["charge", "time"] = option(choices=("charge", "time"), default="charge")
     json: bool = flag()
-    file: Path = argument(type=Path, metavar="FILE")
+    file: Path = argument(metavar="FILE")
 
     def run(self) -> None:
         """Print the charges, what they released and add up to, and what is left."""
@@ -213,8 +212,8 @@ class LedgerVerify(Command):
     skdppca ledger verify patients.ledger --report release/
     """
 
-    report: list[Path] = option(type=Path, nargs="+", default=[], metavar="REPORT")
-    file: Path = argument(type=Path, metavar="FILE")
+    report: list[Path] = option(nargs="+", default=[], metavar="REPORT")
+    file: Path = argument(metavar="FILE")
 
     def run(self) -> int:
         """Check the chain, and the given reports with it; return the exit status."""

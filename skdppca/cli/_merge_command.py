@@ -35,12 +35,12 @@ class MergeCommand(Command):
     skdppca merge north/ south/ --disjoint --out both/
     """
 
-    directories: list[Path] = argument(type=Path, nargs="+", metavar="DIR")
+    directories: list[Path] = argument(nargs="+", metavar="DIR")
     disjoint: bool = flag()
-    n_components: int | None = option("-k", "--components", type=int, metavar="K")
+    n_components: int | None = option("-k", "--components", metavar="K")
     title: str | None = option(metavar="TEXT")
-    context: Path | None = option(type=Path, metavar="FILE")
-    out: Path = option(type=Path, metavar="DIR", required=True)
+    context: Path | None = option(metavar="FILE")
+    out: Path = option(metavar="DIR", required=True)
     force: bool = flag()
     pictures: bool = option("--no-pictures", action="store_false")
     details: bool = flag()

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import field, fields
 from functools import partial
 from inspect import Signature, getdoc, signature
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 from ..decomposition import PrivatePCA
 from ..decomposition.parameters import described, words_of
+from ._argument_readers import number
 
 
 def option(
@@ -29,7 +31,8 @@ def option(
     sentences : int, default=1
         How many sentences of the parameter's description the help has.
     own
-        As `ArgumentParser.add_argument` takes it. Options of one `group` exclude each other.
+        As `ArgumentParser.add_argument` takes it; by default the type is that of the field. Options
+        of one `group` exclude each other.
     """
     return field(metadata={"flags": flags, "of": of, "sentences": sentences, "own": own})
 
@@ -40,6 +43,9 @@ def argument(**own: Any) -> Any:
 
 
 flag = partial(option, action="store_true")
+
+# Readers of the texts of options, by the types of their fields.
+READERS: dict[type, Callable[[str], Any]] = {Path: Path, int: int, float: number}
 
 
 class Command(argparse.Namespace):
@@ -94,9 +100,13 @@ def add_options(parser: argparse.ArgumentParser, command: type[Command]) -> None
     parser.epilog = "\n".join(["examples:", *(f"  {line}" for line in examples(command))])
     texts = described(Command) | described(command)
     groups: dict[str, Any] = {}
+    hints = get_type_hints(command)
     for entry in fields(command):  # type: ignore[arg-type]
         name, flags, of = entry.name, entry.metadata["flags"], entry.metadata["of"]
-        own = {"help": _sentence(texts[name])} if name in texts else {}
+        own: dict[str, Any] = {"help": _sentence(texts[name])} if name in texts else {}
+        kinds = {hints[name], *get_args(hints[name])}
+        readers = [read for kind, read in READERS.items() if kind in kinds]
+        own |= {"type": readers[0]} if readers else {}
         own |= entry.metadata["own"]
         if of is not None:
             own = _of_parameter(of, name, entry.metadata["sentences"], own)

@@ -70,26 +70,26 @@ class PlanCommand(Command):
     skdppca plan --n 5000 --d 20 --k 3 --over epsilon
     """
 
-    n_samples: int = option("--n", type=int, required=True, metavar="N")
-    n_features: int = option("--d", of=plan, type=int, required=True, metavar="D")
+    n_samples: int = option("--n", required=True, metavar="N")
+    n_features: int = option("--d", of=plan, required=True, metavar="D")
     n_components: int | float | str = option(
         "-k", "--k", "--components", type=take.components, required=True, metavar="K"
     )
-    epsilon: float = option(of=plan, type=take.number)
-    delta: float = option(of=PrivatePCA, type=take.number, sentences=2)
+    epsilon: float = option(of=plan)
+    delta: float = option(of=PrivatePCA, sentences=2)
     releases: int = option(type=take.at_least(1, "releases"), default=1, metavar="N")
     adjacency: str = option(of=PrivatePCA)
-    group_size: int | None = option("--groups", of=plan, type=int, metavar="ROWS")
-    shared: float = option(of=plan, type=take.number, metavar="SHARE")
+    group_size: int | None = option("--groups", of=plan, metavar="ROWS")
+    shared: float = option(of=plan, metavar="SHARE")
     scale: str | None = option(of=plan)
     missing: str = option(of=plan)
     tails: str = option(of=PrivatePCA)
     gap: str = option(of=PrivatePCA)
     is_sparse: bool = flag("--sparse")
-    cohorts: int = option(of=plan, type=take.at_least(1, "cohorts"), metavar="N")
+    cohorts: int = option(of=plan, metavar="N")
     spectrum: str | None = option()
     method: list[str] | None = option(nargs="+", type=take.method, choices=sorted(PLANNED))
-    plot: Path | None = option(type=Path, metavar="FILE")
+    plot: Path | None = option(metavar="FILE")
     over: str | None = option(choices=[*AXES])
     json: bool = flag()
 

@@ -33,10 +33,10 @@ class ReportCommand(Command):
     skdppca report release/ --details
     """
 
-    directory: Path = argument(type=Path, metavar="DIR")
+    directory: Path = argument(metavar="DIR")
     details: bool = flag()
     json: bool = flag()
-    page: Path | None = option(type=Path, metavar="FILE")
+    page: Path | None = option(metavar="FILE")
 
     def run(self) -> int:
         """Print it, if the files of the release agree; return the exit status."""

@@ -63,10 +63,10 @@ class SampleCommand(Command):
     skdppca sample release/ -n 1000 -o synthetic.csv
     """
 
-    directory: Path = argument(type=Path, metavar="DIR")
+    directory: Path = argument(metavar="DIR")
     rows: int = option("-n", "--rows", type=take.at_least(1, "rows"), required=True, metavar="N")
-    out: Path = option("-o", "--out", type=Path, required=True, metavar="FILE")
-    seed: int | None = option(type=int)
+    out: Path = option("-o", "--out", required=True, metavar="FILE")
+    seed: int | None = option()
     force: bool = flag()
 
     def run(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _argument_readers as take
 from . import _site_command as site
 from ._parameter_options import Command, argument, option
 
@@ -14,7 +13,7 @@ from ._parameter_options import Command, argument, option
 class SiteAction(Command):
     """An action of one site."""
 
-    directory: Path = argument(type=Path, metavar="DIR", help="the folder of this site")
+    directory: Path = argument(metavar="DIR", help="the folder of this site")
 
 
 class SiteKey(SiteAction):
@@ -58,16 +57,16 @@ class SiteInit(SiteAction):
     skdppca site init site/ --study s.json --name A --table a.csv --analyst KEY --ledger a.ledger
     """
 
-    study: Path = option(type=Path, required=True, metavar="FILE")
+    study: Path = option(required=True, metavar="FILE")
     name: str = option(required=True)
-    table: Path = option(type=Path, required=True, metavar="FILE")
+    table: Path = option(required=True, metavar="FILE")
     groups: str | None = option(metavar="COLUMN")
     analyst: list[str] = option(nargs="+", required=True, metavar="KEY")
-    ledger: Path = option(type=Path, required=True, metavar="FILE")
-    max_epsilon: float | None = option(type=take.number)
-    max_delta: float | None = option(type=take.number)
+    ledger: Path = option(required=True, metavar="FILE")
+    max_epsilon: float | None = option()
+    max_delta: float | None = option()
     statistics: list[str] | None = option(nargs="+", metavar="KIND")
-    min_sites: int = option(of=site.Policy, type=int, metavar="N")  # type: ignore[attr-defined]
+    min_sites: int = option(of=site.Policy, metavar="N")  # type: ignore[attr-defined]
 
     run = site.init
 
@@ -87,7 +86,7 @@ class SiteRun(SiteAction):
     """
 
     server: str = option(required=True, metavar="HOST:PORT")
-    root_certificates: Path | None = option(type=Path, metavar="FILE")
+    root_certificates: Path | None = option(metavar="FILE")
 
     run = site.run
 

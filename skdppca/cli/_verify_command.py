@@ -33,10 +33,10 @@ class VerifyCommand(Command):
     skdppca verify release/ --ledger patients.ledger
     """
 
-    directory: Path = argument(type=Path, metavar="DIR")
-    ledger: Path | None = option(type=Path, metavar="FILE")
+    directory: Path = argument(metavar="DIR")
+    ledger: Path | None = option(metavar="FILE")
     head: str | None = option(metavar="HEX")
-    signer: Path | None = option(type=Path, metavar="KEY")
+    signer: Path | None = option(metavar="KEY")
     json: bool = flag()
 
     def run(self) -> int:
