@@ -68,8 +68,7 @@ def _fill(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command, or its actions."""
     from ._parameter_options import add_options
 
-    place = "_site_options" if name == "site" else f"_{name}_command"
-    module = import_module(f".{place}", __package__)
+    module = import_module(f"._{name}_command", __package__)
     if not hasattr(module, "ACTIONS"):
         add_options(parser, getattr(module, f"{name.capitalize()}Command"))
         return

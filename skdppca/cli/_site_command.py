@@ -2,86 +2,175 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .._text import listed
+from ..decomposition import DPGauss
 from ..federated.identity import NODE_PUBLIC_KEY, create_node_key
 from ..federated.policy import Policy
 from ..federated.site import KEY, POLICY, Site
 from ..federated.site_table import read_arrays
 from ..federated.study import Study
 from ..privacy import PrivacyLedger
-from ._read_rows import read
+from ._column_names import Wanted
+from ._parameter_options import Command, argument, option
+from ._read_rows import opened
 from ._terminal import print_to
 
 
-def key(options: argparse.Namespace) -> None:
-    """Make a site's folder with its keys, and print what the others need of them."""
-    folder: Path = options.directory
-    identity = Site.prepare(folder)
-    create_node_key(folder)
-    print(
-        f"{folder}: keys were made. They stay here; nobody else needs this folder.\n"
-        f"public key, for the study: {identity.public}\n"
-        f"for whoever runs the server: {folder / NODE_PUBLIC_KEY}"
-    )
+@dataclass(kw_only=True)
+class SiteAction(Command):
+    """An action of one site."""
+
+    directory: Path = argument(metavar="DIR", help="the folder of this site")
 
 
-def init(options: argparse.Namespace) -> None:
-    """Write down what this site agrees to."""
-    folder: Path = options.directory
-    if not (folder / KEY).exists():
-        raise ValueError(f"{folder} has no keys yet; make them first: skdppca site key {folder}")
-    ledger = PrivacyLedger(options.ledger)
-    policy = Policy(
-        name=options.name,
-        study=Study.read(options.study),
-        analysts=tuple(options.analyst),
-        table=os.path.abspath(options.table),
-        max_epsilon=ledger.epsilon if options.max_epsilon is None else options.max_epsilon,
-        max_delta=ledger.delta if options.max_delta is None else options.max_delta,
-        ledger=os.path.abspath(options.ledger),
-        groups=options.groups,
-        statistics=None if options.statistics is None else tuple(options.statistics),
-        min_sites=options.min_sites,
-    )
-    policy.write(folder / POLICY)
-    try:
-        site = _opened(folder)
+class SiteKey(SiteAction):
+    """Make a folder with this site's keys.
+
+    Examples
+    --------
+    skdppca site key our_site/
+    """
+
+    def run(self) -> None:
+        """Make a site's folder with its keys, and print what the others need of them."""
+        folder: Path = self.directory
+        identity = Site.prepare(folder)
+        create_node_key(folder)
+        print(
+            f"{folder}: keys were made. They stay here; nobody else needs this folder.\n"
+            f"public key, for the study: {identity.public}\n"
+            f"for whoever runs the server: {folder / NODE_PUBLIC_KEY}"
+        )
+
+
+@dataclass(kw_only=True)
+class SiteInit(SiteAction):
+    """Write down what this site agrees to.
+
+    Parameters
+    ----------
+    study : Path
+        The study, the same file at all sites.
+    name : str
+        The name of this site in the study.
+    table : Path
+        The data of this site.
+    groups : str or None
+        The column that says to whom each row belongs; needed unless the unit is a row.
+    analyst : list of str
+        Public keys of the people who may ask questions.
+    ledger : Path
+        The ledger to charge, which skdppca ledger create makes.
+    max_epsilon : float or None
+        The most that one run may charge (default: the budget).
+    max_delta : float or None
+        The largest delta of one run (default: that of the budget).
+    statistics : list of str or None
+        The kinds of sums that may be asked for (default: all).
+
+    Examples
+    --------
+    skdppca site init site/ --study s.json --name A --table a.csv --analyst KEY --ledger a.ledger
+    """
+
+    study: Path = option(required=True, metavar="FILE")
+    name: str = option(required=True)
+    table: Path = option(required=True, metavar="FILE")
+    groups: str | None = option(metavar="COLUMN")
+    analyst: list[str] = option(nargs="+", required=True, metavar="KEY")
+    ledger: Path = option(required=True, metavar="FILE")
+    max_epsilon: float | None = option()
+    max_delta: float | None = option()
+    statistics: list[str] | None = option(nargs="+", metavar="KIND")
+    min_sites: int = option(of=Policy, metavar="N")
+
+    def run(self) -> None:
+        """Write down what this site agrees to."""
+        folder: Path = self.directory
+        if not (folder / KEY).exists():
+            raise ValueError(
+                f"{folder} has no keys yet; make them first: skdppca site key {folder}"
+            )
+        ledger = PrivacyLedger(self.ledger)
+        policy = Policy(
+            name=self.name,
+            study=Study.read(self.study),
+            analysts=tuple(self.analyst),
+            table=os.path.abspath(self.table),
+            max_epsilon=ledger.epsilon if self.max_epsilon is None else self.max_epsilon,
+            max_delta=ledger.delta if self.max_delta is None else self.max_delta,
+            ledger=os.path.abspath(self.ledger),
+            groups=self.groups,
+            statistics=None if self.statistics is None else tuple(self.statistics),
+            min_sites=self.min_sites,
+        )
+        policy.write(folder / POLICY)
+        try:
+            site = _opened(folder)
+            site.table  # noqa: B018  # a mistake shows now
+        except BaseException:
+            (folder / POLICY).unlink()
+            raise
+        print(f"Written: {folder / POLICY}")
+        print(_agreed(site))
+
+
+@dataclass(kw_only=True)
+class SiteRun(SiteAction):
+    """Answer questions until Ctrl-C.
+
+    Parameters
+    ----------
+    root_certificates : Path or None
+        The certificates that the server is checked against.
+
+    Examples
+    --------
+    skdppca site run our_site/ --server host:9092
+    """
+
+    server: str = option(required=True, metavar="HOST:PORT")
+    root_certificates: Path | None = option(metavar="FILE")
+
+    def run(self) -> None:
+        """Answer questions until an interrupt."""
+        from ..federated.supernode import serve
+
+        def say(text: str) -> None:
+            now = datetime.now().isoformat(" ", "seconds")
+            print_to("stderr", f"{now} {site.name}: {text}\n")
+
+        site = _opened(self.directory)
         site.table  # noqa: B018  # a mistake shows now
-    except BaseException:
-        (folder / POLICY).unlink()
-        raise
-    print(f"Written: {folder / POLICY}")
-    print(_agreed(site))
+        path = self.root_certificates
+        roots = None if path is None else path.read_bytes()
+        try:
+            serve(site, self.directory, self.server, roots, say)
+        except KeyboardInterrupt:
+            say("stopped")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Answer questions until an interrupt."""
-    from ..federated.supernode import serve
+class SiteShow(SiteAction):
+    """Print what this site agrees to.
 
-    def say(text: str) -> None:
-        now = datetime.now().isoformat(" ", "seconds")
-        print_to("stderr", f"{now} {site.name}: {text}\n")
+    Examples
+    --------
+    skdppca site show our_site/
+    """
 
-    site = _opened(options.directory)
-    site.table  # noqa: B018  # a mistake shows now
-    path = options.root_certificates
-    roots = None if path is None else path.read_bytes()
-    try:
-        serve(site, options.directory, options.server, roots, say)
-    except KeyboardInterrupt:
-        say("stopped")
+    def run(self) -> None:
+        """Print what this site agrees to."""
+        print(_agreed(_opened(self.directory)))
 
 
-def show(options: argparse.Namespace) -> None:
-    """Print what this site agrees to."""
-    print(_agreed(_opened(options.directory)))
+ACTIONS = {"key": SiteKey, "init": SiteInit, "run": SiteRun, "show": SiteShow}
 
 
 def _opened(folder: Path) -> Site:
@@ -98,9 +187,13 @@ def _rows(
     may_miss: bool, path: str, columns: tuple[str, ...] | int, groups: str | None
 ) -> tuple[Any, Any]:
     """Read the study's columns of a table, in the study's order."""
-    if path.endswith((".npy", ".npz")):
+    if path.lower().endswith((".npy", ".npz")):
         return read_arrays(path, columns, groups)
-    return read(Path(path), groups, may_miss, None if isinstance(columns, int) else columns)
+    names = None if isinstance(columns, int) else columns
+    rows: Any = opened([Path(path)], Wanted(groups, names, alone=True, may_miss=may_miss))
+    reader = DPGauss(unit=groups or "row", missing="mean" if may_miss else "error")
+    table: tuple[Any, Any] = rows.table(reader).in_memory()
+    return table
 
 
 def _agreed(site: Site) -> str:
