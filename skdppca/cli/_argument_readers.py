@@ -20,10 +20,6 @@ def number(text: str) -> float:
     return value
 
 
-# As the options of a site call it.
-epsilon = delta = number
-
-
 def at_least(least: int, what: str) -> Callable[[str], int]:
     """Return a reader of whole numbers of at least `least`."""
 

@@ -44,12 +44,15 @@ PATTERNS = {
         "write the unit into the column's name",
     ),
 }
-NUMBER, TRUTH, MISSING, INFINITE = "numbers", "truths", "missing", "infinite"
+NUMBER, TRUTH = "numbers", "truths"
+MISSING, INFINITE = "missing values", "infinite values"
 TEXT, AS_TEXT = "text", "numbers stored as text"
 REMEDIES = {kind: remedy for kind, (_, remedy) in PATTERNS.items()} | {
     TEXT: "encode categories as numbers by a public rule (where a value is missing, leave the cell "
     "empty)",
     AS_TEXT: "store them as numbers",
+    MISSING: "pass --missing mean, or fill in public constants",
+    INFINITE: "drop such rows, or fill in public constants",
 }
 NUMERAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)"
 

@@ -50,14 +50,15 @@ class Charged(PrivacyLedger):
         raise over_budget(self, event, remedy)
 
 
-def check_there(path: Path) -> None:
-    """Refuse a ledger that does not exist: it is made on purpose, and once."""
+def check_there(path: Path) -> Path:
+    """Return the path of a ledger; refuse one that does not exist: it is made on purpose, once."""
     if not os.path.isfile(path):
         raise LedgerError(
             f"{path}: there is no such file; check the path. If the ledger was moved or deleted, "
             "put the ledger itself back (an older copy would not know the latest charges); a new "
             f"budget is made once, by skdppca ledger create {quote(str(path))}"
         )
+    return path
 
 
 def check_counts(ledger: PrivacyLedger, adjacency: str, unit: str) -> None:
@@ -68,18 +69,17 @@ def check_counts(ledger: PrivacyLedger, adjacency: str, unit: str) -> None:
         remedy = f"pass --adjacency {ledger.adjacency}"
     elif ledger.unit == unit:
         return
-    elif ledger.unit == "row":
-        refused = f"protects every row alone, and this fit all rows of every {unit}"
-        remedy = f"charge a ledger that was made with --unit {quote(unit)}"
-    elif unit == "row":
-        refused = f"protects all rows of every {ledger.unit}, and this fit every row alone"
-        remedy = (
-            f"pass --groups {protected} (if the column has another name: --groups COLUMN --unit "
-            f"{protected})"
-        )
     else:
-        refused = f"protects all rows of every {ledger.unit}, and this fit those of every {unit}"
+        theirs, ours = (
+            "every row alone" if one == "row" else f"all rows of every {one}"
+            for one in (ledger.unit, unit)
+        )
+        refused = f"protects {theirs}, and this fit {ours}"
         remedy = f"pass --unit {protected} if every {unit} is one {ledger.unit}"
+        if ledger.unit == "row":
+            remedy = f"charge a ledger that was made with --unit {quote(unit)}"
+        if unit == "row":
+            remedy = f"pass --groups {protected} (or --groups COLUMN --unit {protected})"
     raise ValueError(
         f"{path} {refused}: such costs do not add up, and nothing was charged; {remedy}"
     )
@@ -154,7 +154,8 @@ def told(run: Callable[[], T], ledger: Charged | None, directory: Directory) -> 
     if ledger is None or not ledger.begun:
         parts = [message, "nothing was charged", directory.contents()]
     else:
-        parts = [message, _account(ledger), directory.contents(), "another fit is charged again"]
+        said = f"the fit {fate(ledger.path, ledger.paid)}"
+        parts = [message, said, directory.contents(), "another fit is charged again"]
     raise Ended("; ".join(parts), status)
 
 
@@ -169,7 +170,8 @@ def _reason(error: Exception) -> str:
     return f"a fault of skdppca ({type(error).__name__}), please report it"
 
 
-def _account(ledger: Charged) -> str:
-    if ledger.paid is None:
-        return f"the fit may have been charged (skdppca ledger show {ledger.path} says it)"
-    return f"the fit was charged (row {ledger.paid.row} of {ledger.path})"
+def fate(path: object, receipt: Receipt | None) -> str:
+    """Say whether a release was charged, where that cannot be printed in full."""
+    if receipt is None:
+        return f"may have been charged (skdppca ledger show {path} says it)"
+    return f"was charged (row {receipt.row} of {path})"

@@ -49,9 +49,6 @@ class Wanted:
         )
 
 
-# All columns, each row a record of its own.
-ALL = Wanted()
-
 # Labels that number the rows, and do not say whose they are.
 NUMBERS_ROWS = re.compile(r"unnamed|row", re.IGNORECASE)
 

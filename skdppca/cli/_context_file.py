@@ -67,19 +67,12 @@ def template() -> str:
     """A file that states nothing yet: the ten questions of section 10, then the other answers."""
     lines = [*INTRODUCTION, ""]
     for number, (name, question) in enumerate(HAZARDS.items(), start=1):
-        lines += [f"# {number}. {question}", *_hints(name), *_open(name)]
+        hints = (*HINTS.get(name, ()), *[NO_ALONE] * (name in VOIDING))
+        lines += [f"# {number}. {question}", *(f"# {hint}" for hint in hints), f'{name}: ""', ""]
     for name, label in LABELS.items():
         if name not in HAZARDS:
-            lines += [f"# {label}", *_open(name)]
+            lines += [f"# {label}", f'{name}: ""', ""]
     return "\n".join(lines).rstrip()
-
-
-def _hints(name: str) -> list[str]:
-    return [f"# {line}" for line in (*HINTS.get(name, ()), *[NO_ALONE] * (name in VOIDING))]
-
-
-def _open(name: str) -> list[str]:
-    return [f'{name}: ""', ""]
 
 
 def _named_twice(node: Any) -> list[str]:

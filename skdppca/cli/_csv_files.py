@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -77,16 +76,19 @@ class CsvFiles:
         Lines of each file before the first record.
     types : dict of str to pyarrow.DataType
         Of the columns: text.
+    names : tuple of str
+        Of the columns in the first line, where one may be there twice.
     """
 
     files: list[Path]
     form: CsvFormat
     skipped: int
     types: dict[str, pa.DataType]
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, files: list[Path], form: CsvFormat) -> tuple[CsvFiles, list[str]]:
-        """The files with every column as text, and the columns' names, of which none is checked.
+    def open(cls, files: list[Path], form: CsvFormat) -> CsvFiles:
+        """The files with every column as text; none of the columns' names is checked.
 
         Groups stay text. If they were read as numbers where possible, one record could decide which
         groups of other records are equal ("1" and "01").
@@ -112,7 +114,7 @@ class CsvFiles:
         # none is quoted before there is a column of numbers
         places = numbered(len(names)) if len({*names}) < len(names) else names
         skipped = 0 if unnamed else lines
-        return cls(files, form, skipped, dict.fromkeys(places, pa.string())), names
+        return cls(files, form, skipped, dict.fromkeys(places, pa.string()), tuple(names))
 
     def dataset(self, schema: pa.Schema) -> ds.Dataset:
         """Some columns of all files."""
@@ -149,7 +151,11 @@ class CsvFiles:
                     lines = csv.reader(text, delimiter=self.form.delimiter)
                     lengths = {len(cells) for cells in lines if cells}
             except UnicodeError:
-                return _not_utf8(file)
+                return (
+                    f"{file.name} is not in UTF-8; convert it, from utf-16 or from latin1: iconv "
+                    f"-f latin1 -t utf-8 {quote(str(file))} > utf8.csv (in Excel: save it as CSV "
+                    "UTF-8)"
+                )
             except (csv.Error, OSError):
                 return unlike(file, WHAT)
             if len(lengths) > 1:
@@ -189,16 +195,6 @@ def _check_quotes(file: Path, form: CsvFormat) -> None:
             f"{file.name} has a quotation mark within a cell, or one that ends no cell; put the "
             'cell in quotation marks and write the mark twice in it ("5"" tube"), or remove it'
         )
-
-
-def _not_utf8(file: Path) -> str:
-    with file.open("rb") as content:
-        code = "utf-16" if content.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE) else "latin1"
-    name = quote(str(file))
-    return (
-        f"{file.name} is not in UTF-8; convert it: iconv -f {code} -t utf-8 {name} > utf8.csv "
-        "(in Excel: save it as CSV UTF-8)"
-    )
 
 
 def _check_delimiter(path: Path, first: list[str], form: CsvFormat) -> None:

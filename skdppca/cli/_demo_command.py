@@ -21,7 +21,6 @@ from ..report._release import check_libraries
 from ..report._results import results
 from ._out_directory import where_written, write
 from ._parameter_options import Command, flag, option
-from ._read_rows import check_regular
 from ._terminal import progress
 
 DIGIT_SHAPE = (8, 8)
@@ -134,7 +133,6 @@ def _ledger_file(out: Path) -> Path:
 def _ledger(options: DemoCommand) -> PrivacyLedger:
     """The ledger of earlier demos, or a new one for some."""
     path = _ledger_file(options.out)
-    check_regular(path)
     if path.exists():
         return PrivacyLedger(path)
     return PrivacyLedger.create(path, BUDGET * options.epsilon, options.delta)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from argparse import BooleanOptionalAction
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -17,37 +16,40 @@ from .._text.digits import up
 from ..decomposition import METHODS as REGISTRY
 from ..decomposition import BasePrivatePCA, PrivatePCA
 from ..privacy import PrivacyReport, epsilon_of_event
-from ..privacy.config import VARIABLE, get_config
 from ..privacy.fit_report import no_scales
 from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._contents import FILES
+from ..report._context import check_words
 from ..report._directory import Directory, claimed, replacing
 from ..report._results import advice, not_stated, results
 from . import _argument_readers as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
-from ._check_table import check_table
 from ._column_names import Wanted
 from ._context_file import context_of
 from ._csv_files import DELIMITERS, CsvFormat
 from ._json import FitDocument
 from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
-from ._read_rows import answers_no_rows, check_regular, files_of, opened
+from ._read_rows import files_of, looked_at, opened
 from ._rehearsal import rehearse
 from ._terminal import print_to, progress
+from ._unusable import Unusable
 from ._update import Earlier, check_options
 
-METHODS: dict[str, type[BasePrivatePCA]] = {
-    "auto": PrivatePCA,
-    **{method.command: method.estimator for method in REGISTRY.values()},
-}
+METHODS: dict[str, type[BasePrivatePCA]] = {"auto": PrivatePCA}
+METHODS |= {method.command: method.estimator for method in REGISTRY.values()}
 
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
 
-# The same with private scales, where one that is far too small gives less: round.
-NEARLY_ALL_SCALED = 0.9
+CHARGED = " Nothing was charged."
+
+# Said of every table, whatever is in it: which units it has is not looked at.
+UNITS = (
+    "Columns keep their units, so those with the largest numbers make the first components. If the "
+    "units differ, fit with --scale private."
+)
 
 
 @dataclass(kw_only=True)
@@ -141,60 +143,69 @@ class FitCommand(Command):
             return fit(self)
         if self.json:
             raise ValueError("--check has no JSON output; leave out --json")
-        return check_table(self, *_wanted(self))
+        return check_table(self)
 
 
 def _wanted(options: FitCommand) -> tuple[Wanted, CsvFormat]:
     """The columns that the options ask for, and the form of a ``.csv``."""
+    # of a cohort that joins, the number of records is private, and may be none
+    private = options.adjacency == "add-remove" and options.epsilon != math.inf
     want = Wanted(
         options.groups,
         options.columns,
         options.drop,
         alone=options.unit is not None,
         may_miss=options.missing == "mean",
-        may_be_empty=answers_no_rows(options),
+        may_be_empty=options.update is not None and private,
         details=options.details,
     )
     return want, CsvFormat(**parameters(options, signature(CsvFormat)))
 
 
+def check_table(options: FitCommand) -> int:
+    """Print all that a fit would refuse of a table; return 1 if there is something, else 0.
+
+    No cell is quoted, and no row or count is told. Nothing is fitted or charged.
+    """
+    files, n_features = files_of(options.data), 0
+    name = files[0].name if len(files) == 1 else "the table"
+    try:
+        rows, faults = looked_at(files, *_wanted(options), every=True)
+        n_features = 0 if faults else rows.n_features
+    except Unusable as error:
+        faults = [options.in_options(str(error))]
+    stated = []
+    try:
+        check_words(options.title, context_of(options.context))
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        stated = [str(error)]
+    if not faults:
+        print(f"{name}: no fault was found in its {n_features} features.{CHARGED * (not stated)}")
+    else:
+        print("\n".join([f"{name}: a fit would refuse it.", *(f"- {fault}" for fault in faults)]))
+    print("".join(f"A fit would refuse this, too: {fault}.\n" for fault in stated), end="")
+    if faults or stated:
+        print(CHARGED.strip())
+    elif options.scale is None and n_features > 1:
+        print(UNITS)
+    return 1 if faults or stated else 0
+
+
 def fit(options: FitCommand) -> int:
     """Read a table, charge the ledger, fit, and write what was released."""
     unit = _unit(options.groups, options.unit)
-    place: AbstractContextManager[Directory]
     if options.update is not None:
         check_options(options, options.update)
-        place = replacing(options.out, FILES)
-    else:
-        place = claimed(options.out, FILES, options.force)
-    _check_counted(options)
+    ledger = None if options.ledger is None else Charged(check_there(options.ledger))
     spare(options.out, *files_of(options.data), options.ledger)
     apart(options.out, *(folder for folder in options.data if folder.is_dir()))
     earlier = replaced(options.out) if options.force else []
+    out, joins = options.out, options.update is not None
+    place = replacing(out, FILES) if joins else claimed(out, FILES, options.force)
     with place as directory, progress() as show:
-        ledger = None if options.ledger is None else Charged(options.ledger)
         said = told(lambda: _release(options, unit, ledger, directory, show), ledger, directory)
     print("\n".join([said, *([] if options.json else earlier)]))
     return 0
-
-
-def _check_counted(options: FitCommand) -> None:
-    """Refuse a ledger that cannot be charged, and a private fit without one if that is required."""
-    private = math.isfinite(options.epsilon)
-    if options.ledger is None:
-        if private and get_config()["require_accountant"]:
-            raise ValueError(
-                f"no --ledger was given, and {VARIABLE} is set in the environment: every private "
-                "fit must be charged to a ledger; pass --ledger FILE"
-            )
-        return
-    if not private:
-        raise ValueError(
-            "--epsilon inf has no cost that a ledger could charge; choose a finite epsilon, or "
-            "leave --ledger out for components that are not private"
-        )
-    check_regular(options.ledger)
-    check_there(options.ledger)
 
 
 def _release(
@@ -207,7 +218,7 @@ def _release(
     """Read, rehearse, charge and fit, write, and say what was done."""
     earlier = None if options.update is None else Earlier.there(options.out)
     if earlier is not None:
-        earlier.take_over(options, unit)
+        earlier.take_over(options)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
     pca = METHODS[options.method]() if earlier is None else earlier.fitted
@@ -223,14 +234,8 @@ def _release(
     if earlier is not None:
         earlier.check_columns(names)
         context = earlier.context(context)
-    words: dict[str, Any] = {"title": options.title, "context": context}
-    words["pictures"] = options.pictures
-    rehearse(
-        *(options, names, unit),
-        ledger=ledger,
-        words=words,
-        directory=directory,
-    )
+    words = dict[str, Any](title=options.title, context=context, pictures=options.pictures)
+    rehearse(options, names, unit, ledger, words, directory)
     print_to("stderr", "" if earlier is None else earlier.kept(options))
     show("checking, charging and fitting", 0.5)
     whole = bool(pca._beyond(facts))
@@ -238,8 +243,7 @@ def _release(
     def tell(number: int) -> None:
         show(f"pass {number} over the files" if number else "checking the files", 0.5)
 
-    fit = rows.fit if options.update is None else rows.join
-    fit(pca, tell, whole)
+    rows.fit(pca, tell, whole, joins=options.update is not None)
     show("writing", 0.75)
     report = ReleaseReport(pca, feature_names=names, **words)
     written = write(report, directory)
@@ -292,17 +296,9 @@ def _charged(report: PrivacyReport, ledger: Charged | None, options: FitCommand)
 def _units(pca: BasePrivatePCA, names: list[str]) -> list[str]:
     """Advice on units if one feature dominates; it reads the released components only."""
     first = pca.components_[0] ** 2
-    least = NEARLY_ALL if pca.scale is None else NEARLY_ALL_SCALED
-    if len(first) < 3 or first.max() < least:
+    if pca.scale is not None or len(first) < 3 or first.max() < NEARLY_ALL:
         return []
-    name = names[int(first.argmax())]
-    if pca.scale is not None:
-        return [
-            f"Component 1 is mostly {name!r}. With few records a private scale can be far too "
-            "small, and its feature then becomes a component.",
-            "Compare the column 'scale' of components.csv with what you know of the features.",
-        ]
     return [
-        f"Component 1 is almost only {name!r}. If the columns have different units,",
-        "fit again with --scale private. That fit is charged separately.",
+        f"Component 1 is almost only {names[int(first.argmax())]!r}. If the columns have different",
+        "units, fit again with --scale private. That fit is charged separately.",
     ]

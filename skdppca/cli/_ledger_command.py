@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -26,13 +27,11 @@ from ..privacy.chain import Chain
 from ..privacy.events import PrivacyEvent, stated_event
 from ..report import verify
 from ..report._sections import words
-from ._charged_ledger import check_there, exact_mu, over_budget
-from ._json import LedgerDocument
+from ._charged_ledger import check_there, exact_mu, fate, over_budget
+from ._json import LedgerDocument, ListedCharge
 from ._parameter_options import Command, argument, flag, option, parameters
 from ._picture_file import check_picture, draw
 from ._terminal import SHOWN, Ended, status_of
-
-TINY = 1e-9
 
 # A charge whose delta leaves less than this share of what its epsilon leaves is refused.
 LEAST_LEFT = 0.01
@@ -116,9 +115,9 @@ class LedgerCharge(Command):
     def run(self) -> None:
         """Charge the release; print the receipt and what is left."""
         event = stated_event(self.epsilon, self.delta, self.mu)
-        check_there(self.file)
-        ledger, receipt = PrivacyLedger(self.file), None
-        _check_can_be_added_up(ledger, event)
+        ledger, receipt = PrivacyLedger(check_there(self.file)), None
+        with suppress(ValueError):  # over the budget, which the charge itself says
+            _ = Statement(_planned(ledger.statement().chain, event)).remaining
         if self.adjacency in (None, ledger.adjacency):
             _check_leaves_delta(ledger, event, self.force)
         try:
@@ -131,25 +130,21 @@ class LedgerCharge(Command):
             )
             statement = ledger.statement()
             cost = epsilon_of_event(receipt.event, ledger.delta)
-            label = printable(receipt.label)
             print(_head(self.file, statement))
+            label = printable(receipt.label)
             print(f"charged: {label}, epsilon {cost:.6g} at delta {ledger.delta:g}")
             print(f"receipt: row {receipt.row}, head {receipt.head}")
             print(_totals(statement))
         except KeyboardInterrupt as interrupt:
-            raise Ended(f"interrupted; {self._fate(receipt)}", status_of(interrupt)) from None
+            said = f"interrupted; it {fate(self.file, receipt)}"
+            raise Ended(said, status_of(interrupt)) from None
         except BudgetExceeded:
             raise over_budget(ledger, event, "let the other tool release less") from None
         except Exception as error:
             if receipt is None:
                 raise
-            raise Ended(f"{self._fate(receipt)}, but it cannot be shown: {error}", 1) from None
-
-    def _fate(self, receipt: ExternalReceipt | None) -> str:
-        """Say whether the release was charged, when that cannot be printed in full."""
-        if receipt is None:
-            return f"it may have been charged (skdppca ledger show {self.file} says it)"
-        return f"it was charged (row {receipt.row} of {self.file})"
+            said = f"it {fate(self.file, receipt)}, but it cannot be shown: {error}"
+            raise Ended(said, 1) from None
 
 
 @dataclass(kw_only=True)
@@ -174,13 +169,11 @@ class LedgerShow(Command):
     def run(self) -> None:
         """Print the charges, what they released and add up to, and what is left."""
         if self.plot is not None:
-            if self.json:
-                raise ValueError(
-                    "--json draws no picture; leave out --plot, or draw in another run"
-                )
             check_picture(self.plot)
-        check_there(self.file)
-        statement = PrivacyLedger(self.file).statement()
+        statement = PrivacyLedger(check_there(self.file)).statement()
+        if self.plot is not None:
+            over = self.over
+            draw(self.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
         if self.json:
             print(LedgerDocument.of(self.file, statement))
             return
@@ -193,8 +186,6 @@ class LedgerShow(Command):
         print(_totals(statement))
         print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
         if self.plot is not None:
-            over = self.over
-            draw(self.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
             print(f"Written: {self.plot}")
 
 
@@ -217,8 +208,8 @@ class LedgerVerify(Command):
 
     def run(self) -> int:
         """Check the chain, and the given reports with it; return the exit status."""
-        check_there(self.file)
-        statement = PrivacyLedger(self.file).statement()  # opening it verifies every row
+        # opening it verifies every row
+        statement = PrivacyLedger(check_there(self.file)).statement()
         chain = statement.chain
         external = sum(isinstance(receipt, ExternalReceipt) for receipt in chain.receipts)
         counts = [f"charges: {len(chain.receipts)}", f"releases: {len(chain.releases)}"]
@@ -242,19 +233,6 @@ ACTIONS = {
     "show": LedgerShow,
     "verify": LedgerVerify,
 }
-
-
-def _check_can_be_added_up(ledger: PrivacyLedger, event: PrivacyEvent) -> None:
-    """Refuse a charge that could not be shown afterwards, because a library is missing."""
-    chain, missing = ledger.statement().chain, ""
-    try:
-        _ = Statement(_planned(chain, event)).remaining
-    except ImportError as error:
-        missing = str(error)
-    except ValueError:
-        pass  # over the budget, which the charge itself says
-    if missing:
-        raise ImportError(f"nothing was charged: {missing}")
 
 
 def _planned(chain: Chain, event: PrivacyEvent) -> Chain:
@@ -290,7 +268,7 @@ def _totals(statement: Statement) -> str:
         f"spent: epsilon {spent.epsilon:.6g} at delta {spent.delta:g}{_mu(statement)}\n"
         f"remaining: epsilon {remaining.epsilon:.6g} at delta {remaining.delta:g}"
     )
-    if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + TINY):
+    if spent.epsilon + remaining.epsilon > statement.budget.epsilon * (1 + 1e-9):
         text += (
             "\nMore than the difference remains: the costs of Gaussian noise add up in squares "
             "(mu^2), and not epsilon by epsilon."
@@ -308,15 +286,13 @@ def _mu(statement: Statement) -> str:
 
 
 def _row(entry: Entry, statement: Statement) -> tuple[str, ...]:
-    receipt, delta = entry.receipt, statement.budget.delta
-    label = printable(receipt.label) + (" (seeded: not private)" if receipt.seeded else "")
-    cost = epsilon_of_event(receipt.event, delta)
-    total = "" if entry.total is None else f"{entry.total:.6g}"
-    if entry.external:
+    one = ListedCharge.of(entry, statement.budget.delta)
+    label = printable(one.label) + (" (seeded: not private)" if one.seeded else "")
+    total = "" if one.total is None else f"{one.total:.6g}"
+    if one.external:
         release = "external"
     elif entry.release is None:
         release = "charged; no release recorded"
     else:
         release = f"{entry.release.release[:SHOWN]} (row {entry.release.row})"
-    costs = (f"{cost:.6g}", total, release)
-    return str(receipt.row), printable(receipt.time[:19]), label, *costs
+    return str(one.row), printable(one.time[:19]), label, f"{one.epsilon:.6g}", total, release

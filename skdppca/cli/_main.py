@@ -98,11 +98,7 @@ def _attempt(arguments: Sequence[str] | None) -> tuple[str, int]:
         return str(error), error.status
     except ANTICIPATED as error:
         said = str(error) or type(error).__name__
-        if command is not None:
-            from ._parameter_options import in_options
-
-            said = in_options(said, command)
-        return said, 2
+        return said if command is None else command.in_options(said), 2
     except MemoryError:
         # numpy's message contains the shape of the data, and with it the number of rows.
         return "out of memory, and nothing was charged; free some, or give fewer columns", 2

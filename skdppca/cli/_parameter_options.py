@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
-from dataclasses import field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import Field, field, fields
 from functools import partial
 from inspect import Signature, getdoc, signature
 from pathlib import Path
@@ -80,6 +80,19 @@ class Command(argparse.Namespace):
         """Do it, and return the exit status."""
         raise NotImplementedError
 
+    @classmethod
+    def in_options(cls, text: str) -> str:
+        """An error of the package, with the options of this command in place of parameters."""
+        text = text.replace("accountant=None", "no --ledger")
+        for entry in fields(cls):  # type: ignore[arg-type]
+            name, flag = entry.name, _flags(entry)[0]
+            text = re.sub(rf"The '{name}' parameter of \w+", flag, text)
+            given = entry.metadata["own"].get("action") != "store_false"
+            text = re.sub(rf"(?<![\w/]){name}={given}\b", flag, text)
+            text = re.sub(rf"(?<![\w/]){name}={not given}\b", f"no {flag}", text)
+            text = re.sub(rf"(?<![\w/]){name}='?([^\s,;:)'{{]+)'?", rf"{flag} \1", text)
+        return text
+
 
 class Frees(argparse.Action):
     """An option with which others need not be given."""
@@ -118,12 +131,9 @@ def add_options(parser: argparse.ArgumentParser, command: type[Command]) -> None
             if group not in groups:
                 groups[group] = parser.add_mutually_exclusive_group()
             to = groups[group]
-        required = own.pop("required", False)
-        if flags is None:
-            to.add_argument(name, **own)
-        else:
-            flags = flags or [f"--{name.replace('_', '-')}"]
-            to.add_argument(*flags, dest=name, **own).required = required
+        required = own.pop("required", flags is None)
+        place = {} if flags is None else {"dest": name}
+        to.add_argument(*_flags(entry), **place, **own).required = required
 
 
 def examples(command: type[Command]) -> list[str]:
@@ -136,17 +146,10 @@ def parameters(options: argparse.Namespace, of: Signature) -> dict[str, Any]:
     return {name: one for name, one in vars(options).items() if name in of.parameters}
 
 
-def in_options(text: str, command: type[Command]) -> str:
-    """An error of the package, with the options of a command where it names parameters."""
-    for entry in fields(command):  # type: ignore[arg-type]
-        name, flags = entry.name, entry.metadata["flags"]
-        if flags is None:
-            continue
-        flag = flags[0] if flags else f"--{name.replace('_', '-')}"
-        text = re.sub(rf"The '{name}' parameter of \w+", flag, text)
-        text = re.sub(rf"(?<![\w/]){name}=(?:True|False)\b", flag, text)
-        text = re.sub(rf"(?<![\w/]){name}='?([^\s,;:)'{{]+)'?", rf"{flag} \1", text)
-    return text
+def _flags(entry: Field[Any]) -> Sequence[str]:
+    """The names of an option, or the one of an argument that is given by its place."""
+    name, flags = entry.name, entry.metadata["flags"]
+    return [name] if flags is None else flags or [f"--{name.replace('_', '-')}"]
 
 
 def _of_parameter(

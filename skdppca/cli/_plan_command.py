@@ -12,7 +12,8 @@ from pathlib import Path
 from .._text import aligned
 from .._text.digits import percent_captured
 from ..decomposition import METHODS, PrivatePCA
-from ..planner import Expectation, Plan, plan
+from ..decomposition.methods import NAMES
+from ..planner import Plan, plan
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
 from . import _argument_readers as take
@@ -29,9 +30,6 @@ QUESTION = signature(plan)
 
 # The end of a spectrum whose last variance is that of all other components, too.
 REPEATED = ",..."
-
-# The methods that a plan compares: the name on the command line -> the name in Python.
-PLANNED = {method.command: name for name, method in METHODS.items()}
 
 
 @dataclass(kw_only=True)
@@ -58,7 +56,7 @@ class PlanCommand(Command):
     spectrum : str or None
         Assumed variances: flat, power-law (default), spiked, or numbers with commas between them.
         A last ',...' repeats the last number.
-    method : list of str or None
+    methods : list of str or None
         Only these (default: all).
     over : str or None
         What to vary, from a tenth to ten times its value: a table, or with --plot the horizontal
@@ -88,7 +86,9 @@ class PlanCommand(Command):
     is_sparse: bool = flag("--sparse")
     cohorts: int = option(of=plan, metavar="N")
     spectrum: str | None = option()
-    method: list[str] | None = option(nargs="+", type=take.method, choices=sorted(PLANNED))
+    methods: list[str] | None = option(
+        "--method", nargs="+", type=take.method, choices=sorted(NAMES.keys() - METHODS.keys())
+    )
     plot: Path | None = option(metavar="FILE")
     over: str | None = option(choices=[*AXES])
     json: bool = flag()
@@ -103,7 +103,6 @@ class PlanCommand(Command):
             own = {
                 "epsilon": epsilon,
                 "spectrum": _spectrum(self.spectrum, self.n_features),
-                "methods": self.method and [PLANNED[name] for name in self.method],
                 "progress": lambda method, share: show(f"simulating {method}", share),
             }
             found = plan(**parameters(self, QUESTION) | own)
@@ -148,23 +147,11 @@ def _spectrum(text: str | None, d: int) -> str | list[float] | None:
 
 def _table(plans: Sequence[Plan], over: str) -> str:
     """The table of the first method of each plan."""
-    rows = [
-        (
-            f"{plan.epsilon:.3g}" if over == "epsilon" else str(plan.n_samples),
-            *_captured(plan, first),
-            first.method,
-        )
-        for plan in plans
-        for first in plan.rows[:1]
-    ]
-    return "\n".join(aligned([(over, "captured", "half of all fits", "method"), *rows]))
-
-
-def _captured(plan: Plan, first: Expectation) -> tuple[str, str]:
-    """Captured variance of the first method and in half of all fits; no range of pure noise."""
-    if plan.finds_nothing:
-        return "nothing", "-"
-    return (
-        percent_captured(first.captured),
-        f"{percent_captured(first.captured_low)} to {percent_captured(first.captured_high)}",
-    )
+    rows = [(over, "captured", "half of all fits", "method")]
+    for one in plans:
+        first = one.rows[0]
+        low, high = map(percent_captured, (first.captured_low, first.captured_high))
+        found = ("nothing", "-") if one.finds_nothing else (first.percent, f"{low} to {high}")
+        value = f"{one.epsilon:.3g}" if over == "epsilon" else str(one.n_samples)
+        rows.append((value, *found, first.method))
+    return "\n".join(aligned(rows))

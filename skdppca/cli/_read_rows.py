@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from .._text import listed
 from ..decomposition import BasePrivatePCA, DPGauss
 from ..decomposition.validation import check_rows
 from ..privacy.installing import how_to_install
-from ._column_names import ALL, Wanted, numbered
+from ._column_names import Wanted, numbered
 from ._csv_files import USUAL, CsvFormat
 from ._table_faults import open_table
 from ._typed_files import KINDS
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
     from ..decomposition.file_table import FileTable
+    from ..decomposition.tables import Table
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,9 @@ class ArrayRows:
         """Whether entries that are 0 are not held."""
         return bool(sparse.issparse(self.X))
 
-    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
-        """Fit; nothing is told of passes over rows that are in memory."""
-        pca.fit(self.X)
-
-    def join(self, pca: Any, tell: Callable[[int], None], whole: bool) -> None:
-        """Join the rows to what the PCA is fitted to."""
-        pca.partial_fit(self.X)
+    def fit(self, pca: Any, tell: Callable[[int], None], whole: bool, joins: bool) -> None:
+        """Fit, or join the rows to what the PCA is fitted to; they are read in one pass."""
+        (pca.partial_fit if joins else pca.fit)(self.X)
 
 
 @dataclass(frozen=True)
@@ -96,13 +91,13 @@ class TableRows:
         """Names of the features."""
         return [name for name in self.dataset.schema.names if name != self.groups]
 
-    def fit(self, pca: BasePrivatePCA, tell: Callable[[int], None], whole: bool) -> None:
-        """Fit in passes over the files, or on rows that are loaded as a whole."""
-        pca._fit(lambda seen: self.table(seen, tell).opened(whole))
+    def fit(self, pca: Any, tell: Callable[[int], None], whole: bool, joins: bool) -> None:
+        """Fit in passes over the files, or on rows that are loaded as a whole; or join them."""
 
-    def join(self, pca: Any, tell: Callable[[int], None], whole: bool) -> None:
-        """Join the rows to what the PCA is fitted to."""
-        pca._partial_fit(lambda seen: self.table(seen, tell).opened(whole), None)
+        def opened(seen: BasePrivatePCA) -> Table:
+            return self.table(seen, tell).opened(whole)
+
+        pca._partial_fit(opened, None) if joins else pca._fit(opened)
 
     def table(self, pca: BasePrivatePCA, tell: Callable[[int], None] | None = None) -> FileTable:
         """The rows as an estimator reads them; `tell` hears of each pass over them."""
@@ -111,15 +106,7 @@ class TableRows:
         return FileTable(pca, self.dataset, self.groups, tell, self.name)
 
 
-def answers_no_rows(options: argparse.Namespace) -> bool:
-    """Whether a fit answers no rows, too: of a cohort, whose number of records is private."""
-    private = options.adjacency == "add-remove" and options.epsilon != math.inf
-    return options.update is not None and private
-
-
-def opened(
-    paths: Sequence[Path], want: Wanted = ALL, form: CsvFormat = USUAL
-) -> ArrayRows | TableRows:
+def opened(paths: Sequence[Path], want: Wanted, form: CsvFormat = USUAL) -> ArrayRows | TableRows:
     """Open the rows to fit on. Those of tables are not read yet, but for the cells of a ``.csv``.
 
     Parameters
@@ -153,7 +140,9 @@ def looked_at(
         raise Unusable(f"the files are of several kinds ({', '.join(kinds)}); give files of one")
     path, kind = files[0], kinds[0]
     if kind in (".csv", *KINDS):
-        check_installed(path)
+        if find_spec("pyarrow") is None:
+            install = how_to_install("cli")
+            raise ImportError(f"{kind} files need pyarrow, which is not installed; {install}")
         found, schema, faults = replacing_errors(
             path,
             partial(unlike, path, "a table that can be read"),
@@ -161,7 +150,7 @@ def looked_at(
         )
         name = path.name if len(files) == 1 else "the table"
         return TableRows(name, found.dataset(schema), want.groups), faults
-    if kind not in (".npy", ".npz"):
+    if kind not in ARRAYS:
         raise Unusable(
             f"{path} is of no known kind; give .csv (with any --delimiter), .parquet, .feather, "
             ".arrow, .npy or .npz files"
@@ -177,34 +166,6 @@ def looked_at(
     return replacing_errors(path, partial(unlike, path, "a table"), read), []
 
 
-def read(
-    path: Path,
-    groups: str | None = None,
-    may_miss: bool = False,
-    columns: Sequence[str] | None = None,
-) -> tuple[Any, Any]:
-    """Read all rows into memory, and the group of every row as a number, or None.
-
-    Raises
-    ------
-    Unusable, ImportError
-        As `opened`.
-    """
-    rows = opened([path], Wanted(groups, columns, alone=True, may_miss=may_miss))
-    if isinstance(rows, ArrayRows):
-        return rows.X, None
-    unit = "row" if groups is None else groups
-    return rows.table(DPGauss(unit=unit, missing="mean" if may_miss else "error")).in_memory()
-
-
-def check_regular(path: Path) -> None:
-    """Refuse what is not a file on a disk: reading a pipe or a device may never end."""
-    if os.path.isdir(path):
-        raise Unusable(f"{path} is a directory; give a file")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise Unusable(f"{path} is a pipe or a device; save what it gives to a file, and give that")
-
-
 def files_of(paths: Sequence[Path]) -> list[Path]:
     """The files in their order; those of a folder, and of folders in it, by name.
 
@@ -218,7 +179,8 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         files += inside
     seen: set[tuple[int, int]] = set()
     for file in files:
-        check_regular(file)
+        if os.path.exists(file) and not os.path.isfile(file):  # reading it may never end
+            raise Unusable(f"{file} is a pipe or a device; save what it gives, and give that file")
         place = replacing_errors(file, partial(unlike, file, "a file"), partial(_place, file))
         if place in seen:
             raise Unusable(
@@ -243,7 +205,8 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _array_rows(path: Path, want: Wanted) -> ArrayRows:
-    X = _array(path) if path.suffix.lower() == ".npy" else _archive(path)
+    load, what = ARRAYS[path.suffix.lower()]
+    X = replacing_errors(path, partial(unlike, path, what), partial(load, path))
     try:
         reader = DPGauss(missing="mean" if want.may_miss else "error")
         check_rows(reader, X, may_be_empty=want.may_be_empty)
@@ -253,17 +216,7 @@ def _array_rows(path: Path, want: Wanted) -> ArrayRows:
     raise Unusable(f"{path.name}: {wrong}")
 
 
-def _array(path: Path) -> np.ndarray:
-    wrong = partial(unlike, path, "an array that numpy.save wrote")
-    return replacing_errors(path, wrong, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
-
-
-def _archive(path: Path) -> Any:
-    wrong = partial(unlike, path, "an archive that numpy.savez or scipy.sparse.save_npz wrote")
-    return replacing_errors(path, wrong, lambda: _unpack(path))
-
-
-def _unpack(path: Path) -> Any:
+def _archived(path: Path) -> Any:
     """The one array of an archive, or its sparse matrix."""
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
@@ -276,14 +229,8 @@ def _unpack(path: Path) -> Any:
     )
 
 
-def check_installed(path: Path) -> None:
-    """Refuse files that need pyarrow where it is not installed.
-
-    Raises
-    ------
-    ImportError
-    """
-    if find_spec("pyarrow") is None:
-        raise ImportError(
-            f"{path.suffix} files need pyarrow, which is not installed; {how_to_install('cli')}"
-        )
+# Files of one array: what reads them, and what they are.
+ARRAYS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    ".npy": (partial(np.load, mmap_mode="r", allow_pickle=False), "an array that numpy.save wrote"),
+    ".npz": (_archived, "an archive that numpy.savez or scipy.sparse.save_npz wrote"),
+}

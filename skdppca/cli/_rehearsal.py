@@ -39,7 +39,6 @@ def rehearse(
     options: FitCommand,
     names: Sequence[str],
     unit: str,
-    *,
     ledger: PrivacyLedger | None,
     words: dict[str, Any],
     directory: Directory,
@@ -100,9 +99,7 @@ def room_for(names: Sequence[str], n_components: int | float | str, kept: int) -
 
 
 def _made_up(
-    names: Sequence[str],
-    budget: PrivacyAccountant,
-    words: dict[str, Any],
+    names: Sequence[str], budget: PrivacyAccountant, words: dict[str, Any]
 ) -> ReleaseReport:
     """A release of made-up data, by the code that makes the real one."""
     # all components, so variances are released, and drawn, however few the rows are

@@ -46,12 +46,10 @@ class ReportCommand(Command):
             with replaced(self.page, ANYONE) as file:
                 file.write(rendered(found.subjects, found.document).encode())
         if self.json:
-            released = ReleaseDocument(
-                str(self.directory), found.passed, None, found.findings, None
-            )
-            if found.passed:
-                released.status, released.report = status_of(found.document), dict(found.document)
-            print(released)
+            report = dict(found.document) if found.passed else None
+            status = status_of(found.document) if found.passed else None
+            place = str(self.directory)
+            print(ReleaseDocument(place, found.passed, status, found.findings, report))
         elif not found.passed:
             print(found)
         else:

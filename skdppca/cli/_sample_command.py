@@ -78,8 +78,12 @@ class SampleCommand(Command):
         if not found.passed:
             print(found)
             return 1
-        subject = found.subjects[_place(found.reports, self.directory)]
-        pca, names, report = subject.fitted, subject.names, subject.report
+        subjects = [one for one in found.subjects if "components" in one.arrays]
+        if not subjects:
+            raise ValueError(
+                f"{self.directory} releases no components, so no rows can be drawn; give a PCA's"
+            )
+        pca, names, report = subjects[0].fitted, subjects[0].names, subjects[0].report
         # the label takes its place first: rows are never without it
         with replaced(self.out, ANYONE) as rows, replaced(label, ANYONE) as about:
             _write(rows, pca, names, self.rows, self.seed)
@@ -135,14 +139,6 @@ def _is_label(path: Path) -> bool:
         return bool(parse_json(read_file(path, MOST_LABEL).decode())["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError):
         return False
-
-
-def _place(reports: Sequence[PrivacyReport], directory: Path) -> int:
-    """Return the place of the first release of a PCA among these."""
-    for place, report in enumerate(reports):
-        if any(one.name == "components" for one in report.released):
-            return place
-    raise ValueError(f"{directory} releases no components, so no rows can be drawn; give a PCA's")
 
 
 def _write(

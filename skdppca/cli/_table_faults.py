@@ -18,9 +18,6 @@ from ._unusable import Unusable, replacing_errors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FILLED = "pass --missing mean, or fill in public constants"
-DROPPED = "drop such rows, or fill in public constants"
-
 
 def open_table(
     files: list[Path], form: CsvFormat, want: Wanted, every: bool
@@ -52,13 +49,9 @@ def open_table(
     import pyarrow as pa
 
     first, is_csv = files[0], files[0].suffix.lower() == ".csv"
-    found: CsvFiles | TypedFiles
-    if is_csv:
-        found, names = CsvFiles.open(files, form)
-    else:
-        found = TypedFiles.open(files)
-        names = list(found.types)
-    faults: list[str] = []
+    found = CsvFiles.open(files, form) if is_csv else TypedFiles.open(files)
+    places, faults = list(found.types), list[str]()
+    names = list(found.names) if isinstance(found, CsvFiles) else places
 
     def attempt(check: Callable[[], object], into: list[str] = faults) -> bool:
         try:
@@ -68,7 +61,6 @@ def open_table(
             return False
         return True
 
-    places = list(found.types)
     features = columns_to_look_at(places, want)
     look = partial(_kinds_of_columns, found, features, want.may_be_empty, every)
     kinds, wrong = replacing_errors(first, found.fault, look)
@@ -101,15 +93,10 @@ def open_table(
 
     for kind in dict.fromkeys(kind for name in features for kind in sorted(wrong[name])):
         which = [name for name in features if kind in wrong[name] and name not in labels]
-        if not which:
-            continue
-        if kind == INFINITE:
-            faults.append(f"infinite values: {called(which)}; {DROPPED}")
-        elif kind != MISSING:
+        if which and not (kind == MISSING and want.may_miss):
+            what = kind if kind in (MISSING, INFINITE) else f"not numeric, {kind}"
             remedy = REMEDIES.get(kind, "give numbers")
-            faults.append(f"not numeric, {kind}: {called(which)}; {remedy}, or pass --drop")
-        elif not want.may_miss:
-            faults.append(f"missing values: {called(which)}; {FILLED}, or pass --drop")
+            faults.append(f"{what}: {called(which)}; {remedy}, or pass --drop")
     if want.groups in places:
         look_at_groups = partial(_group_faults, found, want.groups, every)
         faults += replacing_errors(first, found.fault, look_at_groups)
@@ -117,8 +104,7 @@ def open_table(
         return found, pa.schema([]), faults
     types = dict(found.types)
     if is_csv:
-        numbers = {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in features}
-        types |= numbers
+        types |= {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in features}
     chosen = [*features, *([] if want.groups is None else [want.groups])]
     return found, pa.schema([(name, types[name]) for name in chosen]), []
 

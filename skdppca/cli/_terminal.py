@@ -99,9 +99,8 @@ def _bar() -> Progress | None:
         from rich.progress import Progress
     except ImportError:
         return None
-    console = Console(stderr=True)
     return Progress(
-        console=console,
+        console=Console(stderr=True),
         transient=True,
         auto_refresh=False,
         redirect_stdout=False,

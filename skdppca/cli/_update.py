@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from .._text import printable
+from .._text import MAX_LISTED, listed
 from ..decomposition import PrivatePCA
 from ..decomposition.fitted import MATRIX
 from ..decomposition.joining import JoinsCohorts
@@ -24,22 +24,14 @@ from ._terminal import SHOWN
 if TYPE_CHECKING:
     from ._fit_command import FitCommand
 
-# Parameters by which records are measured, and their options: all cohorts have them in common.
-FIXED = {
-    "adjacency": "--adjacency",
-    "norm_bound": "--norm-bound",
-    "center": "center (--no-center)",
-    "scale": "--scale",
-    "missing": "--missing",
-}
-
 # The method whose matrices can be joined.
 METHOD = "gauss"
 
-DEFAULTS = {name: signature(PrivatePCA).parameters[name].default for name in FIXED}
-
-# The most columns that a remedy lists to be typed.
-MOST_NAMES = 12
+# Options that all cohorts have in common, and what they are if they are not given.
+DEFAULTS = {
+    name: signature(PrivatePCA).parameters[name].default
+    for name in ("adjacency", "norm_bound", "center", "scale", "missing")
+}
 
 
 def check_options(options: FitCommand, update: Path) -> None:
@@ -97,27 +89,16 @@ class Earlier:
             )
         return cls(path, fitted, subject.report, subject.names, document)
 
-    def take_over(self, options: FitCommand, unit: str) -> None:
-        """Set what all cohorts have in common, and refuse an option that is given otherwise.
+    def take_over(self, options: FitCommand) -> None:
+        """Set what all cohorts have in common.
 
-        A title and a number of components are those before, if none is given.
+        A title and a number of components are those before, if none is given. What is given
+        otherwise than before is refused by the fit, before the charge.
         """
         told = self.report.parameters
-        for name, option in FIXED.items():
-            given = getattr(options, name)
-            if given not in (DEFAULTS[name], told[name]):
-                before = "not given" if told[name] is None else repr(told[name])
-                raise ValueError(
-                    f"{option} is {given!r}, and was {before} for the cohorts "
-                    f"before in {self.path}; leave it out, because it must stay the same"
-                )
-            setattr(options, name, told[name])
-        if unit != told["unit"]:
-            raise ValueError(
-                f"{self.path} protects every {told['unit']}, and this fit every {unit}; pass "
-                + ("no --groups" if told["unit"] == "row" else "--groups COLUMN")
-                + f" --unit {quote(told['unit'])}"
-            )
+        for name, default in DEFAULTS.items():
+            if getattr(options, name) == default:
+                setattr(options, name, told[name])
         if options.n_components == "auto":
             options.n_components = told["n_components"]
         options.title = options.title or self.document["title"]
@@ -125,15 +106,12 @@ class Earlier:
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse other columns than those of the cohorts before."""
         if tuple(names) != self.names:
-            if len(self.names) > MOST_NAMES:
-                first = ", ".join(map(printable, self.names[:3]))
-                remedy = (
-                    f"give a table whose columns are named as those are, which begin with {first}: "
-                    "a .parquet or .csv file, if this one holds no names"
-                )
-            else:
-                remedy = f"pass --columns {quote(','.join(self.names))}"
-            raise ValueError(f"the columns are not those of {self.path}, in its order; {remedy}")
+            columns = quote(",".join(self.names))
+            if len(self.names) > MAX_LISTED:
+                columns = f"with their names, which are {listed(self.names)}"
+            raise ValueError(
+                f"the columns are not those of {self.path}, in its order; pass --columns {columns}"
+            )
 
     def context(self, given: Context | None) -> Context:
         """Return the given answers of the curator, or else the earlier ones."""

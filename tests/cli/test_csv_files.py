@@ -168,7 +168,7 @@ def test_memory_does_not_grow_with_a_file_whose_user_is_slow(tmp_path, monkeypat
     (tmp_path / "t.csv").write_text("a,b,c,d\n" + f"{line}\n" * 100_000)
     pool, n_rows, most = pa.default_memory_pool(), 0, 0
     before = pool.bytes_allocated()
-    rows = opened([tmp_path / "t.csv"])
+    rows = opened([tmp_path / "t.csv"], Wanted())
     for piece in files.Files(rows.dataset, rows.names).pieces():
         n_rows += len(piece.rows)
         time.sleep(0.02)

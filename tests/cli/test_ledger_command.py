@@ -210,7 +210,7 @@ def test_a_charge_that_could_not_be_added_up_is_refused_before_it_is_made(run, l
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     result = run("ledger", "charge", ledger, "--epsilon", 0.37, "--delta", 0, "--label", "counts")
     assert result.status == 2
-    assert "nothing was charged" in result.err and how_to_install("selection") in result.err
+    assert how_to_install("selection") in result.err
     assert charges(ledger) == 0
 
 

@@ -7,6 +7,7 @@ import pytest
 from skdppca import PrivatePCA
 from skdppca._sklearn import StrOptions
 from skdppca.cli import _parser
+from skdppca.cli._fit_command import FitCommand
 from skdppca.planner import plan
 
 WORDS = {"fit": ("adjacency", "scale", "missing"), "plan": ("missing", "tails", "gap")}
@@ -47,3 +48,18 @@ def test_the_help_is_what_the_docstring_says():
         "how neighbouring data sets differ; add-remove: by one record more or less;"
     )
     assert text.endswith("(default: %(default)s)")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("The 'epsilon' parameter of X must be", "--epsilon must be"),
+        ("n_components=9 exceeds n_features=4;", "-k 9 exceeds n_features=4;"),
+        ("set missing='mean', or center=False", "set --missing mean, or --no-center"),
+        ("it was released with center=True", "it was released with no --no-center"),
+        ("choose accountant=None", "choose no --ledger"),
+        ("/data/delta=1/t.csv cannot be read", "/data/delta=1/t.csv cannot be read"),
+    ],
+)
+def test_an_error_names_options_in_the_place_of_parameters(said, shown):
+    assert FitCommand.in_options(said) == shown

@@ -60,7 +60,7 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         "is_sparse": True,
         "cohorts": 3,
         "spectrum": [3.0, 2.0, 1.0],
-        "methods": ["DPGauss", "KDPPCA"],
+        "methods": ["gauss", "kdppca"],
     }
 
 

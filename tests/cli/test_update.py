@@ -145,12 +145,21 @@ def test_it_is_what_partial_fit_gives(update, grown, tables, ledgers, tmp_path):
 
 
 REFUSED = {
-    "private scales": (("--scale", "private"), "--scale is 'private', and was not given"),
-    "another centre": (("--no-center",), r"center (--no-center) is False, and was True"),
-    "a bound": (("--norm-bound", "3"), "--norm-bound is 3.0, and was not given"),
-    "neighbours": (("--adjacency", "replace-one"), "--adjacency is 'replace-one'"),
-    "absent entries": (("--missing", "mean"), "--missing is 'mean', and was 'error'"),
-    "groups": (("--groups", "pulse"), "protects every row"),
+    "private scales": (("--scale", "private"), "--scale private, but the cohorts before"),
+    "another centre": (("--no-center",), "released with no --no-center"),
+    "a bound": (("--norm-bound", "3"), "--norm-bound 3.0, but the cohorts before"),
+    "neighbours": (
+        ("--adjacency", "replace-one"),
+        "is for --adjacency add-remove, and this fit for replace-one",
+    ),
+    "absent entries": (
+        ("--missing", "mean"),
+        "--missing mean, but the cohorts before were released with --missing error",
+    ),
+    "groups": (
+        ("--groups", "pulse"),
+        "protects every row alone",
+    ),
     "columns": (("--drop", "age"), "pass --columns age,height,weight,pulse"),
     "order": (("--columns", "height,age,weight,pulse"), "pass --columns age,height"),
     "a method": (("--method", "kdppca"), "has no noisy matrix"),
@@ -267,9 +276,8 @@ def test_what_the_page_keeps_is_said_before_the_charge(update, grown, ledgers):
 
 
 def test_many_columns_are_not_listed(tmp_path):
-    """Of 30 the remedy names three, and what a table without names is to be."""
     names = [f"rs{number}" for number in range(30)]
     earlier = Earlier(tmp_path, None, None, tuple(names), {})
-    with pytest.raises(ValueError, match=r"begin with rs0, rs1, rs2: a \.parquet or \.csv") as told:
+    with pytest.raises(ValueError, match="--columns with their names, which are 'rs0'") as told:
         earlier.check_columns(["x0"])
     assert len(str(told.value)) < 300
