@@ -110,10 +110,13 @@ def test_an_interrupt_while_the_charge_is_written_leaves_it_open(fit, ledger, mo
     assert charges(ledger) == 1
 
 
-@pytest.mark.parametrize("error", [MemoryError(SECRET), KeyboardInterrupt()])
-def test_what_ends_a_fit_before_its_charge_says_so(fit, ledger, monkeypatch, error):
+@pytest.mark.parametrize(
+    ("error", "status"), [(MemoryError(SECRET), 2), (KeyboardInterrupt(), 130)]
+)
+def test_what_ends_a_fit_before_its_charge_says_so(fit, ledger, monkeypatch, error, status):
     monkeypatch.setattr("skdppca.cli._fit_command.opened", raising(error))
     result = fit("--ledger", ledger)
+    assert result.status == status and result.err.count("\n") == 1
     assert "nothing was charged" in result.err and SECRET not in result.err
     assert charges(ledger) == 0
 

@@ -4,13 +4,7 @@ import os
 
 import pytest
 
-from .conftest import is_one_line_error
-
-
-def test_a_context_that_is_missing_is_named_with_its_option(fit, tmp_path):
-    result = fit("--context", tmp_path / "missing.yaml")
-    assert is_one_line_error(result)
-    assert f"--context {tmp_path / 'missing.yaml'} cannot be read (No such file" in result.err
+from .conftest import charges, is_one_line_error
 
 
 @pytest.mark.parametrize(
@@ -18,6 +12,10 @@ def test_a_context_that_is_missing_is_named_with_its_option(fit, tmp_path):
     [
         ("region: a\ncurator: b\nregion: c\n", "states region twice"),
         ("region: &a [*a]\n", "region is of type list, and no text"),
+        ("region: 3", "region is of type int, and no text"),
+        ("place: here", "'place' is no part of a context"),
+        ("a: [", "is no YAML"),
+        ("\udcff", "is not in UTF-8"),
         ("[" * 5000, "is no YAML"),
         ("- region\n", "a context maps names to text"),
         ("false\n", "a context maps names to text"),
@@ -26,14 +24,17 @@ def test_a_context_that_is_missing_is_named_with_its_option(fit, tmp_path):
         ("region: [&a [x, x], &b [*a, *a], *b]\n", "region is of type list, and no text"),
     ],
 )
-def test_a_context_that_says_nothing_clear_is_an_error_of_one_line(text, says, fit, tmp_path):
-    (tmp_path / "context.yaml").write_text(text)
-    result = fit("--context", tmp_path / "context.yaml")
+def test_a_context_that_says_nothing_clear_is_refused_before_the_charge(
+    text, says, fit, ledger, tmp_path
+):
+    (tmp_path / "context.yaml").write_bytes(text.encode(errors="surrogateescape"))
+    result = fit("--ledger", ledger, "--context", tmp_path / "context.yaml")
     assert is_one_line_error(result) and says in result.err
-    assert len(result.err) < 1000
+    assert len(result.err) < 1000 and charges(ledger) == 0
 
 
 ODD = {
+    "missing": (lambda path: None, "No such file or directory"),
     "pipe": (os.mkfifo, "it is no file"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is no file"),
     "folder": (os.mkdir, "it is no file"),

@@ -35,11 +35,6 @@ def release(fit, tmp_path):
     return tmp_path / "out"
 
 
-def test_a_fit_without_words_tells_how_to_state_them(fit, tmp_path):
-    says = f"  skdppca declare {tmp_path / 'out'} --title TEXT --context FILE --out DIR"
-    assert says in fit().out.splitlines()
-
-
 def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_path):
     words = ("--title", "Vital signs", "--context", answers)
     result = run("declare", release, *words, "--out", tmp_path / "stated")
@@ -62,18 +57,12 @@ def test_want_of_words_is_an_error_of_one_line(arguments, says, run, release, tm
     assert is_one_line_error(result) and says in result.err
 
 
-def test_an_earlier_release_is_replaced_only_if_asked(run, release, answers, tmp_path):
-    command = ("declare", release, "--context", answers, "--out", tmp_path / "stated")
-    assert run(*command).status == 0
-    result = run(*command)
-    assert is_one_line_error(result) and "--force" in result.err
-    assert run(*command, "--force").status == 0
-
-
 def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers, tmp_path):
     assert fit("--ledger", ledger).status == 0
     command = ("declare", tmp_path / "out", "--context", answers, "--out", tmp_path / "stated")
     assert run(*command).status == 0
+    refused = run(*command)
+    assert is_one_line_error(refused) and "--force" in refused.err
     result = run(*command, "--force")
     assert result.status == 0 and "Replaced: release" in result.out
     assert "Its charge stays" in result.out
@@ -102,15 +91,10 @@ def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tm
     assert "\x1b" not in result.out and "\nLevel" not in result.out
 
 
-def test_a_template_needs_no_folder_and_states_nothing_yet(run, tmp_path):
-    said = run("declare", "--template")
-    assert said.status == 0
-    (tmp_path / "context.yaml").write_text(said.out)
-    assert context_of(tmp_path / "context.yaml").to_dict() == Context().to_dict()
-
-
-def test_a_template_has_the_ten_questions_and_all_other_answers(run):
+def test_a_template_has_the_ten_questions_and_states_nothing_yet(run, tmp_path):
     said = run("declare", "--template").out
+    (tmp_path / "context.yaml").write_text(said)
+    assert context_of(tmp_path / "context.yaml").to_dict() == Context().to_dict()
     for number, question in enumerate(HAZARDS.values(), start=1):
         assert f"# {number}. {question}" in said
     assert list(yaml.safe_load(said)) == [*dict.fromkeys([*HAZARDS, *LABELS])]

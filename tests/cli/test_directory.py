@@ -1,4 +1,3 @@
-import hashlib
 import os
 import re
 import zipfile
@@ -123,17 +122,6 @@ def test_a_directory_that_was_there_stays(tmp_path):
     assert not any((tmp_path / "out").iterdir())
 
 
-def test_a_disk_without_room_is_found_before_the_charge(fit, ledger, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(_directory.os, "posix_fallocate", full)
-    result = fit("--ledger", ledger)
-    assert is_one_line_error(result)
-    assert "no room" in result.err
-    assert charges(ledger) == 0
-
-
 def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
     fit, ledger, tmp_path, monkeypatch
 ):
@@ -142,16 +130,6 @@ def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
     assert is_one_line_error(result)
     assert "or release fewer components" in result.err
     assert charges(ledger) == 0
-
-
-def test_every_other_file_has_its_hash(fit, tmp_path):
-    assert fit().status == 0
-    hashes = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in (tmp_path / "out").iterdir()
-        if path.name != "SHA256SUMS"
-    }
-    assert _contents.hashes_in(tmp_path / "out") == hashes
 
 
 def test_no_file_says_when_it_was_written_or_by_which_version(fit, tmp_path):

@@ -3,6 +3,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
 from types import SimpleNamespace
 
@@ -59,14 +60,13 @@ def test_empty_cells_are_filled_and_the_report_says_so(run, rows, budget, tmp_pa
         assert "issing entries were filled with the mean" in text
 
 
-@pytest.mark.parametrize(("factor", "more"), [(1000, ()), (1000, ("--scale", "private"))])
-def test_a_feature_that_drowns_the_others_is_named(run, rows, tmp_path, factor, more):
-    np.save(tmp_path / "t.npy", (rows + rows[:, :1]) * [1, factor, 1, 1])
+@pytest.mark.parametrize("more", [(), ("--scale", "private")])
+def test_a_feature_that_drowns_the_others_is_named(run, rows, tmp_path, more):
+    np.save(tmp_path / "t.npy", (rows + rows[:, :1]) * [1, 1000, 1, 1])
     without_noise = ("--epsilon", "inf", "--delta", 1e-6, "-k", 1, "--out", tmp_path / "out")
     result = run("fit", tmp_path / "t.npy", *without_noise, *more)
     assert result.status == 0
-    assert ("almost only 'x1'" in result.out) == (factor > 1 and not more)
-    assert ("almost only" in result.out) == (factor > 1 and not more)
+    assert ("almost only 'x1'" in result.out) == ("almost only" in result.out) == (not more)
 
 
 @pytest.mark.parametrize(("given", "taken"), [("DPGauss", "DPGauss"), ("privatepca", "PrivatePCA")])
@@ -121,17 +121,6 @@ def test_what_is_declared_stands_on_the_page(fit, tmp_path):
     assert "<title>Lab &lt;b&gt;values</title>" in page and "Clinic of Anytown" in page
 
 
-@pytest.mark.parametrize("text", ["place: here", "[1]", "a: [", "region: 3", "\udcff"])
-def test_a_context_that_cannot_be_declared_is_refused_before_the_charge(
-    fit, ledger, tmp_path, text
-):
-    path = tmp_path / "context.yaml"
-    path.write_bytes(text.encode(errors="surrogateescape"))
-    result = fit("-k", 2, "--ledger", ledger, "--context", path)
-    assert is_one_line_error(result) and "--context" in result.err
-    assert charges(ledger) == 0
-
-
 def test_force_replaces_earlier_results_and_nothing_else(fit, tmp_path):
     (tmp_path / "out").mkdir()
     for name in ("thesis.tex", "components.csv", "SHA256SUMS"):
@@ -150,18 +139,12 @@ def test_the_data_and_the_ledger_are_never_replaced_by_results(
     account = tmp_path / "out" / name
     ledger.rename(account)
     options = (*budget, "--force", "--out", tmp_path / "out")
-    before = account.read_bytes()
-    result = run("fit", table, "--ledger", account, *options)
-    assert is_one_line_error(result)
-    assert "would be replaced" in result.err
-    assert account.read_bytes() == before
-    data = tmp_path / "out" / "components.csv"
-    table.rename(data)
-    before = data.read_bytes()
-    result = run("fit", data, *options)
-    assert is_one_line_error(result)
-    assert "would be replaced" in result.err
-    assert data.read_bytes() == before
+    data = shutil.copy(table, tmp_path / "out" / "report.json")
+    for path, given in ((account, (table, "--ledger", account)), (data, (data,))):
+        before = path.read_bytes()
+        result = run("fit", *given, *options)
+        assert is_one_line_error(result) and "would be replaced" in result.err
+        assert path.read_bytes() == before
 
 
 def test_what_a_refusal_says_is_left_can_be_fitted(fit, ledger):
@@ -235,10 +218,8 @@ def test_a_label_that_is_left_out_in_silence_is_refused(run, visits, budget, led
     assert charges(ledger) == 0
     assert run(*data, "--unit", "row", "--out", tmp_path / "o").status == 0
     assert unit_in(tmp_path / "o") == "row"
-
-
-def test_a_label_that_is_dropped_by_name_is_no_slip(run, visits, budget, tmp_path):
-    assert run("fit", visits, *budget, "--drop", "patient_id", "--out", tmp_path / "o").status == 0
+    dropped = run("fit", visits, *budget, "--drop", "patient_id", "--out", tmp_path / "p")
+    assert dropped.status == 0  # by its name, which is no slip
 
 
 @pytest.mark.parametrize(
@@ -330,7 +311,6 @@ def test_table_archive_and_report_hold_the_same(fit, tmp_path, options):
 REFUSED = {
     "too many components": (("-k", 9), "-k 9 exceeds n_features=4; choose at most 4"),
     "no budget": (("--epsilon", 0), "--epsilon must be a float in the range (0.0, inf]. Got 0.0"),
-    "a negative budget": (("--epsilon", -1), "--epsilon must be a float in the range"),
     "no promise": (("--delta", 1), "--delta must be a float in the range [0.0, 1.0). Got 1.0"),
     "pure": (("--delta", 0, "-k", 2), "--delta 0 is pure privacy, which leaves no Gaussian noise"),
     "pure with a mean": (("--delta", 0, "--norm-bound", 9, "-k", 2), "set both (or --no-center)"),
@@ -436,15 +416,12 @@ def test_a_fit_says_what_its_ledger_holds_afterwards(fit, run, ledger, tmp_path)
     assert "is spent by 1 charge); " in fit("--ledger", ledger, "--epsilon", 1.9, "--force").err
 
 
-def test_a_fit_without_a_ledger_says_what_it_did_not_state(fit):
+def test_a_fit_without_a_ledger_says_what_it_did_not_state(fit, tmp_path):
     said = fit("-k", 2, "--adjacency", "replace-one").out
     assert "--adjacency replace-one" in said and "from 300 records.\n" in said
+    declare = f"  skdppca declare {tmp_path / 'out'} --title TEXT --context FILE --out DIR"
+    assert declare in said.splitlines()
     assert "the page says 'Not stated'" in said and "This fit costs" not in said
-
-
-def test_a_fit_without_privacy_is_charged_to_nothing(fit):
-    result = fit("-k", 2, "--epsilon", "inf")
-    assert result.status == 0 and "ledger charge" not in result.out
 
 
 GAUSSIAN = ("DPGauss", 1.0, 1e-6, "add-remove", "row", GaussianEvent(0.2))

@@ -199,13 +199,6 @@ def test_verify_names_the_report_that_differs(run, charged, table, budget, tmp_p
     assert "differs" not in second
 
 
-def test_verify_refuses_a_report_without_a_charge(run, table, budget, ledger, tmp_path):
-    run("fit", table, *budget, "--out", tmp_path / "free")
-    result = run("ledger", "verify", ledger, "--report", tmp_path / "free" / "report.json")
-    assert result.status == 1
-    assert "no ledger was charged for this release" in result.out
-
-
 def test_a_charge_that_could_not_be_added_up_is_refused_before_it_is_made(run, ledger, monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     result = run("ledger", "charge", ledger, "--epsilon", 0.37, "--delta", 0, "--label", "counts")
@@ -269,32 +262,6 @@ def test_show_says_how_costs_add_up(run, tmp_path, delta, costs, squares, mu):
     assert ("together: mu" in said) == mu
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "says"),
-    [
-        ("p.txt", None, ".png"),
-        ("missing/p.png", None, "make it first"),
-        ("p.png", "matplotlib.figure", how_to_install("plot")),
-    ],
-)
-def test_a_picture_that_cannot_be_made_is_one_line(
-    run, ledger, tmp_path, monkeypatch, name, module, says
-):
-    if module is not None:
-        monkeypatch.setitem(sys.modules, module, None)
-    result = run("ledger", "show", ledger, "--plot", tmp_path / name)
-    assert is_one_line_error(result) and says in result.err
-
-
 @pytest.mark.parametrize("action", [("show",), ("verify",), ("charge", *COUNTS)])
 def test_a_file_that_is_no_ledger_is_one_line(run, table, action):
     assert is_one_line_error(run("ledger", *action, table))
-
-
-def test_a_report_that_is_not_private_says_so_first_and_a_missing_one_is_one_line(
-    run, table, tmp_path
-):
-    assert is_one_line_error(run("report", tmp_path))
-    run("fit", table, "--epsilon", "inf", "--delta", 1e-6, "--out", tmp_path / "out")
-    result = run("report", tmp_path / "out")
-    assert result.out.startswith("NOT PRIVATE") and "private as stated" not in result.out

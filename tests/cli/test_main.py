@@ -4,9 +4,6 @@ import sys
 
 import pytest
 
-from skdppca import PrivacyLedger
-from skdppca.privacy import GaussianEvent
-
 from .conftest import charges, is_one_line_error
 from .test_fit_command import FILES
 
@@ -42,13 +39,6 @@ def test_an_argument_cannot_steer_the_terminal(run):
     assert "\x1b" not in result.err
 
 
-def test_what_a_command_prints_cannot_steer_the_terminal(run, ledger):
-    terms = {"adjacency": "add-remove", "unit": "row"}
-    PrivacyLedger(ledger).charge(GaussianEvent(0.1), label="a\x1b[2Jb", **terms)
-    result = run("ledger", "show", ledger)
-    assert r"a\x1b[2Jb" in result.out and "\x1b" not in result.out
-
-
 def closed_pipe():
     reading, writing = os.pipe()
     os.close(reading)
@@ -82,17 +72,11 @@ def test_an_error_that_cannot_be_printed_is_the_status_alone(run, monkeypatch, s
         stream.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--epsilon", 25), "epsilon=25 hardly protects anyone"),
-        (("--delta", 0.5), "delta=0.5 hardly protects anyone"),
-    ],
-)
-def test_a_budget_that_hardly_protects_is_one_line_of_warning(fit, options, says):
-    result = fit(*options)
+@pytest.mark.parametrize(("name", "value"), [("epsilon", 25), ("delta", 0.5)])
+def test_a_budget_that_hardly_protects_is_one_line_of_warning(fit, name, value):
+    result = fit(f"--{name}", value)
     assert result.status == 0
-    assert result.err.startswith(f"skdppca: warning: {says}")
+    assert result.err.startswith(f"skdppca: warning: {name}={value} hardly protects anyone")
     assert result.err.count("\n") == 1
 
 
@@ -101,26 +85,6 @@ def test_a_ledger_with_such_a_budget_warns_too(run, tmp_path):
     created = run("ledger", "create", path, "--epsilon", 25, "--delta", 1e-6)
     assert created.status == 0 and created.err.startswith("skdppca: warning: epsilon=25")
     assert not run("ledger", "show", path).err
-
-
-def test_running_out_of_memory_does_not_tell_the_shape(run, table, budget, tmp_path, monkeypatch):
-    def exhausted(*_):
-        raise MemoryError("Unable to allocate 1 GiB for an array with shape (12345, 4)")
-
-    monkeypatch.setattr("skdppca.cli._fit_command.opened", exhausted)
-    result = run("fit", table, *budget, "--out", tmp_path / "out")
-    assert is_one_line_error(result)
-    assert "12345" not in result.err
-
-
-def test_an_interrupt_is_one_line_and_status_130(run, table, budget, tmp_path, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("skdppca.cli._fit_command.opened", interrupted)
-    result = run("fit", table, *budget, "--out", tmp_path / "out")
-    assert result.status == 130
-    assert result.err.count("\n") == 1
 
 
 def test_unforeseen_errors_are_not_hidden(run, table, budget, tmp_path, monkeypatch):

@@ -50,25 +50,33 @@ def test_all_formats_give_the_same_rows(tmp_path, rows, table):
 def test_an_npy_file_is_mapped_and_not_loaded(tmp_path, rows):
     np.save(tmp_path / "t.npy", rows)
     assert isinstance(read(tmp_path / "t.npy")[0], np.memmap)
+    with pytest.raises(ValueError, match="--groups, --columns and --drop need a table"):
+        read(tmp_path / "t.npy", groups="patient")
 
 
-def test_the_groups_column_is_no_feature(tmp_path):
-    (tmp_path / "t.csv").write_text("a,who,b\n1,x,2\n3,y,4\n")
-    X, groups = read(tmp_path / "t.csv", groups="who")
-    assert list(X.columns) == ["a", "b"]
-    assert list(groups) == [0, 1]
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [
+        ("größe, bp 1,_x,dosis (mg)", ["größe", " bp 1", "_x", "dosis (mg)"]),
+        ("uric_acid,covid,COVID,who", ["uric_acid", "covid", "COVID"]),
+        ("\ufeffa,who,b,c", ["a", "b", "c"]),
+    ],
+)
+def test_names_may_hold_other_letters_and_end_as_labels_do(tmp_path, first, names):
+    (tmp_path / "t.csv").write_text(f"{first}\n1,2,3,4\n3,4,5,6\n", encoding="utf-8")
+    grouped = "who" if "who" in first else None
+    X, groups = read(tmp_path / "t.csv", groups=grouped)
+    assert list(X.columns) == names
+    assert groups is None if grouped is None else list(groups) == [0, 1]
 
 
-def test_columns_of_mixed_number_types_become_floats(tmp_path):
+def test_columns_of_mixed_number_types_become_floats_and_single_precision_stays(tmp_path):
     frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], "Int64")})
     frame.to_parquet(tmp_path / "t.parquet")
     X, _ = read(tmp_path / "t.parquet")
     assert set(X.dtypes) == {np.dtype(float)}
-
-
-def test_single_precision_stays(tmp_path):
-    pd.DataFrame({"a": np.ones(2, np.float32)}).to_parquet(tmp_path / "t.parquet")
-    assert read(tmp_path / "t.parquet")[0].dtypes.iloc[0] == np.float32
+    pd.DataFrame({"a": np.ones(2, np.float32)}).to_parquet(tmp_path / "single.parquet")
+    assert read(tmp_path / "single.parquet")[0].dtypes.iloc[0] == np.float32
 
 
 def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
@@ -80,11 +88,6 @@ def test_a_first_line_of_numbers_is_not_taken_for_names(tmp_path, rows):
     assert list(X.columns) == ["x0", "x1", "x2", "x3"]
     X, _ = read(tmp_path / "t.csv", header=True)
     assert len(X) == len(rows) - 1
-
-
-def test_names_may_hold_other_letters_spaces_and_digits(tmp_path):
-    (tmp_path / "t.csv").write_text("größe, bp 1,_x,dosis (mg)\n1,2,3,4\n")
-    assert len(read(tmp_path / "t.csv")[0]) == 1
 
 
 @pytest.mark.parametrize("header", ["who,a\n", ""])
@@ -136,7 +139,10 @@ REFUSED = [
     # names
     *(
         (f"{name},b\n{SECRET},2\n3,4\n", {}, f"pass --groups '?{name}")
-        for name in ("id", "ID", "patient_id", "Patient-ID", "case id", "patientId")
+        for name in (
+            *("id", "ID", "patient_id", "Patient-ID", "case id", "patientId"),
+            *("IID", "fid", "eid"),
+        )
     ),
     ("patient_id,visit_id,b\n1,1,2\n", {"groups": "patient_id"}, "'visit_id'"),
     ("age,height\n1,2\n", {"groups": "patient"}, "no such column; it has 'age', 'height'"),
@@ -208,16 +214,9 @@ def test_a_file_without_rows_may_stand_beside_others(tmp_path):
 
 
 def test_types_of_typed_files_are_refused_too(tmp_path):
-    UNSORTED.to_parquet(tmp_path / "t.parquet")
+    pd.DataFrame({"a": [1.0], "b": [2.0]}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="--groups b: the column has the type double"):
-        read(tmp_path / "t.parquet", groups="b", drop=["a who"])
-
-
-def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n" + "1e308,-1e308\n" * 4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        read(tmp_path / "t.csv")
+        read(tmp_path / "t.parquet", groups="b")
 
 
 @pytest.mark.parametrize(
@@ -227,11 +226,7 @@ def test_numbers_near_the_largest_warn_of_nothing(tmp_path):
         ("t.npy", lambda path: np.save(path, np.ones((5, 2), complex)), "Complex data"),
         ("t.npy", lambda path: np.save(path, np.array([[SECRET]], object)), "numpy.save"),
         ("t.npy", lambda path: np.save(path, np.full((5, 2), np.nan)), "contains NaN"),
-        ("t.npy", lambda path: path.write_text(SECRET), "numpy.save"),
         ("t.npz", lambda path: np.savez(path, a=np.ones(1), b=np.ones(1)), "holds 'a', 'b'"),
-        ("t.npz", lambda path: path.write_text(SECRET), "numpy.savez"),
-        ("t.parquet", lambda path: path.write_text(SECRET), "Parquet"),
-        ("t.csv", lambda path: path.write_bytes(b"a,b\n1,\xff\n"), "UTF-8"),
         ("t.txt", lambda path: path.write_text(SECRET), ".parquet"),
         ("t.csv", lambda path: None, "check the path"),
     ],
@@ -261,17 +256,6 @@ def test_empty_cells_are_nan_where_they_are_allowed(tmp_path, name, write):
     np.testing.assert_array_equal(np.asarray(X), [[1, np.nan, 1], [2, 3, np.nan]])
     with pytest.raises(ValueError, match=r"missing='mean'|--missing mean"):
         read(tmp_path / name)
-
-
-def test_names_that_end_likewise_are_features(tmp_path):
-    (tmp_path / "t.csv").write_text("uric_acid,covid,COVID\n1,2,3\n3,4,5\n")
-    assert read(tmp_path / "t.csv")[0].shape == (2, 3)
-
-
-def test_groups_need_named_columns(tmp_path, rows):
-    np.save(tmp_path / "t.npy", rows)
-    with pytest.raises(ValueError, match=r"\.csv or \.parquet"):
-        read(tmp_path / "t.npy", groups="patient")
 
 
 def test_without_pyarrow_the_error_names_the_extra(table, monkeypatch):
@@ -343,11 +327,6 @@ def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error
     assert SECRET not in str(caught.value) and caught.value.__context__ is None
 
 
-def test_a_mark_of_the_byte_order_is_no_part_of_a_name(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8-sig")
-    assert list(read(tmp_path / "t.csv")[0].columns) == ["a", "b"]
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.parquet"])
 def test_a_device_or_a_directory_is_never_read(run, tmp_path, budget, ledger, name):
     (tmp_path / name).symlink_to("/dev/null")
@@ -368,7 +347,8 @@ def test_a_pipe_is_no_ledger(fit, tmp_path):
 
 
 def test_reading_warns_of_nothing(tmp_path):
-    lines = ["a,who"] + [f"{i},{f'{i:04}' if i < 4000 else 'x'}" for i in range(5000)]
+    lines = ["a,who", "1e308,0", "-1e308,0"]
+    lines += [f"{i},{f'{i:04}' if i < 4000 else 'x'}" for i in range(5000)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -393,6 +373,8 @@ def test_several_files_and_a_folder_are_one_table(tmp_path, rows, kind):
     three_files(tmp_path, rows)
     folder = tmp_path / kind
     files = [folder / f"{name}.{kind}" for name in ("a", "b", "deeper/c")]
+    with pytest.raises(ValueError, match="the table is not sorted by 'who'"):
+        read(*files[::-1], groups="who")
     for paths in ([folder], files, [*files[:2], folder / "deeper"]):
         X, groups = read(*paths, groups="who")
         np.testing.assert_array_equal(X, rows)
@@ -450,25 +432,6 @@ def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, tmp_path,
     assert is_one_line_error(result)
     assert "is not sorted by 'who'" in result.err
     assert SECRET not in result.err and charges(ledger) == 0
-
-
-def one_of(kind, **more):
-    """What writes a frame of two features and labels."""
-    return lambda frame, path: getattr(frame, f"to_{kind}")(path, index=False, **more)
-
-
-UNSORTED = pd.DataFrame({"a": np.arange(6.0), "a who": [*"bAcAbc"], "b": np.arange(6.0)})
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_files_in_a_wrong_order_are_named(tmp_path, kind):
-    files = [tmp_path / f"{i}.{kind}" for i in range(2)]
-    for i, file in enumerate(files):
-        one_of(kind)(UNSORTED.assign(**{"a who": [str(2 - i)] * 6}), file)
-    with pytest.raises(ValueError, match="the table is not sorted by 'a who'"):
-        read(*files, groups="a who")
-    _, numbers = read(*files[::-1], groups="a who")
-    assert np.bincount(numbers).tolist() == [6, 6]
 
 
 def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):

@@ -105,25 +105,21 @@ def test_earlier_rows_are_replaced_by_force_only(draw, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("given", "says"),
     [
-        ({"n": 0}, "whole number of at least 1"),
-        ({"n": -3}, "whole number of at least 1"),
-        ({"n": "many"}, "skdppca sample --help"),
+        (("out", "-n", 0, "-o", "rows.csv"), "whole number of at least 1"),
+        (("out", "-n", -3, "-o", "rows.csv"), "whole number of at least 1"),
+        (("out", "-n", "many", "-o", "rows.csv"), "skdppca sample --help"),
+        (("out", "-n", 2, "-o", "rows.parquet"), "must end in .csv"),
+        (("out", "-n", 2, "-o", "nowhere/rows.csv"), "make it first"),
+        (("none", "-n", 2, "-o", "rows.csv"), "skdppca fit"),
     ],
 )
-def test_what_is_no_number_of_rows_is_refused(draw, tmp_path, more, says):
-    result = draw(**more)
+def test_what_cannot_be_drawn_is_refused(run, release, tmp_path, monkeypatch, given, says):
+    monkeypatch.chdir(tmp_path)
+    result = run("sample", *given)
     assert is_one_line_error(result) and says in result.err
     assert not list(tmp_path.glob("rows*"))
-
-
-@pytest.mark.parametrize(
-    ("name", "says"), [("rows.parquet", "must end in .csv"), ("nowhere/rows.csv", "make it first")]
-)
-def test_a_file_that_cannot_be_written_is_refused(draw, tmp_path, name, says):
-    result = draw(out=tmp_path / name)
-    assert is_one_line_error(result) and says in result.err
 
 
 def test_a_release_that_was_changed_gives_no_rows(draw, release, tmp_path):
@@ -132,11 +128,6 @@ def test_a_release_that_was_changed_gives_no_rows(draw, release, tmp_path):
     result = draw()
     assert result.status == 1 and "differ" in result.out
     assert not list(tmp_path.glob("rows*"))
-
-
-def test_a_directory_without_a_release_is_refused(run, tmp_path):
-    result = run("sample", tmp_path / "none", "-n", 2, "-o", tmp_path / "rows.csv")
-    assert is_one_line_error(result) and "skdppca fit" in result.err
 
 
 def test_a_release_without_variances_says_why_it_has_no_law(run, rows, tmp_path):

@@ -94,19 +94,12 @@ def test_the_ledger_limits_the_runs(init, ledger, tmp_path):
         ({"min_sites": 1}, "--min-sites 1 is not valid"),
         ({"statistics": "Rows"}, "is not valid; choose of"),
         ({"groups": "age"}, "--groups age is not valid; give it exactly if"),
+        *(({option: "/missing"}, "/missing") for option in ("study", "table", "ledger")),
     ],
 )
 def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path, changed, said):
     result = init(**changed)
     assert is_one_line_error(result) and said in result.err
-    assert not (tmp_path / "north/site.json").exists()
-
-
-@pytest.mark.parametrize("option", ["study", "table", "ledger"])
-def test_an_option_whose_file_is_missing_is_named_with_the_path(init, tmp_path, option):
-    missing = tmp_path / "missing"
-    result = init(**{option: missing})
-    assert is_one_line_error(result) and str(missing) in result.err
     assert not (tmp_path / "north/site.json").exists()
 
 
