@@ -86,7 +86,7 @@ def test_the_arrays_are_the_fitted_attributes(run, table, rows, tmp_path):
 
 
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\uff1d"])
-def test_no_name_is_a_formula_in_the_csv(run, rows, budget, tmp_path, begins):
+def test_no_name_is_a_formula_in_the_csv_or_in_synthetic_rows(run, rows, budget, tmp_path, begins):
     name = f"{begins}cmd|' /C calc'!A0"
     pd.DataFrame(rows, columns=[name, *NAMES[1:]]).to_parquet(tmp_path / "t.parquet")
     run("fit", tmp_path / "t.parquet", *budget, "--no-pictures", "--out", tmp_path / "out")
@@ -94,6 +94,8 @@ def test_no_name_is_a_formula_in_the_csv(run, rows, budget, tmp_path, begins):
     assert [line[0] for line in lines[1:]] == [f"'{name}", *NAMES[1:]]
     with np.load(tmp_path / "out" / "components.npz") as arrays:
         assert tuple(arrays["feature_names"]) == (name, *NAMES[1:])
+    run("sample", tmp_path / "out", "-n", 1, "-o", tmp_path / "rows.csv")
+    assert next(csv.reader((tmp_path / "rows.csv").open())) == [f"'{name}", *NAMES[1:]]
 
 
 def test_a_fit_without_variances_writes_all_that_there_is(run, rows, tmp_path, monkeypatch):
@@ -395,11 +397,8 @@ def test_a_directory_that_cannot_be_made_is_found_before_the_charge(fit, table, 
 
 def test_a_fit_says_what_its_ledger_holds_afterwards(fit, run, ledger, tmp_path):
     result = fit("--ledger", ledger, "--delta", 1e-7, "--details", "--title", "Lab values")
-    account, said, written = (
-        PrivacyLedger(ledger),
-        result.out,
-        core_in(tmp_path / "out")["receipts"][0],
-    )
+    account, said = PrivacyLedger(ledger), result.out
+    written = core_in(tmp_path / "out")["receipts"][0]
     left = float(re.search(r"Budget: epsilon ([\d.]+) of 2 is left at delta 1e-06", said)[1])
     assert account.remaining.epsilon - 1e-3 <= left <= account.remaining.epsilon < 2
     cost = float(re.search(r"costs epsilon ([\d.]+) at the ledger's delta 1e-06", said)[1])

@@ -87,13 +87,13 @@ def test_a_ledger_with_such_a_budget_warns_too(run, tmp_path):
     assert not run("ledger", "show", path).err
 
 
-def test_unforeseen_errors_are_not_hidden(run, table, budget, tmp_path, monkeypatch):
+def test_unforeseen_errors_are_not_hidden(fit, monkeypatch):
     def broken(*_, **__):
         raise AssertionError("a bug")
 
     monkeypatch.setattr("skdppca.cli._fit_command.opened", broken)
     with pytest.raises(AssertionError):
-        run("fit", table, *budget, "--out", tmp_path / "out")
+        fit()
 
 
 def test_the_module_runs_as_the_command(capsys, monkeypatch):

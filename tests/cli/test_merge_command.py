@@ -1,6 +1,7 @@
 """``skdppca merge`` writes a release as `fit` does, and charges nothing."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -62,7 +63,10 @@ def test_without_the_declaration_all_parts_add_up(run, parts, tmp_path):
 
 def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
     out = ("--out", tmp_path / "both", "--no-pictures")
+    damaged = shutil.copytree(parts[1], tmp_path / "damaged")
+    (damaged / "components.csv").write_text("mine")
     for given, said in (
+        ([parts[0], damaged], "damaged do not agree"),
         (parts[:1], "give at least two"),
         ([parts[0], parts[0]], "have the same release"),
         ([parts[0], tmp_path / "nowhere"], "nowhere is not a directory"),
@@ -79,9 +83,3 @@ def test_a_part_is_never_written_to(run, parts, inner):
     refused = run("merge", *parts, "--out", parts[0] / inner, "--force", "--no-pictures")
     assert is_one_line_error(refused) and "is read and stays as it is" in refused.err
     assert {path.name: path.read_bytes() for path in parts[0].iterdir()} == before
-
-
-def test_a_damaged_part_is_refused(run, parts, tmp_path):
-    (parts[1] / "components.csv").write_text("mine")
-    refused = run("merge", *parts, "--out", tmp_path / "both", "--no-pictures")
-    assert is_one_line_error(refused) and "south do not agree" in refused.err

@@ -19,13 +19,6 @@ def broken(*_):
     raise RuntimeError("Can not load face (error code 0x2)\nin s3cret")
 
 
-def test_the_users_settings_break_no_picture(fit, tmp_path):
-    with matplotlib.rc_context({"text.usetex": True, "text.latex.preamble": r"\nonsense"}):
-        result = fit(pictures=True)
-    assert result.status == 0 and not result.err
-    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
-
-
 def test_drawing_leaves_the_settings_and_the_environment_as_they_were(monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "nonsense")
     monkeypatch.delenv("MATPLOTLIBRC", raising=False)

@@ -77,15 +77,6 @@ def test_rows_of_a_release_without_privacy_say_so(run, table, tmp_path):
     assert label["release"]["private"] is False
 
 
-def test_a_name_that_a_spreadsheet_would_run_is_made_text(run, budget, rows, tmp_path):
-    path = tmp_path / "formula.csv"
-    np.savetxt(path, rows, delimiter=",", header="=1+1,b,c,d", comments="")
-    fitted = run("fit", path, *budget, "--header", "--out", tmp_path / "out", "--no-pictures")
-    assert fitted.status == 0
-    run("sample", tmp_path / "out", "-n", 2, "-o", tmp_path / "rows.csv")
-    assert (tmp_path / "rows.csv").read_text().startswith("'=1+1,b,c,d\n")
-
-
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.json"])
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_a_file_that_is_not_synthetic_is_never_replaced(draw, tmp_path, name, force):

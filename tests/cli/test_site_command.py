@@ -137,11 +137,6 @@ def test_a_folder_that_is_no_site_says_how_to_make_one(run, tmp_path):
     assert is_one_line_error(result) and f"skdppca site init {tmp_path}" in result.err
 
 
-def test_a_server_is_needed_to_run(run, init, tmp_path):
-    assert init().status == 0
-    assert is_one_line_error(run("site", "run", tmp_path / "north"))
-
-
 @pytest.mark.parametrize(
     ("server", "roots", "said"),
     [

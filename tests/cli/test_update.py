@@ -152,10 +152,7 @@ REFUSED = {
         ("--missing", "mean"),
         "--missing mean, but the cohorts before were released with --missing error",
     ),
-    "groups": (
-        ("--groups", "pulse"),
-        "protects every row alone",
-    ),
+    "groups": (("--groups", "pulse"), "protects every row alone"),
     "columns": (("--drop", "age"), "pass --columns age,height,weight,pulse"),
     "order": (("--columns", "height,age,weight,pulse"), "pass --columns age,height"),
     "a method": (("--method", "kdppca"), "has no noisy matrix"),
