@@ -43,7 +43,7 @@ class Wanted:
     details: bool = False
 
     def as_feature(self, name: str) -> bool:
-        """Whether a column is a feature."""
+        """Return whether a column is a feature."""
         return name != self.groups and (
             name in self.columns if self.columns else name not in self.drop
         )
@@ -129,7 +129,7 @@ def numbered(count: int) -> list[str]:
 
 
 def is_name(text: str) -> bool:
-    """Whether the text begins with a letter and is neither a number nor a boolean.
+    """Return whether the text begins with a letter and is neither a number nor a boolean.
 
     A record of dates, booleans or placeholders must not pass as names, which are published.
     """

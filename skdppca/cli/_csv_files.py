@@ -140,7 +140,7 @@ class CsvFiles:
         return ds.dataset(files, schema=schema, format=form)
 
     def fault(self) -> str:
-        """What is wrong with the first file that cannot be read, and what to do.
+        """Say what is wrong with the first file that cannot be read, and what to do.
 
         No cell is quoted, and no line is named.
         """
@@ -167,7 +167,7 @@ class CsvFiles:
         return unlike(self.files[0], WHAT)
 
     def _goes_on(self, file: Path) -> bool:
-        """Whether anything follows the header; pyarrow opens no file that ends there."""
+        """Return whether anything follows the header; pyarrow opens no file that ends there."""
         with file.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
             return next(islice(lines, self.skipped, None), None) is not None
 

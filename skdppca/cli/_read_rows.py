@@ -43,7 +43,7 @@ class ArrayRows:
 
     @property
     def n_features(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return int(self.X.shape[1])
 
     @property
@@ -53,7 +53,7 @@ class ArrayRows:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether entries that are 0 are not held."""
+        """Entries that are 0 are not held."""
         return bool(sparse.issparse(self.X))
 
     def fit(self, pca: Any, tell: Callable[[int], None], whole: bool, joins: bool) -> None:
@@ -83,7 +83,7 @@ class TableRows:
 
     @property
     def n_features(self) -> int:
-        """How many columns are features."""
+        """Number of columns that are features."""
         return len(self.names)
 
     @property

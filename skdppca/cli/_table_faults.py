@@ -138,7 +138,7 @@ def _type_faults(kind: pa.DataType) -> set[str]:
 
 
 def _group_faults(found: CsvFiles | TypedFiles, groups: str, every: bool) -> list[str]:
-    """What is wrong with the type of the labels of groups, and with every label."""
+    """List the faults of the type of the labels of groups, and of every label."""
     import pyarrow as pa
 
     from ..decomposition.file_table import SORTED

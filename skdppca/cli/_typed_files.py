@@ -67,7 +67,7 @@ class TypedFiles:
         return ds.dataset([str(file) for file in self.files], schema=schema, format=self.kind)
 
     def fault(self) -> str:
-        """What to do about files of which one cannot be read."""
+        """Say what to do about files of which one cannot be read."""
         return unlike(self.files[0], WHAT[self.kind])
 
 
