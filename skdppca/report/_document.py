@@ -116,13 +116,6 @@ class StatedFit(StatedPart):
     results: StatedResults | None
 
 
-class StatedShares(StatedPart):
-    """Shares of the budget's mu squared, where every charge is Gaussian."""
-
-    this_release: Annotated[float, Meta(ge=0)]
-    all: Annotated[float, Meta(ge=0)]
-
-
 class StatedCharge(StatedPart):
     """A charge of the ledger."""
 
@@ -146,13 +139,8 @@ class StatedLedger(StatedPart):
     rows: Count
     head: Digest
     n_charges: Count
-    n_external: Count
-    n_unrecorded: Count
-    spent_before: Positive
-    spent_after: Positive
     spent: Positive
     remaining: Positive
-    shares: StatedShares | None
     charges: list[StatedCharge]
 
 

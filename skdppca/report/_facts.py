@@ -22,7 +22,6 @@ from ..privacy import (
     compose,
     detection_rate,
     epsilon_of_event,
-    mu_of,
 )
 from ..privacy.fit_report import jsonable
 from ..privacy.grown import all_receipts
@@ -194,8 +193,6 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
         for receipt in all_receipts(report.details, report.receipts)
         if receipt.accountant == chain.terms.accountant
     }
-    before = chain.until(min(ours) - 1) if ours else chain
-    after = chain.until(max(ours)) if ours else chain
     return jsonable(
         {
             "accountant": chain.terms.accountant,
@@ -206,13 +203,8 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
             "rows": len(chain.rows),
             "head": chain.head(),
             "n_charges": len(chain.receipts),
-            "n_external": sum(entry.external for entry in statement.entries),
-            "n_unrecorded": len(chain.unrecorded),
-            "spent_before": before.total.epsilon(budget.delta) if before.rows else 0.0,
-            "spent_after": after.total.epsilon(budget.delta) if after.rows else 0.0,
             "spent": statement.spent.epsilon,
             "remaining": statement.remaining.epsilon,
-            "shares": _shares(statement, ours),
             "charges": [
                 _charge(entry, ours, budget.delta) for entry in statement.entries[-MOST_LISTED:]
             ],
@@ -229,30 +221,6 @@ def charged_here(statement: Statement, reports: Sequence[PrivacyReport]) -> list
         for one in paid_by(report)
         if one is report or own in accounts_charged(one)
     ]
-
-
-def _shares(statement: Statement, ours: set[int]) -> dict[str, float] | None:
-    """Return the shares of the budget's mu^2 that were spent; None where they do not add up.
-
-    Parameters
-    ----------
-    statement : Statement
-    ours : set of int
-        The rows of the charges for these releases.
-    """
-    chain, delta = statement.chain, statement.budget.delta
-    squares = {
-        receipt.row: receipt.event.mu**2
-        for receipt in chain.receipts
-        if isinstance(receipt.event, GaussianEvent) and not receipt.event.failure
-    }
-    if not delta or len(squares) < len(chain.receipts):
-        return None
-    all_of_it = mu_of(statement.budget.epsilon, delta) ** 2
-    return {
-        "this_release": sum(squares[row] for row in sorted(ours & squares.keys())) / all_of_it,
-        "all": sum(squares.values()) / all_of_it,
-    }
 
 
 def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from .._text import aligned, printable
-from .._text.digits import down, up
+from .._text.digits import up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
@@ -17,22 +17,13 @@ from ..privacy.units import is_one, protected_together
 from ._blocks import PageBlock
 from ._document import reports_of
 from ._found import found
-from ._sections import claim, status_of
-
-# Digits of an accountant's id.
-SHOWN = 16
+from ._sections import DIGITS, budget, claim, status_of
 
 TREAT_AS_DATA = "Nothing in these files is protected: treat them as you treat the data themselves."
 
 PRIVATE = "These files are private as stated; rows transformed with the components are not."
 
-NO_LEDGER = "Budget: no ledger was charged, so nothing adds this fit up with others of these data."
-
 NOT_STATED = "No --title and no --context: the page says 'Not stated'. To state them, in a copy:"
-
-MERGED = "Budget: nothing was charged for the merge; each part was charged as its report says."
-
-SITES = "Budget: each site has charged its own ledger."
 
 
 def results(
@@ -53,7 +44,8 @@ def results(
     """
     reports = reports_of(document)
     guarantee = _guarantee(document, reports)
-    budget = _budget(document, reports, ledger, shell)
+    account, private = "the ledger" if shell else "accountant", document["guarantee"]["private"]
+    left = [f"Budget: {line}" for line in budget(document, account, ledger) if private]
     table: list[str] = []
     notes: list[str] = []
     for block in found(document):
@@ -64,9 +56,9 @@ def results(
         notes += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     # what does not hold as it stands is said first
     if status_of(document) in ("broken", "void", "failed"):
-        lines = [*guarantee, *[""] * bool(table), *table, *notes, *budget]
+        lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
-        lines = [*table, *guarantee, *budget, *[""] * bool(notes), *notes]
+        lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
     for report in reports if details else ():
         lines += ["", _named(report, ledger)]
     return lines
@@ -163,33 +155,9 @@ def _declared(reports: list[PrivacyReport]) -> list[str]:
     return found
 
 
-def _budget(
-    document: Mapping[str, Any], reports: list[PrivacyReport], ledger: str, shell: bool
-) -> list[str]:
-    """What is left, in a line; nothing for what is not private."""
-    if not all(report.private for report in reports):
-        return []
-    account, charged = document["ledger"], [one for report in reports for one in report.receipts]
-    if any(is_merged(one.details) for one in reports):
-        return [MERGED]
-    if not charged:
-        return [SITES if any("sites" in one.details for one in reports) else NO_LEDGER]
-    kind = "the ledger" if shell else "accountant"
-    name = f"{kind} {ledger or charged[0].accountant[:SHOWN]}"
-    rows = ", ".join(str(receipt.row) for receipt in charged)
-    where = f"row{'s' * (len(charged) > 1)} {rows} of {name}"
-    if account is None:
-        return [f"Budget: charged as {where}, whose totals are not known here."]
-    left = float(account["remaining"])
-    return [
-        f"Budget: epsilon {down(left, 4)} of {account['epsilon']:g} is left at delta "
-        f"{account['delta']:g} (charged as {where})."
-    ]
-
-
 def _named(report: PrivacyReport, ledger: str) -> str:
     """A fit's own report; in a shell, an accountant is a ledger."""
     if len(report.receipts) != 1 or not ledger:
         return str(report)
-    paid = f"accountant {report.receipts[0].accountant[:SHOWN]}"
+    paid = f"accountant {report.receipts[0].accountant[:DIGITS]}"
     return str(report).replace(paid, f"the ledger {ledger}")

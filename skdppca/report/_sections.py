@@ -11,7 +11,7 @@ from typing import Any
 
 from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
-from ..privacy.fit_report import drifts, no_scales
+from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS, drifts, no_scales
 from ..privacy.floats import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
@@ -27,8 +27,15 @@ Document = Mapping[str, Any]
 # Facts that a parameter declares to be public: they are not computed, and cost nothing.
 DECLARED = {"mean": None, "norm_bound": None, "scale": None, "tails": "light", "gap": "unknown"}
 
-# The state of the box by where a fit was charged, the weakest first.
-STATES = (("nowhere", "uncharged"), ("parts", "merged"), ("sites", "sites"))
+# The state of the box by where a fit was charged, the weakest first, and the line of its budget.
+STATES = {
+    "nowhere": ("uncharged", NO_LEDGER),
+    "parts": ("merged", MERGED),
+    "sites": ("sites", SITES_LEDGERS),
+}
+
+# Digits of an accountant's id in the line of a budget.
+DIGITS = 16
 
 # Parameters that say nothing about the release.
 HIDDEN = ("accountant", "n_jobs", "verbose")
@@ -156,7 +163,35 @@ def status_of(document: Document) -> str:
     if _voided(document):
         return "void"
     charged = _charged(document)
-    return next((name for place, name in STATES if place in charged), "private")
+    return next((name for place, (name, _) in STATES.items() if place in charged), "private")
+
+
+def budget(document: Document, account: str = "the ledger", name: str = "") -> list[str]:
+    """Say where the fits were charged and what is left there, a sentence each.
+
+    Parameters
+    ----------
+    document : dict
+        What a report holds, as JSON-able values.
+    account : str
+        What an account is called.
+    name : str
+        The name of the account here; empty if only its number is known.
+    """
+    charged, ledger = _charged(document), document["ledger"]
+    lines = [line for place, (_, line) in STATES.items() if place in charged]
+    where = " and ".join(
+        f"row {one['row']} of {account} {name or one['accountant'][:DIGITS]}"
+        for fit in document["fits"]
+        for one in fit["core"]["receipts"]
+    )
+    if not where:
+        return lines
+    if ledger is None:
+        return [*lines, words().budget_unknown(where)]
+    left, delta = (float(ledger[key]) for key in ("remaining", "delta"))
+    of = digits.down(float(ledger["epsilon"]), SHOWN)
+    return [*lines, words().budget_left(digits.down(left, SHOWN), of, digits.up(delta), where)]
 
 
 def _facts(document: Document) -> dict[str, Any]:
@@ -177,7 +212,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "status": status,
         "voided": _voided(document),
         "why_not": _why_not(facts["not_private"]),
-        "charged": _charged(document),
+        "budget": budget(document),
         "earlier_charges": _earlier(ledger),
         "charged_on": next((one["time"] for core in cores for one in core["receipts"]), ""),
         "answered": _answered(document),

@@ -268,7 +268,7 @@ def test_a_release_that_agrees_is_told_in_words(run, out):
     assert "Guarantee: epsilon 1 at delta 1e-06 for every row" in result.out
     assert "To check the charge: skdppca verify out --ledger FILE" in result.out
     free = run("report", "free")
-    assert "no ledger was charged, so nothing adds this fit up with others" in free.out
+    assert "No ledger was charged: nothing adds this fit up with others" in free.out
     assert "To check" not in free.out
 
 

@@ -280,7 +280,7 @@ def test_the_report_says_who_took_part_and_what_was_charged(made):
 def test_the_release_says_that_each_site_was_charged(made, tmp_path):
     pca = fit_sites(METHODS["DPGauss"], **made.call)
     page = ReleaseReport(pca, pictures=False).html()
-    assert '<section class="box sites"' in page and "Each site charged its own ledger" in page
+    assert '<section class="box sites"' in page and "Charged to the ledger of each site" in page
     assert "No ledger was charged" not in page
     everywhere = epsilon_of(3 * pca.privacy_.cost.mu, pca.privacy_.delta)
     assert f"somebody with records at all of them: epsilon {up(everywhere, 4)}" in page

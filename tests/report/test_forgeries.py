@@ -120,9 +120,7 @@ DERIVED = {
     "records": (("fits", 0, "results", "n_records"), 2, "results"),
     "spent": (("ledger", "spent"), 3, "totals"),
     "left": (("ledger", "remaining"), 3, "totals"),
-    "before": (("ledger", "spent_before"), 3, "totals"),
     "charge": (("ledger", "charges", 0, "epsilon"), 3, "totals"),
-    "all": (("ledger", "shares", "all"), 3, "totals"),
 }
 
 

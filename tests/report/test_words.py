@@ -167,5 +167,5 @@ def test_mu_and_shares_of_mu_stand_in_the_sections_only():
     page = text_of(ReleaseReport(DPGauss(2, accountant=accountant).fit(rows), pictures=False))
     box, _, sections = page.partition(" 2. ")
     assert "mu" not in box.replace("much", "") and "Exactly: mu = 0.2368." in sections
-    assert "costs add up as squares of mu" in sections
-    assert "of the ledger's budget" in box
+    assert "Gaussian costs add up as squares of mu" in sections
+    assert "is left at delta 1e-06 (charged as row 1 of the ledger" in box
