@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._text import digits, shown
 from ..privacy.fit_report import drifts, no_scales
-from ._blocks import PageBlock
 from ._document import reports_of
 
 # The first section of a report.
@@ -16,6 +15,9 @@ FIRST = "Decision box"
 
 # Components that the table has.
 MOST_LINES = 8
+
+# Columns that are not of numbers.
+WORDS = ("alignment", "largest loadings")
 
 LOST = "lost in the noise"
 
@@ -35,8 +37,30 @@ NO_BRACKETS = "This fit cannot say how precise each loading is. Read the large o
 WITHIN = 2.12
 
 
-def found(document: Mapping[str, Any]) -> list[PageBlock]:
-    """The components of every fit of a report: a sentence, a table and what its marks mean.
+class FitFindings(NamedTuple):
+    """The components of a fit: sentences about a table, its cells, and what its marks mean.
+
+    Parameters
+    ----------
+    warnings : list of str
+    headline : str
+    heads : list of str
+    rows : list of tuple of str
+    words : list of int
+        The columns that are not of numbers.
+    notes : list of str
+    """
+
+    warnings: list[str]
+    headline: str
+    heads: list[str]
+    rows: list[tuple[str, ...]]
+    words: list[int]
+    notes: list[str]
+
+
+def found(document: Mapping[str, Any]) -> list[FitFindings]:
+    """Return the components of every fit of a report that has some.
 
     Parameters
     ----------
@@ -44,19 +68,24 @@ def found(document: Mapping[str, Any]) -> list[PageBlock]:
         What a report holds, as JSON-able values.
     """
     fits = shown(document["fits"])
-    blocks: list[PageBlock] = []
+    findings = []
     for fit, report in zip(fits, reports_of(document), strict=True):
         if fit["results"] is None:
             continue
         method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
         warnings = [*no_scales(report), *(f"{line}." for line in drifts(report))]
-        blocks += [PageBlock("text", f"{method}{warning}", "warning") for warning in warnings]
-        blocks += [
-            PageBlock("text", f"{method}{headline(fit)}"),
-            _table(fit["results"]["components"]),
-        ]
-        blocks += [PageBlock("text", note, "note") for note in _notes(fit)]
-    return blocks
+        columns = _columns(fit["results"]["components"][:MOST_LINES])
+        findings.append(
+            FitFindings(
+                [f"{method}{warning}" for warning in warnings],
+                f"{method}{headline(fit)}",
+                list(columns),
+                list(zip(*columns.values(), strict=True)),
+                [i for i, head in enumerate(columns) if head in WORDS],
+                list(_notes(fit)),
+            )
+        )
+    return findings
 
 
 def headline(fit: Mapping[str, Any]) -> str:
@@ -101,8 +130,8 @@ def _of_fits(details: Mapping[str, Any]) -> float:
     return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))
 
 
-def _table(components: Sequence[Mapping[str, Any]]) -> PageBlock:
-    """A line for each component, without the columns of what was not released."""
+def _columns(components: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the columns of a table with a line for each component; none of what has no values."""
     columns = {
         "component": [str(number) for number in range(1, len(components) + 1)],
         "share of variance": [_share(one["share"]) for one in components],
@@ -110,10 +139,7 @@ def _table(components: Sequence[Mapping[str, Any]]) -> PageBlock:
         "alignment": [_alignment(one["alignment"]) for one in components],
         "largest loadings": [", ".join(_loadings(one)) for one in components],
     }
-    told = {head: cells[:MOST_LINES] for head, cells in columns.items() if any(cells)}
-    words = [i for i, head in enumerate(told) if head in ("alignment", "largest loadings")]
-    rows = list(zip(*told.values(), strict=True))
-    return PageBlock("table", rows, "", "The components", list(told), words)
+    return {head: cells for head, cells in columns.items() if any(cells)}
 
 
 def _notes(fit: Mapping[str, Any]) -> Iterator[str]:

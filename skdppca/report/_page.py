@@ -1,14 +1,13 @@
-"""A report as HTML: from its sections, whatever they say."""
+"""A report as HTML: whatever it says is escaped where it is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._text import shown
 from ._found import FIRST, found
 from ._pictures import Picture
-from ._sections import box, sections, templates
+from ._sections import page_facts, templates, words
 
 
 def page(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
@@ -20,7 +19,7 @@ def page(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
         What a report holds, as JSON-able values.
     pictures : sequence of Picture
     """
-    return _rendered("page.html", document, pictures, sections=sections(document, pictures))
+    return _rendered("page.html", document, pictures)
 
 
 def snippet(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
@@ -28,18 +27,15 @@ def snippet(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     return _rendered("snippet.html", document, pictures)
 
 
-def _rendered(
-    template: str, document: Mapping[str, Any], pictures: Sequence[Picture], **more: Any
-) -> str:
+def _rendered(template: str, document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     environment = templates()
     style = environment.loader.get_source(environment, "style.css")[0].strip()
     text: str = environment.get_template(template).render(
-        title=shown(document["title"]),
-        **box(document),
+        page_facts(document),
         first=FIRST,
         found=found(document),
         pictures=pictures,
+        say=words(),
         style=style,
-        **more,
     )
     return text.strip() + "\n"

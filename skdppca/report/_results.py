@@ -14,7 +14,6 @@ from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
 from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
-from ._blocks import PageBlock
 from ._document import reports_of
 from ._found import found
 from ._sections import DIGITS, budget, claim, status_of
@@ -48,8 +47,9 @@ def results(
     left = [f"Budget: {line}" for line in budget(document, account, ledger) if private]
     table: list[str] = []
     notes: list[str] = []
-    for block in found(document):
-        (notes if block.tone == "note" else table).extend(_lines(block))
+    for one in found(document):
+        table += [*one.warnings, one.headline, "", *aligned([one.heads, *one.rows]), ""]
+        notes += one.notes
     for report, fit in zip(reports, document["fits"], strict=True):
         notes += lost(report, fit["results"], shell)
         remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
@@ -120,12 +120,6 @@ def _plan(report: PrivacyReport, results: Mapping[str, Any], shell: bool) -> str
         return f"{text} --delta {report.delta:g}" + " --groups ROWS" * grouped
     text = f"skdppca.planner.plan({n:.0f}, {d}, {k}, epsilon={report.epsilon:g}"
     return f"{text}, delta={report.delta:g}" + ", group_size=ROWS" * grouped + ")"
-
-
-def _lines(block: PageBlock) -> list[str]:
-    if block.kind == "text":
-        return [block.content]
-    return ["", *aligned([block.heads, *block.content]), ""]
 
 
 def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 from .._text import digits, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
-from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS, drifts, no_scales
+from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS
 from ..privacy.floats import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
-from ._blocks import PageSection, called_for
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
 from ._found import MOST_LINES, beyond
-from ._pictures import Picture
 
 Document = Mapping[str, Any]
 
@@ -69,7 +68,7 @@ def templates() -> Any:
 
 @cache
 def _environment() -> Any:
-    """Templates of HTML escape every value; those of words give plain text, which HTML escapes."""
+    """Templates of HTML escape every value; the words are plain text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
@@ -98,17 +97,17 @@ def _environment() -> Any:
     return environment
 
 
+@cache
 def words() -> Any:
-    """The fixed sentences: each is text, or a function of what stands in it."""
-    return templates().get_template("words.txt").module
+    """Return the fixed sentences: each is plain text, or a function of what stands in it.
 
-
-def box(document: Document) -> dict[str, Any]:
-    """Return the decision box: its status, its headline, and its blocks."""
-    told = shown(document)
-    (section,) = called_for(templates().get_template("box.txt"), _facts(told))
-    status = status_of(told)
-    return {"status": status, "headline": words().STATUS[status], "box": section.blocks}
+    A function is called without the settings of the template that calls it, so what it gives is
+    plain text there, too, and is escaped where it is shown.
+    """
+    told = vars(templates().get_template("words.txt").module)
+    return SimpleNamespace(
+        **{name: partial(one) if callable(one) else one for name, one in told.items()}
+    )
 
 
 def claim(document: Document) -> list[str]:
@@ -145,13 +144,6 @@ def _at_more_sites(report: PrivacyReport) -> str:
     epsilon = epsilon_of_event(event, report.delta)
     others = number - report.details.get("honest_sites", number)
     return str(words().at_more_sites(number, most, epsilon, report.delta, others))
-
-
-def sections(document: Document, pictures: Sequence[Picture]) -> list[PageSection]:
-    """Return all sections but the first, which has the box and what was found."""
-    template = templates().get_template("sections.txt")
-    _, *found = called_for(template, _facts(shown(document)) | {"pictures": pictures})
-    return found
 
 
 def status_of(document: Document) -> str:
@@ -194,8 +186,9 @@ def budget(document: Document, account: str = "the ledger", name: str = "") -> l
     return [*lines, words().budget_left(digits.down(left, SHOWN), of, digits.up(delta), where)]
 
 
-def _facts(document: Document) -> dict[str, Any]:
-    """The document, and what follows from several parts of it."""
+def page_facts(document: Document) -> dict[str, Any]:
+    """Return the document, and what follows from several parts of it, for the templates."""
+    document = shown(document)
     status, facts, fits = status_of(document), document["guarantee"], document["fits"]
     cores = [fit["core"] for fit in fits]
     reports = reports_of(document)
@@ -228,8 +221,6 @@ def _facts(document: Document) -> dict[str, Any]:
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
         "heads": [(one["row"], one["head"]) for fit in fits for one in fit["releases"]],
         "reports": reports,
-        "drifted": [line for report in reports for line in drifts(report)],
-        "unscaled": dict.fromkeys(line for report in reports for line in no_scales(report)),
         "at_more_sites": [
             _at_more_sites(report) if "sites" in report.details else "" for report in reports
         ],

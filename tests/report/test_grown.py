@@ -44,7 +44,7 @@ def test_the_page_says_what_each_fit_charged_and_that_it_is_declared(ledgers, tm
         f"it. If that is wrong: epsilon {in_both} at delta 1e-06 for somebody with records in all "
         "fits."
     )
-    assert page.count(said) == 2  # in the box, and in section 3
+    assert page.count(said) == 1  # in the box
     assert said in str(verify(tmp_path / "out"))
 
 
@@ -85,7 +85,7 @@ def test_a_drift_stands_in_the_box_and_first_in_the_shell():
     report = ReleaseReport(pca, pictures=False)
     said = "the people of fit 2 differ from those before by"
     assert str(report).lower().startswith(said) and str(report).lower().count(said) == 1
-    assert f"drift {said}" in text_of(report).lower()
+    assert said in text_of(report).lower().partition("largest loadings")[0]
 
 
 def test_charges_of_the_ledger_stand_beside_a_denial_of_other_releases(ledgers):
