@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import tempfile
@@ -13,8 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ..privacy.storage import MAX_LENGTH
-from ._contents import REPORT, SUMS, Write, hash_of_file, read_file, sums
+from ._contents import SUMS, Write, hash_of_file, sums
 
 # The lock dies with its process: after a crash the file of this name stands in nobody's way.
 LOCK = "skdppca.lock"
@@ -166,11 +164,7 @@ def claimed(
         If another run writes to the directory, if it is not empty, or not writable; or if an update
         was cut short, whose release would take the place of this one.
     """
-    if (_beside(out, NEXT) / SUMS).is_file():
-        raise ValueError(
-            f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
-            f"which was paid for; finish it with the next --update {out}, or move that folder away"
-        )
+    _check_settled(out)
     if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"{out} is a file; choose another directory")
     made = not out.exists()
@@ -209,8 +203,7 @@ def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
     """Claim a release directory, to be replaced as a whole by one that is written beside it.
 
     At every moment there is a whole release: in the directory, or for the time between two renames
-    beside it. A run that was killed there is finished first. What is replaced stays in a directory
-    of the same name with ``.previous`` at its end.
+    beside it. What is replaced stays in a directory of the same name with ``.previous`` at its end.
 
     Parameters
     ----------
@@ -222,8 +215,8 @@ def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
     Raises
     ------
     ValueError, OSError
-        If another run replaces it, if it holds what is no release, if the files of an earlier run
-        are in the way, or if the place is not writable.
+        If another run replaces it or has replaced it, if it holds what is no release, if the files
+        of an earlier run are in the way, or if the place is not writable.
     """
     lock = FileLock(_beside(out, HELD), timeout=0)
     try:
@@ -236,11 +229,19 @@ def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
     except OSError as error:
         raise _unwritable(out, error) from None
     try:
-        _settle(out)
+        _check_settled(out)
         _check_replaceable(out, results)
+        before = hash_of_file(out / SUMS)
         with claimed(_beside(out, NEXT), results, force=False) as directory:
             yield directory
-        _settle(out)
+        if not (_beside(out, NEXT) / SUMS).is_file():
+            return
+        if hash_of_file(out / SUMS) != before:
+            raise ValueError(
+                f"{out} was replaced during the update, whose release is in {_beside(out, NEXT)}; "
+                "both were paid for: verify both, then move one of them away"
+            )
+        _exchange(out)
     finally:
         with suppress(OSError):
             _beside(out, HELD).unlink()  # while it is held
@@ -251,45 +252,25 @@ def _beside(out: Path, suffix: str) -> Path:
     return out.with_name(f"{out.name}{suffix}")
 
 
-def _settle(out: Path) -> None:
-    """Put the next release, if it is whole, in the place of this one, which becomes the previous.
-
-    Each step can be the last one of a run: the next run does the rest.
-
-    Raises
-    ------
-    ValueError
-        If the next one did not grow from this one, which then came between.
-    """
-    following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
-    if not (following / SUMS).is_file():
-        return
+def _exchange(out: Path) -> None:
+    """Put the next release in the place of this one, which becomes the previous."""
+    previous = _beside(out, PREVIOUS)
     if out.exists():
-        if _release(out)[0] != _release(following)[1]:
-            raise ValueError(
-                f"{following} holds the release of an update that did not grow from the release "
-                f"in {out}; both were paid for, so neither is replaced; move {following} away, "
-                "and verify both"
-            )
         if previous.exists():
             # the hashes first: what is left is visibly no release
             (previous / SUMS).unlink(missing_ok=True)
             shutil.rmtree(previous)
         os.rename(out, previous)
-    os.rename(following, out)
+    os.rename(_beside(out, NEXT), out)
 
 
-def _release(folder: Path) -> tuple[str, str]:
-    """The id of the release in a folder, and that of the one it grew from; empty if there is none.
-
-    Of a folder without a report that skdppca wrote, both differ from all others.
-    """
-    try:
-        (fit,) = json.loads(read_file(folder / REPORT, MAX_LENGTH))["fits"]
-        joined = fit["core"]["details"].get("joined", ())
-        return str(fit["release_id"]), str(joined[-2]["release_id"]) if len(joined) > 1 else ""
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return f"in {folder}", f"before {folder}"
+def _check_settled(out: Path) -> None:
+    """Refuse a directory beside which an update left a release, before its renames or between."""
+    if (_beside(out, NEXT) / SUMS).is_file():
+        raise ValueError(
+            f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
+            f"which was paid for; verify it, and move it to {out} in place of what is there, or away"
+        )
 
 
 def instead_of(out: Path) -> str:

@@ -237,10 +237,7 @@ def _check_there(path: Path) -> None:
     """Refuse a directory that is missing because an update was cut short."""
     elsewhere = instead_of(path)
     if elsewhere:
-        raise OSError(
-            f"{path} is not there: {elsewhere}; give one of these, or finish the update with the "
-            f"next --update {path}"
-        )
+        raise OSError(f"{path} is not there: {elsewhere}; give one of these, or move one to {path}")
 
 
 # What a level does not say, or why it was left out.

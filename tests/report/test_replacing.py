@@ -1,6 +1,5 @@
 """A release directory is replaced as a whole: wherever a run is killed, one is left whole."""
 
-import json
 import os
 import shutil
 
@@ -17,13 +16,9 @@ class Killed(BaseException):
     """The end of a process, after which nothing of it runs."""
 
 
-def write(directory, number, before=None):
-    """A release of this number, which grew from the one before it."""
-    earlier = [{"release_id": str(int(number) - 1) if before is None else before}]
-    joined = [*earlier * (number != "1"), {}]
-    fit = {"release_id": number, "core": {"details": {"joined": joined}}}
-    text = json.dumps({"fits": [fit]})
-    directory.add(NAME, lambda file: file.write(text.encode()))
+def write(directory, number):
+    """A release of this number."""
+    directory.add(NAME, lambda file: file.write(number.encode()))
     directory.publish()
 
 
@@ -36,7 +31,7 @@ def read(folder):
     """The number of a whole release; None if there is none."""
     if not (folder / SUMS).is_file():
         return None
-    return json.loads((folder / NAME).read_text())["fits"][0]["release_id"]
+    return (folder / NAME).read_text()
 
 
 @pytest.fixture
@@ -71,9 +66,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize(("call", "number"), STEPS.values(), ids=STEPS)
-def test_a_run_that_is_killed_leaves_a_whole_release_and_the_next_run_goes_on(
-    out, monkeypatch, call, number
-):
+def test_a_run_that_is_killed_leaves_both_releases_whole(out, monkeypatch, call, number):
     update(out, "2")
     calls = []
 
@@ -95,9 +88,10 @@ def test_a_run_that_is_killed_leaves_a_whole_release_and_the_next_run_goes_on(
     whole = [read(folder) for folder in (out, previous(out), out.with_name("out.next"))]
     assert "3" in whole  # it was paid for
     assert whole[0] == "2" or (whole[0] is None and whole[1] == "2")
-    update(out, "4")
-    assert (read(out), read(previous(out))) == ("4", "3")
-    assert names(out) == ["out", "out.previous"]
+    for again in (lambda: update(out, "4"), lambda: claimed(out, FILES, True).__enter__()):
+        with pytest.raises(ValueError, match="cut short, which was paid for; verify it"):
+            again()
+    assert [read(folder) for folder in (out, previous(out), out.with_name("out.next"))] == whole
 
 
 def test_a_run_that_fails_leaves_the_release_as_it_was(out):
@@ -109,65 +103,18 @@ def test_a_run_that_fails_leaves_the_release_as_it_was(out):
         update(out, "2")
 
 
-@pytest.fixture
-def cut_short(out, monkeypatch):
-    """A function that updates, and is killed before this rename."""
-
-    def update_until(number, place):
-        renames = []
-
-        def rename(*paths):
-            renames.append(paths)
-            if len(renames) > place:
-                raise Killed
-            original(*paths)
-
-        original = os.rename
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "rename", rename)
-            with pytest.raises(Killed):
-                update(out, number)
-
-    return update_until
+def test_a_release_that_came_between_is_not_replaced(out):
+    with pytest.raises(ValueError, match="was replaced during the update, whose release is in"):
+        with replacing(out, FILES) as directory:
+            with claimed(out, FILES, True) as other:
+                write(other, "9")
+            write(directory, "2")
+    assert (read(out), read(out.with_name("out.next"))) == ("9", "2")
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_no_other_release_is_written_where_an_update_was_cut_short(out, cut_short, place):
-    cut_short("2", place)
-    with pytest.raises(ValueError, match="cut short, which was paid for; finish it with the next"):
-        with claimed(out, FILES, True) as directory:
-            write(directory, "9")
-    update(out, "3")
-    assert (read(out), read(previous(out))) == ("3", "2")
-
-
-def test_a_release_that_came_between_is_not_replaced(out, cut_short):
+def test_a_missing_directory_is_told_where_its_releases_are(out):
     update(out, "2")
-    cut_short("3", 0)
-    shutil.rmtree(out)  # by hand, past the lock
-    out.mkdir()
-    (out / SUMS).write_text("")
-    (out / NAME).write_text(json.dumps({"fits": [{"release_id": "9", "core": {"details": {}}}]}))
-    with pytest.raises(ValueError, match="did not grow from the release"):
-        update(out, "4")
-    assert (read(out), read(out.with_name("out.next"))) == ("9", "3")
-    shutil.move(out.with_name("out.next"), out.with_name("moved"))
-    with pytest.raises(ValueError, match="did not grow from the release"):
-        update(out, "4")  # of a release that another run replaced meanwhile
-    assert (read(out), read(out.with_name("out.next"))) == ("9", "4")
-
-
-@pytest.mark.parametrize("content", [None, "[]", '{"fits": []}'])
-def test_what_has_no_report_grew_from_nothing(out, cut_short, content):
-    cut_short("2", 0)
-    report = out / NAME
-    report.unlink() if content is None else report.write_text(content)
-    with pytest.raises(ValueError, match="did not grow from the release"):
-        update(out, "3")
-
-
-def test_a_missing_directory_is_told_where_its_releases_are(out, cut_short):
-    cut_short("2", 1)
+    out.rename(out.with_name("out.next"))
     for reader in (verify, load):
         with pytest.raises(OSError, match=r"its releases are in .*out\.next and .*out\.previous"):
             reader(out)
