@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -168,34 +168,43 @@ def claimed(
     if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"{out} is a file; choose another directory")
     made = not out.exists()
+    busy = (
+        f"{out}: another run of skdppca writes to it; wait until that has ended (if none runs, "
+        f"delete {out / LOCK}), or choose another directory"
+    )
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out / LOCK, timeout=0)
-        lock.acquire()
+        with _alone(out / LOCK, out, busy):
+            _check_free(out, (SUMS, *results), force, forcing)
+            try:
+                directory = Directory(out, results)
+            except OSError as error:
+                raise _unwritable(out, error) from None
+            with closing(directory):
+                yield directory
+    finally:
+        with suppress(OSError):
+            if made:
+                out.rmdir()  # which fails unless it is empty
+
+
+@contextmanager
+def _alone(lock: Path, out: Path, busy: str) -> Iterator[None]:
+    """Let one run alone write to a directory; the others are told why not."""
+    held = FileLock(lock, timeout=0)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire()
     except Timeout:
-        raise ValueError(
-            f"{out}: another run of skdppca writes to it; wait until that has ended (if none "
-            f"runs, delete {out / LOCK}), or choose another directory"
-        ) from None
+        raise ValueError(busy) from None
     except OSError as error:
         raise _unwritable(out, error) from None
     try:
-        _check_free(out, (SUMS, *results), force, forcing)
-        try:
-            directory = Directory(out, results)
-        except OSError as error:
-            raise _unwritable(out, error) from None
-        try:
-            yield directory
-        finally:
-            directory.close()
+        yield
     finally:
-        # While the lock is held: who opened the file before looks whether it is still there.
+        # while it is held: who opened the file before looks whether it is still there
         with suppress(OSError):
-            (out / LOCK).unlink()
-            if made:
-                out.rmdir()  # which fails unless it is empty
-        lock.release()
+            lock.unlink()
+        held.release()
 
 
 @contextmanager
@@ -218,34 +227,22 @@ def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
         If another run replaces it or has replaced it, if it holds what is no release, if the files
         of an earlier run are in the way, or if the place is not writable.
     """
-    lock = FileLock(_beside(out, HELD), timeout=0)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise ValueError(
-            f"{out}: another run of skdppca updates it; wait until that has ended"
-        ) from None
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    try:
+    following = _beside(out, NEXT)
+    busy = f"{out}: another run of skdppca updates it; wait until that has ended"
+    with _alone(_beside(out, HELD), out, busy):
         _check_settled(out)
         _check_replaceable(out, results)
         before = hash_of_file(out / SUMS)
-        with claimed(_beside(out, NEXT), results, force=False) as directory:
+        with claimed(following, results, force=False) as directory:
             yield directory
-        if not (_beside(out, NEXT) / SUMS).is_file():
+        if not (following / SUMS).is_file():
             return
         if hash_of_file(out / SUMS) != before:
             raise ValueError(
-                f"{out} was replaced during the update, whose release is in {_beside(out, NEXT)}; "
-                "both were paid for: verify both, then move one of them away"
+                f"{out} was replaced during the update, whose release is in {following}; both "
+                "were paid for: verify both, then move one of them away"
             )
         _exchange(out)
-    finally:
-        with suppress(OSError):
-            _beside(out, HELD).unlink()  # while it is held
-        lock.release()
 
 
 def _beside(out: Path, suffix: str) -> Path:
@@ -269,7 +266,8 @@ def _check_settled(out: Path) -> None:
     if (_beside(out, NEXT) / SUMS).is_file():
         raise ValueError(
             f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
-            f"which was paid for; verify it, and move it to {out} in place of what is there, or away"
+            f"which was paid for; verify it, and move it to {out}, in place of what is there, or "
+            "away"
         )
 
 
