@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import re
 import warnings
 from base64 import b64encode
@@ -13,9 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..plotting._style import figure
-
-# matplotlib reads these when it is imported; a nonsense value ends the import.
-VARIABLES = {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
 
 # Left out of the files: matplotlib's version, and the time.
 METADATA: dict[str, dict[str, None]] = {
@@ -38,17 +34,15 @@ AS_TEXT: Any = {
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Draw with matplotlib's own defaults, whatever the user's files and environment say.
+    """Draw with matplotlib's own defaults, whatever the user's settings are.
 
     Raises
     ------
     ImportError
         Without matplotlib.
     """
-    before = {name: os.environ.get(name) for name in VARIABLES}
     logger = logging.getLogger("matplotlib")
     level = logger.level
-    os.environ.update(VARIABLES)
     logger.setLevel(logging.CRITICAL)
     try:
         figure(1, 1)
@@ -60,8 +54,6 @@ def settings() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def address(drawn: Any) -> str:

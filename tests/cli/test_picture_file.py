@@ -1,5 +1,3 @@
-import os
-import subprocess
 import sys
 
 import pytest
@@ -19,29 +17,11 @@ def broken(*_):
     raise RuntimeError("Can not load face (error code 0x2)\nin s3cret")
 
 
-def test_drawing_leaves_the_settings_and_the_environment_as_they_were(monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "nonsense")
-    monkeypatch.delenv("MATPLOTLIBRC", raising=False)
+def test_drawing_leaves_the_settings_as_they_were():
     with matplotlib.rc_context({"text.usetex": True}):
         with settings():
             assert not matplotlib.rcParams["text.usetex"]
-            assert os.environ["MPLBACKEND"] == "agg"
         assert matplotlib.rcParams["text.usetex"]
-    assert os.environ["MPLBACKEND"] == "nonsense" and "MATPLOTLIBRC" not in os.environ
-
-
-@pytest.mark.slow
-def test_an_environment_in_which_matplotlib_cannot_be_imported_breaks_no_fit(
-    table, budget, tmp_path
-):
-    (tmp_path / "matplotlibrc").write_bytes(b"\xff\xfe")
-    environment = {"MPLBACKEND": "nonsense", "MATPLOTLIBRC": str(tmp_path / "matplotlibrc")}
-    command = [sys.executable, "-m", "skdppca", "fit", table, *budget, "--out", tmp_path / "out"]
-    done = subprocess.run(
-        list(map(str, command)), env=os.environ | environment, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
 def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, monkeypatch):
