@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..report import verify
+from ..report import declare, verify
 from ..report._contents import SIGNATURE
-from ..report._declare import copied
 from ..report._sections import claim
 from ._context_file import context_of, template
 from ._out_directory import replaced, spare
@@ -47,7 +46,7 @@ class DeclareCommand(Command):
         context = context_of(self.context)
         spare(out, self.context)
         gone = replaced(out) if self.force else []
-        written = copied(source, out, self.title, context, self.force, "--force")
+        written = declare(source, out, title=self.title, context=context, force=self.force)
         signed = (source / SIGNATURE).exists()
         lines = [
             f"Written to {out}/: {', '.join(written)}",

@@ -70,19 +70,7 @@ def declare(
     >>> found.passed, found.document["context"]["curator"]
     (True, 'Clinic of Anytown')
     """
-    check_libraries()
-    return copied(Path(directory), Path(out), title, context, force, "force=True")
-
-
-def copied(
-    source: Path,
-    target: Path,
-    title: str | None,
-    context: Context | None,
-    force: bool,
-    forcing: str,
-) -> list[str]:
-    """Write the copy, as `declare` tells; `forcing` is how a user asks for `force`."""
+    source, target = Path(directory), Path(out)
     check_libraries()
     check_words(title, context)
     if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
@@ -100,7 +88,7 @@ def copied(
         )
     document = earlier | stated
     texts = {REPORT: lambda: as_json(document), PAGE: lambda: rendered(found.subjects, document)}
-    with claimed(target, FILES, force, forcing) as place:
+    with claimed(target, FILES, force) as place:
         try:
             for name, write in files(found.subjects, texts).items():
                 place.add(name, write)

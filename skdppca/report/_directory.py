@@ -143,9 +143,7 @@ class Directory:
 
 
 @contextmanager
-def claimed(
-    out: Path, results: Sequence[str], force: bool, forcing: str = "--force"
-) -> Iterator[Directory]:
+def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Directory]:
     """Make the directory, lock it against other runs, and check that a release can be written.
 
     Parameters
@@ -155,8 +153,6 @@ def claimed(
         Names of the files to come, beside their hashes.
     force : bool
         Whether files of these names may be replaced. Only an earlier release is, or a part of one.
-    forcing : str
-        How a user asks for that.
 
     Raises
     ------
@@ -174,7 +170,7 @@ def claimed(
     )
     try:
         with _alone(out / LOCK, out, busy):
-            _check_free(out, (SUMS, *results), force, forcing)
+            _check_free(out, (SUMS, *results), force)
             try:
                 directory = Directory(out, results)
             except OSError as error:
@@ -304,7 +300,7 @@ def _check_replaceable(out: Path, results: Sequence[str]) -> None:
         )
 
 
-def _check_free(out: Path, results: Sequence[str], force: bool, forcing: str) -> None:
+def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
     for path in out.glob(f"{UNFINISHED}*"):
         with suppress(OSError):
             path.rmdir()  # what a run that was killed has left, if it is empty
@@ -316,7 +312,7 @@ def _check_free(out: Path, results: Sequence[str], force: bool, forcing: str) ->
         raise ValueError(
             f"{out} is not empty{hint}; choose another directory, "
             + (
-                f"or replace earlier results in it with {forcing}"
+                "or replace earlier results in it with --force (in Python, force=True)"
                 if ours
                 else "because it holds no earlier release that could be replaced"
             )

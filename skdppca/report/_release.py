@@ -204,7 +204,7 @@ class ReleaseReport:
             Without jinja2 (the extra ``report``); nothing is written then.
         """
         check_libraries()
-        with claimed(Path(directory), FILES, force, "force=True") as place:
+        with claimed(Path(directory), FILES, force) as place:
             for name, write in self._files().items():
                 place.add(name, write)
             return place.publish()

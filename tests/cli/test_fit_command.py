@@ -378,7 +378,11 @@ def test_without_a_library_of_the_report_nothing_is_charged(monkeypatch, fit, le
     [
         (("thesis.tex",), (), "choose another directory, because it holds no earlier release"),
         (("raw.csv", "components.csv"), ("--force",), "holds no earlier release"),
-        (("components.csv",), (), "or replace earlier results in it with --force\n"),
+        (
+            ("components.csv",),
+            (),
+            "or replace earlier results in it with --force (in Python, force=True)\n",
+        ),
     ],
 )
 def test_a_directory_in_use_is_refused_before_the_charge(fit, ledger, tmp_path, names, force, says):
@@ -429,9 +433,8 @@ GAUSSIAN = ("DPGauss", 1.0, 1e-6, "add-remove", "row", GaussianEvent(0.2))
 @pytest.mark.parametrize(
     ("alignments", "parameters", "says"),
     [
-        ([0.9, 0.0], {}, "Component 2 of 2: lost in the noise"),
-        ([0.9, 0, 0, 0], {}, "Components 2 to 4 of 4: lost"),
-        ([0, 0.5, 0], {}, "Components 1, 3 of 3: lost"),
+        ([0.9, 0.0], {}, "1 of 2 components cannot be told from noise. Do not interpret it."),
+        ([0, 0.5, 0], {}, "2 of 3 components cannot be told from noise. Do not interpret them."),
         ([0.9, 0], {}, "with --scale private (if the columns have different units), a larger"),
         ([0.0], {"scale": "private"}, "fit again with a larger --epsilon"),
         ([0.9, 0.1], {}, ""),
