@@ -16,7 +16,7 @@ from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
 from ._document import reports_of
 from ._found import found
-from ._sections import DIGITS, budget, claim, status_of
+from ._sections import DIGITS, budget, claim, status_of, words
 
 TREAT_AS_DATA = "Nothing in these files is protected: treat them as you treat the data themselves."
 
@@ -84,42 +84,24 @@ def not_stated(out: Path, *words: object) -> list[str]:
 def lost(
     report: PrivacyReport, results: Mapping[str, Any] | None = None, shell: bool = True
 ) -> list[str]:
-    """Which components are noise, and what to do, if there are any."""
+    """How many components are noise, and what to do, if there are any."""
     alignments = report.details.get("alignments", ())
-    numbers = [i for i, alignment in enumerate(alignments, start=1) if alignment <= 0]
-    if not numbers:
+    number = sum(alignment <= 0 for alignment in alignments)
+    if not number:
         return []
-    first, last = numbers[0], numbers[-1]
-    it = "them" if len(numbers) > 1 else "it"
-    if last - first == len(numbers) - 1 > 1:
-        which = f"Components {first} to {last}"
-    else:
-        which = f"Component{'s' * (last > first)} {', '.join(map(str, numbers))}"
-    unscaled = report.parameters.get("scale") is None
     records, plan = "more records", ""
     if results is not None and results["lost"] == results["n_components"]:
         n = float(results["n_records"] or 0)
         records = enough_records(report, results["n_features"], n)
-        if records == "more records" and n:
-            plan = f" What would do: {_plan(report, results, shell)}"
+        name = "`skdppca plan`" if shell else "skdppca.planner.plan"
+        plan = f" {name} says what would do, and reads no data."
     scale, epsilon = ("--scale private", "--epsilon") if shell else ('scale="private"', "epsilon")
+    unscaled = report.parameters.get("scale") is None
     scales = f"{scale} (if the columns have different units), " * unscaled
     return [
-        f"{which} of {len(alignments)}: lost in the noise, so do not interpret {it}. To see more, "
-        f"fit again with {scales}a larger {epsilon} or {records}. That fit is charged separately."
-        f"{plan}"
+        f"{words().lost(number, len(alignments))} To see more, fit again with {scales}a larger "
+        f"{epsilon} or {records}. That fit is charged separately.{plan}"
     ]
-
-
-def _plan(report: PrivacyReport, results: Mapping[str, Any], shell: bool) -> str:
-    """What to ask for the number of records that would do."""
-    n, d, k = max(2.0, results["n_records"]), results["n_features"], results["n_components"]
-    grouped = not is_one(report.unit)
-    if shell:
-        text = f"skdppca plan --n {n:.0f} --d {d} -k {k} --epsilon {report.epsilon:g}"
-        return f"{text} --delta {report.delta:g}" + " --groups ROWS" * grouped
-    text = f"skdppca.planner.plan({n:.0f}, {d}, {k}, epsilon={report.epsilon:g}"
-    return f"{text}, delta={report.delta:g}" + ", group_size=ROWS" * grouped + ")"
 
 
 def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:

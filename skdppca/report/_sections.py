@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from types import SimpleNamespace
@@ -117,21 +117,22 @@ def claim(document: Document) -> list[str]:
     lines = [say.claimed(say.STATUS[status_of(told)], facts), *_voided(told)]
     if not facts["private"]:
         return [*lines, *_why_not(facts["not_private"]), say.TREAT_AS_DATA]
-    lines += [] if status_of(told) == "void" else _if_wrong(told)
+    if status_of(told) != "void":
+        lines += [line for _, line in _if_wrong(reports_of(told))]
     return [*lines, say.answered(**_answered(told))]
 
 
-def _if_wrong(document: Document) -> list[str]:
+def _if_wrong(reports: Sequence[PrivacyReport]) -> list[tuple[str, str]]:
     """For whom the figures hold because somebody declared it, and what they are for others."""
-    say, lines = words(), []
-    for report in reports_of(document):
+    say, found = words(), []
+    for report in reports:
         if len(report.details.get("joined", ())) > 1:
-            lines.append(say.by_account(report))
+            found.append(("Accounts", say.by_account(report)))
         elif is_merged(report.details):
-            lines.append(say.merged_parts(report))
+            found.append(("Merged", say.merged_parts(report)))
         elif "sites" in report.details:
-            lines.append(_at_more_sites(report))
-    return [line for line in lines if line]
+            found.append(("Sites", _at_more_sites(report)))
+    return [(label, line) for label, line in found if line]
 
 
 def _at_more_sites(report: PrivacyReport) -> str:
@@ -221,9 +222,7 @@ def page_facts(document: Document) -> dict[str, Any]:
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
         "heads": [(one["row"], one["head"]) for fit in fits for one in fit["releases"]],
         "reports": reports,
-        "at_more_sites": [
-            _at_more_sites(report) if "sites" in report.details else "" for report in reports
-        ],
+        "if_wrong": _if_wrong(reports),
         "parts": parts,
     }
 
@@ -277,21 +276,8 @@ def _answered(document: Document) -> dict[str, Any]:
 
 
 def _why_not(reasons: list[str]) -> list[str]:
-    """The reasons in our words; one that has none is quoted."""
-    told = {
-        words().NOT_PRIVATE.get(
-            "axes"
-            if reason.startswith("axes:")
-            else "no noise"
-            if "epsilon" in reason
-            else "seed"
-            if "random_state" in reason or "seed" in reason
-            else "",
-            reason,
-        ): None
-        for reason in reasons
-    }
-    return list(told)
+    """The reasons as sentences, each once."""
+    return list(dict.fromkeys(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons))
 
 
 # Filters of the templates.

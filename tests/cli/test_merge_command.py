@@ -41,7 +41,7 @@ def test_it_writes_what_merge_returns(run, parts, ledger, tmp_path):
     assert again.privacy_.release_id == pca.privacy_.release_id
     assert json.loads((out / "report.json").read_text())["title"] == "Both"
     assert "skdppca declare" not in done.out
-    assert "Merged from 2 releases" in done.out and "nothing was charged" in done.out
+    assert "Merged from 2 releases" in done.out and "Nothing was charged" in done.out
     assert "These files are private as stated" in done.out
     assert "and if nobody has records in two of the merged releases." in done.out
     assert verify(out, ledger=PrivacyLedger(ledger)).passed
