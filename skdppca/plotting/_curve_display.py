@@ -118,17 +118,17 @@ class PrivacyCurveDisplay(FitDisplay):
     @classmethod
     def from_report(
         cls,
-        report: PrivacyReport,
+        report: PrivacyReport | Sequence[PrivacyReport],
         *,
         ax: Axes | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Plot the bound for one release.
+        """Plot the bound for one release, or for several that count together.
 
         Parameters
         ----------
-        report : PrivacyReport
+        report : PrivacyReport or sequence of PrivacyReport
         ax, name, options
             As in `plot`.
 
@@ -136,7 +136,8 @@ class PrivacyCurveDisplay(FitDisplay):
         -------
         PrivacyCurveDisplay
         """
-        return cls._from_reports([report], ax, name, options)
+        reports = [report] if isinstance(report, PrivacyReport) else report
+        return cls._from_reports(reports, ax, name, options)
 
     @classmethod
     def from_event(

@@ -176,7 +176,7 @@ def guarantee(name: str, report: PrivacyReport) -> str:
         reason = "; ".join(reason.split(":")[0] for reason in report.not_private)
         return f"{as_written(name)}: NOT PRIVATE ({as_written(reason)})"
     return (
-        f"{as_written(name)}: $\\varepsilon$ = {report.epsilon:g}, $\\delta$ = {report.delta:g} "
+        f"{as_written(name)}: ε = {report.epsilon:g}, δ = {report.delta:g} "
         f"for every {as_written(report.unit)} ({report.adjacency})"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Kinds of charges, each with the marker and colour of its points.
+RELEASE = "release"
 KINDS: dict[str, dict[str, Any]] = {
-    "release": {"marker": "o", "color": BLUE},
+    RELEASE: {"marker": "o", "color": BLUE},
     "external": {"marker": "D", "color": ORANGE},
     "seeded: not private": {"marker": "X", "color": WARNING},
 }
@@ -45,7 +45,7 @@ BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHE
 # Room for one entry of the legend, as a share of the height; by the size of its letters.
 ROOM = 0.09
 
-# The most charges of a kind that are drawn: more would hide each other.
+# Charges that are drawn, evenly spread, if there are more; and all that are no plain release.
 MOST_DRAWN = 200
 
 # The most charges with names along the axis, and the most letters of a name: else none is legible.
@@ -102,7 +102,8 @@ class LedgerDisplay(Display):
     ) -> Self:
         """Plot what an accountant charged.
 
-        Of more than 200 charges of one kind, 200 are drawn, evenly spread, the last one among them.
+        Of more than 200 charges, 200 are drawn, evenly spread, the last one among them; and all
+        that another tool made or that are not private.
 
         Parameters
         ----------
@@ -144,16 +145,21 @@ class LedgerDisplay(Display):
         check_choice("over", over, "charge", "time")
         ax = self._take_axes(ax, 7.2, 4.4)
         entries = self.statement.entries
-        kinds = [_kind(entry) for entry in entries]
-        drawn = _drawn(entries, kinds)
-        times = [datetime.fromisoformat(entry.receipt.time) for entry in entries]
-        places = list(range(1, len(entries) + 1)) if over == "charge" else times
-        known = [(places[i], entry.total) for i, entry in enumerate(entries) if i in drawn]
+        priced = [i for i, entry in enumerate(entries) if entry.after is not None]
+        drawn = {priced[i] for i in spread(len(priced), MOST_DRAWN)}
+        known = [
+            (
+                i + 1 if over == "charge" else datetime.fromisoformat(entries[i].receipt.time),
+                entries[i].total,
+                _kind(entries[i]),
+            )
+            for i in priced
+            if i in drawn or _kind(entries[i]) != RELEASE
+        ]
         (self.line_,) = ax.plot(*self._steps(known, over), **LINE)
         self.marks_ = {}
         for kind, style in KINDS.items():
-            chosen = [(places[i], entries[i].total) for i in sorted(drawn) if kinds[i] == kind]
-            if chosen:
+            if chosen := [(place, total) for place, total, own in known if own == kind]:
                 points = zip(*chosen, strict=True)
                 (self.marks_[kind],) = ax.plot(*points, label=kind, **MARK, **style)
         left = f"budget (one more charge may cost {down(self._remaining)})"
@@ -178,7 +184,7 @@ class LedgerDisplay(Display):
 
     def _steps(self, known: list[Any], over: str) -> tuple[list[Any], list[Any]]:
         """From zero, before the first charge, to what is spent now."""
-        x, y = [place for place, _ in known], [total for _, total in known]
+        x, y = [place for place, *_ in known], [total for _, total, _ in known]
         if over == "charge":
             return [0.0, *x, len(self.statement.entries) + 0.5], [0.0, *y, *(y[-1:] or [0.0])]
         return x[:1] + x, [0.0] * bool(y) + y
@@ -204,21 +210,11 @@ class LedgerDisplay(Display):
         ax.legend(loc="best", **LEGEND)
         terms = self.statement.chain.terms
         whom = as_written(f"for every {terms.unit} ({terms.adjacency})")
-        text = rf"Budget: $\varepsilon$ = {budget.epsilon:g}, $\delta$ = {budget.delta:g}"
+        text = f"Budget: ε = {budget.epsilon:g}, δ = {budget.delta:g}"
         self._write_title(title, f"{text} {whom}")
-
-
-def _drawn(entries: Sequence[Entry], kinds: Sequence[str]) -> set[int]:
-    """Places of the charges that are drawn: some of each kind, whose totals are known."""
-    known = [i for i, entry in enumerate(entries) if entry.after is not None]
-    drawn: set[int] = set()
-    for kind in KINDS:
-        own = [i for i in known if kinds[i] == kind]
-        drawn.update(own[place] for place in spread(len(own), MOST_DRAWN))
-    return drawn
 
 
 def _kind(entry: Entry) -> str:
     if entry.receipt.seeded:
         return "seeded: not private"
-    return "external" if entry.external else "release"
+    return "external" if entry.external else RELEASE

@@ -188,8 +188,8 @@ def _colours() -> Any:
 
 def _title(report: PrivacyReport) -> str:
     details = report.details
-    axes = f"{details['axes']}, $\\varepsilon$ = {details['axes_epsilon']:g}, "
-    axes += f"$\\delta$ = {details['axes_delta']:g}"
+    axes = f"{details['axes']}, ε = {details['axes_epsilon']:g}, "
+    axes += f"δ = {details['axes_delta']:g}"
     if (details["axes_unit"], details["axes_adjacency"]) != (report.unit, report.adjacency):
         axes += f" for every {as_written(details['axes_unit'])}, {details['axes_adjacency']}"
     return f"{guarantee('Projection map', report)}\non top of what its axes cost ({axes})"

@@ -8,8 +8,7 @@ from typing import Any
 
 from .. import plotting
 from .._text import printable
-from ..plotting._style import UNSTATED, as_written, figure
-from ..privacy import PrivacyReport, compose
+from ..plotting._style import UNSTATED, figure
 from ._drawing import address, settings
 from ._subject import Subject
 
@@ -56,29 +55,24 @@ def draw(
 def _drawn(
     subjects: Sequence[Subject], image_shape: Sequence[int] | None, as_stated: bool
 ) -> Iterator[Picture]:
+    title = "guarantee" if as_stated else UNSTATED
     if all(subject.report.private for subject in subjects):
-        yield _privacy([subject.report for subject in subjects], as_stated)
+        canvas = figure(5.2, 4.0)
+        curve = plotting.PrivacyCurveDisplay.from_report(
+            [subject.report for subject in subjects],
+            ax=canvas.subplots(),
+            name="this release",
+            title=title,
+        )
+        yield _picture("privacy", canvas, curve)
     for number, subject in enumerate(subjects, start=1):
-        suffix, title = str(number) if number > 1 else "", _title([subject.report], as_stated)
+        suffix = str(number) if number > 1 else ""
         if "explained_variance" in subject.arrays:
             yield _scree(subject, f"scree{suffix}", title)
         if "components" in subject.arrays and image_shape is None:
             yield _loadings(subject, f"loadings{suffix}", title)
         elif "components" in subject.arrays:
             yield _images(subject, f"components{suffix}", title, tuple(image_shape or ()))
-
-
-def _privacy(reports: Sequence[PrivacyReport], as_stated: bool) -> Picture:
-    """Draw what tests detect at most."""
-    canvas = figure(5.2, 4.0)
-    ax = canvas.subplots()
-    curve, title = plotting.PrivacyCurveDisplay, _title(reports, as_stated)
-    if len(reports) == 1:
-        drawn = curve.from_report(reports[0], ax=ax, name="this release", title=title)
-    else:
-        event = compose(one.cost for one in reports)
-        drawn = curve.from_event(event, ax=ax, name="this release", title=title)
-    return _picture("privacy", canvas, drawn)
 
 
 def _scree(subject: Subject, name: str, title: str) -> Picture:
@@ -114,18 +108,6 @@ def _images(subject: Subject, name: str, title: str, image_shape: tuple[int, ...
         title=title,
     )
     return _picture(name, canvas, images)
-
-
-def _title(reports: Sequence[PrivacyReport], as_stated: bool) -> str:
-    """What the pictures are of and what protects it, in plain letters, which are drawn fast."""
-    names = ", ".join(report.method for report in reports)
-    if not all(report.private for report in reports):
-        return as_written(f"{names}: NOT PRIVATE")
-    if not as_stated:
-        return as_written(f"{names}: {UNSTATED}")
-    first = reports[0]
-    cost = "" if len(reports) > 1 else f"epsilon {first.epsilon:g}, delta {first.delta:g} "
-    return as_written(f"{names}: {cost}for every {first.unit} ({first.adjacency})")
 
 
 def _picture(name: str, canvas: Any, display: Any) -> Picture:

@@ -207,8 +207,8 @@ def test_a_picture_in_given_axes_has_its_artists_its_texts_and_the_guarantee(sho
     assert named or type(display) is PlanDisplay
     assert all(r"\$\foo\$" in text for text in named)  # no formulas
     assert display.alt_text_.endswith(".") and len(display.alt_text_) > 20
-    epsilon = r"$\varepsilon$ = 20, $\delta$ = 1e-06 for every \$\foo\$ (add-remove)"
-    own = {PlanDisplay: "no data", LedgerDisplay: r"Budget: $\varepsilon$ = 2"}
+    epsilon = r"ε = 20, δ = 1e-06 for every \$\foo\$ (add-remove)"
+    own = {PlanDisplay: "no data", LedgerDisplay: r"Budget: ε = 2"}
     assert any(own.get(type(display), epsilon) in text for text in texts)
 
 
@@ -229,7 +229,7 @@ def test_a_title_can_be_given_or_left_out_and_one_that_is_there_stays(pca, case)
 
     assert "mine" in texts(title="mine")
     for shown in (texts(title=None), stays := texts("before")):
-        assert not any("varepsilon" in text for text in shown)
+        assert not any("ε" in text for text in shown)
     assert "before" in stays
 
 
@@ -332,7 +332,7 @@ def test_a_warning_goes_below_the_title_of_another_fit(pca, seeded, ax):
     ScreeDisplay.from_estimator(pca, ax=ax)
     ScreeDisplay.from_estimator(seeded, ax=ax)
     first, second = ax.get_title(loc="left").split("\n")
-    assert "varepsilon" in first
+    assert "ε" in first
     assert "NOT PRIVATE" in second
 
 

@@ -47,9 +47,7 @@ def test_each_kind_of_charge_has_its_mark_below_the_budget_in_words(accountant, 
         ((x, y),) = display.marks_[kind].get_xydata()
         assert (x, y) == (place, total)
     assert len({mark.get_marker() for mark in display.marks_.values()}) == 3
-    assert ax.get_title(loc="left") == (
-        r"Budget: $\varepsilon$ = 2, $\delta$ = 1e-06 for every \$p\$ (add-remove)"
-    )
+    assert ax.get_title(loc="left") == (r"Budget: ε = 2, δ = 1e-06 for every \$p\$ (add-remove)")
     assert ax.get_xticklabels()[0].get_text() == r"DPGauss \$x\$"
     assert len(ax.lines) == 5
 

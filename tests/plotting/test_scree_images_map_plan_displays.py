@@ -323,10 +323,10 @@ def test_the_title_of_a_map_is_its_cost_beside_that_of_the_axes(unit):
     pca = DPGauss(2, epsilon=3.0).fit(DIGITS)
     found = maps.projection_map(pca, DIGITS, epsilon=2.0, delta=1e-6, unit=unit, groups=groups)
     display = draw(found)
-    axes_cost = "DPGauss, $\\varepsilon$ = 3, $\\delta$ = 1e-06"
+    axes_cost = "DPGauss, ε = 3, δ = 1e-06"
     axes_cost += "" if unit == "row" else " for every row, add-remove"
     assert title(display) == (
-        f"Projection map: $\\varepsilon$ = 2, $\\delta$ = 1e-06 for every {unit} (add-remove)\n"
+        f"Projection map: ε = 2, δ = 1e-06 for every {unit} (add-remove)\n"
         f"on top of what its axes cost ({axes_cost})"
     )
     assert "NOT PRIVATE" not in label(display)

@@ -85,7 +85,6 @@ def test_a_statement_is_not_read_again(released, read):
 
 @pytest.mark.parametrize("event", [GaussianEvent(1e-4), PureEvent(1e-6)])
 def test_a_report_prices_no_more_totals_of_a_longer_ledger(tmp_path, monkeypatch, event):
-    monkeypatch.setattr(_ledger_display, "MOST_DRAWN", 5)
     monkeypatch.setattr("skdppca.privacy.statement.MOST_PRICED", 5)
     price, priced = Composition.epsilon, Counter()
 
@@ -104,7 +103,7 @@ def test_a_report_prices_no_more_totals_of_a_longer_ledger(tmp_path, monkeypatch
     assert 0 < priced[30] <= priced[60] + 5 and priced[60] <= priced[30] + 5
 
 
-def test_of_many_charges_some_of_each_kind_are_drawn_and_the_last(tmp_path, monkeypatch):
+def test_of_many_charges_some_are_drawn_and_the_last_and_all_of_other_kinds(tmp_path, monkeypatch):
     monkeypatch.setattr(_ledger_display, "MOST_DRAWN", 3)
     ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
     for i in range(12):
