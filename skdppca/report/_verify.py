@@ -278,21 +278,12 @@ def _on_ledger(release: Compared, sound: bool) -> str:
         return "not checked. To check the charge, give --ledger FILE."
     if not reports:
         return ""
-    stated, charges = release.document["ledger"], len(statement.chain.receipts)
-    later = 0 if stated is None else charges - stated["n_charges"]
     note = "Not checked: who wrote the ledger."
     if not release.has_outside:
         note += " To find out, ask for its head or a signature through another channel."
     elsewhere = _elsewhere(statement, agreeing)
     if elsewhere:
         note += f" Nor: {', '.join(elsewhere)}. To check a charge, give its ledger."
-    if later > 0:
-        since = "charge was made" if later == 1 else "charges were made"
-        spent = statement.spent
-        note += (
-            f" Since this report {later} more {since}; the total is epsilon {spent.epsilon:.6g} at "
-            f"delta {spent.delta:g} now."
-        )
     ours = {(one.accountant, one.row) for report in agreeing for _, one in _all_receipts(report)}
     seeded = [
         receipt.row
