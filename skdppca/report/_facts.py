@@ -113,28 +113,30 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
     if "components" not in arrays:
         return None
     components = np.atleast_2d(arrays["components"])
-    known = "alignments" in report.details
-    directions, ranges = alignments(subject.fitted), _ranges(subject)
-    noise_sd = entry_errors(subject.fitted) if "explained_variance" in arrays else None
-    told = []
-    for i, component in enumerate(components[:MOST_TOLD]):
-        sds = None if noise_sd is None else noise_sd[i]
-        told.append(
-            {
-                "variance": _at(arrays.get("explained_variance"), i),
-                "range": _known(None if ranges is None else ranges[i]),
-                "share": _at(arrays.get("explained_variance_ratio"), i),
-                "alignment": _at(directions, i) if known else None,
-                "largest": [
-                    {
-                        "feature": str(subject.names[j]),
-                        "entry": float(component[j]),
-                        "noise": None if sds is None else bool(_is_noise(component[j], sds[j])),
-                    }
-                    for j in np.argsort(-np.abs(component), kind="stable")[:LARGEST]
-                ],
-            }
-        )
+    known, directions = "alignments" in report.details, alignments(subject.fitted)
+    ranges = noise_sd = None
+    if "explained_variance" in arrays:
+        ranges = variance_intervals(subject.fitted, BAR_LEVEL)
+        noise_sd = entry_errors(subject.fitted)
+    told = [
+        {
+            "variance": _at(arrays.get("explained_variance"), i),
+            "range": None if ranges is None or np.isnan(ranges[i]).any() else ranges[i],
+            "share": _at(arrays.get("explained_variance_ratio"), i),
+            "alignment": _at(directions, i) if known else None,
+            "largest": [
+                {
+                    "feature": subject.names[j],
+                    "entry": float(component[j]),
+                    "noise": None
+                    if noise_sd is None
+                    else bool(abs(component[j]) < BAR_SDS * noise_sd[i, j]),
+                }
+                for j in np.argsort(-np.abs(component), kind="stable")[:LARGEST]
+            ],
+        }
+        for i, component in enumerate(components[:MOST_TOLD])
+    ]
     exact = (
         report.adjacency == "replace-one"
         or math.isinf(report.epsilon)
@@ -156,23 +158,8 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
     )
 
 
-def _ranges(subject: Subject) -> np.ndarray | None:
-    """Ranges of the variances that the noise leaves open; NaN for what is lost in it."""
-    if "explained_variance" not in subject.arrays:
-        return None
-    return variance_intervals(subject.fitted, BAR_LEVEL)
-
-
-def _known(ends: Any) -> list[float] | None:
-    return None if ends is None or np.isnan(ends).any() else [float(end) for end in ends]
-
-
 def _at(values: Any, place: Any) -> float | None:
     return None if values is None else float(np.asarray(values)[place])
-
-
-def _is_noise(entry: float, sd: float) -> bool:
-    return abs(entry) < BAR_SDS * sd
 
 
 def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from .._text import printable
 from .._text.digits import up
 from ..exceptions import LedgerError, SealedAccountantError
-from ..plotting._pipeline_steps import other_steps
+from ..plotting._pipeline_steps import other_steps, private_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
 from ._contents import FILES, MOST, PAGE, REPORT, Write, archived, as_json, files
@@ -25,7 +25,7 @@ from ._page import page, snippet
 from ._pictures import Picture, draw
 from ._results import results
 from ._sections import templates
-from ._subject import Subject, reread, subjects_of
+from ._subject import Subject, subjects_of
 from ._verify import agreeing
 
 # In the class below, `dict` is a method.
@@ -220,7 +220,7 @@ class ReleaseReport:
         if self.no_pictures:
             return []
         try:
-            return _drawn(list(map(reread, self._subjects)), self._document)
+            return _drawn(self._subjects, self._document)
         except ImportError:
             self.no_pictures = f"they need matplotlib; {how_to_install('report')}"
         except Exception as error:  # the words are worth more than a picture
@@ -249,23 +249,16 @@ class ReleaseReport:
     def _repr_html_(self) -> str:
         return self.html_snippet()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Mapping[str, str]:
-        return {"text/plain": repr(self), "text/html": self.html_snippet()}
-
     def __str__(self) -> str:
         """What was found, then the guarantee and the budget: the lines of ``skdppca report``."""
         return "\n".join(results(self._document, shell=False))
 
     def __repr__(self) -> str:
-        reports = [one.report for one in self._subjects]
-        private = all(report.private for report in reports)
-        facts = self._document["guarantee"]
-        what = (
-            f"epsilon={up(facts['epsilon'], 4)}, delta={facts['delta']:g}"
-            if private
-            else "NOT PRIVATE"
-        )
-        return printable(f"<ReleaseReport of {', '.join(one.method for one in reports)}: {what}>")
+        facts, what = self._document["guarantee"], "NOT PRIVATE"
+        if facts["private"]:
+            what = f"epsilon={up(facts['epsilon'], 4)}, delta={facts['delta']:g}"
+        methods = ", ".join(one.report.method for one in self._subjects)
+        return printable(f"<ReleaseReport of {methods}: {what}>")
 
 
 def check_libraries() -> None:
@@ -345,7 +338,7 @@ def _accountant(subjects: Sequence[Subject], releases: Any) -> BaseAccountant | 
     """The accountant that all of them were charged to, if one of them knows it."""
     ids = {receipt.accountant for one in subjects for receipt in one.report.receipts}
     given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    for one in [*given, *(subject.fitted for subject in subjects)]:
+    for one in [*given, *(step for whole in given for step in private_steps(whole))]:
         accountant = getattr(one, "accountant", None)
         if isinstance(accountant, BaseAccountant) and {accountant.id} == ids:
             return accountant

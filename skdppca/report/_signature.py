@@ -44,16 +44,14 @@ def wrong_signature(signed: str, folder: Path, signer: Path) -> str:
         allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
         command = ["ssh-keygen", "-Y", "verify", "-f", str(allowed), "-I", "signer"]
         command += ["-n", NAMESPACE, "-s", str(folder / SIGNATURE)]
-        failed: object = None
+        failed = ""
         try:
             done = subprocess.run(
                 command, input=signed.encode(), capture_output=True, timeout=PATIENCE
             )
-        except FileNotFoundError as error:
-            failed = error.strerror
-        except subprocess.TimeoutExpired:
-            failed = f"it took more than {PATIENCE} s"
-        if failed is not None:
+        except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+            failed = getattr(error, "strerror", f"it took more than {PATIENCE} s")
+        if failed:
             raise OSError(
                 f"a signature is verified by ssh-keygen, which cannot be run ({failed}); install "
                 "OpenSSH 8.1 or newer"

@@ -38,8 +38,9 @@ class Subject:
         As they are stored, by the names of `PrivacyReport.released`.
     names : tuple of str
         Of the features; empty if it has none.
-    fitted : object
-        What pictures are drawn of.
+    fitted : estimator or None
+        As far as the report and the arrays have it, so that whoever has the files computes and
+        draws the same; None without components.
     """
 
     report: PrivacyReport
@@ -99,7 +100,7 @@ def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
     check_names(() if known is None else known)
     if known is None and "components" in arrays:
         known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
-    return Subject(report, arrays, tuple(map(str, known or ())), _drawable(holders))
+    return rebuilt(report, arrays, known or ())
 
 
 def _inner(best: Any) -> list[Any]:
@@ -123,13 +124,8 @@ def _stored(holders: list[Any], name: str) -> Any:
     raise ValueError(f"{name} was released, and is not there any more; fit again")
 
 
-def _drawable(holders: list[Any]) -> Any:
-    """The estimator with components among these, else the first."""
-    return next((one for one in holders if hasattr(one, "components_")), holders[0])
-
-
 def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str]) -> Subject:
-    """Return what was written to files: the estimator as far as they have it."""
+    """Return a release by what its files hold."""
     stored = {name: value for name, value in arrays.items() if name != "feature_names"}
     fitted: Any = None
     if "components" in stored:
@@ -150,9 +146,3 @@ def _parameters(kind: type, report: PrivacyReport) -> dict[str, Any]:
         if name not in OWN
     }
     return legal(kind, told)
-
-
-def reread(subject: Subject) -> Subject:
-    """Return a release as it comes back from its files."""
-    report = PrivacyReport.from_dict(subject.report.to_dict())
-    return rebuilt(report, subject.arrays, subject.names)

@@ -10,7 +10,7 @@ from skdppca import KDPPCA, DPGauss, PrivatePCA, ResidualGauss
 from skdppca.decomposition.noise_only import records_needed
 from skdppca.exceptions import NoiseOnlyWarning
 from skdppca.model_selection import PrivateSearchCV
-from skdppca.report._subject import reread, subjects_of
+from skdppca.privacy import PrivacyReport
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdppca.exceptions.CentreNotSeenWarning")
 
@@ -76,8 +76,8 @@ def test_the_warning_follows_from_what_was_released():
     seed = noise_seed(DPGauss)
     with pytest.warns(NoiseOnlyWarning):
         pca = DPGauss(2, epsilon=0.01, random_state=seed).fit(rows(200, 20))
-    (subject,) = subjects_of(pca)
-    assert records_needed(reread(subject).report, 20) == records_needed(pca.privacy_, 20)
+    report = PrivacyReport.from_json(pca.privacy_.to_json())
+    assert records_needed(report, 20) == records_needed(pca.privacy_, 20)
 
 
 def test_candidates_of_a_search_say_nothing():
