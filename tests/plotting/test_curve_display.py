@@ -11,6 +11,7 @@ from skdppca.plotting import PrivacyCurveDisplay
 from skdppca.privacy import (
     GaussianEvent,
     NonPrivateEvent,
+    PrivacyReport,
     PureEvent,
     coin,
     detection_rate,
@@ -23,6 +24,9 @@ from matplotlib.figure import Figure  # noqa: E402
 
 X, Y = load_digits(return_X_y=True)
 NOTION = {"adjacency": "add-remove", "unit": "row"}
+
+REPORT = PrivacyReport("DPGauss", 2.0, 1e-6, "add-remove", "row", GaussianEvent(0.3))
+BOTH = GaussianEvent(0.3 * math.sqrt(2))
 
 
 @pytest.fixture
@@ -56,16 +60,34 @@ def test_without_marks_and_guess_there_is_the_curve_alone(ax):
     assert ax.lines[:] == [display.line_]
 
 
-def test_a_budget_has_the_curve_of_gaussian_noise(ax):
-    assert PrivacyCurveDisplay.from_epsilon(1.0, ax=ax).event == GaussianEvent(mu_of(1.0, 1e-6))
-    assert PrivacyCurveDisplay.from_epsilon(math.inf, ax=ax).event == NonPrivateEvent()
+def charged(**more):
+    accountant = PrivacyAccountant(4.0, 1e-6)
+    for _ in range(2):
+        accountant.charge(GaussianEvent(0.3), **NOTION, **more)
+    return accountant
+
+
+# What a curve is made from, and the event that it is of.
+CURVES = [
+    ("epsilon", lambda: 1.0, GaussianEvent(mu_of(1.0, 1e-6))),
+    ("epsilon", lambda: math.inf, NonPrivateEvent()),
+    ("accountant", charged, BOTH),
+    ("accountant", lambda: charged().statement(), BOTH),
+    ("accountant", lambda: charged(seeded=True), NonPrivateEvent()),
+    ("report", lambda: [REPORT, REPORT], BOTH),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "event"), CURVES)
+def test_a_curve_is_of_all_that_was_released(ax, kind, given, event):
+    found = getattr(PrivacyCurveDisplay, f"from_{kind}")(given(), ax=ax).event
+    assert type(found) is type(event)
+    assert getattr(found, "mu", 0) == pytest.approx(getattr(event, "mu", 0))
 
 
 def test_a_report_has_the_curve_of_its_event(ax):
-    pca = DPGauss(2, epsilon=1.0).fit(X)
-    display = PrivacyCurveDisplay.from_report(pca.privacy_, ax=ax)
-    assert display.event == pca.privacy_.event
-    assert display.reports == (pca.privacy_,)
+    display = PrivacyCurveDisplay.from_report(REPORT, ax=ax)
+    assert (display.event, display.reports) == (REPORT.event, (REPORT,))
 
 
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": math.inf}])
@@ -94,22 +116,6 @@ def test_steps_that_protect_different_units_do_not_add_up(ax):
     ).fit(X, Y)
     with pytest.raises(ValueError, match="protect different units, or have different neighbours"):
         PrivacyCurveDisplay.from_estimator(pipeline, ax=ax)
-
-
-@pytest.mark.parametrize("as_statement", [False, True])
-def test_a_ledger_has_the_curve_of_all_its_charges(ax, as_statement):
-    accountant = PrivacyAccountant(4.0, 1e-6)
-    for _ in range(2):
-        accountant.charge(GaussianEvent(0.3), **NOTION)
-    ledger = accountant.statement() if as_statement else accountant
-    display = PrivacyCurveDisplay.from_accountant(ledger, ax=ax)
-    assert display.event.mu == pytest.approx(0.3 * math.sqrt(2))
-
-
-def test_a_ledger_with_seeded_noise_is_bounded_by_nothing(ax):
-    accountant = PrivacyAccountant(4.0, 1e-6)
-    accountant.charge(GaussianEvent(0.3), seeded=True, **NOTION)
-    assert PrivacyCurveDisplay.from_accountant(accountant, ax=ax).event == NonPrivateEvent()
 
 
 def test_curves_in_one_picture_differ_without_colour(ax):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -316,7 +317,8 @@ def test_deltas_that_add_up_are_stated():
 
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": np.inf}], ids=str)
 def test_a_part_without_a_guarantee_takes_it_from_all(two, parameters):
-    with pytest.warns(SeededNoiseWarning) if "random_state" in parameters else _quiet():
+    seeded = "random_state" in parameters
+    with pytest.warns(SeededNoiseWarning) if seeded else nullcontext():
         broken = DPGauss(2, **parameters).fit(rows(1600, 3))
     pca = merge([two[0], broken], disjoint=True)
     assert not pca.privacy_.private
@@ -325,14 +327,6 @@ def test_a_part_without_a_guarantee_takes_it_from_all(two, parameters):
     assert page.dict()["guarantee"]["private"] is False
     assert "NOT PRIVATE" in page.html()
     assert all(finding.passed for finding in page.check())
-
-
-class _quiet:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return None
 
 
 # What is refused.
@@ -574,26 +568,6 @@ def change_part(details, number=0):
     return details["parts"][number]["report"]["core"]
 
 
-def weaker(details):
-    change_part(details)["guarantee"]["epsilon"] = 0.1
-
-
-def cheaper(details):
-    change_part(details)["event"]["mu"] = 0.01
-
-
-def other_count(details):
-    details["parts"][0]["n_records"] += 1.0
-
-
-def twice(details):
-    details["parts"][1] = details["parts"][0]
-
-
-def gone(details):
-    del details["parts"][1:]
-
-
 def no_part(details):
     details["parts"][0] = {"n_records": 1.0}
 
@@ -603,24 +577,39 @@ def other_bound(details):
 
 
 def nested(details):
-    change_part(details)["details"]["merged"] = "matrices"
-    change_part(details)["details"]["parts"] = details["parts"][1:]
+    own = {"merged": "matrices", "parts": details["parts"][1:]}
+    change_part(details)["details"].update(own)
 
 
-def other_unit(details):
-    change_part(details)["guarantee"]["unit"] = "patient"
-
-
+# What is done to the details of a merged release, and what is said of it.
 FORGED = {
-    "a part's epsilon": (weaker, "part 1: release id"),
-    "a part's cost": (cheaper, "part 1: release id"),
-    "a part's number of records": (other_count, "part 1 released another number of records"),
-    "a part twice": (twice, "parts 1 and 2 have the same release"),
-    "a part that is missing": (gone, "it has 1 parts"),
+    "a part's epsilon": (
+        lambda details: change_part(details)["guarantee"].update(epsilon=0.1),
+        "part 1: release id",
+    ),
+    "a part's cost": (
+        lambda details: change_part(details)["event"].update(mu=0.01),
+        "part 1: release id",
+    ),
+    "a part's number of records": (
+        lambda details: details["parts"][0].update(n_records=1.5),
+        "part 1 released another number of records",
+    ),
+    "a part twice": (
+        lambda details: details["parts"].insert(1, details["parts"][0]),
+        "parts 1 and 2 have the same release",
+    ),
+    "a part that is missing": (
+        lambda details: details.update(parts=details["parts"][:1]),
+        "it has 1 parts",
+    ),
     "what is no part": (no_part, "are not as skdppca writes them"),
     "the other guarantee": (other_bound, "guarantees/composed/epsilon is 0.5"),
     "a part that was merged": (nested, "merged itself"),
-    "a part's unit": (other_unit, "part 1 protects something else"),
+    "a part's unit": (
+        lambda details: change_part(details)["guarantee"].update(unit="patient"),
+        "part 1 protects something else",
+    ),
 }
 
 
@@ -743,19 +732,15 @@ def test_a_cohort_that_is_in_two_parts_is_refused(grown):
         merge([second, again], disjoint=True)
 
 
-def broken_receipt(part):
-    part["receipts"] = [{"row": 1}]
-
-
-def no_receipt(part):
-    part["receipts"] = None
-
-
-def no_release(part):
-    del part["release_id"]
-
-
-@pytest.mark.parametrize("tamper", [broken_receipt, no_receipt, no_release])
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda part: part.update(receipts=[{"row": 1}]),
+        lambda part: part.update(receipts=None),
+        lambda part: part.pop("release_id"),
+    ],
+    ids=["broken receipt", "no receipt", "no release"],
+)
 def test_a_forged_cohort_of_a_part_is_a_finding_and_no_error(grown, tamper):
     _, _, second, third = grown
     report = json.loads(merge([second, third]).privacy_.to_json())
@@ -763,25 +748,23 @@ def test_a_forged_cohort_of_a_part_is_a_finding_and_no_error(grown, tamper):
     assert not all(finding.passed for finding in verify_report(report))
 
 
-def cheaper_before(parts):
-    parts[0]["mu"] = parts[0]["receipts"][0]["event"]["mu"] = 0.01
-
-
-def another_release_before(parts):
-    parts[0]["release_id"] = "0" * 64
-
-
-def not_charged_before(parts):
-    parts[0]["receipts"] = []
+def cheaper_before(part):
+    part["mu"] = part["receipts"][0]["event"]["mu"] = 0.01
 
 
 @pytest.mark.parametrize(
-    "tamper", [cheaper_before, another_release_before, not_charged_before], ids=lambda f: f.__name__
+    "tamper",
+    [
+        cheaper_before,
+        lambda part: part.update(release_id="0" * 64),
+        lambda part: part.update(receipts=[]),
+    ],
+    ids=["cheaper", "another release", "not charged"],
 )
 def test_a_ledger_knows_what_each_cohort_before_paid(grown, tamper):
     (ledger, *_), _, second, _ = grown
     details = json.loads(second.privacy_.to_json())["core"]["details"]
-    tamper(details["joined"])
+    tamper(details["joined"][0])
     forged = replace(second.privacy_, details=details, read=True)
     differ = [f for f in verify_report(forged, ledger=ledger) if f.level == 3 and not f.passed]
     assert any(one.says.startswith("fit 1: ") for one in differ), differ
