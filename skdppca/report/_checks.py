@@ -5,7 +5,7 @@ A report may be made up, and a file anything: nothing here fails because of what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from ._contents import (
 )
 from ._directory import LOCK
 from ._document import read
-from ._facts import account, charged_here, findings_of, guarantee
+from ._facts import account, findings_of, guarantee
 from ._signature import wrong_signature
 from ._subject import Subject, rebuilt
 
@@ -44,7 +44,8 @@ NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
 
-    The document is empty, and there are no reports, if the report cannot be read.
+    The document is empty, and there are no reports, if the report cannot be read. `paid` are the
+    reports of what was charged: of a merged release its parts.
     """
 
     def __init__(
@@ -65,6 +66,9 @@ class Compared:
             self.document, self.reports = read(text)
         except (TypeError, ValueError, RecursionError) as error:
             self.unread = error
+        self.paid: list[PrivacyReport] = []
+        with suppress(TypeError, ValueError):  # parts that are made up, which level 1 says
+            self.paid = [one for report in self.reports for one in paid_by(report)]
         places = range(len(self.reports))
         self.listed = hashes_in(path) if whole else None
         self.arrays = [
@@ -203,7 +207,8 @@ def _wrong_files(release: Compared) -> Iterator[str]:
 def _wrong_totals(release: Compared) -> Iterator[str]:
     stated, statement = release.document["ledger"], release.statement
     assert statement is not None
-    own, paying = statement.chain.terms.accountant, _accounts(release.reports)
+    own = statement.chain.terms.accountant
+    paying = {account for one in release.paid for account in accounts_charged(one)}
     if (stated is None or stated["accountant"] != own) and len(paying) > 1:
         return  # it states the totals of one ledger at most
     if stated is None and all(is_merged(report.details) for report in release.reports):
@@ -214,7 +219,7 @@ def _wrong_totals(release: Compared) -> Iterator[str]:
             "write the report again"
         )
         return
-    rows, last = stated["rows"], _last_row(statement, release.reports)
+    rows, last = stated["rows"], _last_row(release, own)
     if not last <= rows <= len(statement.chain.rows):
         yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
         return
@@ -222,27 +227,10 @@ def _wrong_totals(release: Compared) -> Iterator[str]:
     yield from differences("ledger", stated, computed)
 
 
-def _accounts(reports: Sequence[PrivacyReport]) -> set[str]:
-    """Return the ids of all accounts that were charged for these releases; made up, none."""
-    try:
-        paid = [one for report in reports for one in paid_by(report)]
-        return {account for one in paid for account in accounts_charged(one)}
-    except (TypeError, ValueError):  # which level 1 says
-        return set()
-
-
-def _last_row(statement: Statement, reports: Sequence[PrivacyReport]) -> int:
-    """Return the last row of a ledger that records one of these releases or their parts."""
-    try:
-        recorded = [
-            row.row
-            for one in charged_here(statement, reports)
-            for row in one.releases
-            if row.accountant == statement.chain.terms.accountant
-        ]
-    except (TypeError, ValueError):  # made up, which level 1 says
-        return 0
-    return max(recorded, default=0)
+def _last_row(release: Compared, account: str) -> int:
+    """Return the last row of an account that records one of these releases or their parts."""
+    recorded = [row for one in release.paid for row in one.releases if row.accountant == account]
+    return max((row.row for row in recorded), default=0)
 
 
 # Level 4: someone outside.
@@ -252,7 +240,7 @@ def _wrong_head(release: Compared) -> Iterator[str]:
     assert release.statement is not None
     rows = release.statement.chain
     row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
-    last = _last_row(release.statement, release.reports)
+    last = _last_row(release, rows.terms.accountant)
     if row is None:
         yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
     elif row < last:

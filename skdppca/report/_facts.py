@@ -25,7 +25,7 @@ from ..privacy import (
 )
 from ..privacy.fit_report import jsonable
 from ..privacy.grown import all_receipts
-from ..privacy.parts import accounts_charged, paid_by
+from ..privacy.parts import paid_by
 from ..privacy.units import INTERACTION
 from ._subject import Subject
 
@@ -173,11 +173,11 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
         Charged to it, in this order.
     """
     chain, budget = statement.chain, statement.budget
-    reports = charged_here(statement, reports)
     ours = {
         receipt.row
         for report in reports
-        for receipt in all_receipts(report.details, report.receipts)
+        for one in paid_by(report)
+        for receipt in all_receipts(one.details, one.receipts)
         if receipt.accountant == chain.terms.accountant
     }
     return jsonable(
@@ -197,17 +197,6 @@ def account(statement: Statement, reports: Sequence[PrivacyReport]) -> dict[str,
             ],
         }
     )
-
-
-def charged_here(statement: Statement, reports: Sequence[PrivacyReport]) -> list[PrivacyReport]:
-    """Return these releases; of one that was merged, its parts that this ledger was charged for."""
-    own = statement.chain.terms.accountant
-    return [
-        one
-        for report in reports
-        for one in paid_by(report)
-        if one is report or own in accounts_charged(one)
-    ]
 
 
 def _charge(entry: Entry, ours: set[int], delta: float) -> dict[str, Any]:

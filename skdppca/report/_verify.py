@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Receipt, Statement
 from ..privacy.checks import anew
 from ..privacy.grown import all_receipts
-from ..privacy.parts import paid_by, parts_of
+from ..privacy.parts import paid_by
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import LOCK, instead_of
@@ -267,11 +267,11 @@ def _alone(release: Compared) -> list[str]:
 
 def _on_ledger(release: Compared, sound: bool) -> str:
     statement, reports = release.statement, release.reports
-    agreeing = reports if sound else ()
+    receipts = _receipts(reports) if sound else []
     if statement is None:
         if any("sites" in report.details for report in reports):
             return "not checked. `skdppca ledger show FILE` at each site should name this release."
-        if any(_has_charged_parts(report) for report in agreeing):
+        if any(what.startswith("part") for what, _ in receipts):
             return "not checked. To check the charge of a part, give --ledger FILE of that part."
         if not all(report.receipts for report in reports):
             return "there is nothing to check, because no ledger was charged."
@@ -281,39 +281,27 @@ def _on_ledger(release: Compared, sound: bool) -> str:
     note = "Not checked: who wrote the ledger."
     if not release.has_outside:
         note += " To find out, ask for its head or a signature through another channel."
-    elsewhere = _elsewhere(statement, agreeing)
-    if elsewhere:
-        note += f" Nor: {', '.join(elsewhere)}. To check a charge, give its ledger."
-    ours = {(one.accountant, one.row) for report in agreeing for _, one in _all_receipts(report)}
-    seeded = [
-        receipt.row
-        for receipt in statement.chain.receipts
-        if receipt.seeded and (receipt.accountant, receipt.row) not in ours
+    own = statement.chain.terms.accountant
+    others = [
+        f"{what} (ledger {one.accountant[:8]})" for what, one in receipts if one.accountant != own
     ]
+    if others:
+        note += f" Nor: {', '.join(others)}. To check a charge, give its ledger."
+    ours = {one.row for _, one in receipts if one.accountant == own}
+    charges = statement.chain.receipts
+    seeded = [one.row for one in charges if one.seeded and one.row not in ours]
     if seeded:
         note += f" {words().seeded_charges(seeded)}"
     return note
 
 
-def _has_charged_parts(report: PrivacyReport) -> bool:
-    return any(part.report.receipts for part in parts_of(report))
-
-
-def _all_receipts(report: PrivacyReport) -> Iterator[tuple[str, Receipt]]:
-    """Yield every receipt of a release, or of its parts, and what it is of."""
-    for number, one in enumerate(paid_by(report), start=1):
-        for receipt in all_receipts(one.details, one.receipts):
-            yield f"part {number}" if one is not report else f"row {receipt.row}", receipt
-
-
-def _elsewhere(statement: Statement, reports: Sequence[PrivacyReport]) -> list[str]:
-    """Return what was charged to other ledgers."""
-    own = statement.chain.terms.accountant
+def _receipts(reports: Sequence[PrivacyReport]) -> list[tuple[str, Receipt]]:
+    """Return every receipt of these releases, or of their parts, and what it is of."""
     return [
-        f"{what} (ledger {receipt.accountant[:8]})"
+        (f"part {number}" if one is not report else f"row {receipt.row}", receipt)
         for report in reports
-        for what, receipt in _all_receipts(report)
-        if receipt.accountant != own
+        for number, one in enumerate(paid_by(report), start=1)
+        for receipt in all_receipts(one.details, one.receipts)
     ]
 
 
