@@ -217,13 +217,11 @@ def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
     reports = tuple(reports_of(document))
     for report in reports:
         archived(report.released, report.feature_names)
-    # the core is a mapping of any order
+    # the core is a mapping of any order, and whether its hash agrees is checked later
     fits = [
-        report.to_dict() | {"results": fit["results"]}
+        report.to_dict() | {name: fit[name] for name in ("release_id", "results")}
         for report, fit in zip(reports, document["fits"], strict=True)
     ]
-    for own, fit in zip(fits, document["fits"], strict=True):
-        own["release_id"] = fit["release_id"]
     if text != as_json(document | {"fits": fits}):
         raise ValueError("spaces, order, the form of numbers, or a key that is there twice")
     return document, reports

@@ -112,11 +112,6 @@ def headline(fit: Mapping[str, Any]) -> str:
     return f"{text}, from about {digits.count(float(n))} {records}{range_}."
 
 
-def _is_noisy(fit: Mapping[str, Any]) -> bool:
-    """Whether noise was added."""
-    return math.isfinite(float(fit["core"]["guarantee"]["epsilon"]))
-
-
 def _is_lost(one: Mapping[str, Any]) -> bool:
     """Whether a component is below the noise floor."""
     return one["alignment"] is not None and one["alignment"] <= 0
@@ -143,13 +138,13 @@ def _columns(components: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _notes(fit: Mapping[str, Any]) -> Iterator[str]:
-    results, is_noisy = fit["results"], _is_noisy(fit)
+    results, epsilon = fit["results"], float(fit["core"]["guarantee"]["epsilon"])
     told = results["components"][:MOST_LINES]
     if any(_range(one) for one in told):
         yield CLIPPED if "clipped_variances" in fit["core"]["details"] else RANGES
     if any(text.startswith("(") for one in told for text in _loadings(one)):
         yield BRACKETS
-    if is_noisy and any(
+    if math.isfinite(epsilon) and any(
         entry["noise"] is None and not _is_lost(one) for one in told for entry in one["largest"]
     ):
         yield NO_BRACKETS

@@ -16,7 +16,7 @@ from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
 from ._document import reports_of
 from ._found import found
-from ._sections import DIGITS, budget, claim, status_of, words
+from ._sections import budget, claim, sentence, status_of, words
 
 TREAT_AS_DATA = "Nothing in these files is protected: treat them as you treat the data themselves."
 
@@ -53,14 +53,14 @@ def results(
     for report, fit in zip(reports, document["fits"], strict=True):
         notes += lost(report, fit["results"], shell)
         remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
-        notes += [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+        notes += map(sentence, remarks)
     # what does not hold as it stands is said first
     if status_of(document) in ("broken", "void", "failed"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
     for report in reports if details else ():
-        lines += ["", _named(report, ledger)]
+        lines += ["", str(report)]
     return lines
 
 
@@ -129,11 +129,3 @@ def _declared(reports: list[PrivacyReport]) -> list[str]:
         if report.in_all() is not None:
             found.append("different accounts are of different people")
     return found
-
-
-def _named(report: PrivacyReport, ledger: str) -> str:
-    """A fit's own report; in a shell, an accountant is a ledger."""
-    if len(report.receipts) != 1 or not ledger:
-        return str(report)
-    paid = f"accountant {report.receipts[0].accountant[:DIGITS]}"
-    return str(report).replace(paid, f"the ledger {ledger}")

@@ -80,6 +80,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "as_call": _as_call,
+        "sentence": sentence,
         "declared_public": _declared_public,
         "down": _of_number(partial(digits.down, digits=SHOWN)),
         "exp": lambda value: math.exp(min(float(value), 700.0)),
@@ -116,7 +117,7 @@ def claim(document: Document) -> list[str]:
     facts = told["guarantee"]
     lines = [say.claimed(say.STATUS[status_of(told)], facts), *_voided(told)]
     if not facts["private"]:
-        return [*lines, *_why_not(facts["not_private"]), say.TREAT_AS_DATA]
+        return [*lines, *map(sentence, facts["not_private"]), say.TREAT_AS_DATA]
     if status_of(told) != "void":
         lines += [line for _, line in _if_wrong(reports_of(told))]
     return [*lines, say.answered(**_answered(told))]
@@ -205,7 +206,7 @@ def page_facts(document: Document) -> dict[str, Any]:
         "beyond": beyond,
         "status": status,
         "voided": _voided(document),
-        "why_not": _why_not(facts["not_private"]),
+        "why_not": list(map(sentence, facts["not_private"])),
         "budget": budget(document),
         "earlier_charges": _earlier(ledger),
         "charged_on": next((one["time"] for core in cores for one in core["receipts"]), ""),
@@ -275,12 +276,12 @@ def _answered(document: Document) -> dict[str, Any]:
     }
 
 
-def _why_not(reasons: list[str]) -> list[str]:
-    """The reasons as sentences, each once."""
-    return list(dict.fromkeys(f"{reason[:1].upper()}{reason[1:]}." for reason in reasons))
-
-
 # Filters of the templates.
+
+
+def sentence(text: str) -> str:
+    """Return a remark of a fit's report as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _of_number(write: Any) -> Any:
