@@ -146,11 +146,10 @@ def _tick(progress: Progress, name: str, done: int, of: int, share: float) -> No
 
 
 def _captured_skewed(planned: PlannedFit, row: Expectation, tick: Tick) -> float:
-    def ended(_: float) -> None:
-        tick(1.0)
-
     worst = [
-        _simulated(planned, row.method, predict, EFFORTS.skewed, law=law, tick=ended).losses[2]
+        _simulated(
+            planned, row.method, predict, EFFORTS.skewed, law=law, tick=lambda _: tick(1.0)
+        ).losses[2]
         for law in LAWS
         if law != "normal"
     ]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from numbers import Integral
 from typing import Any, Literal
 
 from .._text import aligned
@@ -15,7 +14,7 @@ from .._text.digits import percent_captured
 from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
-from .planned_fit import PlannedFit, check, methods_of
+from .planned_fit import PlannedFit, checked, methods_of
 from .simulation import SIMULATION, TooLittle
 from .spectra import DEFAULT, check_spectrum
 from .synthetic_rows import SYNTHETIC
@@ -388,29 +387,16 @@ def plan(
     >>> found.recommended
     'ResidualGauss'
     """
-    check(dict(locals()))
-    n_features = int(n_features)
-    wanted = int(n_components) if isinstance(n_components, Integral) else n_components
-    k = wanted if isinstance(wanted, int) else n_features
-    name, variances = check_spectrum(DEFAULT if spectrum is None else spectrum, n_features, k)
+    facts = checked(dict(locals()))
+    wanted, d = facts.pop("n_components"), facts["n_features"]
+    k = wanted if isinstance(wanted, int) else d
+    name, variances = check_spectrum(DEFAULT if spectrum is None else spectrum, d, k)
     asked = Plan(
-        n_samples=int(n_samples),
-        n_features=n_features,
+        **facts,
         n_components=k,
-        epsilon=float(epsilon),
-        delta=float(delta),
-        adjacency=adjacency,
+        wanted=wanted,
         spectrum=name,
         variances=tuple(map(float, variances)),
-        group_size=None if group_size is None else int(group_size),
-        shared=float(shared),
-        scale=scale,
-        missing=missing,
-        tails=tails,
-        gap=gap,
-        is_sparse=bool(is_sparse),
-        wanted=wanted,
-        cohorts=int(cohorts),
         recommended="",
         why="",
         rows=(),

@@ -149,8 +149,11 @@ class PlannedFit:
         )
 
 
-def check(given: dict[str, Any]) -> None:
-    """Refuse invalid arguments of `plan`; the spectrum's numbers are checked with their count."""
+def checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the public facts among the arguments of `plan`, as Python's own numbers.
+
+    Invalid ones are refused, but for the spectrum's numbers, which are checked with their count.
+    """
     check_parameters(CONSTRAINTS, given, "plan")
     if given["cohorts"] > given["n_samples"]:
         raise ValueError(
@@ -171,6 +174,12 @@ def check(given: dict[str, Any]) -> None:
             f"n_components={k!r} with n_features={d} cannot be simulated; give a number of at most "
             f"{SIMULATION.most_components}, or plan for {SIMULATION.most_features} features"
         )
+    facts = {name: given[name] for name in CONSTRAINTS if name not in ("spectrum", "methods")}
+    plain = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in facts.items()
+    }
+    return plain | {name: float(plain[name]) for name in ("epsilon", "delta", "shared")}
 
 
 def methods_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
