@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.pipeline import Pipeline
 
@@ -26,7 +26,7 @@ class UnreleasedStep:
 
     name: str
     kind: str
-    place: str
+    place: Literal["before", "behind"]
     fitted: bool
 
     @property
@@ -51,8 +51,9 @@ def other_steps(releases: Any) -> list[UnreleasedStep]:
         last = len(private) - 1 - private[::-1].index(True) if any(private) else -1
         for place, (name, step) in enumerate(pipeline.steps):
             if not private[place] and not does_nothing(step):
-                where = "before" if place < last else "behind"
-                found.append(UnreleasedStep(name, type(step).__name__, where, learns(step)))
+                kind = type(step).__name__
+                where: Literal["before", "behind"] = "before" if place < last else "behind"
+                found.append(UnreleasedStep(name, kind, where, learns(step)))
     return found
 
 

@@ -144,15 +144,6 @@ class StatedLedger(StatedPart):
     charges: list[StatedCharge]
 
 
-class StatedStep(StatedPart):
-    """A step of a Pipeline that released nothing; `fitted`: whether it learns from the records."""
-
-    name: str
-    kind: str
-    place: Literal["before", "behind"]
-    fitted: bool
-
-
 class ReportDocument(StatedPart):
     """The report of one or several private releases. Infinity is the text "inf".
 
@@ -166,7 +157,7 @@ class ReportDocument(StatedPart):
     fits: Annotated[list[StatedFit], Meta(min_length=1, max_length=MOST)]
     ledger: StatedLedger | None
     context: Context
-    steps: list[StatedStep]
+    steps: list[UnreleasedStep]
     image_shape: Annotated[list[Count], Meta(min_length=2, max_length=3)] | None
     differs: list[str]
 
