@@ -10,7 +10,7 @@ import numpy as np
 
 from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted
-from ._noise_of_fits import entry_errors
+from ._noise_of_fits import BAR_SDS, entry_errors
 from ._pipeline_steps import names_before
 from ._style import DIVERGING, check_choice, ink_on, short
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
     from matplotlib.image import AxesImage
-
-# In standard deviations: noise alone stays within with probability .95.
-BRACKET_SDS = 1.96
 
 # Components that are drawn unless others are asked for.
 MOST_COMPONENTS = 10
@@ -226,7 +223,7 @@ class LoadingsDisplay(FitDisplay):
         """Which entries privacy noise alone can explain, as an array of the loadings' shape."""
         if self.noise_sd is None:
             return np.zeros(np.shape(self.loadings), dtype=bool)
-        return np.abs(self.loadings) < BRACKET_SDS * np.asarray(self.noise_sd)
+        return np.abs(self.loadings) < BAR_SDS * np.asarray(self.noise_sd)
 
     @property
     def alt_text_(self) -> str:

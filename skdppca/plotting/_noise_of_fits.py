@@ -13,6 +13,11 @@ from ..privacy import NonPrivateEvent
 # A variance is no less than its noise: there it is a bound, and no estimate.
 AT_BOUND = 1 + 1e-6
 
+# The share of all fits that a bar is to hold, and the sds that hold it for a normal distribution:
+# noise alone explains an entry within them.
+LEVEL = 0.95
+BAR_SDS = 1.96
+
 
 def alignments(pca: Any) -> np.ndarray:
     """Return the components' alignments, or ones if the method does not release them."""
@@ -41,7 +46,7 @@ def lost_in_noise(pca: Any) -> np.ndarray:
     return (alignments(pca) <= 0) | at_bound
 
 
-def variance_intervals(pca: Any, level: float) -> np.ndarray:
+def variance_intervals(pca: Any, level: float = LEVEL) -> np.ndarray:
     """Return the ends of every variance's error bar, as the notes of `ScreeDisplay` derive them.
 
     NaN where there is no bar.

@@ -10,6 +10,7 @@ import numpy as np
 from .._text.digits import whole_percent
 from ._display import FitDisplay, fitted, noise_in_words
 from ._noise_of_fits import (
+    LEVEL,
     is_elliptical,
     left_out,
     lost_in_noise,
@@ -38,9 +39,6 @@ MAX_LEFT_OUT = 12
 CROWDED = 25
 
 Kind = Literal["variance", "ratio"]
-
-# The share of all fits that an error bar is to hold.
-LEVEL = 0.95
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -220,7 +218,7 @@ class ScreeDisplay(FitDisplay):
             estimator,
             pca,
             variances=variances,
-            interval=variance_intervals(pca, LEVEL),
+            interval=variance_intervals(pca),
             lost=lost_in_noise(pca),
             left_out=left_out(pca, min(k + 4, MAX_LEFT_OUT)),
             rest=float(pca.noise_variance_) if n_rest else None,

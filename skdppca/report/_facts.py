@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plotting._noise_of_fits import alignments, entry_errors, variance_intervals
+from ..plotting._noise_of_fits import BAR_SDS, alignments, entry_errors, variance_intervals
 from ..privacy import (
     Entry,
     GaussianEvent,
@@ -40,10 +40,6 @@ HOUSEHOLD = 4
 # Features named of each component, and components told of.
 LARGEST = 5
 MOST_TOLD = 30
-
-# Sds about its mean that hold 95 % of a normal distribution: noise explains an entry within them.
-BAR_SDS = 1.96
-BAR_LEVEL = 0.95
 
 # Charges of a ledger that are listed: the last ones.
 MOST_LISTED = 12
@@ -116,7 +112,7 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
     known, directions = "alignments" in report.details, alignments(subject.fitted)
     ranges = noise_sd = None
     if "explained_variance" in arrays:
-        ranges = variance_intervals(subject.fitted, BAR_LEVEL)
+        ranges = variance_intervals(subject.fitted)
         noise_sd = entry_errors(subject.fitted)
     told = [
         {
