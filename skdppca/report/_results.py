@@ -18,8 +18,6 @@ from ._document import reports_of
 from ._found import found
 from ._sections import budget, claim, sentence, status_of, words
 
-TREAT_AS_DATA = "Nothing in these files is protected: treat them as you treat the data themselves."
-
 PRIVATE = "These files are private as stated; rows transformed with the components are not."
 
 NOT_STATED = "No --title and no --context: the page says 'Not stated'. To state them, in a copy:"
@@ -69,7 +67,7 @@ def advice(document: Mapping[str, Any]) -> list[str]:
     status = status_of(document)
     if status in ("void", "failed"):
         return []
-    return [TREAT_AS_DATA if status == "broken" else PRIVATE]
+    return [words().TREAT_AS_DATA if status == "broken" else PRIVATE]
 
 
 def not_stated(out: Path, *words: object) -> list[str]:
