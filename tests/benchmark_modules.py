@@ -1,4 +1,4 @@
-"""The modules of benchmarks/, which the package does not install, and what looks at their noise."""
+"""Scripts that the package does not install, those of benchmarks/ at first, and their noise."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from types import ModuleType
 
 import numpy as np
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 
 
-def load(name: str) -> ModuleType:
-    """A module or a folder of them, without leaving benchmarks on the path."""
-    sys.path.insert(0, str(BENCHMARKS))
+def load(name: str, folder: Path = BENCHMARKS) -> ModuleType:
+    """A module or a folder of them, without leaving where it lies on the path."""
+    sys.path.insert(0, str(folder))
     try:
         return importlib.import_module(name)
     finally:
-        sys.path.remove(str(BENCHMARKS))
+        sys.path.remove(str(folder))
 
 
 class Recorder:

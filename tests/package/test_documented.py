@@ -4,7 +4,6 @@ import importlib.util
 import re
 from email.message import Message
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import pytest
 import yaml
@@ -15,21 +14,14 @@ from skdppca.decomposition import METHODS
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.statistics import KINDS, Statistic
 
+from ..benchmark_modules import ROOT, load
 from ..estimators import ESTIMATORS, on_all_estimators
 
 ADDRESS = "https://docs.example"
-DOC = Path(__file__).parents[2] / "doc"
+DOC = ROOT / "doc"
 
 
-def extension(name):
-    """A module of `doc/_ext`."""
-    spec = importlib.util.spec_from_file_location(name, DOC / "_ext" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-LISTS = extension("lists")
+LISTS = load("lists", DOC / "_ext")
 PAGES = {f"api/{page.stem}": page.read_text(encoding="utf-8") for page in DOC.glob("api/*.rst")}
 PAGES |= {name: LISTS.filled(name) for name in LISTS.PAGES}
 LISTED = [
@@ -78,30 +70,21 @@ def hosted(monkeypatch):
     declare(monkeypatch, "Source, https://code.example", f"Documentation, {ADDRESS}/")
 
 
-@on_all_estimators
-def test_an_estimator_links_to_its_page(hosted, factory):
-    assert links(factory()) == [f"{ADDRESS}/api/generated/skdppca.{factory.__name__}.html"]
-
-
-def test_a_search_links_to_its_page(hosted):
-    page = "skdppca.model_selection.PrivateSearchCV"
-    assert f"{ADDRESS}/api/generated/{page}.html" in links(PrivateSearchCV(DPGauss(), {}))
-
-
 @pytest.mark.parametrize(
-    "name",
+    ("estimator", "page"),
     [
-        *(cls.__name__ for _, cls in ESTIMATORS),
-        "model_selection.PrivateSearchCV",
+        *((factory(), f"skdppca.{factory.__name__}") for _, factory in ESTIMATORS),
+        (PrivateSearchCV(DPGauss(), {}), "skdppca.model_selection.PrivateSearchCV"),
     ],
 )
-def test_that_page_is_made(name):
-    assert f"skdppca.{name}" in LISTED
+def test_an_estimator_links_to_its_page_which_is_made(hosted, estimator, page):
+    assert links(estimator)[0] == f"{ADDRESS}/api/generated/{page}.html"
+    assert page in LISTED
 
 
 def public_names():
     """What the build of the pages asks for, from `doc/_ext`."""
-    module = extension("public_names")
+    module = load("public_names", DOC / "_ext")
     if not importlib.util.find_spec("cryptography"):  # of an extra
         module.MODULES = tuple(name for name in module.MODULES if name != "skdppca.federated")
     return module

@@ -1,10 +1,7 @@
 """What the pages of the documentation show, without building them."""
 
 import ast
-import importlib
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +11,9 @@ from matplotlib.text import Text
 from skdppca.plotting._style import contrast
 from skdppca.report._context import HAZARDS, VOIDING, denied
 
-DOC = Path(__file__).parents[2] / "doc"
+from ..benchmark_modules import ROOT, load
+
+DOC = ROOT / "doc"
 MADE = {"_build", "auto_examples", "auto_tutorials"}
 SOURCES = [
     path for path in sorted(DOC.rglob("*.rst")) if path.relative_to(DOC).parts[0] not in MADE
@@ -22,18 +21,9 @@ SOURCES = [
 IMAGE = re.compile(r"\.\. (?:image|figure):: (\S+)\n((?: +:.*\n(?: {6,}[^:\s].*\n)*)*)")
 
 
-def extension(name):
-    """A module of `doc/_ext`, whose modules may import each other."""
-    sys.path.insert(0, str(DOC / "_ext"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(DOC / "_ext"))
-
-
-tables = extension("tables")
-pictures = extension("gallery_pictures")
-dark_pictures = extension("dark_pictures")
+tables = load("tables", DOC / "_ext")
+pictures = load("gallery_pictures", DOC / "_ext")
+dark_pictures = load("dark_pictures", DOC / "_ext")
 
 
 # Words for pictures

@@ -1,12 +1,12 @@
 """The check of `make lint` on the size of the project."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / ".ci" / "measure_size.py"
+from ..benchmark_modules import ROOT, load
+
+check = load("measure_size", ROOT / ".ci")
 SOURCE = '''"""Two lines
 
 of a docstring."""
@@ -26,22 +26,14 @@ def two(
 '''
 
 
-@pytest.fixture(scope="module")
-def check():
-    spec = importlib.util.spec_from_file_location("measure_size", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_code_is_what_is_no_docstring_comment_or_blank_line(check, tmp_path):
+def test_code_is_what_is_no_docstring_comment_or_blank_line(tmp_path):
     path = tmp_path / "source.py"
     path.write_text(SOURCE)
     size = check.size_of(path)
     assert size == {"code": 7, "nodes": 18, "lines": 16, "files": 1, "classes": 1}
 
 
-def test_packing_lines_leaves_the_nodes(check, tmp_path):
+def test_packing_lines_leaves_the_nodes(tmp_path):
     sizes = []
     for text in ("a = 1\nb = 2\n", "a = 1; b = 2\n"):
         (tmp_path / "source.py").write_text(text)
@@ -50,7 +42,7 @@ def test_packing_lines_leaves_the_nodes(check, tmp_path):
     assert sizes[0]["code"] > sizes[1]["code"]
 
 
-def test_pages_that_are_built_do_not_count(check, tmp_path):
+def test_pages_that_are_built_do_not_count(tmp_path):
     for folder in (".", "_build", "api/generated"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "page.rst").write_text("words\n")
@@ -66,11 +58,11 @@ def test_pages_that_are_built_do_not_count(check, tmp_path):
         ("core: branches covered, %", 10, False),
     ],
 )
-def test_a_number_beyond_its_limit_is_found(check, name, number, is_beyond):
+def test_a_number_beyond_its_limit_is_found(name, number, is_beyond):
     assert check.is_beyond(name, number, 10) == is_beyond
 
 
-def test_every_number_has_a_limit(check):
+def test_every_number_has_a_limit():
     limits = json.loads(check.LIMITS.read_text())
     numbers = check.measured(check.rooms(check.ROOT / "skdppca"))
     assert {name for name in numbers if "covered" not in name} == limits.keys()

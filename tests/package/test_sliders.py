@@ -9,12 +9,10 @@ import pytest
 from skdppca.planner import plan
 from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
 
-from .. import benchmark_modules
-from .test_pages import extension
+from ..benchmark_modules import ROOT, load
 
-sliders = extension("sliders")
-
-FOR_PAGES = benchmark_modules.load("plans_for_pages")
+sliders = load("sliders", ROOT / "doc" / "_ext")
+FOR_PAGES = load("plans_for_pages")
 PLANS = sliders.plans()
 
 

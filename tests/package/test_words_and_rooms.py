@@ -1,19 +1,10 @@
 """The check of `make lint` on words without a number, and on circles between rooms."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / ".ci" / "check_words_and_rooms.py"
+from ..benchmark_modules import ROOT, load
 
-
-@pytest.fixture(scope="module")
-def check():
-    spec = importlib.util.spec_from_file_location("check_words_and_rooms", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+check = load("check_words_and_rooms", ROOT / ".ci")
 
 
 @pytest.fixture
@@ -32,12 +23,12 @@ def planted(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("space", [" ", "\n", "\n    # "])
 @pytest.mark.parametrize("word", ["many", "much"])
-def test_words_without_a_number_are_found(check, space, word):
+def test_words_without_a_number_are_found(space, word):
     assert check.numberless(f"first\n# So{space}{word} rows are read.") == [2]
 
 
 @pytest.mark.parametrize("text", ["# 64 rows are read.", "also many", "so manyfold", "so few"])
-def test_other_words_are_no_finding(check, text):
+def test_other_words_are_no_finding(text):
     assert check.numberless(text) == []
 
 
@@ -50,16 +41,16 @@ def test_other_words_are_no_finding(check, text):
     ],
     ids=["at the top", "lazy", "typing"],
 )
-def test_a_circle_is_found_however_it_is_imported(check, planted, back):
+def test_a_circle_is_found_however_it_is_imported(planted, back):
     planted(above="from . import below", below=back)
     arrows = check.arrows_of("planted")
     assert arrows == {("planted.above", "planted.below"), ("planted.below", "planted.above")}
     assert check.circles_of(arrows) == [["planted.above", "planted.below"]]
 
 
-def test_imports_that_go_down_only_are_no_circle(check):
+def test_imports_that_go_down_only_are_no_circle():
     assert check.circles_of({("a", "b"), ("a", "c"), ("b", "c")}) == []
 
 
-def test_a_circle_by_way_of_a_third_room_is_one(check):
+def test_a_circle_by_way_of_a_third_room_is_one():
     assert check.circles_of({("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")}) == [["a", "b", "c"]]
