@@ -12,6 +12,24 @@ if not find_spec("cryptography"):
     collect_ignore = [file.name for file in others if file.name != "test_extra.py"]
 
 
+@pytest.fixture
+def made(tmp_path):
+    """A study of three sites."""
+    from .local_sites import X, make, parts_of
+
+    return make(tmp_path, parts_of(X, 3))
+
+
+@pytest.fixture
+def talk(made):
+    """A run of that study, which all sites have agreed to."""
+    from .local_sites import Reply, Talk
+
+    talk = Talk(made)
+    assert all(isinstance(reply, Reply) for reply in talk.hello().values())
+    return talk
+
+
 @pytest.fixture(autouse=True)
 def quick_disk(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)

@@ -26,8 +26,13 @@ from skdppca.federated.messages import Close, Request, array_digest
 from skdppca.federated.questions import Asked, priced, standin, written_question
 from skdppca.federated.refusals import Refused
 from skdppca.noise import SharedQuery
+from skdppca.statistics import ClippedSum
 
 NAMES = ("east", "north", "south", "west")
+
+# The rows of a study of three sites, and a question about them.
+X = np.random.default_rng(0).normal(size=(60, 4))
+SUM = ClippedSum(np.zeros(4), 3.0)
 
 
 @dataclass

@@ -9,11 +9,13 @@ import pytest
 from msgspec import structs
 from scipy import sparse
 from scipy.stats import chi2
+from sklearn.decomposition import PCA
 
 pytest.importorskip("cryptography")
 
 from skdppca import (
     GDPPCA,
+    KDPPCA,
     DPGauss,
     DPPowerMethod,
     PrivacyAccountant,
@@ -326,9 +328,15 @@ class Unreached:
 @pytest.mark.parametrize(
     "estimator, reason",
     [
-        (GDPPCA(2), "pairs of records"),
+        (PCA(2), "PCA is not fitted over sites"),
+        (GDPPCA(2), r"pairs of records.*in one place; choose DPGauss or KDPPCA$"),
         (SmoothSensitivityPCA(2), "gap between exact eigenvalues"),
         (PrivatePCA(2, method="GDPPCA"), "pairs of records"),
+        (KDPPCA(1, sampling="split"), "set sampling='reuse'"),
+        (
+            PrivatePCA(1, method="KDPPCA", method_params={"sampling": "split"}),
+            "set sampling='reuse'",
+        ),
         (DPGauss(2, adjacency="replace-one"), "set adjacency='add-remove'"),
         (DPGauss(2, epsilon=math.inf), "set a finite epsilon"),
         (DPGauss(2, random_state=0), "set random_state=None"),
@@ -346,18 +354,6 @@ def test_what_is_not_offered_over_sites_is_refused_before_anything_is_sent(made,
     with pytest.raises((ValueError, TypeError), match=reason):
         fit_sites(estimator, **made.call | {"transport": Unreached()})
     assert not hasattr(estimator, "components_")
-
-
-def test_the_remedy_over_sites_is_another_method_and_no_array(made):
-    with pytest.raises(TypeError, match=r"in one place; choose DPGauss or KDPPCA$"):
-        fit_sites(GDPPCA(2), **made.call | {"transport": Unreached()})
-
-
-def test_another_estimator_is_not_fitted_over_sites(made):
-    from sklearn.decomposition import PCA
-
-    with pytest.raises(TypeError, match="PCA is not fitted over sites"):
-        fit_sites(PCA(2), **made.call)
 
 
 def test_a_site_that_computes_other_last_digits_stays_within_the_plan(made, monkeypatch):
@@ -499,10 +495,17 @@ def test_a_ledger_that_runs_out_is_named(tmp_path):
     assert len(made.receipts("east")) == charges
 
 
-def test_one_sites_objection_leaves_the_others_uncharged(made):
-    made.sites["south"].policy = structs.replace(made.sites["south"].policy, max_epsilon=1.0)
-    error = failed(made)
-    assert error.refused == {"south": Refusal.LIMITS}
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda study: {"max_epsilon": 1.0}, Refusal.LIMITS),
+        (lambda study: {"study": structs.replace(study, columns=7)}, Refusal.STUDY),
+    ],
+)
+def test_one_sites_objection_is_named_and_leaves_the_others_uncharged(made, change, expected):
+    site = made.sites["south"]
+    site.policy = structs.replace(site.policy, **change(site.policy.study))
+    assert failed(made).refused == {"south": expected}
     assert not any(made.receipts(name) for name in made.sites)
 
 
@@ -513,12 +516,6 @@ def test_a_plan_that_comes_to_nothing_keeps_no_budget_at_those_who_agreed(tmp_pa
     assert failed(made).refused == {"south": Refusal.LIMITS}
     made.sites["south"].policy = policy
     fit_sites(few(), **made.call)
-
-
-def test_a_site_with_other_columns_is_named(made):
-    site = made.sites["east"]
-    site.policy = structs.replace(site.policy, study=structs.replace(site.policy.study, columns=7))
-    assert failed(made).refused == {"east": Refusal.STUDY}
 
 
 def test_fewer_sites_than_the_study_has_do_not_do(made):

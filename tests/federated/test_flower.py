@@ -3,14 +3,12 @@
 The slow tests take about four minutes. They stop what they start by its own process id.
 """
 
-import importlib.util
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,7 +41,9 @@ from skdppca.federated.flower_messages import (
 from skdppca.federated.identity import create_node_key
 from skdppca.federated.supernode import serve
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "federated"
+from ..benchmark_modules import ROOT, load
+
+EXAMPLE = ROOT / "examples" / "federated"
 NAMES = ["north", "south", "west"]
 
 # `skdppca site run`, killed as if by kill -9 right after the second time that it did something.
@@ -66,24 +66,14 @@ CHARGED = "skdppca.privacy:PrivacyLedger:charge"
 ANSWERED = "skdppca.federated.site:Site:_charged"
 
 
-def script(name):
-    """A script of the example, as a module."""
-    if str(EXAMPLE) not in sys.path:
-        sys.path.append(str(EXAMPLE))  # where they find each other
-    spec = importlib.util.spec_from_file_location(f"federated_{name}", EXAMPLE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-machine = script("on_one_machine")
+machine = load("on_one_machine", EXAMPLE)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A SuperLink that knows three keys."""
     folder = tmp_path_factory.mktemp("server")
-    script("make_certificates").main(folder / "server", "127.0.0.1")
+    load("make_certificates", EXAMPLE).main(folder / "server", "127.0.0.1")
     with machine.superlink(folder) as address:
         for name in NAMES:
             (folder / name).mkdir()
@@ -258,20 +248,6 @@ def test_what_is_packed_as_a_reply_is_unpacked_as_it_was():
 def test_a_refusal_travels_as_its_code(code):
     reply = unpacked_reply(packed_reply(Reply({"site": "north", "refused": code.value})))
     assert reply.refused is code and reply.vector is None
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        {},
-        {"body": "text", "signature": "aa"},
-        {"body": b"{}", "signature": b"aa"},
-        {"body": b"{}"},
-        {"signature": "aa"},
-    ],
-)
-def test_a_request_that_is_none_is_empty(texts):
-    assert unpacked_request(_packed(texts, {})) == (b"", "", {})
 
 
 def test_what_a_reply_holds_beside_texts_is_left_out():

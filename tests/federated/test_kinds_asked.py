@@ -6,7 +6,7 @@ from scipy import sparse
 
 pytest.importorskip("cryptography")
 
-from skdppca import GDPPCA, KDPPCA, DPPowerMethod, PrivatePCA, SmoothSensitivityPCA
+from skdppca import GDPPCA, DPPowerMethod, PrivatePCA, SmoothSensitivityPCA
 from skdppca.decomposition import METHODS
 from skdppca.federated import QUESTIONS, Refusal, Reply, fit_sites
 from skdppca.federated.questions import WrittenQuestion
@@ -90,16 +90,6 @@ def test_kinds_are_those_of_methods_that_ask_for_sums():
 )
 def test_a_plan_admits_the_kinds_of_its_method(recorded, estimator, method):
     assert recorded(estimator, X, None, {})[1] == METHODS[method].kinds
-
-
-def test_random_subsets_are_refused_before_anything_is_sent(tmp_path):
-    made = make(tmp_path, parts_of(X, 3))
-    for estimator in (
-        KDPPCA(1, sampling="split"),
-        PrivatePCA(1, method="KDPPCA", method_params={"sampling": "split"}),
-    ):
-        with pytest.raises(ValueError, match="set sampling='reuse'"):
-            fit_sites(estimator, **made.call | {"transport": None})
 
 
 def test_a_site_refuses_what_the_method_of_the_plan_does_not_ask(tmp_path):

@@ -250,8 +250,3 @@ def test_a_pad_depends_on_who_what_and_with_which_keys():
         one.pads("east", keys | {"east": two.public}, "ab" * 32),
     ]
     assert mine.key not in {pad.key for (pad,) in others}
-
-
-def test_a_kept_secret_gives_the_same_key():
-    one = RunKey()
-    assert RunKey(one.secret).public == one.public != RunKey().public

@@ -37,24 +37,8 @@ from skdppca.federated import (
 from skdppca.federated import flower as flower_module
 from skdppca.federated.flower import FlowerTransport
 from skdppca.federated.messages import digest_of
-from skdppca.statistics import ClippedSum
 
-from .local_sites import Talk, make, parts_of, runs_of
-
-X = np.random.default_rng(0).normal(size=(60, 4))
-SUM = ClippedSum(np.zeros(4), 3.0)
-
-
-@pytest.fixture
-def made(tmp_path):
-    return make(tmp_path, parts_of(X, 3))
-
-
-@pytest.fixture
-def talk(made):
-    talk = Talk(made)
-    talk.hello()
-    return talk
+from .local_sites import runs_of
 
 
 def pickled():
@@ -150,30 +134,36 @@ def test_a_head_without_its_body_is_given_up_and_the_next_message_is_read():
     assert len(server.confirmed) == 2 and read(server) is None
 
 
-NONSENSE = {
-    "no records": RecordDict({}),
-    "another record": RecordDict({"other": ConfigRecord({"body": b"{}"})}),
-    "no bytes": RecordDict({"texts": ConfigRecord({"body": [1, 2], "signature": ""})}),
-    "no texts": RecordDict({"texts": ConfigRecord({"body": b"{}", "signature": 7})}),
-    "no array": RecordDict(
-        {
-            "texts": ConfigRecord({"body": b"{}", "signature": ""}),
-            "arrays": ArrayRecord({"a0": Array("float64", (4,), "numpy.ndarray", b"nothing")}),
-        }
+NO_TEXTS = [
+    {},
+    {"body": b"{}"},
+    {"signature": ""},
+    {"body": [1, 2], "signature": ""},
+    {"body": "text", "signature": ""},
+    {"body": b"{}", "signature": 7},
+    {"body": b"{}", "signature": b"aa"},
+]
+NO_ARRAYS = [("float64", (4,), b"nothing"), ("object", (1,), PICKLED)]
+NONSENSE = [
+    RecordDict({}),
+    RecordDict({"other": ConfigRecord({"body": b"{}"})}),
+    *(RecordDict({"texts": ConfigRecord(texts)}) for texts in NO_TEXTS),
+    *(
+        RecordDict(
+            {
+                "texts": ConfigRecord({"body": b"{}", "signature": ""}),
+                "arrays": ArrayRecord({"a0": Array(dtype, shape, "numpy.ndarray", data)}),
+            }
+        )
+        for dtype, shape, data in NO_ARRAYS
     ),
-    "objects": RecordDict(
-        {
-            "texts": ConfigRecord({"body": b"{}", "signature": ""}),
-            "arrays": ArrayRecord({"a0": Array("object", (1,), "numpy.ndarray", PICKLED)}),
-        }
-    ),
-}
+]
 
 
-@pytest.mark.parametrize("case", NONSENSE)
-def test_nonsense_is_refused(made, case):
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_nonsense_is_refused(made, nonsense):
     server, site = Server(), made.sites["east"]
-    server.post(letter(NONSENSE[case]))
+    server.post(letter(nonsense))
     server.post(letter(request(b"whole")))
     assert supernode.answered(site, read(server))[0] == "answer: unknown-analyst"
     assert said(read(server)) == b"whole"

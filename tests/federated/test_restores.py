@@ -29,14 +29,11 @@ from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable
 from skdppca.noise import SharedQuery
 from skdppca.noise.gaussian import grid_steps
-from skdppca.statistics import ClippedSum
 
-from .local_sites import Talk, make, parts_of
+from .local_sites import SUM, Talk, X, make, parts_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="cp, tar and fork")
 
-X = np.random.default_rng(0).normal(size=(60, 4))
-SUM = ClippedSum(np.zeros(4), 3.0)
 ROUNDS = 4
 TABLE = np.random.default_rng(1).normal(size=(4000, 4))
 
@@ -44,13 +41,6 @@ TABLE = np.random.default_rng(1).normal(size=(4000, 4))
 @pytest.fixture(autouse=True)
 def unmasked(monkeypatch):
     monkeypatch.setattr(site_module, "masked", lambda vector, pads: vector.astype(np.uint64))
-
-
-@pytest.fixture
-def talk(tmp_path):
-    talk = Talk(make(tmp_path, parts_of(X, 3)))
-    assert all(isinstance(reply, Reply) for reply in talk.hello().values())
-    return talk
 
 
 def question(talk, round):
@@ -151,26 +141,6 @@ def test_no_question_is_answered_twice_with_other_noise(talk, name, before, rest
     if name in WHOLE and restarted:  # all is answered again, to the bit, and charged again
         assert all(isinstance(answer, Reply) for answer in answers)
         assert len(talk.made.receipts("east")) == ROUNDS
-
-
-def test_a_site_that_forgot_its_answers_computes_them_again_to_the_bit_at_no_charge(talk):
-    seen = {}
-    for round in range(1, ROUNDS):
-        asked(talk, round, seen)
-    talk.made.restarted("east")
-    for round in range(1, ROUNDS):
-        assert isinstance(asked(talk, round, seen), Reply)
-    assert len(talk.made.receipts("east")) == ROUNDS - 1
-
-
-def test_the_secret_goes_when_the_run_closes(talk):
-    asked(talk, 1, {})
-    runs = talk.made.folder / "east" / "runs"
-    secret = json.loads((runs / f"{talk.plan.run}.json").read_text())["secret"]
-    assert isinstance(talk.send("east", "close", talk.close("cd" * 32)), Reply)
-    files = (talk.made.folder / "east").rglob("*")
-    kept = b"".join(file.read_bytes() for file in files if file.is_file())
-    assert secret.encode() not in kept
 
 
 def test_every_run_and_every_site_has_a_secret_of_its_own():

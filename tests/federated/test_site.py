@@ -21,14 +21,11 @@ from skdppca.federated.messages import key_text
 from skdppca.federated.questions import Asked
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable, read_arrays
-from skdppca.privacy import GaussianEvent, epsilon_of, mu_of
+from skdppca.privacy import GaussianEvent, mu_of
 from skdppca.records.machine import memory_limit
-from skdppca.statistics import ClippedSum, Count, ResidualNorms, ResidualSum, Scores
+from skdppca.statistics import Count, ResidualNorms, ResidualSum, Scores
 
-from .local_sites import Talk, make, parts_of, runs_of
-
-X = np.random.default_rng(0).normal(size=(60, 4))
-SUM = ClippedSum(np.zeros(4), 3.0)
+from .local_sites import SUM, Talk, X, make, parts_of, runs_of
 
 
 class Killed(BaseException):
@@ -37,18 +34,6 @@ class Killed(BaseException):
 
 def dies(*_, **__):
     raise Killed
-
-
-@pytest.fixture
-def made(tmp_path):
-    return make(tmp_path, parts_of(X, 3))
-
-
-@pytest.fixture
-def talk(made):
-    talk = Talk(made)
-    assert all(isinstance(reply, Reply) for reply in talk.hello().values())
-    return talk
 
 
 @pytest.fixture(scope="module")
@@ -69,37 +54,35 @@ def code(answer):
 # --- the plan
 
 
-PLANS = {
-    "another study": (lambda s: {"study": replace(s, name="other")}, Refusal.STUDY),
-    "a site's key changed": (
-        lambda s: {"study": replace(s, sites=s.sites | {"north": "ab" * 32})},
-        Refusal.ROSTER,
-    ),
-    "an unknown site": (
-        lambda s: {"study": replace(s, sites=s.sites | {"other": "ab" * 32})},
-        Refusal.ROSTER,
-    ),
-    "other columns": (lambda s: {"study": replace(s, columns=5)}, Refusal.STUDY),
-    "named columns": (lambda s: {"study": replace(s, columns=tuple("abcd"))}, Refusal.STUDY),
-    "another unit": (lambda s: {"study": replace(s, unit="patient")}, Refusal.STUDY),
-    "sparse": (lambda s: {"study": replace(s, sparse=True)}, Refusal.STUDY),
-    "missing entries": (lambda s: {"study": replace(s, missing="mean")}, Refusal.STUDY),
-    "fewer rows": (lambda s: {"study": replace(s, max_rows=10)}, Refusal.STUDY),
-    "people at two sites": (
-        lambda s: {"study": replace(s, max_sites_per_person=2)},
-        Refusal.STUDY,
-    ),
-    "a dear plan": (lambda s: {"epsilon": 61.0}, Refusal.LIMITS),
-    "a larger delta": (lambda s: {"delta": 1e-4}, Refusal.LIMITS),
-    "more than the ledger has": (lambda s: {"epsilon": 50.0}, Refusal.BUDGET),
-    "an unknown statistic": (lambda s: {"statistics": ("Histogram",)}, Refusal.STATISTIC),
-}
+# Facts of a study, and the refusal.
+STUDIES = [
+    ({"name": "other"}, Refusal.STUDY),
+    ({"columns": 5}, Refusal.STUDY),
+    ({"columns": tuple("abcd")}, Refusal.STUDY),
+    ({"unit": "patient"}, Refusal.STUDY),
+    ({"sparse": True}, Refusal.STUDY),
+    ({"missing": "mean"}, Refusal.STUDY),
+    ({"max_rows": 10}, Refusal.STUDY),
+    ({"max_sites_per_person": 2}, Refusal.STUDY),
+    ({"sites": {"north": "ab" * 32}}, Refusal.ROSTER),  # its key changed
+    ({"sites": {"other": "ab" * 32}}, Refusal.ROSTER),
+]
+PLANS = [
+    *(({"study": facts}, refusal) for facts, refusal in STUDIES),
+    ({"epsilon": 61.0}, Refusal.LIMITS),
+    ({"delta": 1e-4}, Refusal.LIMITS),
+    ({"epsilon": 50.0}, Refusal.BUDGET),  # more than the ledger has
+    ({"statistics": ("Histogram",)}, Refusal.STATISTIC),
+]
 
 
-@pytest.mark.parametrize("case", PLANS)
-def test_a_plan_that_the_site_does_not_agree_to_is_refused(asked, case):
-    made, (change, expected) = asked.made, PLANS[case]
-    talk = Talk(made, **change(made.study))
+@pytest.mark.parametrize(("changes", "expected"), PLANS)
+def test_a_plan_that_the_site_does_not_agree_to_is_refused(asked, changes, expected):
+    made = asked.made
+    facts = changes.get("study", {})
+    if "sites" in facts:
+        facts = {"sites": made.study.sites | facts["sites"]}
+    talk = Talk(made, **changes | {"study": replace(made.study, **facts)})
     assert code(talk.send("east", "hello", talk.plan)) is expected
     assert not made.receipts("east")
     assert talk.plan.run not in runs_of(made.sites["east"])
@@ -464,15 +447,6 @@ def test_runs_that_were_put_back_alone_have_the_same_answers_for_no_charge(made,
     assert len(made.receipts("east")) == 2
 
 
-def test_a_run_that_the_ledger_alone_remembers_is_not_begun_again(made, talk):
-    east = made.sites["east"].folder
-    talk.send("east", "answer", *talk.request(SUM))
-    shutil.rmtree(east / "runs")
-    (east / "runs").mkdir()
-    made.restarted("east")
-    assert code(talk.send("east", "hello", talk.plan)) is Refusal.RUN
-
-
 # --- the end of a run
 
 
@@ -485,7 +459,7 @@ def test_close_forgets_the_secrets_and_records_the_release(made, talk):
     cut_short.write_text(secret)
     reply = talk.send("east", "close", talk.close("cd" * 32))
     assert isinstance(reply, Reply) and reply.vector is None
-    kept = b"".join(path.read_bytes() for path in (east.folder / "runs").iterdir())
+    kept = b"".join(path.read_bytes() for path in east.folder.rglob("*") if path.is_file())
     assert secret.encode() not in kept
     assert [row.release for row in east.ledger.releases] == ["cd" * 32] * 2
     assert not east.ledger.unrecorded
@@ -710,17 +684,18 @@ def test_a_file_that_is_missing_is_named_with_a_remedy(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", [Study, Policy])
-def test_a_file_that_is_no_json_is_said_to_be_none(tmp_path, kind):
-    (tmp_path / "file").write_text("ab12")
-    with pytest.raises(ValueError, match=r"file: .*; check that it is the file"):
-        kind.read(tmp_path / "file")
-
-
-def test_a_key_is_made_in_a_folder_that_there_is(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"No such file or directory; .* in a folder that exists"
-    ):
-        Identity.create(tmp_path / "missing" / "analyst.key")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ab12", "; check that it is the file"),
+        ('{"name": "a", "age": 3}', "unknown field"),
+        ('{"name": NaN}', "invalid character"),
+    ],
+)
+def test_a_file_that_is_no_json_of_ours_is_said_to_be_none(tmp_path, kind, text, says):
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"odd\.json: .*{says}"):
+        kind.read(tmp_path / "odd.json")
 
 
 def test_a_study_is_never_replaced(asked, tmp_path):
@@ -746,17 +721,3 @@ def test_a_policy_and_a_study_are_read_as_they_were_written(asked, tmp_path):
     assert Policy.read(tmp_path / "policy.json") == policy
     made.study.write(tmp_path / "study.json")
     assert Study.read(tmp_path / "study.json") == made.study
-    for text, says in (
-        ('{"name": "a", "age": 3}', "unknown field"),
-        ('{"name": NaN}', "invalid character"),
-    ):
-        (tmp_path / "odd.json").write_text(text)
-        with pytest.raises(ValueError, match=rf"odd\.json: .*{says}"):
-            Study.read(tmp_path / "odd.json")
-
-
-def test_who_is_at_two_sites_has_twice_the_mu(asked):
-    made = asked.made
-    two = replace(made.study, max_sites_per_person=2)
-    assert two.person_epsilon(1.0, 1e-6) == epsilon_of(2 * mu_of(1.0, 1e-6), 1e-6)
-    assert made.study.person_epsilon(1.0, 1e-6) == 1.0
