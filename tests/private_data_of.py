@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from skdppca.linalg import symmetric_from_upper
@@ -15,6 +17,9 @@ from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import Measure, Statistic
+
+ADJACENCIES = ["add-remove", "replace-one"]
+on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 
 def private_data(
@@ -47,6 +52,16 @@ def private_data(
     )
     told = {"budget": PrivacyFilter(mu), "centre": np.zeros(records.n_features)} | more
     return PrivateData(records, public, noise=NoiseSource(seed), **told)
+
+
+def names(data: PrivateData) -> list[str]:
+    """The questions that were paid for, in their order."""
+    return [query.name for query in data.budget.queries]
+
+
+def cost(data: PrivateData) -> float:
+    """What they cost together, in mu^2."""
+    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 def exact_sums(monkeypatch: Any, answer: float = 0.0) -> list[tuple[GaussianQuery, np.ndarray]]:

@@ -16,20 +16,12 @@ from skdppca.mechanisms.centre import (
 )
 from skdppca.records import Records
 
-from ..private_data_of import filled, private_data
+from ..private_data_of import cost, filled, names, private_data
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(20_000, 5))
 KINDS = [np.asarray, sparse.csr_array]
 on_both_kinds = pytest.mark.parametrize("kind", KINDS)
-
-
-def names(data):
-    return [query.name for query in data.budget.queries]
-
-
-def cost(data):
-    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 def spread(rows):

@@ -25,19 +25,11 @@ from skdppca.mechanisms.clipping_factor import ClippingFactor, unclipped
 from skdppca.mechanisms.norm_histogram import EDGES, LEAST_NORM, NormHistogram
 from skdppca.statistics import Distances
 
-from ..private_data_of import private_data
+from ..private_data_of import cost, names, private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(20_000, 5))
 GROUPS = np.arange(20_000) // 4
-
-
-def names(data):
-    return [query.name for query in data.budget.queries]
-
-
-def cost(data):
-    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 def beyond(rows, radius):

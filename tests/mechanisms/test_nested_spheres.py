@@ -18,12 +18,11 @@ from skdppca.mechanisms.nested_spheres import shows_more
 from skdppca.metrics import captured_variance
 
 from ..nested import nested
-from ..private_data_of import private_data
+from ..private_data_of import cost, names, on_both_adjacencies, private_data
 
 DIGITS = load_digits().data
 N, D = 3000, 60
 VARIANCES = 1 / np.arange(1.0, D + 1)
-BOTH = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 def rows(seed, n=N, variances=VARIANCES):
@@ -39,14 +38,10 @@ def counted(X, mu, **more):
     return private_data(X, mu, n=float(len(X)), **more)
 
 
-def cost(budget):
-    return math.fsum(query.mu**2 for query in budget.queries)
-
-
 # Subspaces
 
 
-@BOTH
+@on_both_adjacencies
 @pytest.mark.parametrize("wanted", [2, np.int64(2), "auto"])
 def test_they_show_more_where_little_is_visible(wanted, adjacency):
     unit = 1.0 if adjacency == "add-remove" else math.sqrt(2)
@@ -58,14 +53,14 @@ def test_they_show_more_where_little_is_visible(wanted, adjacency):
 # Costs
 
 
-@BOTH
+@on_both_adjacencies
 @pytest.mark.parametrize("mu", [1e-4, 0.01, 0.05])
 @pytest.mark.parametrize("d", [4, 7, 60])
 @pytest.mark.parametrize("radius", [None, 1e-9, 1.0])
 def test_all_stages_together_cost_the_budget_and_no_more(mu, d, radius, adjacency):
     data = counted(rows(0, 300)[0][:, :d], mu, adjacency=adjacency)
     found = nested(data, 1, mu, radius)
-    assert mu**2 * (1 - 1e-9) < cost(data.budget) <= mu**2
+    assert mu**2 * (1 - 1e-9) < cost(data) <= mu**2
     assert len(data.budget.queries) == (
         2 * len(found.dimensions) - 1 if radius else len(found.dimensions)
     )
@@ -78,10 +73,8 @@ def test_a_matrix_that_is_there_already_is_not_paid_again(d):
     left = data.remaining
     found = nested(data, 1, left, 1.0, start)
     assert found.spectrum.noise_sd <= start.noise_sd
-    assert cost(data.budget) <= 0.06**2 * (1 + 1e-12)
-    assert [query.name for query in data.budget.queries].count("Gram matrix") == len(
-        found.dimensions
-    )
+    assert cost(data) <= 0.06**2 * (1 + 1e-12)
+    assert names(data).count("Gram matrix") == len(found.dimensions)
 
 
 @pytest.mark.parametrize("length", [None, 1.0])
@@ -89,8 +82,8 @@ def test_a_matrix_that_is_there_already_is_not_paid_again(d):
 def test_a_release_costs_all_that_is_left(length, variances):
     data = counted(rows(0)[0], 0.06)
     release = release_nested(data, 2, float(N), typical_norm=length, variances=variances)
-    assert 0.999 * 0.06**2 < cost(data.budget) <= 0.06**2
-    asked = [query.name for query in data.budget.queries]
+    assert 0.999 * 0.06**2 < cost(data) <= 0.06**2
+    asked = names(data)
     assert ("length in the subspace" in asked) == variances
     assert (release.explained_variance is not None) == variances
 

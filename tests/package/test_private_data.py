@@ -30,15 +30,13 @@ from skdppca.statistics import (
     Spreads,
 )
 
-from ..private_data_of import filled, private_data
+from ..private_data_of import cost, filled, names, on_both_adjacencies, private_data
 from ..record_costs import largest_cost
 from ..statistics.cases import CASES, FORMS, Case, Form, records_of, some_records
 
 RNG = np.random.default_rng(0)
 D = 5
 ROWS = RNG.normal(size=(10_000, D))
-ADJACENCIES = ["add-remove", "replace-one"]
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 EVERY = [
     pytest.param(case, FORMS[case.forms[0]], id=f"{name}-{i}")
@@ -46,14 +44,6 @@ EVERY = [
     for i, case in enumerate(rows)
     if case.statistic.norm == 2
 ]
-
-
-def names(data):
-    return [query.name for query in data.budget.queries]
-
-
-def cost(data):
-    return math.fsum(query.mu**2 for query in data.budget.queries)
 
 
 class Untouched:

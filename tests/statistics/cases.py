@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ from skdppca.statistics import (
     Statistic,
     View,
 )
+from skdppca.statistics.base import Kind
 
 D = 4
 RNG = np.random.default_rng(7)
@@ -430,6 +431,14 @@ VIEWS: dict[str, list[tuple[View, tuple[str, ...]]]] = {
 def kinds_of(base: type) -> set[str]:
     """The names of all kinds of one base: statistics, measures or views."""
     return {name for name, kind in KINDS.items() if issubclass(kind, base)}
+
+
+def within(kind: Kind) -> Iterator[Kind]:
+    """The kind, and all that it is made of."""
+    yield kind
+    for one in fields(kind):
+        if isinstance(getattr(kind, one.name), Kind):
+            yield from within(getattr(kind, one.name))
 
 
 def every_form(cases: Mapping[str, list[Case]]) -> list[Any]:

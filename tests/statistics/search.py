@@ -16,7 +16,7 @@ import numpy as np
 from skdppca.statistics import Statistic
 from skdppca.statistics.base import Kind
 
-ADJACENCIES = ("add-remove", "replace-one")
+from ..private_data_of import ADJACENCIES
 
 # Lengths of the records that are tried first, over the lengths that the statistic is made of; and
 # lengths that overflow or underflow when they are squared.
@@ -153,43 +153,6 @@ def _numbers(kind: Kind) -> Iterator[np.ndarray]:
             yield np.asarray(value, dtype=np.float64)
 
 
-def _changed(
-    record: np.ndarray, other: np.ndarray, neighbours: Neighbours, rng: np.random.Generator
-) -> np.ndarray:
-    """The record after one or two random changes."""
-    changes = [_scaled, _shaken, _turned, _shuffled, _thinned, _off]
-    if neighbours.several_rows:
-        changes += [_longer, _shorter]
-    if neighbours.may_miss:
-        changes += [_with_holes, _filled]
-    out = record.copy()
-    with np.errstate(all="ignore"):
-        for _ in range(rng.integers(1, 3)):
-            out = changes[rng.integers(len(changes))](out, other, rng)
-    return np.clip(out, -1.7e308, 1.7e308)
-
-
-def _scaled(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return record * math.exp(rng.normal())
-
-
-def _shaken(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    size = np.nanmax(np.abs(record), initial=1e-3) * 10 ** rng.uniform(-3, 0)
-    return record + size * rng.normal(size=record.shape)
-
-
-def _turned(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return record * rng.choice([-1.0, 1.0], size=record.shape[1])
-
-
-def _shuffled(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return record[:, rng.permutation(record.shape[1])]
-
-
-def _thinned(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.where(rng.random(record.shape) < 0.3, 0.0, record)
-
-
 def _off(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Without its part along a row of the other record."""
     along = np.nan_to_num(other[rng.integers(len(other))])
@@ -199,18 +162,42 @@ def _off(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.
     return record - np.outer(np.nan_to_num(record) @ along, along) / square if square else record
 
 
-def _longer(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    more = (record, other, -record, np.zeros_like(record))[rng.integers(4)]
-    return np.vstack([record, more])[:100]
+# Of a record x, another one and a generator: scaled, shaken, its features turned or shuffled, made
+# sparse, or moved off the other.
+OF_ALL = (
+    lambda x, other, rng: x * math.exp(rng.normal()),
+    lambda x, other, rng: (
+        x
+        + (np.nanmax(np.abs(x), initial=1e-3) * 10 ** rng.uniform(-3, 0)) * rng.normal(size=x.shape)
+    ),
+    lambda x, other, rng: x * rng.choice([-1.0, 1.0], size=x.shape[1]),
+    lambda x, other, rng: x[:, rng.permutation(x.shape[1])],
+    lambda x, other, rng: np.where(rng.random(x.shape) < 0.3, 0.0, x),
+    _off,
+)
+# Longer or shorter.
+OF_ROWS = (
+    lambda x, other, rng: np.vstack([x, (x, other, -x, np.zeros_like(x))[rng.integers(4)]])[:100],
+    lambda x, other, rng: x[: rng.integers(1, len(x) + 1)],
+)
+# With entries that are absent, or with none.
+OF_HOLES = (
+    lambda x, other, rng: np.where(rng.random(x.shape) < 0.3, np.nan, x),
+    lambda x, other, rng: np.nan_to_num(x),
+)
 
 
-def _shorter(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return record[: rng.integers(1, len(record) + 1)]
-
-
-def _with_holes(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.where(rng.random(record.shape) < 0.3, np.nan, record)
-
-
-def _filled(record: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.nan_to_num(record)
+def _changed(
+    record: np.ndarray, other: np.ndarray, neighbours: Neighbours, rng: np.random.Generator
+) -> np.ndarray:
+    """The record after one or two random changes."""
+    changes = [
+        *OF_ALL,
+        *(OF_ROWS if neighbours.several_rows else ()),
+        *(OF_HOLES if neighbours.may_miss else ()),
+    ]
+    out = record.copy()
+    with np.errstate(all="ignore"):
+        for _ in range(rng.integers(1, 3)):
+            out = changes[rng.integers(len(changes))](out, other, rng)
+    return np.clip(out, -1.7e308, 1.7e308)

@@ -10,8 +10,7 @@ from skdppca.records import Records
 from skdppca.statistics import Histogram
 from skdppca.statistics.cells import STEPS, weigh
 
-ADJACENCIES = ["add-remove", "replace-one"]
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+from ..private_data_of import on_both_adjacencies
 
 N_CELLS = 4
 EDGES = np.array([-1.0, 0.0, 1.0])

@@ -11,7 +11,6 @@ from skdppca.statistics.fields import (
     DirectionVector,
     Edges,
     Rows,
-    Vector,
     read,
     types_of,
 )
@@ -50,24 +49,12 @@ def test_no_axis_is_longer_than_there_are_features(declared):
     read(Edges, np.arange(D + 1.0), {"d": D})
 
 
-@pytest.mark.parametrize("dtype", [np.float32, int, complex, object, ">f8"])
-def test_an_array_of_other_numbers_is_not_allowed(dtype):
-    with pytest.raises(ValueError, match="not valid"):
-        read(Vector, np.zeros(D, dtype), {"d": D})
-
-
 def test_a_measure_is_of_the_declared_kind_and_changes_with_its_own_record_alone():
     distances = Distances(np.zeros(D))
     assert read(Measure, distances, {"d": D}) is distances
     for declared, value in ((ResidualNorms, distances), (Measure, AdjacentDifferences())):
         with pytest.raises(ValueError, match="not valid"):
             read(declared, value, {"d": D})
-
-
-@pytest.mark.parametrize("value", [0, 1, 1.0, "True", np.True_])
-def test_a_flag_is_true_or_false(value):
-    with pytest.raises(ValueError, match="not valid"):
-        read(bool, value, {"d": D})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import fields
 
 import numpy as np
@@ -17,16 +16,7 @@ from skdppca.statistics import (
 )
 from skdppca.statistics.base import Kind
 
-from .cases import CASES, MEASURES, VIEWS, kinds_of
-
-
-def within(kind: Kind) -> Iterator[Kind]:
-    """The kind, and all that it is made of."""
-    yield kind
-    for field in fields(kind):
-        if isinstance(getattr(kind, field.name), Kind):
-            yield from within(getattr(kind, field.name))
-
+from .cases import CASES, MEASURES, VIEWS, kinds_of, within
 
 ALL = [
     *(kind for cases in CASES.values() for case in cases for kind in within(case.statistic)),

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from skdppca.statistics.lemmas import ball_sum, bounded_sum, box_sum, count, psd_sum
 
-ADJACENCIES = ["add-remove", "replace-one"]
+from ..private_data_of import on_both_adjacencies
 
 
 def into_ball(vector, bound):
@@ -50,7 +50,7 @@ def largest_difference(summand, size, adjacency, starts=6):
     return -min(found)
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@on_both_adjacencies
 @pytest.mark.parametrize("bound", [1.0, 7.0])
 @pytest.mark.parametrize(
     ("summand", "d", "rows", "constant"),
@@ -61,13 +61,13 @@ def test_gram_sums(adjacency, bound, summand, d, rows, constant):
     assert 0.99 * psd_sum(bound, adjacency) < largest <= psd_sum(bound, adjacency) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@on_both_adjacencies
 def test_vector_sums(adjacency):
     largest = largest_difference(lambda z: into_ball(z, 3.0), 3, adjacency)
     assert 0.99 * ball_sum(3.0, adjacency) < largest <= ball_sum(3.0, adjacency) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@on_both_adjacencies
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (-0.25, 3.0)])
 @pytest.mark.parametrize("size", [1, 3])
 def test_sums_of_boxes(adjacency, low, high, size):
@@ -79,7 +79,7 @@ def test_sums_of_boxes(adjacency, low, high, size):
     assert moved == pytest.approx(box_sum(low, high, size, adjacency), rel=1e-12)
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@on_both_adjacencies
 def test_counts_and_bounded_sums(adjacency):
     values = np.linspace(0, 5, 101)
     others = values if adjacency == "replace-one" else np.zeros(1)

@@ -7,8 +7,6 @@ records are looked at in pairs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -47,6 +45,7 @@ from .cases import (
     kinds_of,
     records_of,
     some_records,
+    within,
 )
 
 MISSING = [name for name, form in FORMS.items() if form.may_miss]
@@ -71,16 +70,9 @@ NUMBERS = [
 on_all_forms = pytest.mark.parametrize("form", [FORMS[name] for name in MISSING], ids=MISSING)
 
 
-def parts_of(kind: Kind) -> Iterator[Kind]:
-    yield kind
-    for field in fields(kind):
-        if isinstance(getattr(kind, field.name), Kind):
-            yield from parts_of(getattr(kind, field.name))
-
-
 def centre_of(kind: Kind) -> np.ndarray:
     """What its records are looked at from; for those that look at no entry, anything."""
-    found = [part.centre for part in parts_of(kind) if hasattr(part, "centre")]
+    found = [part.centre for part in within(kind) if hasattr(part, "centre")]
     return found[0] if found else np.full(D, 7.0)
 
 

@@ -26,7 +26,8 @@ from skdppca.records.pairs import (
 from skdppca.records.rounding import MAX_ROWS
 from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 
-from ..private_data_of import filled, private_data
+from ..private_data_of import filled, on_both_adjacencies, private_data
+from .cases import Words
 
 RNG = np.random.default_rng(0)
 BASE = RNG.normal(size=(41, 3))
@@ -66,7 +67,6 @@ KERNELS = [
     Kernel(1.0, proportional),
     Kernel(2.0, jumping),
 ]
-ADJACENCIES = ["add-remove", "replace-one"]
 DESIGNS = {"complete": KendallMatrix(3), "cyclic": KendallMatrix(3, offsets=3)}
 
 on_all_rows = pytest.mark.parametrize("X", ROWS.values(), ids=ROWS)
@@ -79,7 +79,6 @@ def shown(kernel):
 
 
 on_all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=shown)
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 
 def random_order(n, noise):
@@ -395,3 +394,38 @@ def test_absent_entries_are_the_centres_before_any_difference_is_formed(fill, gr
     # they stay what they are wherever the centre moves
     elsewhere = missing.centred_at(np.full(3, 9.0)).source.private_rows
     np.testing.assert_array_equal(elsewhere, full.source.private_rows)
+
+
+# Rows that overflow are no records of pairs.
+
+OVERFLOWS = np.array([0.0, 1e300, 0.0])
+
+
+def overflowing_total(asked, X, seed):
+    return asked.total(Records.of(X).mean_rows(None).shuffled(Words(seed)))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        KendallMatrix(3),
+        KendallMatrix(3, offsets=2),
+        KendallMatrix(3, radius=2.0),
+        CountBeyond(AdjacentDifferences(), 0.1),
+    ],
+    ids=["complete", "cyclic", "winsorized", "differences"],
+)
+@on_both_adjacencies
+def test_a_row_that_overflows_moves_a_sum_over_pairs_no_further_than_declared(asked, adjacency):
+    furthest = 0.0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        others = np.eye(3)[rng.integers(0, 3, size=rng.integers(0, 6))] * rng.choice([1.0, 50.0])
+        record = np.eye(3)[rng.integers(0, 3)]
+        one = np.vstack([others, OVERFLOWS])
+        two = others if adjacency == "add-remove" else np.vstack([others, record])
+        one, two = (overflowing_total(asked, X, seed) for X in (one, two))
+        moved = float(np.linalg.norm(one - two))
+        assert moved <= asked.sensitivity(adjacency) * (1 + 1e-9)
+        furthest = max(furthest, moved)
+    assert (furthest > 0) == (adjacency == "replace-one")  # who comes as no record moves nothing

@@ -22,10 +22,7 @@ from skdppca.statistics import (
 )
 from skdppca.statistics.products import slack
 
-from ..private_data_of import asked_sum, exact_sums, private_data
-
-ADJACENCIES = ["add-remove", "replace-one"]
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
+from ..private_data_of import ADJACENCIES, asked_sum, exact_sums, on_both_adjacencies, private_data
 
 
 def slowly(value):

@@ -9,12 +9,11 @@ from scipy import sparse
 from skdppca.mechanisms.scales.mean_squares import root_mean_squares
 from skdppca.records import _records
 
-from ...private_data_of import private_data
+from ...private_data_of import on_both_adjacencies, private_data
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(200, 3)) * [1.0, 2.0, 5.0]
 CENTRE, UNIT = np.array([0.5, 0.0, -1.0]), np.array([1.0, 2.0, 3.0])
-BOTH = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
@@ -25,7 +24,7 @@ def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
     return root_mean_squares(data, CENTRE, UNIT, n, CENTRE), data.budget
 
 
-@BOTH
+@on_both_adjacencies
 @pytest.mark.parametrize("seed", range(4))
 def test_they_are_those_of_the_deviations(adjacency, seed):
     mine, budget = found(ROWS, mu=1e4, adjacency=adjacency, seed=seed)  # the odd ones as CSR
@@ -44,7 +43,7 @@ def test_a_group_counts_by_the_mean_of_its_rows_squares(monkeypatch):
     np.testing.assert_allclose(mine, true, rtol=1e-3)
 
 
-@BOTH
+@on_both_adjacencies
 def test_nothing_is_asked_where_noise_would_hide_it(adjacency):
     mine, budget = found(ROWS, mu=0.05, adjacency=adjacency)
     np.testing.assert_array_equal(mine, 1.0)
