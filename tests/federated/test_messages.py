@@ -99,6 +99,28 @@ def test_a_value_is_of_its_fields_type():
     assert replace(STUDY, columns=["a", "b"]) == STUDY
 
 
+NO_STUDIES = [
+    {"name": "../up"},
+    {"name": ""},
+    {"sites": {}},
+    {"sites": {"east": "ab"}},
+    {"sites": {"east": "ab" * 32, "west": "ab" * 32}},  # one key is one party
+    {"sites": {"../east": "ab" * 32}},
+    {"columns": 0},
+    {"columns": ()},
+    {"columns": ("a", "a")},
+    {"columns": True},
+    {"unit": ""},
+    {"unit": "interaction"},
+    {"sparse": 1},
+    {"missing": "zero"},
+    {"max_rows": 2**30 + 1},
+    {"max_rows": 0},
+    {"max_sites_per_person": 4},
+    {"max_sites_per_person": 0},
+]
+
+
 @pytest.mark.parametrize(
     "message, change",
     [
@@ -120,39 +142,12 @@ def test_a_value_is_of_its_fields_type():
         (REQUEST, {"keys": {"east": ("ab" * 32,)}}),
         (REQUEST, {"keys": {"east": ("AB" * 32, "ef" * 64)}}),
         (CLOSE, {"release": "ab"}),
+        *((STUDY, change) for change in NO_STUDIES),
     ],
 )
-def test_a_message_of_invalid_values_is_not_made(message, change):
+def test_a_message_or_a_study_of_invalid_values_is_not_made(message, change):
     with pytest.raises(ValueError, match="is not valid"):
         replace(message, **change).body  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "../up"},
-        {"name": ""},
-        {"sites": {}},
-        {"sites": {"east": "ab"}},
-        {"sites": {"east": "ab" * 32, "west": "ab" * 32}},  # one key is one party
-        {"sites": {"../east": "ab" * 32}},
-        {"columns": 0},
-        {"columns": ()},
-        {"columns": ("a", "a")},
-        {"columns": True},
-        {"unit": ""},
-        {"unit": "interaction"},
-        {"sparse": 1},
-        {"missing": "zero"},
-        {"max_rows": 2**30 + 1},
-        {"max_rows": 0},
-        {"max_sites_per_person": 4},
-        {"max_sites_per_person": 0},
-    ],
-)
-def test_a_study_of_invalid_facts_is_not_made(change):
-    with pytest.raises(ValueError, match="is not valid"):
-        replace(STUDY, **change)
 
 
 def test_an_arrays_digest_is_of_its_shape_and_its_bits():
