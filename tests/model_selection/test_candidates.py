@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -17,6 +19,7 @@ from skdppca.privacy import GaussianEvent, PureEvent
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 GRID = {"clip": ["auto", "spherical"]}
+ACCOUNTANT = PrivacyAccountant(1.0, 1e-6)
 
 
 class Costly(DPGauss):
@@ -46,84 +49,68 @@ def refuses(match, estimator=None, grid=GRID, X=X, error=(TypeError, ValueError)
     assert accountant.receipts == ()
 
 
+PIPED = Pipeline([("pca", DPGauss(2))])
+THE_SAME = "epsilon delta accountant random_state adjacency unit scale".split()
+
+# Estimators whose cost is not known, or not that of one release.
+NOT_ACCOUNTED = [
+    (KMeans(), "KMeans, whose cost is not known"),
+    (PCA(), "PCA, whose cost is not known"),
+    (BaggingRegressor(DPGauss()), "BaggingRegressor, whose cost"),
+    (make_pipeline(Normalizer()), "0 private PCAs"),
+    (make_pipeline(DPGauss(2), DPGauss(1)), "2 private PCAs"),
+    (make_pipeline(make_pipeline(DPGauss(2))), "0 private PCAs"),
+    (make_pipeline(make_pipeline(DPGauss(2)), DPGauss(2)), "step 'pipeline'"),
+    (make_pipeline(StandardScaler(), DPGauss(2)), "step 'standardscaler', a StandardScaler"),
+    (make_pipeline(DPGauss(2), KMeans()), "step 'kmeans', a KMeans, is fitted on the data"),
+    (make_pipeline(make_pipeline(StandardScaler()), DPGauss(2)), "step 'pipeline'"),
+    (DPPowerMethod(2, protect="interaction"), "one interaction, .* whole records"),
+    (DPGauss(2, accountant=ACCOUNTANT), r"pass PrivateSearchCV\(accountant=...\)"),
+    (DPGauss(2, random_state=0), r"pass PrivateSearchCV\(random_state=...\)"),
+    (Costly(2), "proven for Gaussian releases that cannot fail only"),
+    (Failing(2), "proven for Gaussian releases that cannot fail only"),
+]
+# Candidates that are not comparable.
+NOT_COMPARED = [
+    (PCA(2), "puts a PCA in place"),
+    ("passthrough", "puts a str in place"),
+    (DPGauss(2, adjacency="replace-one"), "differ in adjacency"),
+    (DPGauss(2, unit="user"), "differ in unit"),
+    (DPGauss(2, scale=[1, 2, 3, 4]), "differ in scale"),
+    (DPGauss(2, random_state=0), "random_state=0"),
+    (DPGauss(2, accountant=ACCOUNTANT), "accountant=PrivacyAccountant"),
+]
+# Grids of candidates that could not be fitted.
+NOT_FITTED = [
+    ({"n_components": [2, 9]}, "n_components=9 exceeds n_features=4"),
+    *(
+        ({"n_components": [2, bad]}, "'n_components' parameter of DPGauss must be")
+        for bad in (-1, True, np.True_, Fraction(2))
+    ),
+    ({"clip": ["auto", "never"]}, "'never'"),
+    ({"mean": [None, [1.0, 2.0]]}, "mean must hold 4 finite numbers"),
+    ({"norm_bound": [1.0, 1e80]}, "norm_bound=1e\\+80 is out of range"),
+    ({"depth": [1]}, "Invalid parameter 'depth'"),
+]
+
+
 @pytest.mark.parametrize(
-    ("estimator", "match"),
+    ("estimator", "grid", "match"),
     [
-        (KMeans(), "KMeans, whose cost is not known"),
-        (PCA(), "PCA, whose cost is not known"),
-        (BaggingRegressor(DPGauss()), "BaggingRegressor, whose cost"),
-        (make_pipeline(Normalizer()), "0 private PCAs"),
-        (make_pipeline(DPGauss(2), DPGauss(1)), "2 private PCAs"),
-        (make_pipeline(make_pipeline(DPGauss(2))), "0 private PCAs"),
-        (make_pipeline(make_pipeline(DPGauss(2)), DPGauss(2)), "step 'pipeline'"),
-        (make_pipeline(StandardScaler(), DPGauss(2)), "step 'standardscaler', a StandardScaler"),
-        (make_pipeline(DPGauss(2), KMeans()), "step 'kmeans', a KMeans, is fitted on the data"),
-        (make_pipeline(make_pipeline(StandardScaler()), DPGauss(2)), "step 'pipeline'"),
-        (DPPowerMethod(2, protect="interaction"), "one interaction, .* whole records"),
+        *((estimator, {}, match) for estimator, match in NOT_ACCOUNTED),
+        *((PIPED, {"pca": [DPGauss(1), candidate]}, match) for candidate, match in NOT_COMPARED),
+        *((DPGauss(2), grid, match) for grid, match in NOT_FITTED),
+        *((DPGauss(2), {name: [None, 1]}, f"param_grid sets '{name}', ") for name in THE_SAME),
+        *((PIPED, {f"pca__{name}": [None, 1]}, f"sets 'pca__{name}', ") for name in THE_SAME),
+        *(
+            (make_pipeline(Normalizer(), DPGauss(2)), grid, "only parameters of 'dpgauss'")
+            for grid in ({"normalizer__norm": ["l1", "l2"]}, {"normalizer": [None, Normalizer()]})
+        ),
     ],
     ids=str,
 )
-def test_estimators_that_cannot_be_accounted(estimator, match):
-    refuses(match, estimator, {})
-
-
-@pytest.mark.parametrize(
-    "name", ["epsilon", "delta", "accountant", "random_state", "adjacency", "unit", "scale"]
-)
-def test_grids_over_what_must_be_the_same(name):
-    refuses(f"param_grid sets '{name}', which must be the same", grid={name: [None, 1]})
-    pipeline = Pipeline([("pca", DPGauss(2))])
-    refuses(f"param_grid sets 'pca__{name}'", pipeline, {f"pca__{name}": [None, 1]})
-
-
-def test_a_grid_over_other_steps_is_refused():
-    pipeline = make_pipeline(Normalizer(), DPGauss(2))
-    refuses("only parameters of 'dpgauss'", pipeline, {"normalizer__norm": ["l1", "l2"]})
-    refuses("only parameters of 'dpgauss'", pipeline, {"normalizer": [None, Normalizer()]})
-
-
-@pytest.mark.parametrize(
-    ("candidate", "match"),
-    [
-        (PCA(2), "puts a PCA in place"),
-        ("passthrough", "puts a str in place"),
-        (DPGauss(2, adjacency="replace-one"), "differ in adjacency"),
-        (DPGauss(2, unit="user"), "differ in unit"),
-        (DPGauss(2, scale=[1, 2, 3, 4]), "differ in scale"),
-        (DPGauss(2, random_state=0), "random_state=0"),
-        (DPGauss(2, accountant=PrivacyAccountant(1.0, 1e-6)), "accountant=PrivacyAccountant"),
-    ],
-    ids=str,
-)
-def test_candidates_that_are_not_comparable(candidate, match):
-    refuses(match, Pipeline([("pca", DPGauss(2))]), {"pca": [DPGauss(1), candidate]})
-
-
-@pytest.mark.parametrize("name", ["accountant", "random_state"])
-def test_an_accountant_or_a_seed_of_a_candidate_is_refused(name):
-    value = PrivacyAccountant(1.0, 1e-6) if name == "accountant" else 0
-    refuses(rf"pass PrivateSearchCV\({name}=...\)", DPGauss(2, **{name: value}))
-
-
-@pytest.mark.parametrize(
-    ("grid", "match"),
-    [
-        ({"n_components": [2, 9]}, "n_components=9 exceeds n_features=4"),
-        ({"n_components": [2, -1]}, "n_components"),
-        ({"clip": ["auto", "never"]}, "'never'"),
-        ({"mean": [None, [1.0, 2.0]]}, "mean must hold 4 finite numbers"),
-        ({"norm_bound": [1.0, 1e80]}, "norm_bound=1e\\+80 is out of range"),
-        ({"depth": [1]}, "Invalid parameter 'depth'"),
-    ],
-    ids=str,
-)
-def test_candidates_that_could_not_be_fitted(grid, match):
-    refuses(match, grid=grid)
-
-
-@pytest.mark.parametrize("estimator", [Costly(2), Failing(2)])
-def test_costs_that_private_selection_is_not_proven_for(estimator):
-    refuses("proven for Gaussian releases that cannot fail only", estimator)
+def test_what_cannot_be_accounted_compared_or_fitted_is_refused(estimator, grid, match):
+    refuses(match, estimator, grid)
 
 
 def test_a_candidate_that_ignores_its_budget():

@@ -24,11 +24,9 @@ from skdppca import GDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.decomposition.gdppca import estimator as gdppca
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.model_selection import PrivateSearchCV, _private_search, price
-from skdppca.privacy import (
-    ComposedEvent,
-    GaussianEvent,
-    SelectionEvent,
-)
+from skdppca.privacy import ComposedEvent, GaussianEvent, SelectionEvent
+
+from ..private_data_of import on_both_adjacencies
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 5)) * [5.0, 4.0, 1.0, 1.0, 1.0]
@@ -43,7 +41,7 @@ def search_over(estimator=None, grid=None, **parameters):
     )
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_both_adjacencies
 @pytest.mark.parametrize("mean", [1, 10, pytest.param(200.0, marks=pytest.mark.slow)])
 def test_the_total_is_charged_once_and_uses_the_budget_up(adjacency, mean):
     accountant = PrivacyAccountant(1.0, 1e-6, adjacency=adjacency)
@@ -166,7 +164,7 @@ def test_the_score_is_the_captured_square_per_record():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, np.float32])
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_both_adjacencies
 def test_dense_sparse_and_single_precision(container, adjacency):
     search = search_over(DPGauss(2, adjacency=adjacency)).fit(container(X))
     assert search.transform(container(X)).shape == (600, 2)

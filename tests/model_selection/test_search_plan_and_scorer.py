@@ -10,10 +10,10 @@ import pytest
 
 from skdppca.model_selection._scorer import prepare_scorer
 from skdppca.model_selection._search_plan import budget_of, plan_search
-from skdppca.noise import NoiseSource
-from skdppca.privacy import PrivacyFilter, is_affordable, mu_of
-from skdppca.private_data import PrivateData, Public
-from skdppca.records import Records
+from skdppca.privacy import is_affordable, mu_of
+
+from ..private_data_of import on_both_adjacencies
+from .neighbouring_tables import D, held, pairs_of_tables
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 100.0])
@@ -33,34 +33,15 @@ def test_the_smallest_budget_that_can_pay_is_refused_below():
         plan_search(1.0, 1e-50, 10.0, 0.1, 0.25)
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_both_adjacencies
 @pytest.mark.parametrize("grouped", [False, True])
 def test_no_record_moves_a_score_further_than_its_sensitivity(adjacency, grouped):
-    """White box, with noise far below the bound: 60 pairs of neighbours, some of them extreme."""
-    rng = np.random.default_rng(1)
-    size = 4 if grouped else 1
-    public = Public(5, adjacency, "user" if grouped else "row", n_records=50)
     moved = []
-    for trial in range(60):
-        rows = rng.normal(size=(50, size, 5)) * 10.0 ** rng.integers(-3, 9)
-        other = rows.copy()
-        other[-1] = rng.normal(size=(size, 5)) * 10.0 ** rng.integers(-3, 200)
-        if trial % 2:
-            other[-1], rows[-1] = np.eye(5)[0] * 1e7, np.eye(5)[1] * 1e7
-        pair = [rows, other] if adjacency == "replace-one" else [rows, rows[:-1]]
+    for tables, axes in pairs_of_tables(adjacency, grouped):
         totals = []
-        for data in pair:
-            labels = np.repeat(np.arange(len(data)), size) if grouped else None
-            held = PrivateData(
-                source=Records.of(data.reshape(-1, 5), labels),
-                public=public,
-                budget=PrivacyFilter(1e9),
-                noise=NoiseSource(0),
-                centre=np.ones(5),
-                norm_bound=2.0,
-            )
-            scorer = prepare_scorer(held, centred=False, mu_score=1e8)
-            axes = np.eye(5)[: 1 + trial % 3]
+        for rows, labels in tables:
+            data = held(rows, adjacency, labels, centre=np.ones(D), norm_bound=2.0)
+            scorer = prepare_scorer(data, centred=False, mu_score=1e8)
             totals.append(scorer(axes) * scorer.data.n)
         moved.append(abs(totals[0] - totals[1]))
     assert scorer._captured(axes).sensitivity(adjacency) == 4.0

@@ -21,10 +21,10 @@ from skdppca.model_selection._fitting import _scores
 from skdppca.model_selection._scorer import HitScorer
 from skdppca.model_selection._search_plan import budget_of, plan_search
 from skdppca.neighbors import PrivateNearestCentroid
-from skdppca.noise import NoiseSource
-from skdppca.privacy import PrivacyFilter, SelectionEvent, mu_of
-from skdppca.private_data import PrivateData, Public
-from skdppca.records import Records
+from skdppca.privacy import SelectionEvent, mu_of
+
+from ..private_data_of import on_both_adjacencies
+from .neighbouring_tables import held
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(3, size=600)
@@ -43,7 +43,7 @@ def search_over(estimator=None, grid=None, **parameters):
     return PrivateSearchCV(estimator, GRID if grid is None else grid, **parameters)
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_both_adjacencies
 def test_one_charge_for_the_components_the_classifier_and_the_choice(adjacency):
     accountant = PrivacyAccountant(2.0, 1e-6, adjacency=adjacency)
     estimator = pipeline(adjacency=adjacency)
@@ -127,11 +127,10 @@ def test_groups_are_the_records_of_both():
     assert search.privacy_.unit == "user"
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@on_both_adjacencies
 @pytest.mark.parametrize("grouped", [False, True])
 def test_one_record_moves_the_number_of_hits_by_at_most_one(adjacency, grouped):
     rng, moved = np.random.default_rng(1), []
-    public = Public(5, adjacency, "user" if grouped else "row", n_records=50)
     for _ in range(60):
         size = int(rng.integers(1, 9)) if grouped else 1
         others, odd = rng.integers(2, size=40), rng.integers(2, size=(2, size))
@@ -139,14 +138,8 @@ def test_one_record_moves_the_number_of_hits_by_at_most_one(adjacency, grouped):
         totals = []
         for last in pair:
             groups = np.r_[np.arange(40), np.full(len(last), 40)] if grouped else None
-            data = PrivateData(
-                source=Records.of(np.zeros((40 + len(last), 5)), groups),
-                public=public,
-                budget=PrivacyFilter(1e9),
-                noise=NoiseSource(0),
-                centre=np.zeros(5),
-                n=1.0,
-            )
+            rows = np.zeros((40 + len(last), 5))
+            data = held(rows, adjacency, groups, centre=np.zeros(5), n=1.0)
             scorer = HitScorer(data.ask_count(data.remaining), groups, 1e7)
             totals.append(scorer(np.r_[others, last] > 0) * scorer.data.n)
         moved.append(abs(totals[0] - totals[1]))
