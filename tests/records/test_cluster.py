@@ -20,7 +20,16 @@ from skdppca.statistics import (
     Spreads,
 )
 
-from .test_pieces import CASES, GROUPS, SPARSE, D, N, X, on_methods_and_cases
+from .test_pieces import (
+    CASES,
+    GROUPS,
+    SPARSE,
+    D,
+    N,
+    X,
+    assert_same_release,
+    on_methods_and_cases,
+)
 
 pytest.importorskip("dask", reason="the extra dask is not installed")
 pytest.importorskip("pandas")
@@ -71,13 +80,6 @@ def as_frame(rows, **more):
 def seeded(name="DPGauss", **parameters):
     """An estimator whose fits are all alike."""
     return METHODS[name].estimator(2, **{"epsilon": 5.0, "random_state": 0, **parameters})
-
-
-def assert_same_release(one, other, atol=1e-9):
-    np.testing.assert_allclose(one.components_, other.components_, rtol=0, atol=atol)
-    np.testing.assert_allclose(one.mean_, other.mean_, rtol=0, atol=100 * atol)
-    assert one.components_.dtype == other.components_.dtype
-    assert one.privacy_.spendings == other.privacy_.spendings
 
 
 @on_methods_and_cases
@@ -295,14 +297,6 @@ def test_without_room_for_measures_the_release_is_the_same(kept, monkeypatch):
     assert max(kept) == 0
 
 
-def test_measures_are_kept_for_the_same_steps_only():
-    kept = cluster._Kept()
-    kept.keep("fit", 0, ("scaled",), {"norms": np.ones(3)})
-    assert list(kept.lend("fit", 0, ("scaled",))) == ["norms"]
-    assert not kept.lend("fit", 0, ()) and not kept.lend("fit", 1, ("scaled",))
-    assert not kept.lend("other", 0, ("scaled",))
-
-
 def test_a_fit_that_never_ended_gives_way(monkeypatch):
     monkeypatch.setattr(cluster, "KEPT_BYTES", 100)
     kept = cluster._Kept()
@@ -315,81 +309,49 @@ def test_a_fit_that_never_ended_gives_way(monkeypatch):
 # Refusals
 
 
+def whole():
+    return as_dask(X)
+
+
 def with_entry(value):
     rows = X.copy()
     rows[600, 1] = value
-    return as_dask(rows)
+    return lambda: as_dask(rows)
+
+
+def changed(change):
+    """The rows, whose blocks turn out to be others than is declared."""
+    return lambda: whole().rechunk({1: -1}).map_blocks(change, meta=np.empty((0, D)))
 
 
 def failing(block):
     raise ValueError(f"the planted {block[0, 0]}")
 
 
+MIXED = as_labels(np.array([1, "a"] * (N // 2), object))
+ABSENT = as_labels(np.where(GROUPS > 5, GROUPS, np.nan))
+FEWER = as_labels(GROUPS[:-1], (*CHUNKS[:-1], CHUNKS[-1] - 1))
+MOVED = as_labels(np.r_[GROUPS[N - 530 :], GROUPS[: N - 530]])
 BAD = {
-    "NaN": (lambda: with_entry(np.nan), None, ValueError, "contains NaN"),
-    "infinity": (lambda: with_entry(np.inf), None, ValueError, "contains infinity"),
-    "no rows": (lambda: as_dask(X)[:0], None, ValueError, r"0 sample\(s\)"),
-    "one dimension": (lambda: as_dask(X)[:, 0], None, ValueError, "Expected 2D array"),
-    "complex": (lambda: as_dask(X) * 1j, None, ValueError, "real numbers"),
+    "NaN": (with_entry(np.nan), None, ValueError, "contains NaN"),
+    "infinity": (with_entry(np.inf), None, ValueError, "contains infinity"),
+    "no rows": (lambda: whole()[:0], None, ValueError, r"0 sample\(s\)"),
+    "one dimension": (lambda: whole()[:, 0], None, ValueError, "Expected 2D array"),
+    "complex": (lambda: whole() * 1j, None, ValueError, "real numbers"),
     "objects": (lambda: as_dask(X.astype(object)), None, ValueError, "dtype object"),
     "delayed": (lambda: dask.delayed(X), None, TypeError, "dask Delayed"),
     "text column": (lambda: as_frame(X, name="text"), None, ValueError, "hold no numbers: 'name'"),
-    "undeclared sparse blocks": (
-        lambda: as_dask(X).rechunk({1: -1}).map_blocks(sparse.csr_array, meta=np.empty((0, D))),
-        None,
-        TypeError,
-        "some are sparse",
-    ),
-    "undeclared columns": (
-        lambda: as_dask(X).rechunk({1: -1}).map_blocks(lambda x: x[:, 1:], meta=np.empty((0, D))),
-        None,
-        ValueError,
-        "differ in their columns",
-    ),
-    "text in blocks": (
-        lambda: as_dask(X).map_blocks(lambda x: x.astype(str) + "planted", meta=np.empty((0, D))),
-        None,
-        ValueError,
-        "holds text",
-    ),
-    "lists as blocks": (
-        lambda: as_dask(X).rechunk({1: -1}).map_blocks(np.ndarray.tolist, meta=np.empty((0, D))),
-        None,
-        ValueError,
-        "cannot be read as a table",
-    ),
-    "a graph that fails": (
-        lambda: as_dask(X).map_blocks(failing, meta=np.empty((0, D))),
-        None,
-        RuntimeError,
-        "could not compute X",
-    ),
-    "unsorted groups": (lambda: as_dask(X), as_labels(GROUPS[::-1]), ValueError, "be sorted"),
-    "groups unsorted over partitions": (
-        lambda: as_dask(X),
-        as_labels(np.r_[GROUPS[N - 530 :], GROUPS[: N - 530]]),
-        ValueError,
-        "be sorted",
-    ),
-    "groups that cannot be sorted": (
-        lambda: as_dask(X),
-        as_labels(np.array([1, "a"] * (N // 2), object)),
-        ValueError,
-        "be sorted",
-    ),
-    "missing labels": (
-        lambda: as_dask(X),
-        as_labels(np.where(GROUPS > 5, GROUPS, np.nan)),
-        ValueError,
-        "missing labels",
-    ),
-    "labels of other lengths": (
-        lambda: as_dask(X),
-        as_labels(GROUPS[:-1], (*CHUNKS[:-1], CHUNKS[-1] - 1)),
-        ValueError,
-        "one label for every row",
-    ),
-    "labels in memory": (lambda: as_dask(X), GROUPS, ValueError, "one label for every row"),
+    "sparse blocks": (changed(sparse.csr_array), None, TypeError, "some are sparse"),
+    "fewer columns": (changed(lambda x: x[:, 1:]), None, ValueError, "differ in their columns"),
+    "text": (changed(lambda x: x.astype(str) + "planted"), None, ValueError, "holds text"),
+    "lists": (changed(np.ndarray.tolist), None, ValueError, "cannot be read as a table"),
+    "a graph that fails": (changed(failing), None, RuntimeError, "could not compute X"),
+    "unsorted groups": (whole, as_labels(GROUPS[::-1]), ValueError, "be sorted"),
+    "groups unsorted over partitions": (whole, MOVED, ValueError, "be sorted"),
+    "groups that cannot be sorted": (whole, MIXED, ValueError, "be sorted"),
+    "missing labels": (whole, ABSENT, ValueError, "missing labels"),
+    "labels of other lengths": (whole, FEWER, ValueError, "one label for every row"),
+    "labels in memory": (whole, GROUPS, ValueError, "one label for every row"),
     "no such column": (lambda: as_frame(X), "patient", ValueError, "no column of X"),
 }
 
@@ -457,28 +419,25 @@ def fitted():
     return DPGauss(2, epsilon=5.0, random_state=0).fit(pd.DataFrame(X, columns=NAMES))
 
 
+LAZY = {
+    "dense": as_dask(X),
+    "sparse": as_dask(SPARSE),
+    "float32": as_dask(X.astype(np.float32)),
+    "frame": as_frame(X),
+}
+
+
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
-@pytest.mark.parametrize(
-    "rows", [X, SPARSE, X.astype(np.float32)], ids=["dense", "sparse", "float32"]
-)
+@pytest.mark.parametrize("rows", LAZY.values(), ids=LAZY)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_rows_of_an_array_are_mapped_lazily(fitted, method, rows):
+def test_rows_are_mapped_lazily_to_an_array(fitted, method, rows):
     with dask.config.set(scheduler=refuse):
-        found = getattr(fitted, method)(as_dask(rows))
-    expected = getattr(fitted, method)(rows)
-    assert isinstance(found, da.Array) and found.shape == expected.shape
+        found = getattr(fitted, method)(rows)
+    expected = getattr(fitted, method)(rows.compute())
+    assert isinstance(found, da.Array) and found.ndim == expected.ndim
+    assert found.shape[1:] == expected.shape[1:]
+    assert found.shape == expected.shape or isinstance(rows, dd.DataFrame)
     assert found.dtype == found._meta.dtype == expected.dtype
-    np.testing.assert_allclose(found.compute(), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["transform", "score_samples"])
-def test_rows_of_a_data_frame_become_a_lazy_array(fitted, method):
-    frame = as_frame(X)
-    with dask.config.set(scheduler=refuse):
-        found = getattr(fitted, method)(frame)
-    expected = getattr(fitted, method)(frame.compute())
-    assert isinstance(found, da.Array) and found.dtype == expected.dtype
-    assert found.shape[1:] == expected.shape[1:] and found.ndim == expected.ndim
     np.testing.assert_allclose(found.compute(), expected, rtol=1e-12)
 
 

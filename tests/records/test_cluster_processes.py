@@ -19,8 +19,8 @@ from distributed import Client, LocalCluster
 from skdppca import KDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.records import cluster as code
 
-from .test_cluster import as_dask, as_frame, as_labels, assert_same_release, seeded
-from .test_pieces import CASES, SUMS, D, X
+from .test_cluster import as_dask, as_frame, as_labels, seeded
+from .test_pieces import CASES, SUMS, D, X, assert_same_release
 
 pytestmark = pytest.mark.slow
 

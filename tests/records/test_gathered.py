@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
+from skdppca.exceptions import TableChangedError
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
-from skdppca.records import files as reader
 from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import (
     BoundedTotal,
@@ -29,6 +29,8 @@ from skdppca.statistics import (
 
 from .test_pieces import GROUPS as LABELS
 from .test_pieces import SPARSE, D, N, X
+
+pytestmark = pytest.mark.usefixtures("small_pieces")
 
 GROUPS = np.unique(LABELS, return_inverse=True)[1]
 CENTRE = np.linspace(4.0, 6.0, D)
@@ -65,13 +67,6 @@ def in_files(X, groups, may_miss, folder, n_jobs=1):
 
 
 PLACES = {"memory": in_memory, "files": in_files}
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    """Several pieces, of 70 rows, and none that is held in memory."""
-    monkeypatch.setattr(reader, "PIECE_ENTRIES", 70 * D)
-    monkeypatch.setattr(reader, "KEPT_ENTRIES", 0)
 
 
 def part_of(source, views=(), before=()):
@@ -166,7 +161,7 @@ def test_a_gathered_part_is_read_in_one_pass_and_asked_without_another(tmp_path,
 def test_a_table_that_changes_while_it_is_gathered_ends_the_fit(tmp_path):
     part = part_of(in_files(*TABLES["rows"], tmp_path))
     in_files(X[: N // 2], None, False, tmp_path)
-    with pytest.raises(reader.TableChangedError):
+    with pytest.raises(TableChangedError):
         part.gathered()
 
 

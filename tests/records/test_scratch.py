@@ -28,13 +28,6 @@ def test_a_pair_comes_back_after_an_error():
         assert second[0] is first[0]
 
 
-def test_nothing_of_the_records_is_pickled():
-    scratch = Scratch()
-    with scratch.pair(2, 2) as (rows, _):
-        rows[...] = 7.0
-    assert pickle.loads(pickle.dumps(scratch))._free == {}
-
-
 def test_one_pass_inside_another_reads_the_right_rows():
     X = np.arange(12.0).reshape(6, 2)
     records = Records.of(X)

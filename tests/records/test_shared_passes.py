@@ -11,7 +11,6 @@ import pytest
 from skdppca import KDPPCA
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
-from skdppca.records import files as reader
 from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import (
     BoundedTotal,
@@ -29,19 +28,14 @@ from skdppca.statistics import (
 from ..chunked_tables import Chunks
 from ..private_data_of import private_data
 
+pytestmark = pytest.mark.usefixtures("small_pieces")
+
 N, D = 500, 6
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, D)) * np.arange(D, 0, -1) + 5.0
 CENTRE = np.full(D, 5.0)
 WITHIN = np.linalg.qr(RNG.normal(size=(D, 2)))[0].T.copy()
 EDGES = np.linspace(0.0, 30.0, 40)
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    """Several pieces, of 70 rows, and none that is held in memory."""
-    monkeypatch.setattr(reader, "PIECE_ENTRIES", 70 * D)
-    monkeypatch.setattr(reader, "KEPT_ENTRIES", 0)
 
 
 @pytest.fixture
