@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 DOOR = PACKAGE / "_sklearn.py"
 
 
-def private_imports(source):
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def private_imports(tree):
     """Dotted names of what is imported from scikit-learn and begins with one underscore."""
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -43,16 +49,11 @@ def _is_private(name):
     ],
 )
 def test_planted_private_imports_are_found_and_no_others(line, found):
-    assert len(private_imports(line)) == found
+    assert len(private_imports(ast.parse(line))) == found
 
 
-def test_the_door_to_private_names_is_used():
-    assert private_imports(DOOR.read_text(encoding="utf-8"))
-
-
-def test_no_other_module_imports_private_names_of_scikit_learn():
-    others = [path for path in MODULES if path != DOOR]
-    assert not [path for path in others if private_imports(path.read_text(encoding="utf-8"))]
+def test_one_module_alone_imports_private_names_of_scikit_learn():
+    assert [path for path in MODULES if private_imports(tree_of(path))] == [DOOR]
 
 
 # Who takes the records themselves, or pays for numbers that are no sum, and proves it there.
@@ -70,10 +71,10 @@ METHODS = sorted(
 )
 
 
-def openings(source):
+def openings(tree):
     """Names of the functions that ask for more than sums, or look past `PrivateData`."""
     names = []
-    for function in ast.walk(ast.parse(source)):
+    for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):
@@ -98,13 +99,12 @@ def openings(source):
     ],
 )
 def test_planted_looks_past_the_door_are_found_and_no_questions(line, found):
-    assert openings(f"def peek(data):\n    return {line}") == found
+    assert openings(ast.parse(f"def peek(data):\n    return {line}")) == found
 
 
 @pytest.mark.parametrize("path", METHODS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_method_learns_of_the_records_by_asking(path):
-    found = openings(path.read_text(encoding="utf-8"))
-    assert found == OPENED.get(path.relative_to(PACKAGE).as_posix(), set())
+    assert openings(tree_of(path)) == OPENED.get(path.relative_to(PACKAGE).as_posix(), set())
 
 
 # A room that starts with what another one releases, and which.
@@ -118,8 +118,7 @@ ROOMS = {path.parent.name for path in (PACKAGE / "decomposition").glob("*/estima
     ids=lambda path: str(path.relative_to(PACKAGE)),
 )
 def test_a_method_knows_no_other_method(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom)]
     above = {(node.module or "").split(".")[0] for node in imports if node.level == 2}
     others = ROOMS - BUILT_ON.get(path.parent.name, set())
     assert not above & (others | {"methods", "private_pca"})
@@ -142,7 +141,7 @@ def test_each_class_has_a_name_of_its_own():
     names = Counter(
         node.name
         for module in MODULES
-        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        for node in tree_of(module).body
         if isinstance(node, ast.ClassDef)
     )
     assert [name for name, times in names.items() if times > 1] == []

@@ -84,12 +84,6 @@ def test_captured_variance_judges_the_first_components():
     assert captured_variance(rows, covariance=COVARIANCE) == pytest.approx(10.1 / 15)
 
 
-@pytest.mark.parametrize("given", [{}, {"X": np.eye(D), "covariance": COVARIANCE}])
-def test_captured_variance_takes_data_or_a_covariance(given):
-    with pytest.raises(ValueError, match="one of the two"):
-        captured_variance(BASIS[:2], **given)
-
-
 @pytest.mark.parametrize("angle", [1.5, 1e-3, 1e-9, 1e-13])
 def test_sines_of_known_angles(angle):
     # The angles are `angle` and half of it.
@@ -164,42 +158,31 @@ class TestEveryMetric:
             judge(np.eye(D + 1)[:2])
 
 
-def test_sines_need_subspaces_of_one_dimension():
-    with pytest.raises(ValueError, match="one dimension"):
-        sin_theta(BASIS[:2], BASIS[:3])
-
-
-@pytest.mark.parametrize("metric", [sin_theta, subspace_distance])
-def test_an_unknown_norm_is_refused(metric):
-    with pytest.raises(ValueError, match="norm='nuclear'"):
-        metric(BASIS[:2], BASIS[:2], norm="nuclear")
-
-
 @pytest.mark.parametrize(
-    ("covariance", "message"),
+    ("judge", "given", "message"),
     [
-        (np.triu(np.ones((D, D))), "not symmetric"),
-        (np.ones((D - 1, D)), "not symmetric"),
-        (np.diag([1.0, 1, 1, 1, 1, -1]), "negative eigenvalues"),
-        (np.zeros((D, D)), "covariance is 0"),
-        (np.full((D, D), math.nan), "NaN"),
+        (zeta_squared, {"covariance": np.triu(np.ones((D, D)))}, "not symmetric"),
+        (zeta_squared, {"covariance": np.ones((D - 1, D))}, "not symmetric"),
+        (zeta_squared, {"covariance": np.diag([1.0, 1, 1, 1, 1, -1])}, "negative eigenvalues"),
+        (zeta_squared, {"covariance": np.zeros((D, D))}, "covariance is 0"),
+        (zeta_squared, {"covariance": np.full((D, D), math.nan)}, "NaN"),
+        (captured_variance, {}, "one of the two"),
+        (captured_variance, {"X": np.eye(D), "covariance": COVARIANCE}, "one of the two"),
+        *((captured_variance, {"X": np.full((n, D), 0.1)}, "X has no variance") for n in (1, 5)),
+        *(
+            (captured_variance, {"X": COVARIANCE, "n_components": k}, "whole number of at least 1")
+            for k in (0, -1, 1.5)
+        ),
+        (sin_theta, {"reference": BASIS[:3]}, "one dimension"),
+        *(
+            (judge, {"reference": BASIS[:2], "norm": "nuclear"}, "norm='nuclear'")
+            for judge in (sin_theta, subspace_distance)
+        ),
     ],
 )
-def test_what_is_no_covariance_is_refused(covariance, message):
+def test_what_cannot_be_judged_is_refused(judge, given, message):
     with pytest.raises(ValueError, match=message):
-        zeta_squared(BASIS[:2], covariance)
-
-
-@pytest.mark.parametrize("rows", [1, 5])
-def test_rows_that_are_all_alike_are_refused(rows):
-    with pytest.raises(ValueError, match="X has no variance"):
-        captured_variance(np.eye(3)[:1], np.full((rows, 3), 0.1))
-
-
-@pytest.mark.parametrize("n_components", [0, -1, 1.5])
-def test_no_number_of_components_is_refused(n_components):
-    with pytest.raises(ValueError, match="no whole number of at least 1"):
-        captured_variance(np.eye(3), np.diag([3.0, 2.0, 1.0]), n_components)
+        judge(BASIS[:2], **given)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e300])
