@@ -23,10 +23,11 @@ def rows():
     return X
 
 
-def labels(*last, dtype=object):
+def labels(*last, dtype=object, n=N_ROWS):
     """As many labels as rows, the last ones given."""
-    many = np.arange(N_ROWS).astype(dtype)
-    many[len(many) - len(last) :] = last
+    many = np.arange(n).astype(dtype)
+    for place, label in zip(range(n - 1, -1, -1), last[::-1], strict=False):
+        many[place] = label
     return many
 
 

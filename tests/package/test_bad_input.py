@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -26,125 +25,18 @@ from ..secret_rows import (
     rows,
     with_property,
 )
+from .odd_data import BAD_LABELS, BAD_TABLES, GOOD_LABELS, with_entry
 
-
-def with_entry(entry):
-    X = rows()
-    X[7, 2] = entry
-    return X
-
-
-def objects(entry):
-    X = rows().astype(object)
-    X[7, 2] = entry
-    return X
-
-
-def masked():
-    return np.ma.array(rows(), mask=rows() > 1)
-
-
-def sparse_beyond_float64():
-    X = sparse.csr_array(rows())
-    X.data = X.data.astype(np.longdouble)
-    X.data[7] = np.longdouble("1e4000")
-    return X
-
-
-def ragged():
-    return [[VALUE, 1.0]] * (N_ROWS - 1) + [[1.0]]
-
-
-# X, and what the error says.
-BAD_X = {
-    "NaN": (lambda: with_entry(np.nan), "contains NaN"),
-    "infinity": (lambda: with_entry(np.inf), "contains infinity"),
-    "float32 infinity": (lambda: with_entry(-np.inf).astype(np.float32), "contains infinity"),
-    "NaN among objects": (lambda: objects(np.nan), "contains NaN"),
-    "sparse NaN": (lambda: sparse.csr_array(with_entry(np.nan)), "contains NaN"),
-    "sparse infinity": (lambda: sparse.csc_array(with_entry(np.inf)), "contains infinity"),
-    "NaN in pandas": (lambda: pd.DataFrame(with_entry(np.nan), columns=list("abc")), "NaN"),
-    "missing in pandas": (lambda: pd.DataFrame(rows()).convert_dtypes().mask(rows() > 1), "NaN"),
-    "missing in polars": (lambda: pl.DataFrame({"a": [VALUE, None] * 9}), "NaN"),
-    "text": (lambda: objects(TEXT), "X holds text"),
-    "only text": (lambda: np.full((N_ROWS, D), TEXT), "strings"),
-    "bytes": (lambda: np.full((N_ROWS, D), TEXT.encode()), "strings"),
-    "text in a list": (lambda: [[TEXT, VALUE]] * N_ROWS, "strings|text"),
-    "text in pandas": (lambda: pd.DataFrame({"a": [TEXT] * N_ROWS}), "hold no numbers: 'a'"),
-    "text in polars": (lambda: pl.DataFrame({"a": [TEXT] * N_ROWS}), "real numbers"),
-    "categories": (lambda: pd.DataFrame({"a": pd.Categorical([TEXT] * 9)}), "real numbers"),
-    "encoded text": (lambda: pl.DataFrame({"a": [TEXT]}).cast(pl.Categorical), "hold no numbers"),
-    "a lazy frame": (lambda: pl.LazyFrame({"a": [VALUE] * N_ROWS}), r"give X\.collect\(\)"),
-    "a name twice": (lambda: pd.DataFrame(rows(), columns=list("aab")), "columns of one name"),
-    "dictionaries": (lambda: objects({TEXT: VALUE}), "must be a string or a real number"),
-    "dates": (lambda: np.full((N_ROWS, D), np.datetime64("2012-03-04")), "real numbers|dtype"),
-    "dates beside numbers": (
-        lambda: pd.DataFrame({"a": VALUE, "b": pd.to_datetime(["2012-03-04"] * 9)}),
-        "give an array of them",
-    ),
-    "complex": (lambda: rows() + 1j, "[Cc]omplex"),
-    "complex objects": (lambda: objects(1j * VALUE), "[Cc]omplex|real number"),
-    "complex sparse": (lambda: sparse.csr_array(rows() + 1j), "[Cc]omplex"),
-    "no rows": (lambda: np.empty((0, D)), r"0 sample"),
-    "no rows in a list": (lambda: [], "1D array|0 sample"),
-    "no columns": (lambda: np.empty((N_ROWS, 0)), r"0 feature"),
-    "no columns in pandas": (lambda: pd.DataFrame(index=np.arange(N_ROWS)), r"0 feature"),
-    "a scalar": (lambda: VALUE, "Expected 2D array, got scalar"),
-    "one dimension": (lambda: rows()[:, 1], "Expected 2D array, got 1D"),
-    "a list": (lambda: [VALUE] * N_ROWS, "Expected 2D array, got 1D"),
-    "a series": (lambda: pd.Series([VALUE] * N_ROWS), "Expected a 2-dimensional|2D array"),
-    "three dimensions": (lambda: rows()[:, :, None], "dim 3"),
-    "ragged": (ragged, "inhomogeneous|same length"),
-    "an int too large": (lambda: objects(10**400), "give an array of them"),
-    "masked": (masked, "X contains masked entries. Fill in public constants"),
-    "too large for float64": (
-        lambda: np.full((N_ROWS, D), np.longdouble("1e4000")),
-        "contains infinity",
-    ),
-    "sparse, too large for float64": (sparse_beyond_float64, "contains infinity"),
-    "structured": (lambda: np.zeros((N_ROWS, D), [(TEXT, float)]), ""),
-    "sparse of one dimension": (lambda: sparse.csr_array(rows()[:, 0]), "2-dimensional"),
-    "sparse of three dimensions": (lambda: sparse.coo_array(rows()[:, :, None]), "2-dimensional"),
-    "a dictionary": (lambda: {TEXT: VALUE}, "2D array|real number"),
-    "None": (lambda: None, "2D array|real number|None"),
-}
-
-# The unit, groups, and what the error says.
+# What is refused, and what the error says.
+BAD_X = {name: (lambda make=make: make(rows()), says) for name, (make, says) in BAD_TABLES.items()}
+# With the unit, too.
 BAD_GROUPS = {
-    "no unit": ("row", lambda: labels(), "unit='row', but groups were given: pass unit="),
+    "no unit": ("row", labels, "unit='row', but groups were given: pass unit="),
     "no groups": ("patient", lambda: None, "unit='patient', but groups were not given: pass fit"),
-    "too few": ("patient", lambda: labels()[:-1], "one label for every row"),
-    "too many": ("patient", lambda: np.append(labels(), TEXT), "one label for every row"),
-    "none": ("patient", lambda: [], "one label for every row"),
-    "a scalar": ("patient", lambda: TEXT, "one-dimensional"),
-    "two columns": ("patient", lambda: np.ones((N_ROWS, 2)), "one-dimensional"),
-    "ragged": ("patient", lambda: [[TEXT]] * (N_ROWS - 1) + [[TEXT, TEXT]], "groups"),
-    "NaN": ("patient", lambda: labels(np.nan, dtype=float), "groups has missing labels"),
-    "None among text": ("patient", lambda: labels(TEXT, None), "groups has missing labels"),
-    "NaN among text": ("patient", lambda: labels(TEXT, math.nan), "groups has missing labels"),
-    "NaT": ("patient", lambda: labels("NaT", dtype="datetime64[D]"), "groups has missing labels"),
-    "NA": ("patient", lambda: labels(TEXT, pd.NA), "groups has missing labels"),
-    "pandas": (
-        "patient",
-        lambda: pd.Series([TEXT] * (N_ROWS - 1) + [None], dtype="string"),
-        "groups has missing labels",
-    ),
-    "pandas integers": (
-        "patient",
-        lambda: pd.Series([7] * (N_ROWS - 1) + [None], dtype="Int64"),
-        "groups has missing labels",
-    ),
-    "polars": (
-        "patient",
-        lambda: pl.Series([TEXT] * (N_ROWS - 1) + [None]),
-        "groups has missing labels",
-    ),
-    "lists": ("patient", lambda: labels(TEXT, [TEXT]), "groups"),
-    "masked": (
-        "patient",
-        lambda: np.ma.array(labels(dtype=float), mask=rows()[:, 1] > 1),
-        "groups has missing labels: some are masked",
-    ),
+    **{
+        name: ("patient", lambda make=make: make(N_ROWS), says)
+        for name, (make, says) in BAD_LABELS.items()
+    },
 }
 
 on_bad_X = pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
@@ -172,7 +64,7 @@ def test_bad_groups_are_a_clear_error_for_nothing_that_tells_nothing(factory, un
 @on_all_estimators
 def test_a_ledger_is_charged_nothing_for_bad_data(factory, tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", 10.0, 1e-5)
-    refused(factory(accountant=ledger), with_entry(np.nan), "contains NaN")
+    refused(factory(accountant=ledger), with_entry(np.nan)(rows()), "contains NaN")
     assert PrivacyLedger(ledger.path).receipts == ()
 
 
@@ -360,8 +252,8 @@ on_dense_and_sparse = pytest.mark.parametrize("container", [np.asarray, sparse.c
 def test_what_overflows_without_clipping_is_an_error(factory, container, unit, size):
     groups = None if unit == "row" else labels()
     estimator = factory(epsilon=math.inf, unit=unit)
-    text = refused(estimator, container(with_entry(size)), "too large to be squared", groups)
-    assert_tells_nothing(text)
+    X = container(with_entry(size)(rows()))
+    assert_tells_nothing(refused(estimator, X, "too large to be squared", groups))
 
 
 @on_all_estimators_slowly
@@ -382,20 +274,7 @@ def test_what_does_not_overflow_is_finite_without_clipping(
         assert np.isfinite(getattr(pca, name)).all(), name
 
 
-# Odd, but good: labels of mixed kinds.
-GOOD_GROUPS = {
-    "numbers and text": lambda: labels(TEXT, VALUE),
-    "text": lambda: labels().astype(str),
-    "dates": lambda: labels(dtype="datetime64[D]"),
-    "tuples": lambda: pd.MultiIndex.from_arrays([labels(), labels()]),
-    "one group": lambda: np.zeros(N_ROWS),
-    "pandas": lambda: pd.Series(labels()).astype("category"),
-    "polars": lambda: pl.Series(np.arange(N_ROWS)),
-    "list": lambda: labels().tolist(),
-}
-
-
 @on_all_estimators_slowly
-@pytest.mark.parametrize("make", GOOD_GROUPS.values(), ids=GOOD_GROUPS)
+@pytest.mark.parametrize("make", GOOD_LABELS.values(), ids=GOOD_LABELS)
 def test_odd_but_good_groups_do(factory, make):
-    assert_fits_in_silence(factory(2, unit="patient", random_state=0), rows()[:99], make()[:99])
+    assert_fits_in_silence(factory(2, unit="patient", random_state=0), rows()[:99], make(99))

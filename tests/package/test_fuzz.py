@@ -10,7 +10,6 @@ import tempfile
 import traceback
 import warnings
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -30,15 +29,19 @@ from skdppca._sklearn import Interval, StrOptions
 from skdppca.maps import projection_map
 
 from ..estimators import ESTIMATORS
-from ..secret_rows import raising
+from ..secret_rows import TEXT, VALUE
+from .odd_data import BAD_LABELS, BAD_TABLES, GOOD_LABELS, HOLED, in_objects, within
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Constructing a DIA matrix"),
 ]
 
+BAD = {name: make for name, (make, _) in BAD_TABLES.items()}
+WRONG_LABELS = {name: make for name, (make, _) in BAD_LABELS.items()}
+
 # No error and no warning may show any of these: a value, a text, the number of rows.
-VALUE, TEXT, MANY = 123456.789, "swordfish", 1009
+MANY = 1009
 SECRETS = ["23456", TEXT, str(MANY - 1), str(MANY), str(MANY + 1)]
 
 
@@ -74,24 +77,6 @@ TABLES = {
 }
 
 
-def in_objects(entry):
-    def make(A):
-        X = A.astype(object)
-        X[-1, -1] = entry
-        return X
-
-    return make
-
-
-def with_entry(entry):
-    def make(A):
-        X = A.copy()
-        X[-1, -1] = entry
-        return X
-
-    return make
-
-
 def memmap(A):
     path = Path(tempfile.mkdtemp()) / "X.npy"
     np.save(path, A)
@@ -102,10 +87,6 @@ def read_only(A):
     X = A.copy()
     X.flags.writeable = False
     return X
-
-
-def within(A, most, dtype):
-    return np.clip(A, -most, most).astype(dtype)
 
 
 def in_parts(A):
@@ -119,23 +100,6 @@ def duplicates(A):
     order = np.lexsort((-X.col, X.row))
     starts = np.searchsorted(X.row[order], np.arange(X.shape[0] + 1))
     return sparse.csr_array((X.data[order], X.col[order], starts), shape=X.shape)
-
-
-def broken(form, part, change):
-    def make(A):
-        X = sparse.csr_array(np.where(A == 0, 1.0, A)).asformat(form)
-        setattr(X, part, change(getattr(X, part).copy()))
-        return X
-
-    return make
-
-
-def entry(place, value):
-    def change(part):
-        part[place] = value
-        return part
-
-    return change
 
 
 GOOD = {
@@ -175,101 +139,6 @@ GOOD = {
     "csr, longdouble": lambda A: sparse.csr_array(A.astype(np.longdouble)),
     "csr, duplicates": duplicates,
     "coo, in parts": in_parts,
-}
-
-BAD = {
-    "NaN": with_entry(math.nan),
-    "infinity": with_entry(-math.inf),
-    "sparse NaN": lambda A: sparse.csc_array(with_entry(math.nan)(A)),
-    "objects, NaN": in_objects(math.nan),
-    "objects, None": in_objects(None),
-    "objects, NA": in_objects(pd.NA),
-    "objects, text": in_objects(TEXT),
-    "objects, a list": in_objects([VALUE]),
-    "objects, huge": in_objects(123456 * 10**400),
-    "objects, date": in_objects(date(1983, 4, 5)),
-    "objects, hostile": lambda A: in_objects(raising("__float__", RuntimeError))(A),
-    "beyond float64": lambda A: np.full(A.shape, np.longdouble("1e4000")),
-    "masked": lambda A: np.ma.array(A, mask=np.ones(A.shape, bool)),
-    "structured": lambda A: np.zeros(A.shape, [(TEXT, float)]),
-    "text": lambda A: np.full(A.shape, TEXT),
-    "bytes": lambda A: np.full(A.shape, TEXT.encode()),
-    "complex": lambda A: A + 1j * VALUE,
-    "dates": lambda A: np.full(A.shape, np.datetime64("1983-04-05")),
-    "durations": lambda A: np.full(A.shape, np.timedelta64(123456, "D")),
-    "matrix": np.matrix,
-    "one dimension": lambda A: A[:, 0],
-    "three dimensions": lambda A: A[:, :, None],
-    "no columns": lambda A: A[:, :0],
-    "no rows": lambda A: A[:0],
-    "a number": lambda A: VALUE,
-    "a text": lambda A: TEXT,
-    "a dictionary": lambda A: {TEXT: A},
-    "a set": lambda A: {VALUE, TEXT},
-    "a generator": lambda A: (row for row in A),
-    "nothing": lambda A: None,
-    "ragged": lambda A: [*A.tolist(), [VALUE] * (A.shape[1] + 1)],
-    "list with text": lambda A: [*A.tolist(), [TEXT] * A.shape[1]],
-    "pandas, missing": lambda A: pd.DataFrame(A).astype("Float64").mask(pd.DataFrame(A) <= A.max()),
-    "pandas, text": lambda A: pd.DataFrame(A).astype(object).assign(name=TEXT),
-    "polars, missing": lambda A: pl.DataFrame({"a": [None] * len(A), "b": A[:, 0]}),
-    "polars, lazy": lambda A: pl.LazyFrame({"a": A[:, 0]}).map_batches(lambda x: 1 / 0),
-    "hostile": lambda A: raising("__array__", RuntimeError),
-    "hostile, sized": lambda A: raising("__len__", KeyError),
-    "sparse of one dimension": lambda A: sparse.coo_array(A[:, 0]),
-    **{
-        f"{form}, {part}, {name}": broken(form, part, change)
-        for form in ("csr", "csc")
-        for part, name, change in [
-            ("indices", "too large", entry(0, 10**8)),
-            ("indices", "negative", entry(-1, -1)),
-            ("indices", "fewer", lambda part: part[:-1]),
-            ("indices", "floats", lambda part: part.astype(float)),
-            ("indptr", "too large", entry(-1, 10**8)),
-            ("indptr", "negative", entry(-1, -1)),
-            ("indptr", "from 1", entry(0, 1)),
-            ("indptr", "fewer", lambda part: part[:-1]),
-            ("data", "fewer", lambda part: part[:-1]),
-        ]
-    },
-    "coo, too large": broken("coo", "row", entry(0, 10**8)),
-    "coo, negative": broken("coo", "col", entry(0, -1)),
-    "bsr, too large": broken("bsr", "indices", entry(0, 10**8)),
-    "dia, fewer": broken("dia", "offsets", lambda part: part[:-1]),
-    "dia, too large": broken("dia", "offsets", entry(0, 10**8)),
-}
-
-# What holds entries that are not there, for which missing="mean" has tests of its own.
-HOLED = {
-    "NaN",
-    "sparse NaN",
-    "objects, NaN",
-    "objects, None",
-    "objects, NA",
-    "masked",
-    "pandas, missing",
-    "polars, missing",
-}
-
-GOOD_LABELS = {
-    "pairs": lambda n: np.arange(n) // 2,
-    "text": lambda n: np.array([f"{TEXT}{i // 3}" for i in range(n)]),
-    "objects": lambda n: np.array([TEXT, *range(n - 1)], dtype=object),
-    "list": lambda n: [VALUE + i % 5 for i in range(n)],
-    "all one": lambda n: np.zeros(n, bool),
-    "pandas": lambda n: pd.Series([TEXT] * n, dtype="category"),
-}
-BAD_LABELS = {
-    "too many": lambda n: np.arange(n + 1),
-    "missing": lambda n: [None] * n,
-    "NaN": lambda n: np.full(n, math.nan),
-    "masked": lambda n: np.ma.array(np.arange(n), mask=np.ones(n, bool)),
-    "two-dimensional": lambda n: np.ones((n, 1)),
-    "a text": lambda n: TEXT,
-    "lists": lambda n: np.array([*range(n), [TEXT]], dtype=object)[1:],
-    "hostile": lambda n: [*range(n - 1), raising("__eq__", RuntimeError)],
-    "hostile hash": lambda n: [raising("__hash__", ZeroDivisionError)] * n,
-    "hostile, sized": lambda n: raising("__len__", RuntimeError),
 }
 
 
@@ -357,8 +226,8 @@ def cases(draw):
         parameters["missing"] = "error"
     groups = None
     if "unit" not in parameters and draw(st.integers(0, 3)) == 0:
-        name, refused = drawn(draw, list(GOOD_LABELS), list(BAD_LABELS))
-        groups, is_bad = (BAD_LABELS if refused else GOOD_LABELS)[name](len(A)), is_bad or refused
+        name, refused = drawn(draw, list(GOOD_LABELS), list(WRONG_LABELS))
+        groups, is_bad = (WRONG_LABELS if refused else GOOD_LABELS)[name](len(A)), is_bad or refused
         parameters["unit"] = "patient"
     if not {"accountant", "epsilon"} & set(parameters) and draw(st.integers(0, 4)) == 0:
         parameters["epsilon"] = math.inf
@@ -459,14 +328,14 @@ def map_cases(draw):
     X = (BAD if is_bad else GOOD)[name](A)
     more = {}
     if draw(st.booleans()):
-        name, refused = drawn(draw, list(GOOD_LABELS), list(BAD_LABELS))
-        more["groups"], more["unit"] = (BAD_LABELS if refused else GOOD_LABELS)[name](len(A)), "p"
+        name, refused = drawn(draw, list(GOOD_LABELS), list(WRONG_LABELS))
+        more["groups"], more["unit"] = (WRONG_LABELS if refused else GOOD_LABELS)[name](len(A)), "p"
         is_bad = is_bad or refused
     if draw(st.booleans()):
         # what is missing is no error here, and hostile labels are equal to none of these
         name = draw(st.sampled_from([*GOOD_LABELS, "too many", "two-dimensional", "a text"]))
         is_bad = is_bad or name not in GOOD_LABELS
-        more["y"] = {**GOOD_LABELS, **BAD_LABELS}[name](len(A))
+        more["y"] = {**GOOD_LABELS, **WRONG_LABELS}[name](len(A))
         more["classes"] = draw(st.sampled_from([[1], ["a", 2], [TEXT, None]]))
     if draw(st.integers(0, 3)) == 0:
         name, value = draw(

@@ -1,7 +1,6 @@
 """Few rows, huge values, odd containers: a finite release, and data that stay as they were."""
 
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,11 +10,11 @@ from sklearn.datasets import load_digits, load_iris
 
 from skdppca import DPGauss
 from skdppca.decomposition.validation import check_rows
-from skdppca.exceptions import CentreNotSeenWarning, NoiseOnlyWarning, SeededNoiseWarning
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
 
 from ..estimators import but_the_first_slow, on_all_estimators, on_estimators, released
+from ..secret_rows import assert_fits_in_silence
 
 on_all_n_components = on_estimators([{"n_components": k} for k in (None, 2, 0.5, "mle", "auto")])
 
@@ -129,12 +128,7 @@ def test_a_sparse_entry_in_parts_is_one_entry(factory, unit):
 
 
 def assert_finite(pca, X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", SeededNoiseWarning)
-        for of_answers in (CentreNotSeenWarning, NoiseOnlyWarning):  # which tell of these alone
-            warnings.simplefilter("ignore", of_answers)
-        pca.fit(X)
+    assert_fits_in_silence(pca, X)
     for name in released(pca, FITTED):
         assert np.isfinite(getattr(pca, name)).all(), name
 
