@@ -31,7 +31,7 @@ def read(kind, result, status=0):
 
 
 @pytest.mark.parametrize("more", [(), ("--over", "n"), ("--releases", 2)], ids=str)
-def test_a_plan(run, more):
+def test_a_plan(run, quick_plans, more):
     options = ("--n", 3000, "--d", 8, "--k", 2, "--epsilon", 1, "--method", "gauss", "--json")
     content = read("plan", run("plan", *options, *more))
     assert content["plan"]["rows"][0]["method"] == "DPGauss"

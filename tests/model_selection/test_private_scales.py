@@ -57,8 +57,12 @@ def test_every_candidate_pays_for_its_own_scales(monkeypatch):
     found, honest = [], _private_search.best_run
 
     def keep(candidates, fit, score, fit_all):
-        found.extend(fit(candidate).candidate.pca.privacy_ for candidate in candidates)
-        return honest(candidates, fit, score, fit_all)
+        def fitted(candidate):
+            run = fit(candidate)
+            found.append(run.candidate.pca.privacy_)
+            return run
+
+        return honest(candidates, fitted, score, fit_all)
 
     monkeypatch.setattr(_private_search, "best_run", keep)
     search = PrivateSearchCV(DPGauss(2, scale="private"), GRID).fit(X)

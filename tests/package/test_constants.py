@@ -27,7 +27,8 @@ def declared(source: str) -> list[str]:
     ]
 
 
-MODULES = [name for name, source in SOURCES.items() if declared(source)]
+# Only what has the word is parsed.
+MODULES = [name for name, source in SOURCES.items() if "Constants" in source and declared(source)]
 
 
 def test_all_rooms_with_heuristics_have_such_classes():

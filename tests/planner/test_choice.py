@@ -134,7 +134,7 @@ def test_a_spectrum_is_seen_by_methods_that_see_one(unsimulated):
     assert {row.method for row in plan(100, 5, "auto").rows} == {"DPGauss", "GDPPCA"}
 
 
-def test_the_components_that_a_spectrum_shows_are_counted():
+def test_the_components_that_a_spectrum_shows_are_counted(quick_plans):
     # Two spikes far above the noise, 40 times the others: 97 % of the variance.
     variances = np.r_[40.0, 40.0, np.full(8, 0.3)]
     found = plan(1000, 10, "auto", 10.0, spectrum=variances, methods=["DPGauss"])

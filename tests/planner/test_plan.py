@@ -185,7 +185,9 @@ def test_the_loss_of_the_planner_is_that_of_the_metrics():
         ("SmoothSensitivityPCA", {"delta": 0.0, "group_size": 2}, False),
     ],
 )
-def test_a_row_tells_all_of_a_method_and_a_plan_warns_of_nothing(method, known, one_sum):
+def test_a_row_tells_all_of_a_method_and_a_plan_warns_of_nothing(
+    quick_plans, method, known, one_sum
+):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         (row,) = plan(300, 3, 1, epsilon=8.0, methods=[method], **known).rows

@@ -75,11 +75,11 @@ def test_bad_parameters_name_their_remedy(changed, error, remedy):
 
 
 @pytest.mark.parametrize("methods", ["DPGauss", ("DPGauss", "DPGauss"), iter(["DPGauss"])])
-def test_methods_may_come_as_one_name_or_any_iterable(methods):
+def test_methods_may_come_as_one_name_or_any_iterable(quick_plans, methods):
     assert [row.method for row in plan(50, 2, 1, methods=methods).rows] == ["DPGauss"]
 
 
-def test_numbers_of_numpy_are_numbers():
+def test_numbers_of_numpy_are_numbers(quick_plans):
     given = plan(np.int64(50), np.int32(2), np.int8(1), np.float32(1.0), methods="DPGauss")
     assert given == plan(50, 2, 1, methods="DPGauss")
     assert type(given.n_samples) is int and type(given.epsilon) is float

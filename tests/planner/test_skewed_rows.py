@@ -54,7 +54,7 @@ def test_rows_of_a_record_are_skewed_as_well():
     assert np.mean(found.X**3) > 0.5
 
 
-def test_only_the_recommended_method_is_planned_with_skewed_rows():
+def test_only_the_recommended_method_is_planned_with_skewed_rows(quick_plans):
     found = plan(3000, 8, 2, methods=["ResidualGauss", "DPGauss"])
     assert found["ResidualGauss"].captured_skewed <= found["ResidualGauss"].captured_low
     assert found["DPGauss"].captured_skewed is None

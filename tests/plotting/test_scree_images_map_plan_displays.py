@@ -207,8 +207,8 @@ def test_of_unequal_extents_both_can_be_seen(width, height):
     assert 0.2 < box.height / box.width < 5
 
 
-@pytest.fixture(scope="module")
-def found():
+@pytest.fixture
+def found(quick_plans):
     return plan(200, 3, 1, methods=["DPGauss"])
 
 

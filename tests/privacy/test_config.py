@@ -109,7 +109,7 @@ def test_what_is_not_private_needs_no_accountant(required, parameters):
     assert not DPGauss(2, **parameters).fit(X).privacy_.private
 
 
-def test_a_plan_needs_no_accountant(required):
+def test_a_plan_needs_no_accountant(required, quick_plans):
     assert plan(100, 3, 1, epsilon=1.0, delta=1e-6, methods=["DPGauss"])
 
 
