@@ -148,20 +148,14 @@ def test_the_noise_drawn_is_that_of_the_query_recorded(
     assert spread.max() < 6
 
 
-@pytest.mark.parametrize(
-    ("case", "form"),
-    [
-        pytest.param(case, FORMS[form], id=f"{name}-{i}-{form}")
-        for name, rows in CASES.items()
-        for i, case in enumerate(rows)
-        for form in case.forms
-    ],
-)
-def test_sums_that_are_said_to_be_free_of_rounding_are_whole_numbers(case: Case, form: Form):
+@pytest.mark.parametrize("name", CASES)
+def test_sums_that_are_said_to_be_free_of_rounding_are_whole_numbers(name):
     """Only such a sum may be rounded to whole numbers without being moved by that."""
-    records = case.prepare(records_of(some_records(form), form), 0)
-    total = case.total_of(records)
-    assert case.statistic.rounding(records.layout).total or np.all(total == np.rint(total))
+    for case in CASES[name]:
+        for form in map(FORMS.get, case.forms):
+            records = case.prepare(records_of(some_records(form), form), 0)
+            total = case.total_of(records)
+            assert case.statistic.rounding(records.layout).total or np.all(total == np.rint(total))
 
 
 class Total:

@@ -66,7 +66,7 @@ def test_cohorts_have_no_nested_spheres(monkeypatch):
     plan(300, 20, 1, epsilon=0.8, cohorts=4)
 
 
-def test_all_methods_are_planned_by_default_the_recommended_one_and_then_best_first():
+def test_all_methods_are_planned_by_default_the_recommended_one_and_then_best_first(quick_plans):
     first, *rows = plan(100, 3, 1, epsilon=10.0).rows
     assert {row.method for row in (first, *rows)} == set(METHODS)
     assert first.recommended and not any(row.recommended for row in rows)
@@ -158,7 +158,7 @@ def test_lumped_features_keep_radius_and_noise():
     assert tau**2 * SIMULATION.most_features == pytest.approx(planned**2 * len(variances), rel=0.01)
 
 
-def test_beyond_what_is_simulated_a_plan_says_so():
+def test_beyond_what_is_simulated_a_plan_says_so(quick_plans):
     wide = plan(
         1000, SIMULATION.most_features + 50, 1, methods=["DPPowerMethod"], spectrum="spiked"
     )

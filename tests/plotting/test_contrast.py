@@ -56,9 +56,9 @@ def test_a_number_is_read_on_every_cell_of_a_heat_map():
         assert contrast(words.get_color(), display.im_.to_rgba(value)) >= LEAST
 
 
-def test_the_share_on_a_contour_is_read_on_its_ground():
+def test_the_share_on_a_contour_is_read_on_its_ground(quick_plans):
     figure = Figure()
-    found = plan(2000, 10, 2, 0.3, methods=["DPGauss"])
+    found = plan(500, 4, 1, 0.3, methods=["DPGauss"])
     display = PlanDisplay.from_plan(
         found, over=("n_samples", "epsilon"), ax=figure.subplots(), title=None
     )

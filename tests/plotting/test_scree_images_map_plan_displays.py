@@ -87,7 +87,7 @@ def test_the_error_bars_have_the_size_of_the_privacy_noise(clip):
     assert np.all((ratio > 0.6) & (ratio < 1.5))
 
 
-@pytest.mark.parametrize("unit", ["row", "person"])
+@pytest.mark.parametrize("unit", ["row", pytest.param("person", marks=pytest.mark.slow)])
 def test_the_error_bars_of_nested_subspaces_have_the_size_of_their_noise(unit):
     # 40 seeds, as above, for shares of what the last subspace holds; there is room for the
     # subspaces before, and for centres, which the bars leave out.

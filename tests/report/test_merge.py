@@ -439,14 +439,19 @@ def test_a_part_of_a_search_is_refused(two):
 # What the files say.
 
 
-@pytest.fixture
-def files(charged, tmp_path):
+@pytest.fixture(scope="module")
+def with_merged(charged, tmp_path_factory):
     """A copy of the folder, with a merged release in it."""
-    folder = tmp_path / "copy"
-    shutil.copytree(charged[0], folder)
+    folder = shutil.copytree(charged[0], tmp_path_factory.mktemp("merged") / "copy")
     pca = merge([folder / f"out{number}" for number in range(3)], disjoint=True)
     ReleaseReport(pca).write(folder / "merged")
     return folder
+
+
+@pytest.fixture
+def files(with_merged, tmp_path):
+    """A copy of that, of which a test may change any file."""
+    return shutil.copytree(with_merged, tmp_path / "copy")
 
 
 def test_directories_give_the_same_as_the_fits(charged):
