@@ -406,15 +406,6 @@ def test_every_part_has_all_that_is_left(spent):
     assert 1 - 1e-9 < paid <= 1 + 1e-12
 
 
-def test_parts_cover_the_records_once():
-    data = private_data(ROWS, math.inf)
-    asked = ClippedSum(data.centre, math.inf)
-    parts = data.parts((1, 2))
-    total = sum(part.ask(asked).value for part in parts)
-    np.testing.assert_allclose(total, ROWS.sum(axis=0), rtol=1e-9)
-    assert sum(part.ask(Count()).value for part in parts) == 10_000
-
-
 def test_one_part_cannot_spend_for_another():
     first, second = private_data(ROWS).parts((1, 1))
     first.ask(Count())

@@ -60,17 +60,6 @@ def test_a_stored_plan_is_the_planners_answer():
     )
 
 
-def test_enough_is_the_least_number_from_which_on_all_would_do():
-    assert sliders.enough({10: 0.95, 20: 0.5, 30: 0.9, 40: 0.99}) == 30
-    assert sliders.enough({10: 0.95, 20: 0.5}) is None
-
-
-def test_directions_at_random_capture_their_share():
-    assert sliders.by_chance(10, 10) == pytest.approx(1.0)
-    spectrum = 1 / np.arange(1, 31)
-    assert sliders.by_chance(30, 1) == pytest.approx(spectrum.mean())
-
-
 @pytest.mark.parametrize("attack", list(sliders.attacks()), ids=lambda attack: attack["epsilon"])
 def test_people_are_rounded_up_and_by_less_than_one(attack):
     event = GaussianEvent(mu_of(float(attack["epsilon"]), sliders.DELTA))

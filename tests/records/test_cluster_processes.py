@@ -13,10 +13,9 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
-import dask.array as da
 from distributed import Client, LocalCluster
 
-from skdppca import KDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
+from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.records import cluster as code
 
 from .test_cluster import as_dask, as_frame, as_labels, seeded
@@ -223,13 +222,6 @@ def test_a_worker_that_joins_later_and_differs_ends_the_fit(client, monkeypatch)
     finally:
         client.run(pretend, False)
     assert len(accountant.receipts) == 1
-
-
-def test_scores_are_computed_by_the_workers(client):
-    fitted = KDPPCA(2, random_state=0, accountant=PrivacyAccountant(10.0, 1e-3)).fit(as_dask(X))
-    scores = fitted.transform(as_dask(X))
-    assert isinstance(scores, da.Array)
-    np.testing.assert_array_equal(scores.compute(), fitted.transform(X))
 
 
 def test_the_example_of_the_guide_runs():

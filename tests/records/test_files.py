@@ -156,14 +156,6 @@ def test_no_piece_is_larger_than_the_public_size(tmp_path):
     assert sizes == [70] * 5 + [50]
 
 
-@pytest.mark.parametrize("groups", [None, "who"])
-def test_a_piece_holds_column_after_column_as_files_do(groups, tmp_path):
-    X = several(tmp_path, TABLE.assign(who=PATIENTS))
-    for piece in Files(X, NAMES, groups).pieces():
-        down, across = piece.rows.strides
-        assert down == piece.rows.itemsize < across
-
-
 LABELS = {
     "numbers": [3, 3, 10, 200],
     "text": ["10", "10", "9", "a"],
