@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdppca import DPPowerMethod
-from skdppca.decomposition.dp_power.mechanism import DPPowerMechanism
+from skdppca.decomposition.dp_power import DPPowerMechanism
 from skdppca.private_data import Public
 from skdppca.statistics import NormProduct
 from skdppca.statistics.lemmas import ball_sum

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..decomposition import DPGauss
-from ..decomposition.dp_gauss.estimator import LARGEST_KEPT
+from ..decomposition.dp_gauss import LARGEST_KEPT
 from ..exceptions import CentreNotSeenWarning, NoiseOnlyWarning
 from ..privacy import PrivacyAccountant, PrivacyLedger, Released
 from ..report import ReleaseReport

@@ -18,8 +18,8 @@ from skdppca import (
     KDPOjas,
     ResidualGauss,
 )
-from skdppca.decomposition.dp_gauss.cohorts import JoinedMechanism, NextCohort
-from skdppca.decomposition.gdppca import mechanism as gdppca
+from skdppca.decomposition import gdppca
+from skdppca.decomposition.dp_gauss import JoinedMechanism, NextCohort
 from skdppca.decomposition.iterative import oracles
 from skdppca.mechanisms import centre, unsure_centre
 from skdppca.mechanisms.scatter import NoisyScatter

@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy import linalg, sparse
 
-from skdppca.decomposition.smooth_sensitivity.pure import SmoothQuery
+from skdppca.decomposition.smooth_sensitivity.gap import SmoothQuery
 from skdppca.linalg import symmetric_from_upper
 from skdppca.noise import GaussianQuery, NoiseSource, keyed_labels, rounded_gaussian
 from skdppca.noise.laplace import LaplaceQuery

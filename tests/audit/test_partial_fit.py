@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.decomposition.dp_gauss import cohorts
-from skdppca.decomposition.dp_gauss.cohorts import NextCohort
+from skdppca.decomposition import dp_gauss
+from skdppca.decomposition.dp_gauss import NextCohort
 from skdppca.noise import GaussianQuery
 from skdppca.privacy import chain
 
@@ -136,12 +136,12 @@ def test_a_cohort_that_tells_its_exact_size_is_convicted(monkeypatch):
 
 
 def test_a_cohort_whose_norm_follows_its_records_is_convicted(monkeypatch):
-    honest = cohorts.release_gram
+    honest = dp_gauss.release_gram
 
     def release(data, clip, constant):
         return honest(data, replace(clip, radius=clip.radius * data.source.private_n), constant)
 
-    monkeypatch.setattr(cohorts, "release_gram", release)
+    monkeypatch.setattr(dp_gauss, "release_gram", release)
     with pytest.raises(Leak, match="asked"):
         audit(growing(False, "add-remove"), *neighbours("add-remove", ODD["zero"]))
 

@@ -24,10 +24,8 @@ from skdppca import (
     ResidualGauss,
     SmoothSensitivityPCA,
 )
-from skdppca.decomposition import OjasOracle
-from skdppca.decomposition.dp_gauss import mechanism as dp_gauss
+from skdppca.decomposition import OjasOracle, dp_gauss, residual_gauss
 from skdppca.decomposition.methods import METHODS
-from skdppca.decomposition.residual_gauss import mechanism as residual_gauss
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
 from skdppca.mechanisms import (

@@ -15,7 +15,7 @@ from scipy.stats import beta
 
 from skdppca import SmoothSensitivityPCA
 from skdppca.decomposition.smooth_sensitivity import gap as gap_release
-from skdppca.decomposition.smooth_sensitivity import pure
+from skdppca.decomposition.smooth_sensitivity import gap as smooth
 from skdppca.decomposition.smooth_sensitivity.gap import SpanSensitivity
 from skdppca.noise import GaussianQuery, NoiseSource
 
@@ -149,7 +149,7 @@ EPSILON = 2.0
 
 def outputs(law, adjacency, monkeypatch, gap, runs=3000):
     """Rows as they are released, before they are made orthonormal, for both neighbours."""
-    monkeypatch.setattr(pure, "as_directions", lambda rows: rows)
+    monkeypatch.setattr(smooth, "as_directions", lambda rows: rows)
     game = audited(adjacency, None, gap, noise=law, delta=0, epsilon=EPSILON)
     return [
         np.array(releases(game, X, o, runs, lambda release, _: release.components[0]))
@@ -182,7 +182,7 @@ def test_a_tenth_of_the_noise_is_caught(law, adjacency, monkeypatch):
 def test_a_sign_that_the_solver_chose_is_caught(law, monkeypatch):
     # A solver may hide a record in the sign; here it does, and no rotation covers it.
     monkeypatch.setattr(
-        pure, "rotated", lambda v, noise: np.copysign(1, abs(v[0, 1]) - 1e-6) * np.abs(v)
+        smooth, "rotated", lambda v, noise: np.copysign(1, abs(v[0, 1]) - 1e-6) * np.abs(v)
     )
     one, other = outputs(law, "add-remove", monkeypatch, 60)
     assert epsilon_lower_bound(one[:, 0], other[:, 0]) > EPSILON

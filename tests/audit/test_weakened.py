@@ -15,12 +15,9 @@ import numpy as np
 import pytest
 
 from skdppca import GDPPCA, KDPPCA
-from skdppca.decomposition.dp_gauss import mechanism as dp_gauss
-from skdppca.decomposition.dp_gauss.mechanism import DPGaussMechanism
-from skdppca.decomposition.dp_power import mechanism as dp_power
-from skdppca.decomposition.gdppca import estimator
-from skdppca.decomposition.gdppca import mechanism as gdppca
-from skdppca.decomposition.gdppca.mechanism import GDPPCAMechanism
+from skdppca.decomposition import dp_gauss, dp_power, gdppca
+from skdppca.decomposition.dp_gauss import DPGaussMechanism
+from skdppca.decomposition.gdppca import GDPPCAMechanism
 from skdppca.decomposition.iterative import subspace
 from skdppca.mechanisms import nested_spheres
 from skdppca.mechanisms.block_mean import BlockMean
@@ -113,7 +110,7 @@ NOT_CLIPPED = (
 ITERATIVE = [*(name for name in CASES if name.startswith("KDP")), "ResidualGauss, correcting"]
 PAIRS = CASES["GDPPCA"]
 SCALED = CASES["private scales"].alone
-UNCHECKED = ((estimator, "check_kernel", lambda kernel: None),)
+UNCHECKED = ((gdppca, "check_kernel", lambda kernel: None),)
 ONE_CENTRE = replace(PAIRS, make=maker(GDPPCA, **WINSORIZED, centering="private"))
 TWICE = np.repeat(LINE, 2, axis=0)
 ORDERED = Case(

@@ -24,7 +24,7 @@ from skdppca import (
     ResidualGauss,
     SmoothSensitivityPCA,
 )
-from skdppca.decomposition.gdppca import mechanism as gdppca
+from skdppca.decomposition import gdppca
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import PrivacyFilter, mu_of
 

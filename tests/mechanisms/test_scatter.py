@@ -172,7 +172,7 @@ def test_a_fit_releases_its_matrix_in_float64(dtype):
 
 
 def test_no_matrix_is_released_unasked_beyond_some_columns(monkeypatch):
-    monkeypatch.setattr("skdppca.decomposition.dp_gauss.estimator.LARGEST_KEPT", D - 1)
+    monkeypatch.setattr("skdppca.decomposition.dp_gauss.LARGEST_KEPT", D - 1)
     pca = DPGauss(2, epsilon=8.0, random_state=0).fit(ROWS)
     with pytest.raises(NotReleasedError, match="keep_matrix=True"):
         _ = pca.matrix_scatter_

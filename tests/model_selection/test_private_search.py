@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skdppca import GDPPCA, DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.decomposition.gdppca import estimator as gdppca
+from skdppca.decomposition import gdppca
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.model_selection import PrivateSearchCV, _private_search, price
 from skdppca.privacy import ComposedEvent, GaussianEvent, SelectionEvent

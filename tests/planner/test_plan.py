@@ -14,7 +14,7 @@ from skdppca import DPGauss, ResidualGauss
 from skdppca._text import aligned
 from skdppca._text.digits import percent_captured
 from skdppca.decomposition import METHODS
-from skdppca.decomposition.dp_gauss import mechanism as dp_gauss_mechanism
+from skdppca.decomposition import dp_gauss as dp_gauss_mechanism
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share

@@ -113,7 +113,7 @@ def test_a_fit_runs_with_one_and_gives_the_threads_back_if_it_fails(monkeypatch)
         seen.extend(threads())
         raise TypeError
 
-    monkeypatch.setattr("skdppca.decomposition.dp_gauss.mechanism.rough_centre", fail)
+    monkeypatch.setattr("skdppca.decomposition.dp_gauss.rough_centre", fail)
     with pytest.raises(TypeError):
         DPGauss(2, random_state=0).fit(np.eye(40, 3))
     assert seen == [1] * len(SCIPYS)

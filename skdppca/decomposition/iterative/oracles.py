@@ -9,8 +9,7 @@ import numpy as np
 
 from ...mechanisms.block_mean import BlockMean
 from ...private_data import PrivateData
-from .iteration import ITERATION, Directions, iterate, orthonormal_start
-from .steps import steps
+from .iteration import ITERATION, Directions, iterate, orthonormal_start, steps
 from .subspace import SubspaceMechanism
 
 

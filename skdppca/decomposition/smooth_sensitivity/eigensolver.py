@@ -3,19 +3,258 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from ...linalg import decreasing_eigh, dense_fits
+from ...linalg import decreasing_eigh, dense_fits, qr_svd
 from ...noise import NoiseSource
 from ...records import MAX_ROWS, UNIT_ROUNDOFF, Layout, Records, Residual, summation_error
 from ...statistics import Spreads, around
 from ...statistics.sums import clip_weights, sparse_terms
-from .block_lanczos import Product, block_width, finite, random_rows, ritz_pairs
-from .sparse_products import SparseProducts
+
+# Grid units to the sd of the entries of a random row.
+START_GRID = 2.0**20
+
+# Rows of the subspace, in blocks, before it is cut down to a share of them. They are fewer, but no
+# fewer than six, if they would have more entries than fit: only time depends on these.
+MOST_BLOCKS = 24
+FEWEST_BLOCKS = 6
+KEPT = 1 / 3
+MOST_ENTRIES = 2**25
+
+# A direction shorter than this share of the product that it is left of is rounding.
+NOTHING = 2.0**-48
+
+Product = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class RitzPairs:
+    """The largest Ritz values of a subspace, and how far they are from eigenvalues.
+
+    Parameters
+    ----------
+    values : ndarray of shape (count,)
+        Decreasing.
+    residuals : ndarray of shape (count,)
+        ``||H y - value y||`` as the recurrence has it: to be measured before it is believed.
+    rows : callable
+        The unit vectors y, of shape (count, d).
+    products : int
+        How often H was applied to a block.
+    """
+
+    values: np.ndarray
+    residuals: np.ndarray
+    rows: Callable[[], np.ndarray]
+    products: int
+
+
+def block_width(count: int) -> int:
+    """Rows of a block: twice the pairs and a few, so that equal eigenvalues are all seen."""
+    return 2 * count + 6
+
+
+def random_rows(count: int, d: int, noise: NoiseSource) -> np.ndarray:
+    """Rows of independent Gaussians."""
+    return noise.rounded_gaussian(START_GRID, (count, d)) / START_GRID
+
+
+def ritz_pairs(
+    product: Product, start: np.ndarray, count: int, noise: NoiseSource
+) -> Iterator[RitzPairs]:
+    """Better and better pairs, without end: block Lanczos with full reorthogonalisation.
+
+    Parameters
+    ----------
+    product : callable
+        ``W -> W H`` for a few rows W; H is symmetric, of d rows.
+    start : ndarray of shape (at least `count`, d)
+        Its rows need not be independent.
+    count : int
+        Less than d.
+
+    Notes
+    -----
+    Blocks ``B, H B, H (H B), ...`` are made orthonormal, and Rayleigh-Ritz is done in their span.
+    What a block lacks in rank is filled with random directions, so a start in an invariant
+    subspace is left again, and nothing is divided by. A full subspace is cut down to its leading
+    Ritz vectors (thick restart, Wu & Simon 2000), and has room for two more blocks each time: in
+    the end it is the whole space, where Rayleigh-Ritz is exact. Ritz values never fall.
+    """
+    width, d = start.shape
+    capacity = min(d, width * MOST_BLOCKS, max(MOST_ENTRIES // d, width * FEWEST_BLOCKS))
+    basis, matrix = np.empty((capacity, d)), np.zeros((capacity, capacity))
+    size = seen = products = 0
+    block = _orthonormal(start, basis[:0])
+    while True:
+        # 1. one more block, and where H takes it
+        new = slice(size, size + len(block))
+        size = new.stop
+        basis[new] = block
+        moved = finite(product(block))
+        products += 1
+        length = float(np.linalg.norm(moved))
+        inner = np.zeros((len(block), size))
+        for _ in range(2):
+            part = moved @ basis[:size].T
+            moved = moved - part @ basis[:size]
+            inner += part
+        matrix[new, :size] = inner
+        matrix[:size, new] = inner.T
+        matrix[new, new] = (inner[:, new] + inner[:, new].T) / 2
+        rest, lengths, left = qr_svd(moved.T)
+        left, rest = left.T, rest.T
+        # 2. the Ritz pairs; a large subspace is looked at less often
+        full = size == d or size + width > capacity < d
+        if full or size - seen >= size // 16:
+            seen = size
+            values, vectors = decreasing_eigh(matrix[:size, :size])
+            if size >= count:
+                top = vectors[:count]
+                residuals = np.linalg.norm(top[:, new] @ (left * lengths), axis=1)
+                rows = partial(np.matmul, top, basis[:size])
+                yield RitzPairs(values[:count], residuals, rows, products)
+        # 3. a full subspace keeps the best of it
+        if full:
+            kept = max(count, int(size * KEPT))
+            capacity = min(d, capacity + 2 * width)
+            larger = np.empty((capacity, d))
+            np.matmul(vectors[:kept], basis[:size], out=larger[:kept])
+            basis, matrix = larger, np.zeros((capacity, capacity))
+            matrix[range(kept), range(kept)] = values[:kept]
+            size = seen = kept
+        # 4. what is new in the product, and random rows for what is not
+        rest = rest[lengths > NOTHING * length][: capacity - size]
+        fresh = random_rows(min(width, capacity - size) - len(rest), d, noise)
+        block = _orthonormal(np.vstack([rest, fresh]), basis[:size])
+
+
+def _orthonormal(rows: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Orthonormal rows of the same span, but for that of the basis."""
+    for _ in range(3):
+        rows = rows - (rows @ basis.T) @ basis
+        rows = linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
+    return np.ascontiguousarray(rows)
+
+
+def finite(numbers: np.ndarray) -> np.ndarray:
+    """0 for what is no number: sums of clipped records are, and no check may ever see one."""
+    return np.nan_to_num(numbers, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+# Rows summed at a time, and non-zeros of a row multiplied at a time: the proven error grows with
+# either, and with what they divide the whole into.
+SPAN_ROWS = 1024
+ROW_ENTRIES = 512
+
+
+class SparseProducts:
+    """Sparse rows less a centre, with weights that clip them, times a few vectors.
+
+    The rows are held once more, in float64; the centre is subtracted in the products.
+
+    Parameters
+    ----------
+    records : Records
+        Sparse rows.
+    centre : ndarray of shape (d,)
+        Also what an absent entry is read as.
+    squares : ndarray
+        The square of every row's weight, ``w <= 1 / radius`` and ``w ||x - c|| <= 1``.
+    radius : float
+    """
+
+    def __init__(
+        self, records: Records, centre: np.ndarray, squares: np.ndarray, radius: float
+    ) -> None:
+        self._records = records
+        self._fill, self._centre = centre, around(centre)
+        self._squares = squares
+        self._radius = radius
+        self._parts: list[tuple[sparse.csr_array, np.ndarray]] = []
+        self._fold(lambda _, block, w: self._parts.append(_kept(block.rows, w)), ())
+
+    def _fold(self, f: Callable[..., None], shape: tuple[int, ...]) -> np.ndarray:
+        return self._records.fold(f, shape, self._squares, imputed=self._fill)
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of one unit vector's product with H by `precise`; public.
+
+        Proof. A weighted row ``w (x - c)`` has norm at most 1; its terms w x and w c have norms of
+        at most 1 + a and a, with ``a = ||c|| / radius``, so that what it adds to the sum comes from
+        terms of at most ``(1 + 2 a)^2``. An inner product sums `ROW_ENTRIES` terms at a time and
+        then these partial sums; rows are summed by `SPAN_ROWS`, and then these sums, up to the
+        span that a compensated sum takes over. See `summation_error`.
+        """
+        d, span = self._records.n_features, self._records.layout.span_rows
+        far = 0.0 if self._centre is None else float(np.linalg.norm(self._centre)) / self._radius
+        rows = SPAN_ROWS + math.ceil(span / SPAN_ROWS)
+        inner = ROW_ENTRIES + math.ceil(d / ROW_ENTRIES)
+        return summation_error((1 + 2 * far) ** 2, rows, inner)
+
+    def quick(self, vectors: np.ndarray) -> np.ndarray:
+        """``W H`` for a few rows W, in plain sums: for the iterations of a solver."""
+        out = np.zeros(vectors.shape)
+        offsets = None if self._centre is None else vectors @ self._centre
+        for rows, w in self._parts:
+            scores = rows @ vectors.T
+            self._add(out, rows, scores if offsets is None else scores - offsets, w)
+        return out
+
+    def precise(self, vectors: np.ndarray) -> np.ndarray:
+        """The same with an error of at most `error` a row of W."""
+        centre = self._centre
+        offsets = None if centre is None else np.array([math.fsum(v * centre) for v in vectors])
+
+        def add(out: np.ndarray, block: Any, w: np.ndarray) -> None:
+            rows, w = _kept(block.rows, w)
+            scores = _scores(rows, vectors)
+            if offsets is not None:
+                scores = scores - offsets
+            for start in range(0, len(w), SPAN_ROWS):
+                some = slice(start, start + SPAN_ROWS)
+                part = np.zeros_like(out)
+                self._add(part, rows[some], scores[some], w[some])
+                out += part
+
+        return self._fold(add, vectors.shape)
+
+    def _add(
+        self, out: np.ndarray, rows: sparse.csr_array, scores: np.ndarray, squares: np.ndarray
+    ) -> None:
+        scores = scores * squares[:, None]
+        out += (rows.T @ scores).T
+        if self._centre is not None:
+            out -= np.outer(scores.sum(axis=0), self._centre)
+
+
+def _kept(rows: sparse.csr_array, squares: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """Without rows of weight 0, which may have overflown: inf * 0."""
+    kept = squares != 0
+    return (rows, squares) if kept.all() else (rows[kept], squares[kept])
+
+
+def _scores(rows: sparse.csr_array, vectors: np.ndarray) -> np.ndarray:
+    """Inner products of every row with the vectors, `ROW_ENTRIES` entries at a time."""
+    counts = np.diff(rows.indptr)
+    pieces = np.maximum(-(-counts // ROW_ENTRIES), 1)
+    if (pieces == 1).all():
+        return rows @ vectors.T
+    owner = np.repeat(np.arange(len(counts)), pieces)
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts = rows.indptr[:-1][owner] + ROW_ENTRIES * rank
+    pointers = np.append(starts, rows.indptr[-1])
+    cut = sparse.csr_array((rows.data, rows.indices, pointers), (len(owner), rows.shape[1]))
+    partial = cut @ vectors.T
+    columns = [np.bincount(owner, column, len(counts)) for column in partial.T]
+    return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True)

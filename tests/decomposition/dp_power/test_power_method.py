@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from skdppca.decomposition.dp_power.mechanism import ClippedProducts, DPPowerMechanism
-from skdppca.decomposition.dp_power.power_method import power_method
+from skdppca.decomposition.dp_power import ClippedProducts, DPPowerMechanism, power_method
 
 from ...private_data_of import private_data
 

@@ -9,8 +9,7 @@ import pytest
 
 from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
-from skdppca.decomposition.gdppca.mechanism import FINE_GRID, _median_difference
-from skdppca.decomposition.gdppca.shares import kendall_shares
+from skdppca.decomposition.gdppca import FINE_GRID, _median_difference, kendall_shares
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms import kendall
 from skdppca.mechanisms.spectrum import NoisySpectrum

@@ -12,7 +12,7 @@ import pytest
 
 from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_gaussian
-from skdppca.decomposition.gdppca.own_kernel import name_of
+from skdppca.decomposition.gdppca import name_of
 from skdppca.metrics import sin_theta
 from skdppca.privacy import PrivacyReport, verify_report
 

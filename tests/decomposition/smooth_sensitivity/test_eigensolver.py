@@ -12,9 +12,8 @@ import pytest
 from scipy import sparse
 
 from skdppca import SmoothSensitivityPCA
-from skdppca.decomposition.smooth_sensitivity import block_lanczos, eigensolver
-from skdppca.decomposition.smooth_sensitivity.block_lanczos import ritz_pairs
-from skdppca.decomposition.smooth_sensitivity.eigensolver import EIGENSOLVER, top_span
+from skdppca.decomposition.smooth_sensitivity import eigensolver
+from skdppca.decomposition.smooth_sensitivity.eigensolver import EIGENSOLVER, ritz_pairs, top_span
 from skdppca.decomposition.smooth_sensitivity.gap import span_sensitivity
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
@@ -233,9 +232,9 @@ def test_a_subspace_that_is_full_starts_again_and_grows(few, monkeypatch):
     values = np.r_[3.0, 2.0, np.linspace(1.999, 0, d - 2)]
     H = (basis * values) @ basis.T
     if few:
-        monkeypatch.setattr(block_lanczos, "MOST_BLOCKS", 2)
-        monkeypatch.setattr(block_lanczos, "MOST_ENTRIES", 0)
-        monkeypatch.setattr(block_lanczos, "FEWEST_BLOCKS", 2)
+        monkeypatch.setattr(eigensolver, "MOST_BLOCKS", 2)
+        monkeypatch.setattr(eigensolver, "MOST_ENTRIES", 0)
+        monkeypatch.setattr(eigensolver, "FEWEST_BLOCKS", 2)
     start = rng.normal(size=(8, d))
     for pairs in ritz_pairs(lambda rows: rows @ H, start, 3, NoiseSource(0)):
         measured = np.linalg.norm(pairs.rows() @ H - pairs.values[:, None] * pairs.rows(), axis=1)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skdppca.decomposition.smooth_sensitivity import pure
+from skdppca.decomposition.smooth_sensitivity import gap as smooth
 from skdppca.decomposition.smooth_sensitivity.eigensolver import Spectrum
-from skdppca.decomposition.smooth_sensitivity.gap import span_sensitivity
-from skdppca.decomposition.smooth_sensitivity.pure import SmoothQuery
+from skdppca.decomposition.smooth_sensitivity.gap import SmoothQuery, span_sensitivity
 from skdppca.noise import NoiseSource, heavy_tails
 
 
@@ -48,7 +47,7 @@ def test_a_draw_that_was_cut_hides_what_it_is_added_to(law, sign, monkeypatch):
     seen = []
     cut = np.full(2, sign * heavy_tails.LARGEST)
     monkeypatch.setattr(SmoothQuery, "_draws", lambda *_: cut)
-    monkeypatch.setattr(pure, "as_directions", lambda rows: seen.append(rows.copy()) or rows)
+    monkeypatch.setattr(smooth, "as_directions", lambda rows: seen.append(rows.copy()) or rows)
     for angle in (0.3, 0.3001):
         query = SmoothQuery(law, 1.0, 0.0, 2, 1, span_sensitivity(1, 2, "add-remove"))
         query.release(spectrum(angle), NoiseSource(0))

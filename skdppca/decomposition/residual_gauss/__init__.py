@@ -1,5 +1,0 @@
-"""ResidualGauss: a noisy covariance matrix, refined where its components are."""
-
-from .estimator import ResidualGauss
-
-__all__ = ["ResidualGauss"]
