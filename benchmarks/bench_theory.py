@@ -75,7 +75,7 @@ def loss(name: str, seed: int) -> float:
 
 def losses(name: str, pairs: bool, fits: int) -> list[float]:
     """Of fits that may, or may not, find that rows lie off the centre and take pairs."""
-    never = mock.patch("skdppca.mechanisms.unsure_centre._may_be_told", return_value=False)
+    never = mock.patch("skdppca.mechanisms.centre._may_be_told", return_value=False)
     with nullcontext() if pairs else never:
         return [loss(name, seed) for seed in range(fits)]
 

@@ -18,7 +18,7 @@ from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions
 from ..linalg import fix_signs
 from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import Filled
-from ..mechanisms.scales.standardise import Standardised
+from ..mechanisms.scales.private_scales import Standardised
 from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger

@@ -12,11 +12,9 @@ from .._sklearn import Interval, StrOptions
 from ..mechanisms.base import BUDGET, Mechanism, Release
 from ..mechanisms.centre import improved_centre, rough_centre
 from ..mechanisms.clipping import searches, with_typical_norm
-from ..mechanisms.gram import release_gram
 from ..mechanisms.missing import HIDING, Filled, without_empty
-from ..mechanisms.nested_release import release_nested
-from ..mechanisms.nested_spheres import shows_more
-from ..mechanisms.noisy_covariance import NoisyCovariance
+from ..mechanisms.nested_spheres import release_nested, shows_more
+from ..mechanisms.noisy_covariance import NoisyCovariance, release_gram
 from ..mechanisms.sampling import with_sample
 from ..mechanisms.scatter import NoisyScatter
 from ..mechanisms.unseen import with_unseen

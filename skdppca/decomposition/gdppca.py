@@ -15,9 +15,9 @@ from ..linalg import Eigenvectors
 from ..mechanisms.base import BUDGET, Release
 from ..mechanisms.centre import location_error, robust_location, rough_centre
 from ..mechanisms.clipping import Clip, with_typical_norm
-from ..mechanisms.gram import release_gram
 from ..mechanisms.kendall import forms_all_pairs, kendall_matrix
 from ..mechanisms.missing import left_along, noise_inflation, undone
+from ..mechanisms.noisy_covariance import release_gram
 from ..mechanisms.sampling import with_sample
 from ..mechanisms.spectrum import NoisySpectrum, count_components, elliptical_variances
 from ..mechanisms.unseen import with_unseen

@@ -14,7 +14,7 @@ from .._sklearn import Interval, RealNotInt, StrOptions
 from ..linalg import Eigenvectors, top_eigh
 from ..mechanisms.base import BUDGET, Mechanism, Release
 from ..mechanisms.block_mean import BlockMean
-from ..mechanisms.centre import rough_centre
+from ..mechanisms.centre import release_centred, rough_centre
 from ..mechanisms.clipping import (
     Clip,
     ExpectedNorms,
@@ -24,14 +24,11 @@ from ..mechanisms.clipping import (
     with_typical_norm,
 )
 from ..mechanisms.cross_corrections import CrossMean
-from ..mechanisms.gram import NoisyGram, release_gram
-from ..mechanisms.nested_release import release_nested
-from ..mechanisms.nested_spheres import shows_more
-from ..mechanisms.noisy_covariance import Clipping, NoisyCovariance
+from ..mechanisms.nested_spheres import release_nested, shows_more
+from ..mechanisms.noisy_covariance import Clipping, NoisyCovariance, NoisyGram, release_gram
 from ..mechanisms.sampling import with_sample
 from ..mechanisms.spectrum import NoisySpectrum
 from ..mechanisms.unseen import with_unseen
-from ..mechanisms.unsure_centre import release_centred
 from ..private_data import PrivateData, Public
 from ..records.machine import one_thread
 from .dp_gauss import DPGaussMechanism

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..private_data import PrivateData
 from ..statistics import CrossNorms, CrossSum
-from ..statistics.cross import LEAST_RADIUS
 from ..statistics.lemmas import ball_sum, psd_sum
+from ..statistics.pairs import LEAST_RADIUS
 from .clipping import CLIPPING, clip_radius, expected_products
 
 

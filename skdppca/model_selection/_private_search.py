@@ -30,9 +30,8 @@ from ..private_data import PrivateData, Public
 from ..records import Records
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
-from ._fitting import Fitted, fit_candidate
-from ._row_steps import transform_rows
-from ._scorer import HitScorer, Scorer, prepare_scorer
+from ._folds import transform_rows
+from ._scorer import Fitted, HitScorer, Scorer, fit_candidate, prepare_scorer
 from ._search_plan import SEARCH, SearchPlan, budget_of, plan_search
 from ._search_runs import best_run, draw_runs, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner

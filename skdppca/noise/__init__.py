@@ -2,11 +2,9 @@
 
 from .discrete import MAX_SD, rounded_gaussian, uniform_labels
 from .discrete_gaussian import SAMPLER, discrete_gaussian
-from .gaussian import GaussianQuery
-from .keyed import KEY_WORDS, KeyedWords, keyed_labels
-from .laplace import LaplaceQuery
+from .gaussian import GaussianQuery, LaplaceQuery
 from .shared import SharedQuery
-from .source import NoiseSource
+from .source import KEY_WORDS, KeyedWords, NoiseSource, keyed_labels
 
 __all__ = [
     "KEY_WORDS",

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from .floats import float_up, last_float, root_up
 from .gdp import epsilon_of, mu_of
 from .log import Log
-from .pld import pld_epsilon
-from .selection import rdp_epsilon
+from .numerical import pld_epsilon, rdp_epsilon
 
 _BISECTIONS = 12  # in `room`, where each takes a numerical price
 _FINEST = 1074  # every float64 is an integer times 2**-1074

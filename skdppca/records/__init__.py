@@ -1,10 +1,10 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
 from ._block import Block, ColumnFunction, Cross, Residual, RowBlock
-from ._compensated import CompensatedSum
 from ._entries import KeepLargest, OnesByDegree
 from ._numbers import CANCELLATION
 from ._records import Records
+from ._sums import CompensatedSum
 from .asked import KINDS, Kind, Measure, Step, View
 from .layout import Layout
 from .pieces import Part, Pieces, Question

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._exact import rounded_directions
 from ._numbers import row_squares
+from ._sums import rounded_directions
 
 # Numbers or truths, of values and of the features that they belong to: indices, or a slice for all.
 ColumnFunction = Callable[[np.ndarray, Any], np.ndarray]

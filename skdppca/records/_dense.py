@@ -12,10 +12,9 @@ import numpy as np
 
 from ._block import ColumnFunction, Cross, Residual
 from ._cells import tally
-from ._exact import exact_dots, on_row_grids
 from ._numbers import row_dots, row_norms, row_squares, rows_dots
 from ._residuals import ExplicitResiduals, ProductResiduals
-from ._syrk import add_upper_gram
+from ._sums import add_upper_gram, exact_dots, on_row_grids
 
 # If no more than this share of a block's rows are clipped, they are scaled one by one.
 FEW = 0.25

@@ -11,7 +11,7 @@ from ._cells import exact_shares, tally_groups
 from ._dense import DenseRows
 from ._numbers import aligned_empty, row_dots, row_norms, row_squares, safe_root
 from ._residuals import ExplicitResiduals, add_matrices, matrix_norms
-from ._syrk import add_upper_gram
+from ._sums import add_upper_gram
 
 
 class _Groups(ExplicitResiduals):

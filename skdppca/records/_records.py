@@ -14,15 +14,14 @@ from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
 from ._block import Block, RowBlock
-from ._compensated import CompensatedSum
 from ._dense import DenseRows, ExplicitRows
 from ._entries import SquaredDeviations
-from ._exact import FEW_DIRECTIONS, on_row_grids, rounded_directions
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
 from ._rows import Change, Rows
 from ._scratch import Pair, Scratch
 from ._sparse import SparseRows
+from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
 from .asked import Measure, Step
 from .gathered import Gathered
 from .layout import SPAN_ROWS, Layout

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from ._exact import on_row_grids
 from ._sparse import canonical_rows
+from ._sums import on_row_grids
 
 
 class Change(Protocol):

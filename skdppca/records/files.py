@@ -19,8 +19,8 @@ from joblib import effective_n_jobs
 
 from ..exceptions import TableChangedError
 from ..noise import NoiseSource
-from ._compensated import CompensatedSum
 from ._records import Records
+from ._sums import CompensatedSum
 from .batches import batches, value_type
 from .gathered import Gathered, joined
 from .machine import one_thread

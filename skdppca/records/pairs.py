@@ -22,7 +22,7 @@ from ._numbers import (
     row_norms,
     row_squares,
 )
-from ._syrk import add_upper_gram
+from ._sums import add_upper_gram
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
 from .machine import side_by_side
 from .rounding import MAX_ROWS, UNIT_ROUNDOFF

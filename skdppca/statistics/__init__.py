@@ -2,17 +2,13 @@
 
 from ..records import KINDS, Measure, View
 from .base import Rounding, Statistic, around
-from .captured import CapturedTotal
-from .cells import Histogram
 from .columns import ColumnCells, MeanSquares
-from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, MeasureHistogram
-from .cross import CrossNorms, CrossSum
+from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, Histogram, MeasureHistogram
 from .gram import ClippedGram, clip_measure
 from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
-from .pairs import AdjacentDifferences, KendallMatrix
-from .products import NormProduct, ProductSum
-from .residuals import ResidualSum
-from .score_gram import ScoreGram
+from .pairs import AdjacentDifferences, CrossNorms, CrossSum, KendallMatrix
+from .products import NormProduct, ProductSum, ResidualSum
+from .score_gram import CapturedTotal, ScoreGram
 from .sums import ClippedSum
 from .views import Explicit, Interactions, LargestEntries, MeanRows, Scaled, Scores, Shifted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, check_grouped
-from .cells import NO_ERROR
+from .counts import NO_ERROR
 from .fields import (
     Columns,
     ColumnVector,

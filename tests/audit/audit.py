@@ -21,7 +21,7 @@ from scipy.stats import beta
 
 from skdppca.linalg import symmetric_from_upper
 from skdppca.mechanisms.base import Mechanism, Release
-from skdppca.mechanisms.scales.standardise import Standardised
+from skdppca.mechanisms.scales.private_scales import Standardised
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import GaussianEvent, PrivacyEvent, PrivacyFilter
 from skdppca.private_data import PrivateData, Public

@@ -21,7 +21,7 @@ from skdppca import (
 from skdppca.decomposition import gdppca
 from skdppca.decomposition.dp_gauss import JoinedMechanism, NextCohort
 from skdppca.decomposition.iterative import oracles
-from skdppca.mechanisms import centre, unsure_centre
+from skdppca.mechanisms import centre
 from skdppca.mechanisms.scatter import NoisyScatter
 
 from ..private_data_of import hidden
@@ -169,11 +169,11 @@ BOTH_SIDES = ITERATIVE | {"least": (0.98, 0.75)}
 # Where no centre is seen, differences of pairs. The rows lie on a line; one more that lies far on
 # another moves all that is asked by all that it may. Exchanged, it moves the mean direction less.
 SHORT_LINE = np.column_stack([1 + np.linspace(-1e-3, 1e-3, 20), np.zeros(20)])
-UNSEEN = replace(unsure_centre.UNSURE, least_visible=0.0, off=-math.inf, sds=-math.inf)
+UNSEEN = replace(centre.UNSURE, least_visible=0.0, off=-math.inf, sds=-math.inf)
 UNSEEN_CENTRE = (
     *STAYS,
     (centre, "seen_norms", hidden),
-    (unsure_centre, "UNSURE", UNSEEN),
+    (centre, "UNSURE", UNSEEN),
 )
 
 # Orthogonal records; a user of both items, and one that has lost the second: the least degree.

@@ -30,7 +30,7 @@ from scipy import linalg, sparse
 from skdppca.decomposition.smooth_sensitivity.gap import SmoothQuery
 from skdppca.linalg import symmetric_from_upper
 from skdppca.noise import GaussianQuery, NoiseSource, keyed_labels, rounded_gaussian
-from skdppca.noise.laplace import LaplaceQuery
+from skdppca.noise.gaussian import LaplaceQuery
 from skdppca.privacy import GaussianEvent
 from skdppca.private_data import PrivateData
 from skdppca.records import _members

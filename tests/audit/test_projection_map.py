@@ -19,7 +19,7 @@ from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
-from skdppca.statistics import Histogram, cells
+from skdppca.statistics import Histogram, counts
 
 from .audit import ADJACENCIES, mostly_slow, mu_lower_bound, on_both_adjacencies, weaken_noise
 
@@ -137,8 +137,8 @@ def test_an_exchange_at_the_cost_of_an_addition_is_caught(monkeypatch):
 
 @pytest.mark.slow
 def test_rows_of_a_group_that_weigh_one_each_are_caught(monkeypatch):
-    honest = cells.weigh
-    monkeypatch.setattr(cells, "weigh", lambda places, n, groups=None: honest(places, n))
+    honest = counts.weigh
+    monkeypatch.setattr(counts, "weigh", lambda places, n, groups=None: honest(places, n))
     assert found_mu(2.0, "add-remove", WAYS["groups"]) > 2.0
 
 

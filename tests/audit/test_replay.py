@@ -28,20 +28,13 @@ from skdppca.decomposition import OjasOracle, dp_gauss, residual_gauss
 from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import (
-    centre,
-    kendall,
-    missing,
-    noisy_covariance,
-    sampling,
-    unsure_centre,
-)
+from skdppca.mechanisms import centre, kendall, missing, noisy_covariance, sampling
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import norm_histogram
 from skdppca.mechanisms.scales.private_scales import Scales
-from skdppca.model_selection import PrivateSearchCV, _fitting, _scorer
-from skdppca.model_selection._fitting import nearest_class
+from skdppca.model_selection import PrivateSearchCV, _scorer
+from skdppca.model_selection._scorer import nearest_class
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.neighbors._class_means import LabelledRows
 from skdppca.noise import GaussianQuery, NoiseSource
@@ -450,8 +443,8 @@ def unseen(monkeypatch):
 
     def lying(off: bool) -> None:
         least = -math.inf if off else math.inf
-        constants = replace(unsure_centre.UNSURE, least_visible=0.0)
-        monkeypatch.setattr(unsure_centre, "UNSURE", replace(constants, off=least, sds=least))
+        constants = replace(centre.UNSURE, least_visible=0.0)
+        monkeypatch.setattr(centre, "UNSURE", replace(constants, off=least, sds=least))
 
     return lying
 
@@ -509,7 +502,7 @@ def test_sensitivities_too_small_by_sqrt2_are_convicted_where_no_centre_is_seen(
 
 def test_pairs_that_follow_the_exact_number_of_records_are_convicted(unseen: Any, monkeypatch):
     unseen(True)
-    monkeypatch.setattr(unsure_centre, "_lie_off", lambda data: bool(data.source.private_n % 2))
+    monkeypatch.setattr(centre, "_lie_off", lambda data: bool(data.source.private_n % 2))
     assert convicted(fit_of("ResidualGauss", 1.5)("add-remove", False)) == "asked"
 
 
@@ -768,7 +761,7 @@ FAULTS = {
     "no clipping of class sums": (sums, "clip_weights", unclipped, BOUNDED, "moved"),
     "an exact count": (PrivateData, "ask_count", exactly_counted, fit_of("DPGauss"), "asked"),
     "labels of others": (LabelledRows, "by_class", moved_labels, classifier, "moved"),
-    "exact classes": (_fitting, "nearest_class", exact_classes, search_classifier, "moved"),
+    "exact classes": (_scorer, "nearest_class", exact_classes, search_classifier, "moved"),
     "exact scales": (_scorer, "private_scales", exact_units, IN_UNITS_OF_SCALES, "asked"),
     "an exact centre": (dp_gauss, "rough_centre", exact_centre, fit_of("DPGauss"), "asked"),
     "an exact radius": (noisy_covariance, "clip_records", exact_radius, fit_of("DPGauss"), "asked"),

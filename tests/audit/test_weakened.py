@@ -22,13 +22,13 @@ from skdppca.decomposition.iterative import subspace
 from skdppca.mechanisms import nested_spheres
 from skdppca.mechanisms.block_mean import BlockMean
 from skdppca.mechanisms.centre import Centred
-from skdppca.mechanisms.scales import standardise
+from skdppca.mechanisms.scales import private_scales
 from skdppca.mechanisms.scales.private_scales import exact_scales
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData
 from skdppca.records import OnesByDegree, Records, kernels
 from skdppca.records.kernels import Kernel
-from skdppca.statistics import KendallMatrix, columns, cross, gram, pairs, products, residuals
+from skdppca.statistics import KendallMatrix, columns, gram, pairs, products
 
 from .audit import Pair, bounds, mostly_slow, number_bound, on_both_adjacencies, weaken_noise
 from .cases import (
@@ -103,7 +103,7 @@ class Fault:
 
 # So few records show no radius; the default is too small for sums that are not clipped.
 NOT_CLIPPED = (
-    (residuals, "clip_weights", unclipped),
+    (products, "clip_weights", unclipped),
     (products, "clipping", unclipped),
     (dp_power, "clip_radius", lambda *_, **__: RADIUS**2),
 )
@@ -131,7 +131,7 @@ FAULTS = {
         1000.0,
     ),
     "no clipping of residuals": Fault(
-        ITERATIVE, tuple((module, "clip_weights", unclipped) for module in (residuals, cross))
+        ITERATIVE, tuple((module, "clip_weights", unclipped) for module in (products, pairs))
     ),
     "no clipping about the centre": Fault(
         (ONE_CENTRE.alone,), ((gram, "clip_weights", unclipped),), near=1e-4
@@ -237,7 +237,7 @@ def test_without_the_fault_rows_that_are_near_tell_what_was_paid(
 @pytest.mark.parametrize("name", [*ITERATIVE, "DPPowerMethod", "DPPowerMethod, bounded"])
 @on_both_adjacencies
 def test_a_game_shows_missing_clipping(name, adjacency, monkeypatch):
-    for patch in (*NOT_CLIPPED, (cross, "clip_weights", unclipped)):
+    for patch in (*NOT_CLIPPED, (pairs, "clip_weights", unclipped)):
         monkeypatch.setattr(*patch)
     game = CASES[name].game(2.0, adjacency, monkeypatch)
     found = bounds(game, *CASES[name].pairs[adjacency], 250, ALPHA)
@@ -263,7 +263,7 @@ def test_a_game_shows_parts_by_position(name, monkeypatch):
 
 def test_exact_scales_are_caught(monkeypatch):
     """One far record moves the scales, and with them all others: nothing hides that."""
-    monkeypatch.setattr(standardise, "private_scales", exact_scales)
+    monkeypatch.setattr(private_scales, "private_scales", exact_scales)
     game = CASES["private scales"].game(2.0, "add-remove", monkeypatch)
     with pytest.raises(AssertionError):
         pair = Pair(game, *neighbours(BASES["normal"], CORNER, CORNER)["add-remove"], True, 0)

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from skdppca.mechanisms.gram import NoisyGram
 from skdppca.mechanisms.missing import (
     MISSING,
     _directions_without,
@@ -17,6 +16,7 @@ from skdppca.mechanisms.missing import (
     undone,
     with_present,
 )
+from skdppca.mechanisms.noisy_covariance import NoisyGram
 
 from ..private_data_of import private_data
 

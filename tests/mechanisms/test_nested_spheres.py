@@ -12,9 +12,8 @@ from sklearn.datasets import load_digits
 from skdppca import DPGauss, PrivatePCA
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.clipping import Clip
-from skdppca.mechanisms.gram import release_gram
-from skdppca.mechanisms.nested_release import release_nested
-from skdppca.mechanisms.nested_spheres import shows_more
+from skdppca.mechanisms.nested_spheres import release_nested, shows_more
+from skdppca.mechanisms.noisy_covariance import release_gram
 from skdppca.metrics import captured_variance
 
 from ..nested import nested

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from skdppca import PrivatePCA, ResidualGauss
 from skdppca.exceptions import CentreNotSeenWarning, NotReleasedError
-from skdppca.mechanisms import centre, unsure_centre
+from skdppca.mechanisms import centre
 from skdppca.mechanisms import unseen as unseen_records
 from skdppca.mechanisms.norm_histogram import LEAST_NORM
 from skdppca.metrics import captured_variance
@@ -104,7 +104,7 @@ def test_noise_alone_is_hardly_ever_taken_for_rows_that_lie_off():
     # The square of the noise exceeds its mean by 2.5 sds in 1.9 % of draws (chi square, 15 degrees
     # of freedom), more than 12 times in 200 with probability 6e-4.
     empty = np.zeros((180, D))
-    seen = [unsure_centre._lie_off(private_data(empty, 0.3, seed=s, n=180.0)) for s in range(200)]
+    seen = [centre._lie_off(private_data(empty, 0.3, seed=s, n=180.0)) for s in range(200)]
     assert sum(seen) <= 12
 
 
@@ -117,7 +117,7 @@ def test_it_is_decided_on_the_answer_alone(monkeypatch):
         monkeypatch.setattr(
             "skdppca.noise.GaussianQuery.release", lambda query, total, noise, a=answer: a
         )
-        assert unsure_centre._lie_off(data) == expected
+        assert centre._lie_off(data) == expected
 
 
 # When a search is unsure
@@ -129,7 +129,7 @@ def test_it_is_decided_on_the_answer_alone(monkeypatch):
 @pytest.mark.usefixtures("unseen")
 def test_the_report_says_what_was_done():
     report = off(rows(0)).privacy_
-    assert report.details["no_centre"] == unsure_centre.OF_PAIRS
+    assert report.details["no_centre"] == centre.OF_PAIRS
     assert "no centre was seen in the noise: mean_ is the point where the search" in str(report)
     assert "and the rows lie away from it" in report._repr_html_()
     assert type(report).from_json(report.to_json()).details["pairs"] == "complete"
@@ -187,8 +187,8 @@ def test_files_are_not_paired_and_the_report_says_why(tmp_path, monkeypatch):
     assert not {"mean direction", "Kendall matrix"} & set(names(filed))
     assert unseen_records.ELSEWHERE in filed.privacy_.details["no_centre"]
     # All else is as for rows in memory that are not asked either.
-    constants = replace(unsure_centre.UNSURE, least_visible=math.inf)
-    monkeypatch.setattr(unsure_centre, "UNSURE", constants)
+    constants = replace(centre.UNSURE, least_visible=math.inf)
+    monkeypatch.setattr(centre, "UNSURE", constants)
     here = off(X)
     np.testing.assert_array_equal(filed.components_, here.components_)
     assert names(filed) == names(here)

@@ -17,8 +17,7 @@ from sklearn.preprocessing import Normalizer
 from skdppca import DPGauss, PrivacyAccountant
 from skdppca.exceptions import MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, _private_search, price
-from skdppca.model_selection._fitting import _scores
-from skdppca.model_selection._scorer import HitScorer
+from skdppca.model_selection._scorer import HitScorer, _scores
 from skdppca.model_selection._search_plan import budget_of, plan_search
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.privacy import SelectionEvent, mu_of

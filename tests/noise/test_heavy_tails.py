@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skdppca.noise import MAX_SD, LaplaceQuery, NoiseSource, heavy_tails, laplace
+from skdppca.noise import MAX_SD, LaplaceQuery, NoiseSource, gaussian, heavy_tails
 from skdppca.noise.heavy_tails import CAUCHY, LAPLACE, chi, rounded_noise, rounded_student
 
 
@@ -74,6 +74,6 @@ def test_laplace_noise_has_the_scale_that_is_declared():
 
 
 def test_a_laplace_draw_that_was_cut_hides_what_it_is_added_to(monkeypatch):
-    monkeypatch.setattr(laplace, "rounded_noise", lambda *_: np.array([heavy_tails.LARGEST]))
+    monkeypatch.setattr(gaussian, "rounded_noise", lambda *_: np.array([heavy_tails.LARGEST]))
     query = LaplaceQuery("count", 1.0, 1.0)
     assert query.release(10.0, NoiseSource(0)) == query.release(1e6, NoiseSource(0))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from skdppca.noise import KEY_WORDS, KeyedWords, NoiseSource, keyed_labels
-from skdppca.noise.keyed import BLOCK
+from skdppca.noise.source import BLOCK
 
 KEY = NoiseSource(0).words(KEY_WORDS).tobytes()
 

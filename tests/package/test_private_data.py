@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.noise import GaussianQuery, LaplaceQuery, NoiseSource, laplace
+from skdppca.noise import GaussianQuery, LaplaceQuery, NoiseSource, gaussian
 from skdppca.privacy import (
     ApproximateEvent,
     GaussianEvent,
@@ -176,13 +176,13 @@ class Total:
 @pytest.mark.parametrize("asked", [Count(), ScoreGram(np.zeros(D), 2.0, np.eye(2, D))])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0])
 def test_laplace_noise_is_that_of_the_query_recorded(monkeypatch, asked, epsilon, adjacency):
-    scales, honest = [], laplace.rounded_noise
+    scales, honest = [], gaussian.rounded_noise
 
     def spy(law, scale, size, noise):
         scales.append(scale)
         return honest(law, scale, size, noise)
 
-    monkeypatch.setattr(laplace, "rounded_noise", spy)
+    monkeypatch.setattr(gaussian, "rounded_noise", spy)
     data = private_data(ROWS, 0.0, adjacency=adjacency)
     answer = data.ask_laplace(asked, epsilon, "asked")
     (query,) = data.budget.queries

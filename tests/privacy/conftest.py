@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger, pld, selection
+from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger, numerical
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def without_dp_accounting(monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    pld._pld_epsilon.cache_clear()
-    selection._rdp_epsilon.cache_clear()
+    numerical._pld_epsilon.cache_clear()
+    numerical._rdp_epsilon.cache_clear()
 
 
 @pytest.fixture

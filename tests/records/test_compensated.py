@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdppca.records._compensated import CHUNK_ENTRIES, CompensatedSum
+from skdppca.records._sums import CHUNK_ENTRIES, CompensatedSum
 
 SHAPES = [(), (3,), (4, 3), (CHUNK_ENTRIES + 5,), (2 * CHUNK_ENTRIES, 2), (130, 131)]
 

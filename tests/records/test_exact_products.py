@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skdppca.records import Records, _exact
-from skdppca.records._exact import (
+from skdppca.records import Records, _sums
+from skdppca.records._numbers import row_norms, rows_dots
+from skdppca.records._sums import (
     DIRECTION_BITS,
     ROW_BITS,
     exact_dots,
     on_row_grids,
     rounded_directions,
 )
-from skdppca.records._numbers import row_norms, rows_dots
 from skdppca.statistics import ResidualNorms, ResidualSum, Scores
 
 from ..kernels import skip_if_missing
@@ -149,13 +149,13 @@ def test_einsum_steps_in_where_blas_rounds(monkeypatch):
     rows, directions = on_row_grids(rng.normal(size=(9, 5))), rounded_directions(np.eye(5)[:2])
     expected = exact_dots(rows, directions)
     matmul = np.matmul
-    monkeypatch.setattr(_exact.np, "matmul", lambda a, b: matmul(a, b) * (1 + 2.0**-52))
-    _exact._products_are_exact.cache_clear()
-    assert not _exact._products_are_exact()
+    monkeypatch.setattr(_sums.np, "matmul", lambda a, b: matmul(a, b) * (1 + 2.0**-52))
+    _sums._products_are_exact.cache_clear()
+    assert not _sums._products_are_exact()
     assert np.array_equal(exact_dots(rows, directions), expected)
     monkeypatch.undo()
-    _exact._products_are_exact.cache_clear()
-    assert _exact._products_are_exact()
+    _sums._products_are_exact.cache_clear()
+    assert _sums._products_are_exact()
 
 
 def test_without_noise_nothing_is_rounded():

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from skdppca.noise import NoiseSource
 from skdppca.records import Records, _records
-from skdppca.records._exact import on_row_grids
 from skdppca.records._records import BLOCK_ENTRIES
+from skdppca.records._sums import on_row_grids
 from skdppca.records.layout import SPAN_ROWS
 from skdppca.statistics import Spreads
 

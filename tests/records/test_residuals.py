@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from skdppca.mechanisms.block_mean import BlockMean
 from skdppca.noise import NoiseSource
 from skdppca.records import Records, _records
-from skdppca.records._exact import on_row_grids
+from skdppca.records._sums import on_row_grids
 from skdppca.statistics import Distances, Scores, Spreads
 
 from ..private_data_of import private_data

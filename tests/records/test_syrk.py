@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg.blas import dsyrk
 
-from skdppca.records._syrk import add_upper_gram
+from skdppca.records._sums import add_upper_gram
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(300, 41))

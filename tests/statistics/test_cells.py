@@ -8,7 +8,7 @@ from scipy import sparse
 
 from skdppca.records import Records
 from skdppca.statistics import Histogram
-from skdppca.statistics.cells import STEPS, weigh
+from skdppca.statistics.counts import STEPS, weigh
 
 from ..private_data_of import on_both_adjacencies
 

@@ -13,7 +13,7 @@ from ..._sklearn import Interval, StrOptions
 from ...linalg import decreasing_eigh, dense_fits, symmetric_from_upper
 from ...mechanisms.base import Release
 from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
-from ...mechanisms.gram import release_gram
+from ...mechanisms.noisy_covariance import release_gram
 from ...privacy import (
     ApproximateEvent,
     GaussianEvent,

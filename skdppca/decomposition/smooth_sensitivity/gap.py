@@ -14,7 +14,7 @@ from scipy import linalg
 from scipy.special import ndtri
 
 from ...noise import MAX_SD, NoiseSource
-from ...noise.gaussian import grid_steps
+from ...noise.gaussian import grid_steps, mu_of_pure
 from ...noise.heavy_tails import (
     CAUCHY,
     chi,
@@ -23,7 +23,6 @@ from ...noise.heavy_tails import (
     rounded_student,
     saturated_sum,
 )
-from ...noise.laplace import mu_of_pure
 from ...private_data import PrivateData
 from ...records import MAX_ROWS, UNIT_ROUNDOFF
 from ...statistics import Spreads

@@ -3,27 +3,79 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ...private_data import PrivateData
 from ...records import ColumnFunction
-from ...statistics import Count
+from ...statistics import Count, MeanSquares
 from ...statistics.lemmas import psd_sum
-from ..base import BUDGET
+from ..base import BUDGET, Mechanism, Release
 from ..column_cells import CellCounts, Share, ask_cells
-from .mean_squares import SQUARES, root_mean_squares
-from .octaves import (
-    EDGES,
-    OCTAVES,
-    WIDE_EDGES,
-    Reading,
-    lie_outside,
-    magnitudes_of,
-    read_octaves,
-)
+from .octaves import EDGES, OCTAVES, WIDE_EDGES, Reading, lie_outside, magnitudes_of, read_octaves
 from .zoom import zoom
+
+
+@dataclass(frozen=True)
+class SquareConstants:
+    """How the mean squares of all features are asked for; tuned with `ScaleConstants`."""
+
+    # Share of mu^2.
+    share: float = 0.05
+    # A record's squares are clipped to a norm, over sqrt(d), at which the noise of a mean square
+    # is this, where about 1 is expected; and to no less and no more than two bounds. Rows of normal
+    # values have sqrt(3).
+    noise: float = 0.1
+    least_norm: float = 3.0
+    most_norm: float = 16.0
+    # Nothing is asked where even the least norm makes more noise than that.
+    most_noise: float = 0.25
+    # Half of the values are beyond .67 units: a root that is seen to be less than this is noise.
+    least_root: float = 0.5
+
+
+SQUARES = SquareConstants()
+
+
+def root_mean_squares(
+    data: PrivateData,
+    centre: np.ndarray,
+    unit: np.ndarray,
+    present: np.ndarray,
+    mean: np.ndarray,
+) -> np.ndarray:
+    """Mean squares of the deviations from `mean`, in units of `unit`; 1 if noise would hide them.
+
+    Parameters
+    ----------
+    centre, unit : ndarray of shape (d,)
+        Public or released: what they are asked about, and a rough scale.
+    present : ndarray of shape (d,)
+        The (noisy) number of records that have the feature.
+    mean : ndarray of shape (d,)
+        Rough; where it is not the centre, its part of the mean square is taken off: by what `unit`
+        is to the root mean square about the centre, whatever both are off by.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        At least `SQUARES.least_root`.
+    """
+    d = data.n_features
+    mu = data.fraction(SQUARES.share)
+    # The bound, over sqrt(d), at which a mean square's noise would be 1.
+    reach = present * data.effective(mu) / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
+    bound = min(max(SQUARES.noise * float(np.median(reach)), SQUARES.least_norm), SQUARES.most_norm)
+    hidden = SQUARES.most_noise * reach < bound
+    if hidden.all():
+        return np.ones(d)
+    squares = MeanSquares(centre, unit, bound * math.sqrt(d))
+    total = data.ask(squares, mu, "mean squares").value
+    about_mean = total / present / (1 + ((mean - centre) / unit) ** 2)
+    roots = np.sqrt(np.maximum(about_mean, SQUARES.least_root**2))
+    return np.where(hidden, 1.0, roots)
 
 
 @dataclass(frozen=True)
@@ -194,3 +246,55 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
     if data.present is not None:
         n = n * data.present
     return n, np.full_like(n, sd)
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """Rough private scales, then a method on the features divided by them.
+
+    Parameters
+    ----------
+    method : Mechanism
+    center : bool
+        Whether deviations are from private locations, which the method then starts from; else from
+        the public mean or 0.
+
+    Notes
+    -----
+    All queries are Gaussian, so ``mu^2`` of the searches and of the method add up exactly. The
+    method's share follows from which searches were needed: that is a private output, and the
+    budget a Gaussian-DP filter.
+    """
+
+    method: Mechanism
+    center: bool
+
+    @classmethod
+    def checked(cls, method: Mechanism, event: PrivacyEvent, center: bool) -> Standardised:
+        """The method on privately standardised features, at the same cost in all.
+
+        Raises
+        ------
+        ValueError
+            If its cost is not that of Gaussian noise, of which alone a part can be split off.
+        """
+        if type(event) not in (GaussianEvent, NonPrivateEvent):
+            raise ValueError(
+                "scale='private' needs a part of the budget of Gaussian noise, but with these "
+                f"parameters the method costs {event!r}; give public scales, or choose another "
+                "noise"
+            )
+        return cls(method, center)
+
+    def run(self, data: PrivateData) -> Release:
+        """Release scales, and what the method releases of the scaled features."""
+        # 1. where every feature lies and how far it spreads, in units of X
+        find = exact_scales if data.exact else private_scales
+        found = find(data, located=self.center)
+        # 2. the method, with all that is left, on features divided by that
+        located = data.centred_at(found.location) if self.center else data
+        release = self.method.run(located.split(data.remaining).scaled(found.scale))
+        # 3. one scale
+        scale = found.scale if release.scale is None else found.scale * release.scale
+        matrix = release.matrix and replace(release.matrix, units=np.asarray(found.scale))
+        return replace(release, scale=np.asarray(scale), matrix=matrix)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.mechanisms.scales.mean_squares import root_mean_squares
+from skdppca.mechanisms.scales.private_scales import root_mean_squares
 from skdppca.records import _records
 
 from ...private_data_of import on_both_adjacencies, private_data
