@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from skdppca.plotting._style import contrast
+from skdppca.plotting._display import contrast
 
 # The ground and the text of the dark theme's pages.
 GROUND, INK = "#14181e", "#ced6dd"

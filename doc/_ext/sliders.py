@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from skdppca._text.digits import percent_captured
-from skdppca.planner.spectra import DEFAULT, check_spectrum
+from skdppca.planner.synthetic_rows import DEFAULT, check_spectrum
 from skdppca.privacy import GaussianEvent, coin, detection_rate, mu_of
 
 if TYPE_CHECKING:  # a test uses this module without Sphinx

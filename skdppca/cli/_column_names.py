@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from .._text import listed, meant, names_a_label
-from ._unusable import Unusable
+from ._terminal import Unusable
 
 
 @dataclass(frozen=True)

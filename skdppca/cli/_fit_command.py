@@ -23,7 +23,7 @@ from ..report._contents import FILES
 from ..report._context import check_words
 from ..report._directory import Directory, claimed, replacing
 from ..report._results import advice, not_stated, results
-from . import _argument_readers as take
+from . import _parameter_options as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._column_names import Wanted
 from ._context_file import context_of
@@ -33,8 +33,7 @@ from ._out_directory import apart, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import files_of, looked_at, opened
 from ._rehearsal import rehearse
-from ._terminal import print_to, progress
-from ._unusable import Unusable
+from ._terminal import Unusable, print_to, progress
 from ._update import Earlier, check_options
 
 METHODS: dict[str, type[BasePrivatePCA]] = {"auto": PrivatePCA}

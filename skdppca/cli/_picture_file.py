@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..plotting._style import figure
-from ..report._drawing import METADATA, settings
+from ..plotting._display import figure
+from ..report._pictures import METADATA, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from ..decomposition.methods import NAMES
 from ..planner import Plan, plan
 from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
-from . import _argument_readers as take
+from . import _parameter_options as take
 from ._json import PlanDocument
 from ._parameter_options import Command, flag, option, parameters
 from ._picture_file import check_picture, draw

@@ -20,8 +20,8 @@ from ..privacy.installing import how_to_install
 from ._column_names import Wanted, numbered
 from ._csv_files import USUAL, CsvFormat
 from ._table_faults import open_table
+from ._terminal import Unusable, replacing_errors, unlike
 from ._typed_files import KINDS
-from ._unusable import Unusable, replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

@@ -22,7 +22,7 @@ from ..report._contents import cell, read_file
 from ..report._results import advice
 from ..report._sections import status_of
 from ..report._verify import check_directory
-from . import _argument_readers as take
+from . import _parameter_options as take
 from ._parameter_options import Command, argument, flag, option
 
 SCHEMA = "skdppca-synthetic/1"

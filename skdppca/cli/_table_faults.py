@@ -9,11 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._text import MAX_LISTED, names_a_label
-from ._cells import INFINITE, MISSING, REMEDIES, TEXT, TRUTH, WITH_COMMAS, faults_of, kinds_of
 from ._column_names import Wanted, check_alone, columns_to_look_at, features_of, label_faults
-from ._csv_files import PLACEHOLDERS, CsvFiles, CsvFormat, check_header
+from ._csv_files import (
+    INFINITE,
+    MISSING,
+    PLACEHOLDERS,
+    REMEDIES,
+    TEXT,
+    TRUTH,
+    WITH_COMMAS,
+    CsvFiles,
+    CsvFormat,
+    check_header,
+    faults_of,
+    kinds_of,
+)
+from ._terminal import Unusable, replacing_errors
 from ._typed_files import TypedFiles
-from ._unusable import Unusable, replacing_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

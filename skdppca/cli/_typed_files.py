@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._column_names import check_names, check_same
-from ._unusable import replacing_errors, unlike
+from ._terminal import replacing_errors, unlike
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import CrossNorms, CrossSum
 from ..statistics.lemmas import ball_sum, psd_sum
-from ..statistics.pairs import LEAST_RADIUS
+from ..statistics.products import LEAST_RADIUS
 from .clipping import CLIPPING, clip_radius, expected_products
 
 

@@ -1,4 +1,4 @@
-"""Folds that no record can move."""
+"""Folds that no record can move, and steps that see one row at a time."""
 
 from __future__ import annotations
 

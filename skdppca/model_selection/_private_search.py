@@ -32,8 +32,7 @@ from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, 
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._folds import transform_rows
 from ._scorer import Fitted, HitScorer, Scorer, fit_candidate, prepare_scorer
-from ._search_plan import SEARCH, SearchPlan, budget_of, plan_search
-from ._search_runs import best_run, draw_runs, workers
+from ._search_plan import SEARCH, SearchPlan, best_run, budget_of, draw_runs, plan_search, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner
 
 

@@ -1,4 +1,4 @@
-"""One Gaussian release of a sum, on a grid that betrays no low bits."""
+"""One release of a sum with Gaussian or Laplace noise, on a grid that betrays no low bits."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
 from .planned_fit import PlannedFit, checked, methods_of
 from .simulation import SIMULATION, TooLittle
-from .spectra import DEFAULT, check_spectrum
-from .synthetic_rows import SYNTHETIC
+from .synthetic_rows import DEFAULT, SYNTHETIC, check_spectrum
 
 # A curve holds the plan itself and plans at these multiples of one of its numbers.
 MULTIPLES = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)

@@ -19,8 +19,7 @@ from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
 from .simulation import SIMULATION, Problem, SimulatedMethod
-from .spectra import SPECTRA
-from .synthetic_rows import Assumed
+from .synthetic_rows import SPECTRA, Assumed
 
 # The method whose releases `partial_fit` merges.
 GROWING = "DPGauss"

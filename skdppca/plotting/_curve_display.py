@@ -22,9 +22,8 @@ from ..privacy import (
     detection_rate,
     mu_of,
 )
-from ._display import FitDisplay, fitted
+from ._display import COLOURS, LEGEND, NOISE, FitDisplay, as_written, fitted, percent_axis
 from ._pipeline_steps import learned_before, private_steps
-from ._style import COLOURS, LEGEND, NOISE, as_written, percent_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._text.digits import whole_percent
-from ._display import FitDisplay, fitted, noise_in_words
+from ._display import DIVERGING, NOISE, UNSTATED, WARNING, FitDisplay, fitted, noise_in_words
 from ._noise_of_fits import alignments
-from ._style import DIVERGING, NOISE, UNSTATED, WARNING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

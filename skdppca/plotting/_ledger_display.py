@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from .._text.digits import down, up
 from ..privacy import BaseAccountant, Entry, Statement
 from ..privacy.statement import spread
-from ._display import Display
-from ._style import (
+from ._display import (
     BLUE,
     DASHED,
     LEGEND,
     NOISE,
     ORANGE,
     WARNING,
+    Display,
     as_written,
     check_choice,
     short,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from .._text.digits import whole_percent
-from ._display import FitDisplay, fitted
+from ._display import DIVERGING, FitDisplay, check_choice, fitted, ink_on, short
 from ._noise_of_fits import BAR_SDS, entry_errors
 from ._pipeline_steps import names_before
-from ._style import DIVERGING, check_choice, ink_on, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

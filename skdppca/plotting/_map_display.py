@@ -11,8 +11,7 @@ import numpy as np
 
 from ..maps import ProjectionMap
 from ..privacy import PrivacyReport
-from ._display import Display, guarantee
-from ._style import NOISE, WARNING, as_written
+from ._display import NOISE, WARNING, Display, as_written, guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

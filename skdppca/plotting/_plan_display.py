@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ._display import Display
-from ._style import (
-    COLOURS,
-    DASHED,
-    LEGEND,
-    NOISE,
-    VERMILION,
-    ink_on,
-    percent_axis,
-)
+from ._display import COLOURS, DASHED, LEGEND, NOISE, VERMILION, Display, ink_on, percent_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

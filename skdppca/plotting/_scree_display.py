@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from .._text.digits import whole_percent
-from ._display import FitDisplay, fitted, noise_in_words
+from ._display import (
+    BLUE,
+    DASHED,
+    LEGEND,
+    NOISE,
+    VERMILION,
+    FitDisplay,
+    check_choice,
+    fitted,
+    noise_in_words,
+    percent_axis,
+)
 from ._noise_of_fits import (
     LEVEL,
     is_elliptical,
@@ -16,15 +27,6 @@ from ._noise_of_fits import (
     lost_in_noise,
     noise_floor_of,
     variance_intervals,
-)
-from ._style import (
-    BLUE,
-    DASHED,
-    LEGEND,
-    NOISE,
-    VERMILION,
-    check_choice,
-    percent_axis,
 )
 
 if TYPE_CHECKING:

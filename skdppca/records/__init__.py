@@ -6,9 +6,8 @@ from ._numbers import CANCELLATION
 from ._records import Records
 from ._sums import CompensatedSum
 from .asked import KINDS, Kind, Measure, Step, View
-from .layout import Layout
+from .layout import MAX_ROWS, UNIT_ROUNDOFF, Layout, summation_error
 from .pieces import Part, Pieces, Question
-from .rounding import MAX_ROWS, UNIT_ROUNDOFF, summation_error
 from .source import Source, precision_of
 
 __all__ = [

@@ -24,8 +24,8 @@ from ._numbers import (
 )
 from ._sums import add_upper_gram
 from .kernels import LARGEST_SQUARE, LEAST_SQUARE, Kernel
+from .layout import MAX_ROWS, UNIT_ROUNDOFF
 from .machine import side_by_side
-from .rounding import MAX_ROWS, UNIT_ROUNDOFF
 
 # The declared domain of complete pairs: the most records for which the rounding error is bounded.
 # (Their 2^33 pairs take minutes at d = 100.)

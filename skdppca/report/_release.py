@@ -21,10 +21,9 @@ from ._contents import FILES, MOST, PAGE, REPORT, Write, archived, as_json, file
 from ._context import Context, check_words
 from ._directory import claimed
 from ._document import assemble, self_checks
-from ._page import page, snippet
 from ._pictures import Picture, draw
 from ._results import results
-from ._sections import templates
+from ._sections import page, snippet, templates
 from ._subject import Subject, subjects_of
 from ._verify import agreeing
 

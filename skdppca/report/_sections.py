@@ -19,7 +19,8 @@ from ..privacy.parts import is_merged, parts_of
 from ..privacy.units import is_one, protected_together
 from ._context import HAZARDS, LABELS, VOIDING, denied
 from ._document import reports_of
-from ._found import MOST_LINES, beyond
+from ._found import FIRST, MOST_LINES, beyond, found
+from ._pictures import Picture
 
 Document = Mapping[str, Any]
 
@@ -307,3 +308,34 @@ def _short(value: Any) -> str:
         return f"[{len(value)} values]"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def page(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
+    """Return the page as HTML text: one file that loads nothing.
+
+    Parameters
+    ----------
+    document : dict
+        What a report holds, as JSON-able values.
+    pictures : sequence of Picture
+    """
+    return _rendered("page.html", document, pictures)
+
+
+def snippet(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
+    """Return the box, what was found and the pictures as HTML, to stand in another page."""
+    return _rendered("snippet.html", document, pictures)
+
+
+def _rendered(template: str, document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
+    environment = templates()
+    style = environment.loader.get_source(environment, "style.css")[0].strip()
+    text: str = environment.get_template(template).render(
+        page_facts(document),
+        first=FIRST,
+        found=found(document),
+        pictures=pictures,
+        say=words(),
+        style=style,
+    )
+    return text.strip() + "\n"

@@ -6,8 +6,8 @@ from .columns import ColumnCells, MeanSquares
 from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, Histogram, MeasureHistogram
 from .gram import ClippedGram, clip_measure
 from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
-from .pairs import AdjacentDifferences, CrossNorms, CrossSum, KendallMatrix
-from .products import NormProduct, ProductSum, ResidualSum
+from .pairs import AdjacentDifferences, KendallMatrix
+from .products import CrossNorms, CrossSum, NormProduct, ProductSum, ResidualSum
 from .score_gram import CapturedTotal, ScoreGram
 from .sums import ClippedSum
 from .views import Explicit, Interactions, LargestEntries, MeanRows, Scaled, Scores, Shifted

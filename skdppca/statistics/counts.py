@@ -1,4 +1,4 @@
-"""Counts of records, and totals of bounded numbers."""
+"""Counts of records, histograms of them, and totals of bounded numbers."""
 
 from __future__ import annotations
 

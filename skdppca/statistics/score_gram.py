@@ -1,4 +1,4 @@
-"""The Gram matrix of the clipped records' scores, for Laplace noise."""
+"""Sums of the records' scores: the variance that they capture, and their Gram matrix."""
 
 from __future__ import annotations
 

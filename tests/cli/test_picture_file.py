@@ -5,7 +5,7 @@ import pytest
 from skdppca.cli import _fit_command
 from skdppca.privacy.installing import how_to_install
 from skdppca.report import _release
-from skdppca.report._drawing import settings
+from skdppca.report._pictures import settings
 
 from .conftest import charges, is_one_line_error
 from .test_fit_command import FILES

@@ -11,7 +11,7 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from joblib import parallel_config
 from scipy.stats import chisquare, logser
 
-from skdppca.model_selection._search_runs import (
+from skdppca.model_selection._search_plan import (
     WORDS,
     best_run,
     draw_runs,

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from skdppca.plotting._style import contrast
+from skdppca.plotting._display import contrast
 from skdppca.report._context import HAZARDS, VOIDING, denied
 
 from ..benchmark_modules import ROOT, load

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdppca.planner import plan
-from skdppca.planner.spectra import SPECTRA, check_spectrum
+from skdppca.planner.synthetic_rows import SPECTRA, check_spectrum
 
 
 @pytest.mark.parametrize("name", sorted(SPECTRA))

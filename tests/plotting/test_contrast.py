@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import skdppca
 from skdppca.planner import plan
 from skdppca.plotting import LoadingsDisplay, PlanDisplay
-from skdppca.plotting._style import BLUE, NOISE, WARNING, contrast, ink_on
+from skdppca.plotting._display import BLUE, NOISE, WARNING, contrast, ink_on
 
 LEAST = 4.5
 STYLE = Path(skdppca.__file__).parent / "report" / "templates" / "style.css"

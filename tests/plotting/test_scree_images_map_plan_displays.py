@@ -15,7 +15,7 @@ from skdppca.plotting import (
     ScreeDisplay,
     _noise_of_fits,
 )
-from skdppca.plotting._style import figure
+from skdppca.plotting._display import figure
 
 from ..estimators import on_all_estimators
 

@@ -626,7 +626,7 @@ def test_a_unit_of_another_direction_does_not_reach_the_page(made, out):
         document["guarantee"]["unit"] = unit
         document["fits"][0]["core"]["guarantee"]["unit"] = unit
 
-    from skdppca.report._page import page
+    from skdppca.report._sections import page
 
     document = made.report.dict()
     turn(document)

@@ -11,6 +11,7 @@ import pytest
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.records.kernels import Kernel
+from skdppca.records.layout import MAX_ROWS
 from skdppca.records.pairs import (
     CANCELLATION,
     MAX_COMPLETE,
@@ -23,7 +24,6 @@ from skdppca.records.pairs import (
     cyclic_sum,
     term_error,
 )
-from skdppca.records.rounding import MAX_ROWS
 from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 
 from ..private_data_of import filled, on_both_adjacencies, private_data

@@ -2,7 +2,6 @@
 
 1. `octaves`: where values lie and how far they spread, read off noisy histograms.
 2. `zoom`: closer looks at features far from 0.
-3. `mean_squares`: mean squares about what was found.
-4. `private_scales`: steps 1 to 3 within one budget.
-5. `standardise`: a method on features that were divided by the scales.
+3. `private_scales`: steps 1 and 2 and mean squares about what was found, within one budget; and a
+   method on features that were divided by the scales.
 """
