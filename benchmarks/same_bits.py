@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 from scipy import sparse
 
 HERE = Path(__file__).resolve()
@@ -273,7 +274,8 @@ def bits(value: Any, seen: tuple[int, ...] = ()) -> Any:
     if value is None or isinstance(value, str | int | bool):
         return value
     if type(value).__module__.startswith("skdppca") and id(value) not in seen:
-        return bits(vars(value), (*seen, id(value)))
+        held = structs.asdict(value) if isinstance(value, Struct) else vars(value)
+        return bits(held, (*seen, id(value)))
     return type(value).__name__
 
 

@@ -25,6 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from msgspec import Struct, structs
 from scipy import linalg, sparse
 
 from skdppca.decomposition.smooth_sensitivity.gap import SmoothQuery
@@ -372,7 +373,8 @@ def bits(value: Any) -> Any:
         return type(value).__name__, [bits(entry) for entry in value]
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return value.__qualname__
-    return type(value).__name__, bits(vars(value))  # whatever has been put there
+    held = structs.asdict(value) if isinstance(value, Struct) else vars(value)
+    return type(value).__name__, bits(held)  # whatever has been put there
 
 
 def _differences(one: Any, other: Any, where: str = "") -> list[str]:
