@@ -312,7 +312,7 @@ def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
         raise ValueError(
             f"{out} is not empty{hint}; choose another directory, "
             + (
-                "or replace earlier results in it with --force (in Python, force=True)"
+                "or replace earlier results in it with force=True"
                 if ours
                 else "because it holds no earlier release that could be replaced"
             )

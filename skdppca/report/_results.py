@@ -16,7 +16,7 @@ from ..privacy.parts import is_merged
 from ..privacy.units import is_one, protected_together
 from ._document import reports_of
 from ._found import found
-from ._sections import budget, claim, sentence, status_of, words
+from ._sections import DIGITS, budget, claim, sentence, status_of, words
 
 PRIVATE = "These files are private as stated; rows transformed with the components are not."
 
@@ -58,7 +58,7 @@ def results(
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
     for report in reports if details else ():
-        lines += ["", str(report)]
+        lines += ["", _named(report, ledger)]
     return lines
 
 
@@ -127,3 +127,11 @@ def _declared(reports: list[PrivacyReport]) -> list[str]:
         if report.in_all() is not None:
             found.append("different accounts are of different people")
     return found
+
+
+def _named(report: PrivacyReport, ledger: str) -> str:
+    """A fit's own report; in a shell, an accountant is a ledger."""
+    if len(report.receipts) != 1 or not ledger:
+        return str(report)
+    paid = f"accountant {report.receipts[0].accountant[:DIGITS]}"
+    return str(report).replace(paid, f"the ledger {ledger}")

@@ -381,7 +381,7 @@ def test_without_a_library_of_the_report_nothing_is_charged(monkeypatch, fit, le
         (
             ("components.csv",),
             (),
-            "or replace earlier results in it with --force (in Python, force=True)\n",
+            "or replace earlier results in it with --force\n",
         ),
     ],
 )
@@ -407,7 +407,7 @@ def test_a_fit_says_what_its_ledger_holds_afterwards(fit, run, ledger, tmp_path)
     assert account.remaining.epsilon - 1e-3 <= left <= account.remaining.epsilon < 2
     cost = float(re.search(r"costs epsilon ([\d.]+) at the ledger's delta 1e-06", said)[1])
     assert account.spent.epsilon <= cost <= account.spent.epsilon + 1e-4
-    assert said.count(f"charged as row 1 of the ledger {ledger}") == 1
+    assert said.count(f"charged as row 1 of the ledger {ledger}") == 2
     assert "accountant" not in said and "Not stated" not in said and "ledger charge" not in said
     (receipt,), (release,) = account.receipts, account.releases
     assert (written["row"], written["head"]) == (1, receipt.head)

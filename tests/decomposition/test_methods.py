@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from skdppca import PrivatePCA, decomposition
-from skdppca.cli import _fit_command, _parser, _plan_command
+from skdppca.cli import _fit_command, _parser
 from skdppca.decomposition import METHODS, BasePrivatePCA
 from skdppca.decomposition.methods import NAMES, Word
 
@@ -61,7 +61,8 @@ def test_the_command_line_has_every_method_under_its_one_name():
     commands = {method.command: method.estimator for method in METHODS.values()}
     assert len(commands) == len(METHODS)
     assert _fit_command.METHODS == {"auto": PrivatePCA, **commands}
-    assert set(_plan_command.PLANNED) == set(commands)
+    (planned,) = [one for one in _parser.parser_of("plan").called._actions if one.dest == "methods"]
+    assert set(planned.choices) == set(commands)
 
 
 @on_all_methods
@@ -75,7 +76,7 @@ def test_the_command_line_takes_a_method_by_either_name(name, command):
         options = _parser.parser_of(command).parse_args(
             [command, *given[command], "--method", text]
         )
-        chosen = options.method if command == "fit" else options.method[0]
+        chosen = options.method if command == "fit" else options.methods[0]
         assert chosen == METHODS[name].command
 
 

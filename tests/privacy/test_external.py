@@ -171,7 +171,7 @@ def test_no_report_is_paid_by_an_external_charge(make):
     report = PrivacyReport(
         "PCA", 1.0, 1e-6, "add-remove", "row", receipt.event, receipts=(receipt,)
     )
-    with pytest.raises(ValueError, match="no row of a ledger: Invalid value 'external'"):
+    with pytest.raises(ValueError, match="Invalid value 'external'"):
         PrivacyReport.from_dict(report.to_dict())
 
 
