@@ -36,7 +36,7 @@ CANARIES := tests/benchmarks/test_no_regression.py
 
 help:
 	@echo 'make demo      private components of public digits, into demo/, charged to a ledger beside it'
-	@echo 'make test      the quick tests: 5 to 9 minutes on two cores'
+	@echo 'make test      the quick tests: about 5 minutes on two cores'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
 	@echo 'make lint      style, types, the layers of setup.cfg, words, circles and sizes'
