@@ -38,6 +38,7 @@ from ._update import Earlier, check_options
 
 METHODS: dict[str, type[BasePrivatePCA]] = {"auto": PrivatePCA}
 METHODS |= {method.command: method.estimator for method in REGISTRY.values()}
+SEES_NO_SPECTRUM = {method.command for method in REGISTRY.values() if not method.spectral}
 
 # One feature with this share of a component's squared norm dominates the component.
 NEARLY_ALL = 0.99
@@ -220,6 +221,11 @@ def _release(
         earlier.take_over(options)
     if ledger is not None:
         check_counts(ledger, options.adjacency, unit)
+    if options.method in SEES_NO_SPECTRUM and not isinstance(options.n_components, int):
+        raise ValueError(
+            f"--method {options.method} sees no spectrum to choose a number of components by; give "
+            "one: -k K"
+        )
     pca = METHODS[options.method]() if earlier is None else earlier.fitted
     given = parameters(options, signature(type(pca)))
     pca.set_params(**given | {"unit": unit, "accountant": ledger})

@@ -337,7 +337,7 @@ REFUSED = {
         "--epsilon inf has no cost that an accountant could charge",
     ),
     **{
-        f"no spectrum: {one.command}": (("--method", one.command), "-k must be an int in the range")
+        f"no spectrum: {one.command}": (("--method", one.command), "sees no spectrum to choose")
         for one in METHODS.values()
         if not one.spectral
     },
