@@ -322,8 +322,8 @@ def test_whether_any_entry_is_absent_tells_nothing(name: str, container: str, ad
 @pytest.mark.parametrize(("name", "container", "adjacency"), quickly(HOLED, 13))
 def test_fits_with_an_empty_column(name: str, container: str, adjacency: str, monkeypatch: Any):
     variant, hidden = ABSENT[name], []
-    without = missing.without
-    monkeypatch.setattr(missing, "without", lambda *a: hidden.append(1) or without(*a))
+    without = missing.without_empty
+    monkeypatch.setattr(missing, "without_empty", lambda *a: hidden.append(1) or without(*a))
     data, neighbours = pairs(container, adjacency)[0]
     last = np.arange(D) == D - 1
     holed = [np.where(last, np.nan, record) for record in with_holes(data.records)]
