@@ -1,4 +1,4 @@
-"""All that is wrong with the columns of a table in files. No cell is quoted, and no row counted."""
+"""List the faults of the columns of a table in files. No cell is quoted, and no row counted."""
 
 from __future__ import annotations
 

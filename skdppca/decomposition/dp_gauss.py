@@ -28,7 +28,7 @@ from .parameters import estimator, parameter, without
 
 @dataclass(frozen=True)
 class CohortConstants:
-    """What a later cohort spends beside its matrix."""
+    """Budget that a later cohort spends beside its matrix."""
 
     # Share of mu^2 of its mean, which improves the centre: round.
     centre_share: float = 0.045

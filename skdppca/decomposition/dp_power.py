@@ -29,8 +29,8 @@ from .iterative.iteration import (
 from .iterative.subspace import SubspaceMechanism, SubspacePCA
 from .parameters import estimator, parameter
 
-# What a pass asks: orthonormal rows W and a budget mu, to the noisy rows of W A (over n), and the
-# sd of the noise in an entry.
+# One pass: orthonormal rows W and a budget mu, to the noisy rows of W A (over n), and the sd of the
+# noise in an entry.
 Product = Callable[[np.ndarray, float], tuple[np.ndarray, float]]
 
 
@@ -69,7 +69,7 @@ def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: i
 
 @dataclass(frozen=True)
 class PowerConstants:
-    """How passes over the records are made."""
+    """Constants of the passes over the records."""
 
     # More directions than components, so that the first passes miss none; round.
     least_oversampling: int = 10
@@ -84,7 +84,7 @@ POWER = PowerConstants()
 
 
 def width(k: int, n_features: int, oversampling: int | Literal["auto"]) -> int:
-    """How many directions lead to k components; "auto" adds k of them, and no fewer than 10."""
+    """Count the directions that lead to k components; "auto" adds k, and no fewer than 10."""
     more = max(POWER.least_oversampling, k) if isinstance(oversampling, str) else oversampling
     return min(n_features, k + more)
 
@@ -116,7 +116,7 @@ class DPPowerMechanism(SubspaceMechanism):
     max_nonzero: int | None
     degree_floor: int | None
 
-    # What is asked of records whose norms are clipped.
+    # The sums that are asked of records whose norms are clipped.
     norm_product: ClassVar[type[NormProduct]] = NormProduct
 
     def run(self, data: PrivateData) -> Release:

@@ -143,7 +143,7 @@ def _tried(kernel: ScaleFunction, lengths: np.ndarray, name: str) -> np.ndarray:
 
 
 def _problem(values: np.ndarray, lengths: np.ndarray) -> str:
-    """What is wrong with what was returned, if anything is."""
+    """Say what is wrong with the returned values; "" if nothing is."""
     if values.shape == lengths.shape and values.dtype.kind in "fiub":
         return ""
     return f"returned {values.dtype} of shape {values.shape}, and not {lengths.shape},"
@@ -159,7 +159,7 @@ MEDIAN_CHI2 = 0.4549364231195727
 
 @dataclass(frozen=True)
 class KendallConstants:
-    """What goes beside the Kendall matrix, in shares of mu^2: round numbers."""
+    """Shares of mu^2 that are spent beside the Kendall matrix: round numbers."""
 
     # A radius of winsorisation.
     radius_share: float = 0.05
