@@ -1,4 +1,4 @@
-"""Estimators: a method is a room, and `methods` the table of them."""
+"""Estimators: a method is a file or a folder, and `methods` the table of them."""
 
 from .base import BasePrivatePCA
 from .dp_gauss import DPGauss
