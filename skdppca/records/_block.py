@@ -3,7 +3,7 @@
 Every number here that belongs to one record (a distance, a mean, a Gram norm, a residual) is a
 bitwise function of that record alone: it does not change when other records come, go or move. BLAS
 rounds a row differently at different places of a block, so they are summed in a fixed order, or
-BLAS is given nothing to round (`_exact`).
+BLAS is given nothing to round (`_sums`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Residual:
         own, and the prediction is that of the rounded directions.
     rounded : bool
         Whether dense rows less the centre, the directions and the prediction are rounded to grids,
-        on which products are exact (`_exact`). Without noise nothing is.
+        on which products are exact (`_sums`). Without noise nothing is.
     """
 
     directions: np.ndarray
@@ -93,7 +93,7 @@ class Cross:
     Notes
     -----
     Every number is a bitwise function of the record. y is on its grid and W on that of norm 1, so
-    the products s are exact (`_exact`). Then s is put on a grid of its own. All directions are on
+    the products s are exact (`_sums`). Then s is put on a grid of its own. All directions are on
     one grid, of multiples of 2^-24, and the columns of ``W^T`` are shorter than 1.9, so ``W s`` is
     exact for the same reason; and the difference from y is rounded entry by entry.
 

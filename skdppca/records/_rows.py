@@ -54,7 +54,7 @@ class Rows:
     is_finite : bool
         X is float64, C-contiguous and finite, and read as it is.
     are_rounded : bool
-        Every dense row that is read is on its grid (`_exact`).
+        Every dense row that is read is on its grid (`_sums`).
     """
 
     X: np.ndarray | sparse.csr_array

@@ -348,7 +348,7 @@ def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
     The noise of a mean is passed on from step to step, each time by what other directions have of a
     direction's variance; so a share of ``noise^2 / (variance^2 - other^2)`` of its square is noise.
     What the directions themselves predict would not tell noise from variance. Of Oja's iteration
-    every step is known, and of noise in the directions its size: see `turned`.
+    every step is known, and of noise in the directions its size: see `_turned`.
     """
     per_row = n / max(along.n_rows - 1, 1.0)
     surely = along.clipped - SUBSPACE.sure * along.error

@@ -82,7 +82,7 @@ def root_mean_squares(
 class ScaleConstants:
     """What private scales cost, in shares of mu^2.
 
-    These and the constants of `octaves`, `zoom` and `mean_squares` were tuned on synthetic tables:
+    These and the constants of `octaves`, `zoom` and of mean squares were tuned on synthetic tables:
     normal, skewed, heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far.
     """
 
