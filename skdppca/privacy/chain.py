@@ -28,7 +28,9 @@ from .units import is_one
 ADJACENCIES = ("add-remove", "replace-one")
 # The schema of row 0; another one is refused.
 SCHEMA = "skdppca-ledger-file/1"
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
 
 Place = Annotated[int, Meta(ge=1)]
 SHA256 = r"\A[0-9a-f]{64}\Z"
@@ -98,6 +100,7 @@ class ChainRow(
     tag_field="kind",
     forbid_unknown_fields=True,
     omit_defaults=True,
+    gc=False,
 ):
     """The fields of every row of a chain; each subclass is one kind of row.
 
