@@ -20,7 +20,7 @@ from .pricing import event_of_total
 MOST_PRICED = 40
 MOST_KINDS = 400
 # Most other totals of the newest charges, and of older ones. Each takes a millisecond.
-MOST_QUICK = 500
+MOST_QUICK = 250
 
 
 class PrivacyCost(NamedTuple):
@@ -116,7 +116,7 @@ class Statement:
         Of totals that only a loss distribution or Renyi divergences can give, at most 40 are
         computed, fewer if the charges are of more than ten kinds; the last one is among them. The
         others are None. All other totals are computed when they are asked for: those of the newest
-        500 charges, and of 500 older ones, evenly spread.
+        250 charges, and of 250 older ones, evenly spread.
         """
         total, totals = Composition(), []
         receipts = self.chain.receipts
