@@ -57,18 +57,17 @@ class ReleaseDocument(Document, tag="skdppca-release/1"):
     """A release in a directory; nothing of what it says if its files do not agree."""
 
     directory: str
-    passed: bool
-    status: str | None
+    status: str
     findings: tuple[Finding, ...]
     report: dict[str, Any] | None
 
 
 class VerifyDocument(Document, tag="skdppca-verify/1"):
-    """The findings of a `Verification`, whose attributes these are."""
+    """The answers of a `Verification`, whose attributes these are."""
 
-    passed: bool
-    levels: tuple[int, ...]
-    notes: dict[int, str]
+    status: str
+    asked: tuple[str, ...]
+    notes: dict[str, str]
     findings: tuple[Finding, ...]
     hashes: dict[str, str]
 

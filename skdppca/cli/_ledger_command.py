@@ -224,7 +224,7 @@ class LedgerVerify(Command):
         found = {path: verify(path, ledger=statement) for path in self.report}
         for path, one in found.items():
             print(f"{path}:\n{one}")
-        return 0 if all(one.passed for one in found.values()) else 1
+        return 0 if all(one.agrees for one in found.values()) else 1
 
 
 ACTIONS = {

@@ -10,7 +10,6 @@ from ..privacy.storage import replaced
 from ..report import verify
 from ..report._release import rendered
 from ..report._results import advice, results
-from ..report._sections import status_of
 from ..report._verify import check_directory
 from ._json import ReleaseDocument
 from ._parameter_options import Command, argument, flag, option
@@ -42,19 +41,17 @@ class ReportCommand(Command):
         """Print it, if the files of the release agree; return the exit status."""
         check_directory(self.directory)
         found = verify(self.directory)
-        if found.passed and self.page is not None:
+        if found.agrees and self.page is not None:
             with replaced(self.page, ANYONE) as file:
                 file.write(rendered(found.subjects, found.document).encode())
         if self.json:
-            report = dict(found.document) if found.passed else None
-            status = status_of(found.document) if found.passed else None
-            place = str(self.directory)
-            print(ReleaseDocument(place, found.passed, status, found.findings, report))
-        elif not found.passed:
+            report = dict(found.document) if found.agrees else None
+            print(ReleaseDocument(str(self.directory), found.status, found.findings, report))
+        elif not found.agrees:
             print(found)
         else:
             print("\n".join(results(found.document, details=self.details)))
             if any(one.receipts for report in found.reports for one in paid_by(report)):
                 print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
             print("\n".join(advice(found.document)))
-        return 0 if found.passed else 1
+        return 0 if found.agrees else 1

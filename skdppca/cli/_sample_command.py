@@ -20,7 +20,6 @@ from ..privacy.storage import parse_json, replaced
 from ..report import verify
 from ..report._contents import cell, read_file
 from ..report._results import advice
-from ..report._sections import status_of
 from ..report._verify import check_directory
 from . import _parameter_options as take
 from ._parameter_options import Command, argument, flag, option
@@ -75,7 +74,7 @@ class SampleCommand(Command):
         _check_free(self.out, label, self.force)
         check_directory(self.directory)
         found = verify(self.directory)
-        if not found.passed:
+        if not found.agrees:
             print(found)
             return 1
         subjects = [one for one in found.subjects if "components" in one.arrays]
@@ -92,7 +91,7 @@ class SampleCommand(Command):
         print(f"Drawn from release {report.release_id}")
         print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
         print(report.guarantee())
-        if status_of(found.document) in ("private", "merged", "sites", "uncharged"):
+        if found.status in ("private", "uncharged"):
             print("Drawing rows is not charged: they are computed from the release alone.")
         else:
             print("\n".join(advice(found.document)))

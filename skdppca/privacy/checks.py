@@ -1,16 +1,16 @@
-"""Whether a report agrees with itself, with the arrays it was published with, and with a ledger.
+"""Checks of a report: with itself, with the arrays it was published with, and with a ledger.
 
-It reads no data and draws no noise, so it cannot tell whether noise was really drawn, whether all
+They read no data and draw no noise, so they cannot tell whether noise was really drawn, whether all
 that was declared public is public, and whether every release of the data was charged.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from .parts import MergedPart, bound, described, is_merged, parts_of, same, why_
 from .pricing import epsilon_of_event, is_affordable
 from .statement import Statement
 from .storage import parse_json
-from .units import INTERACTION
+
+Question = Literal["files", "ledger", "outside"]
 
 MAX_QUOTED = 300
 
@@ -36,22 +37,21 @@ SUMMED = {"range": 1e-9}
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
+    """A difference that a check found.
 
     Parameters
     ----------
-    level : int
-        1: the report and itself; 2: the report and its files; 3: the report and a ledger.
+    question : {"files", "ledger", "outside"}
+        The question that it answers with no: whether the report and its files belong together,
+        whether the ledger agrees, or whether someone outside vouches.
     what : str
-        What was checked.
-    passed : bool
+        The subject of the check.
     says : str
-        What agrees, or what differs.
+        The difference.
     """
 
-    level: int
+    question: Question
     what: str
-    passed: bool
     says: str
 
 
@@ -75,51 +75,20 @@ class Evidence:
     chain: Chain | None = None
 
 
-@dataclass(frozen=True)
-class Check:
-    """One line of a table of checks.
-
-    Parameters
-    ----------
-    level : int
-        As `Finding` has it.
-    what : str
-        What is checked.
-    agrees : str
-        What is said if nothing differs.
-    differs : callable
-        Yields what differs.
-    given : callable, optional
-        Whether there is something to check by.
-    """
-
-    level: int
-    what: str
-    agrees: str
-    differs: Callable[[Evidence], Iterator[str]]
-    given: Callable[[Evidence], object] = lambda _: True
+def unreadable(why: Exception) -> Finding:
+    """Return the finding that a report cannot be read."""
+    says = f"it is no report as skdppca writes it: {str(why)[:MAX_QUOTED]}"
+    return Finding("files", "schema", says)
 
 
-def found(level: int, what: str, agrees: str, differing: Iterable[str]) -> list[Finding]:
-    """Return a finding for every difference, or one that there is none, if that is news."""
-    wrong = [Finding(level, what, False, one) for one in differing]
-    return wrong or [Finding(level, what, True, agrees)] * bool(agrees)
-
-
-def schema(unread: Exception | None) -> list[Finding]:
-    """Return the finding that a report is one, or why it cannot be read."""
-    why = f"it is no report as skdppca writes it: {str(unread)[:MAX_QUOTED]}"
-    return found(1, "schema", "it is a report as skdppca writes it", [why] * (unread is not None))
-
-
-def run(one: Evidence) -> list[Finding]:
-    """Return what all checks find that there is something to check by for."""
-    checks = [check for check in CHECKS if check.given(one)]
-    return [
-        finding
-        for check in checks
-        for finding in found(check.level, check.what, check.agrees, check.differs(one))
-    ]
+def differing(one: Evidence) -> Iterator[Finding]:
+    """Yield all that differs in a report, its arrays and a ledger, as far as these are given."""
+    for what, differs in OF_ITSELF.items():
+        yield from (Finding("files", what, says) for says in differs(one))
+    if one.arrays is not None:
+        yield from (Finding("files", "arrays", says) for says in _wrong_arrays(one))
+    if one.chain is not None:
+        yield from (Finding("ledger", "ledger", says) for says in _wrong_rows(one, one.chain))
 
 
 def verify_report(
@@ -145,8 +114,8 @@ def verify_report(
     Returns
     -------
     list of Finding
-        Several of one check, if several things differ. A report that cannot be read at all has one
-        finding only.
+        All that differs; empty if nothing does. A report that cannot be read at all has one finding
+        only.
 
     Raises
     ------
@@ -165,21 +134,21 @@ def verify_report(
     >>> from skdppca.privacy import verify_report
     >>> accountant = PrivacyAccountant(epsilon=2.0, delta=1e-6)
     >>> report = DPGauss(epsilon=1.0, accountant=accountant).fit(load_iris().data).privacy_
-    >>> all(finding.passed for finding in verify_report(report, ledger=accountant))
-    True
+    >>> verify_report(report, ledger=accountant)
+    []
     >>> forged = report.to_dict()
     >>> forged["core"]["guarantee"]["epsilon"] = 0.01
-    >>> [finding.what for finding in verify_report(forged) if not finding.passed]
-    ['release id', 'price', 'parameters', 'release row']
+    >>> [finding.what for finding in verify_report(forged)]
+    ['release id', 'price', 'release row']
     """
     try:
         content = parse_json(report) if isinstance(report, str) else report
         content = content.to_dict() if isinstance(content, PrivacyReport) else content
         read = PrivacyReport.from_dict(content)
     except (TypeError, ValueError) as error:
-        return schema(error)
+        return [unreadable(error)]
     chain = None if ledger is None else anew(ledger).chain
-    return [*schema(None), *run(Evidence(read, content["release_id"], arrays, chain))]
+    return list(differing(Evidence(read, content["release_id"], arrays, chain)))
 
 
 def anew(ledger: BaseAccountant | Statement) -> Statement:
@@ -233,7 +202,7 @@ def _quoted(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-# Level 1: the report and itself. Every check yields what differs.
+# The report and itself. Every check yields what differs.
 
 
 def _wrong_id(one: Evidence) -> Iterator[str]:
@@ -290,30 +259,10 @@ def _wrong_queries(one: Evidence) -> Iterator[str]:
         yield f"its questions cost mu={mu} together, but its event covers only mu={report.event.mu}"
 
 
-def _wrong_parameters(one: Evidence) -> Iterator[str]:
-    report = one.report
-    told, own = report.parameters, {"epsilon": report.epsilon, "delta": report.delta}
-    if is_grown(report.details):  # of the fit that was charged last
-        own = {name: float(joined_fits(report.details)[-1][name]) for name in own}
-    for name, value in (
-        ("epsilon", "inf" if math.isinf(own["epsilon"]) else own["epsilon"]),
-        ("delta", own["delta"]),
-        ("adjacency", report.adjacency),
-        ("unit", report.unit),
-    ):
-        # an estimator may be accounted so, whatever its parameter `unit` is
-        accounted_otherwise = name == "unit" and value == INTERACTION
-        if name in told and told[name] != value and not accounted_otherwise:
-            yield f"{name} is {value!r} in the report, but {told[name]!r} among the parameters"
-    accounts = told.get("accountant")
-    accounts = accounts if isinstance(accounts, list) else [] if accounts is None else [accounts]
-    charged = [receipt.accountant for receipt in report.receipts]
-    if "accountant" in told and accounts != charged:
-        yield f"accountant is {charged} in the report, but {accounts} among the parameters"
-
-
 def _wrong_fits(one: Evidence) -> Iterator[str]:
     report = one.report
+    if not is_grown(report.details):
+        return
     *others, last = joined_fits(report.details)
     receipts = all_receipts(report.details, report.receipts)
     if len({canonical(receipt.to_dict()) for receipt in receipts}) < len(receipts):
@@ -382,6 +331,8 @@ def _parts(one: Evidence) -> list[MergedPart]:
 def _wrong_parts(one: Evidence) -> Iterator[str]:
     """What of a merged release's parts differs from itself, and what does not follow from them."""
     report = one.report
+    if not is_merged(report.details):
+        return
     try:
         parts = parts_of(report)
         found = list(_differing_parts(one, parts))
@@ -408,11 +359,8 @@ def _differing_parts(one: Evidence, parts: Sequence[MergedPart]) -> Iterator[str
         yield f"it has {len(parts)} parts, and a merged release has at least 2"
     for number, part in enumerate(parts, start=1):
         stated = one.report.details["parts"][number - 1]["report"]["release_id"]
-        evidence = Evidence(part.report, stated)
-        for check in CHECKS:
-            if check.level == 1 and check.given(evidence):
-                for difference in check.differs(evidence):
-                    yield f"part {number}: {check.what}: {difference}"
+        for finding in differing(Evidence(part.report, stated)):
+            yield f"part {number}: {finding.what}: {finding.says}"
         if Released.of("n_samples", part.n_records) not in part.report.released:
             yield f"part {number} released another number of records"
         if (part.report.unit, part.report.adjacency) != (one.report.unit, one.report.adjacency):
@@ -421,7 +369,7 @@ def _differing_parts(one: Evidence, parts: Sequence[MergedPart]) -> Iterator[str
         yield f"parts {first + 1} and {second + 1} have the same {what}"
 
 
-# Level 2: the report and its arrays.
+# The report and its arrays.
 
 
 def _wrong_arrays(one: Evidence) -> Iterator[str]:
@@ -444,13 +392,11 @@ def _wrong_arrays(one: Evidence) -> Iterator[str]:
             yield f"{name} are not those of the report"
 
 
-# Level 3: the report and a ledger.
+# The report and a ledger.
 
 
-def _wrong_rows(one: Evidence) -> Iterator[str]:
+def _wrong_rows(one: Evidence, chain: Chain) -> Iterator[str]:
     """Yield what this ledger lacks of the charges on it; there must be one."""
-    chain = one.chain
-    assert chain is not None
     parts = [part.report for part in _parts(one)]
     reports = [(f"part {number}: ", report) for number, report in enumerate(parts, start=1)]
     here, elsewhere = False, ""
@@ -521,37 +467,14 @@ def _recorded(receipt: Receipt, chain: Chain) -> ReleaseRow | None:
     return next((row for row in chain.releases if row.charge == receipt.row), None)
 
 
-# What is checked of one release, in this order.
-CHECKS: tuple[Check, ...] = (
-    Check(1, "release id", "it is the hash of what the report says", _wrong_id),
-    Check(1, "price", "the stated epsilon covers the cost of the event", _wrong_price),
-    Check(1, "receipt", "the receipt names this event and these neighbours", _wrong_receipt),
-    Check(1, "queries", "together, the questions cost no more than the event", _wrong_queries),
-    Check(1, "parameters", "the parameters state this guarantee", _wrong_parameters),
-    Check(1, "reasons", "its parameters agree on whether it is private", _wrong_reasons),
-    Check(
-        1,
-        "joined fits",
-        "each fit that it joins is listed once, with its own charge",
-        _wrong_fits,
-        lambda one: is_grown(one.report.details),
-    ),
-    Check(1, "release row", "a ledger row that it quotes records this release", _wrong_release),
-    Check(
-        1,
-        "parts",
-        "each part agrees with itself, and both guarantees follow from the parts",
-        _wrong_parts,
-        lambda one: is_merged(one.report.details),
-    ),
-    Check(
-        2,
-        "arrays",
-        "every array has its hash in the report",
-        _wrong_arrays,
-        lambda one: one.arrays is not None,
-    ),
-    Check(
-        3, "ledger", "the ledger holds this release", _wrong_rows, lambda one: one.chain is not None
-    ),
-)
+# What is checked of a report alone, in this order.
+OF_ITSELF: dict[str, Callable[[Evidence], Iterator[str]]] = {
+    "release id": _wrong_id,
+    "price": _wrong_price,
+    "receipt": _wrong_receipt,
+    "queries": _wrong_queries,
+    "reasons": _wrong_reasons,
+    "joined fits": _wrong_fits,
+    "release row": _wrong_release,
+    "parts": _wrong_parts,
+}

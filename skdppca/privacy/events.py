@@ -20,9 +20,7 @@ from .floats import number
 MOST_RUNS = 1e6
 
 
-class PrivacyEvent(
-    Struct, frozen=True, gc=False, tag_field="type", forbid_unknown_fields=True
-):
+class PrivacyEvent(Struct, frozen=True, gc=False, tag_field="type", forbid_unknown_fields=True):
     """Base of all events. Accountants price the classes of this module and refuse all others."""
 
     @property

@@ -1,4 +1,4 @@
-"""The checks of a release: what each compares.
+"""The checks of a release: its files with each other, with a ledger, and with someone outside.
 
 A report may be made up, and a file anything: nothing here fails because of what they hold.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..privacy import Finding, PrivacyReport, Statement
-from ..privacy.checks import Evidence, differences, found, run, schema
+from ..privacy.checks import Evidence, differences, differing, unreadable
 from ..privacy.parts import accounts_charged, is_merged, paid_by
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
@@ -39,7 +39,6 @@ from ._subject import Subject, rebuilt
 
 NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
-
 
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
@@ -67,27 +66,23 @@ class Compared:
         except (TypeError, ValueError, RecursionError) as error:
             self.unread = error
         self.paid: list[PrivacyReport] = []
-        with suppress(TypeError, ValueError):  # parts that are made up, which level 1 says
+        with suppress(TypeError, ValueError):  # parts that are made up, which a check says
             self.paid = [one for report in self.reports for one in paid_by(report)]
-        places = range(len(self.reports))
         self.listed = hashes_in(path) if whole else None
         self.arrays = [
-            read_arrays(path / arrays_file(place)) if whole else None for place in places
+            read_arrays(path / arrays_file(place)) if whole else None
+            for place in range(len(self.reports))
         ]
-        self.subjects = list(map(_subject, self.reports, self.arrays))
+        self.subjects = [self._subject(place) for place in range(len(self.reports))]
 
-    @property
-    def has_outside(self) -> bool:
-        """Return whether there is something from outside to check by."""
-        return not (self.head is None and self.signer is None)
-
-
-def _subject(report: PrivacyReport, arrays: dict[str, Any] | None) -> Subject | None:
-    """Return a release as its arrays give it; None if these are none that a fit releases."""
-    with suppress(Exception):
-        if arrays is not None:
-            return rebuilt(report, arrays, np.asarray(arrays.get("feature_names", ())).tolist())
-    return None
+    def _subject(self, place: int) -> Subject | None:
+        """Return a release as its arrays give it; None if these are none that a fit releases."""
+        report, arrays = self.reports[place], self.arrays[place]
+        with suppress(Exception):
+            if arrays is not None:
+                names = np.asarray(arrays.get("feature_names", ())).tolist()
+                return rebuilt(report, arrays, names)
+        return None
 
 
 def _text(path: Path) -> str:
@@ -100,39 +95,33 @@ def _text(path: Path) -> str:
 
 
 def findings(release: Compared) -> Iterator[Finding]:
-    """Yield what each check finds that there is something to compare by for."""
-    yield from schema(release.unread)
-    statement, document, reports = release.statement, release.document, release.reports
+    """Yield all that differs, as far as there is something to compare by."""
+    if release.unread is not None:
+        yield unreadable(release.unread)
+    if release.whole:
+        yield from (Finding("files", "files", one) for one in _wrong_files(release))
+    statement, reports = release.statement, release.reports
     charged = bool(reports) and statement is not None
     for place, report in enumerate(reports):
-        stated = document["fits"][place]["release_id"]
-        rows = None if statement is None else statement.chain
-        for finding in run(Evidence(report, stated, release.arrays[place], rows)):
-            charged = charged and (finding.level < 3 or finding.passed)
+        stated = release.document["fits"][place]["release_id"]
+        chain = None if statement is None else statement.chain
+        for finding in differing(Evidence(report, stated, release.arrays[place], chain)):
+            charged = charged and finding.question != "ledger"
             yield finding
     if reports:
-        yield from found(
-            1, "figures", "the figures follow from the events", _wrong_figures(release)
-        )
+        yield from (Finding("files", "figures", one) for one in _wrong_figures(release))
     if reports and release.whole:
-        yield from found(2, "files", "", _wrong_numbers(release))
-        yield from found(
-            2, "results", "the results follow from the arrays", _wrong_results(release)
-        )
-    if release.whole:
-        yield from found(2, "files", f"every file has its hash in {SUMS}", _wrong_files(release))
+        yield from (Finding("files", "files", one) for one in _wrong_numbers(release))
+        yield from (Finding("files", "results", one) for one in _wrong_results(release))
     if charged:
-        yield from found(3, "totals", "the totals are those of the ledger", _wrong_totals(release))
-    if release.head is not None:
-        agrees = "the ledger has the head that was kept elsewhere"
-        yield from found(4, "head", agrees, _wrong_head(release))
+        yield from (Finding("ledger", "totals", one) for one in _wrong_totals(release))
+    if reports and release.head is not None:
+        yield from (Finding("outside", "head", one) for one in _wrong_head(release))
     if release.signer is not None:
-        yield from found(
-            4, "signature", "the signature was made with this key", _wrong_signer(release)
-        )
+        yield from (Finding("outside", "signature", one) for one in _wrong_signer(release))
 
 
-# Level 1: the report and itself.
+# Do the files belong together?
 
 
 def _wrong_figures(release: Compared) -> Iterator[str]:
@@ -141,9 +130,6 @@ def _wrong_figures(release: Compared) -> Iterator[str]:
         yield "its releases have different units or neighbours, so their costs cannot be added"
     elif all(report.delta < 1 for report in reports):  # the check of the price says if not
         yield from differences("guarantee", release.document["guarantee"], guarantee(reports))
-
-
-# Level 2: the report and its files.
 
 
 def _wrong_numbers(release: Compared) -> Iterator[str]:
@@ -201,7 +187,7 @@ def _wrong_files(release: Compared) -> Iterator[str]:
             yield f"{one.name} is not part of the release: remove it before you publish this folder"
 
 
-# Level 3: the report and a ledger.
+# Does the ledger agree?
 
 
 def _wrong_totals(release: Compared) -> Iterator[str]:
@@ -233,7 +219,7 @@ def _last_row(release: Compared, account: str) -> int:
     return max((row.row for row in recorded), default=0)
 
 
-# Level 4: someone outside.
+# Does someone outside vouch?
 
 
 def _wrong_head(release: Compared) -> Iterator[str]:

@@ -67,7 +67,7 @@ def declare(
     ...     stated = Context(curator="Clinic of Anytown")
     ...     _ = declare(f"{folder}/first", f"{folder}/second", context=stated)
     ...     found = verify(f"{folder}/second")
-    >>> found.passed, found.document["context"]["curator"]
+    >>> found.agrees, found.document["context"]["curator"]
     (True, 'Clinic of Anytown')
     """
     source, target = Path(directory), Path(out)

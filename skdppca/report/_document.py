@@ -219,7 +219,7 @@ def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
 
 
 def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
-    """Return what the releases, their arrays and the ledger, read once, say of each other."""
+    """Return what differs in the releases, their arrays and the ledger, which is read once."""
     charged = any(one.report.receipts for one in subjects)
     statement = None if ledger is None or not charged else anew(ledger)
     return [

@@ -17,7 +17,7 @@ from ._verify import agreeing
 def load(directory: str | PathLike[str]) -> Any:
     """Return the fitted PCA of a release, with the numbers that its files hold.
 
-    The files are verified first, on levels 1 and 2 of `verify`. It reads no data and costs nothing.
+    The files are verified first: they must belong together. It reads no data and costs nothing.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def _given(release: Any, called: str) -> Given:
     names = None
     if isinstance(release, str | PathLike):
         (subject, document), called = opened(Path(release)), str(release)
-        if status_of(document) == "void":
+        if status_of(document) == "not-as-stated":
             raise ValueError(
                 f"{called} says of itself that its figures do not hold as stated, so those of a "
                 "merged release would not hold either; leave it out. Its page says why: skdppca "

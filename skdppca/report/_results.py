@@ -53,7 +53,7 @@ def results(
         remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
         notes += map(sentence, remarks)
     # what does not hold as it stands is said first
-    if status_of(document) in ("broken", "void", "failed"):
+    if status_of(document) in ("not-private", "not-as-stated", "differs"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
@@ -65,9 +65,9 @@ def results(
 def advice(document: Mapping[str, Any]) -> list[str]:
     """How the files of a release may be used, where `results` has not said that already."""
     status = status_of(document)
-    if status in ("void", "failed"):
+    if status in ("not-as-stated", "differs"):
         return []
-    return [words().TREAT_AS_DATA if status == "broken" else PRIVATE]
+    return [words().TREAT_AS_DATA if status == "not-private" else PRIVATE]
 
 
 def not_stated(out: Path, *words: object) -> list[str]:
@@ -105,9 +105,9 @@ def lost(
 def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:
     """The guarantee in a line; or why there is none."""
     status, facts = status_of(document), document["guarantee"]
-    if status in ("void", "failed"):
+    if status in ("not-as-stated", "differs"):
         return list(map(printable, claim(document)))
-    if status == "broken":
+    if status == "not-private":
         return [report.guarantee() for report in reports if not report.private]
     unit, epsilon = facts["unit"], up(float(facts["epsilon"]), 4)
     whom = f"every {unit}" if is_one(unit) else protected_together(unit).replace("one ", "every ")

@@ -119,7 +119,7 @@ def claim(document: Document) -> list[str]:
     lines = [say.claimed(say.STATUS[status_of(told)], facts), *_voided(told)]
     if not facts["private"]:
         return [*lines, *map(sentence, facts["not_private"]), say.TREAT_AS_DATA]
-    if status_of(told) != "void":
+    if status_of(told) != "not-as-stated":
         lines += [line for _, line in _if_wrong(reports_of(told))]
     return [*lines, say.answered(**_answered(told))]
 
@@ -152,11 +152,11 @@ def _at_more_sites(report: PrivacyReport) -> str:
 def status_of(document: Document) -> str:
     """The state of the box, a key of `STATUS`."""
     if document["differs"]:
-        return "failed"
+        return "differs"
     if not document["guarantee"]["private"]:
-        return "broken"
+        return "not-private"
     if _voided(document):
-        return "void"
+        return "not-as-stated"
     charged = _charged(document)
     return next((name for place, (name, _) in STATES.items() if place in charged), "private")
 
@@ -212,7 +212,7 @@ def page_facts(document: Document) -> dict[str, Any]:
         "earlier_charges": _earlier(ledger),
         "charged_on": next((one["time"] for core in cores for one in core["receipts"]), ""),
         "answered": _answered(document),
-        "strongly": status != "void" and float(facts["epsilon"]) <= STRONG,
+        "strongly": status != "not-as-stated" and float(facts["epsilon"]) <= STRONG,
         "profile": {f"{at:g}": digits.up(float(value), SHOWN) for at, value in facts["profile"]},
         "records": [
             float(fit["results"]["n_records"])

@@ -1,4 +1,4 @@
-"""Whether a report, the files beside it, a ledger, and someone outside agree."""
+"""Verification of a release: its files, its ledger, and someone outside."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Receipt, Statement
-from ..privacy.checks import anew
+from ..privacy.checks import Question, anew
 from ..privacy.grown import all_receipts
 from ..privacy.parts import paid_by
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import LOCK, instead_of
-from ._sections import claim, words
+from ._sections import claim, status_of, words
 from ._subject import Subject
 
-LEVELS = (1, 2, 3, 4)
+Status = Literal["private", "not-private", "not-as-stated", "uncharged", "differs"]
 
-INCOMPLETE = "not reached, because something differs on a lower level."
 ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
 
 # What the ledger's check says of a release, or of a part of one, without a charge.
 UNCHARGED = "no ledger was charged for this release"
 
-# Differences of one level in the text.
+NOT_REACHED = "Not reached, because the report cannot be read."
+
+# Differences of one question in the text.
 MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What the checks of a release found; as text, one line a level and one for what differs.
+    """The answers to three questions about a release; as text, a line each.
 
     Parameters
     ----------
     reports : tuple of PrivacyReport
         What the fits say of themselves; empty if the report cannot be read.
     findings : tuple of Finding
-        Every check, by level.
-    levels : tuple of int
-        Those that were asked for.
-    notes : dict of int to str
-        For a level: what it does not say, or why it was left out.
+        All that differs.
+    asked : tuple of {"files", "ledger", "outside"}
+        The questions that there was something to answer by.
+    notes : dict of str to str
+        For a question: what its answer leaves out, or why there is none.
     document : dict
         What ``report.json`` holds; empty if it cannot be read.
     hashes : dict of str to str
@@ -58,53 +60,45 @@ class Verification:
 
     reports: tuple[PrivacyReport, ...]
     findings: tuple[Finding, ...]
-    levels: tuple[int, ...]
-    notes: Mapping[int, str] = field(default_factory=dict)
+    asked: tuple[Question, ...]
+    notes: Mapping[Question, str] = field(default_factory=dict)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     hashes: Mapping[str, str] = field(default_factory=dict, repr=False)
     subjects: tuple[Subject, ...] = field(default=(), repr=False)
 
     @property
-    def passed(self) -> bool:
-        """Whether nothing differs on any level that was asked for."""
-        return all(finding.passed for finding in self.findings)
+    def agrees(self) -> bool:
+        """Whether nothing differs, whatever the release says of itself."""
+        return not self.findings
+
+    @property
+    def status(self) -> Status:
+        """The state of the release: a private one agrees, is as stated, and charged an account."""
+        if self.findings:
+            return "differs"
+        status = status_of(self.document)
+        return "private" if status in ("merged", "sites") else cast(Status, status)
 
     def __str__(self) -> str:
-        readable = self.reports and all(one.passed for one in self.findings if one.level == 1)
-        lines, agree = claim(self.document) if readable else [], True
-        for level in LEVELS:
-            wrong = [f for f in self.findings if f.level == level and not f.passed]
-            agree = agree and not wrong
-            lines.append(f"Level {level} of 4: {self._said(level, agree, bool(wrong))}")
-            lines += [f"  {finding.what}: {finding.says}" for finding in wrong[:MOST_SHOWN]]
+        readable = self.reports and not any(one.question == "files" for one in self.findings)
+        lines = claim(self.document) if readable else []
+        for question, asks in words().VERIFIED.items():
+            wrong = [one for one in self.findings if one.question == question]
+            answer = "Yes. " if question in self.asked else ""
+            answer = "No." if wrong else f"{answer}{self.notes.get(question, NOT_REACHED)}"
+            lines.append(f"{asks} {answer}".rstrip())
+            lines += [f"  {one.what}: {one.says}" for one in wrong[:MOST_SHOWN]]
             if len(wrong) > MOST_SHOWN:
                 lines.append(f"  and {len(wrong) - MOST_SHOWN} more differences")
-        lines.append(self._last())
-        return "\n".join(map(printable, lines))
+        return "\n".join(map(printable, [*lines, self._last(), f"status: {self.status}"]))
 
     def _last(self) -> str:
         """What follows from it, for who must decide."""
-        if self.passed:
+        if self.agrees:
             return str(words().NEVER_CHECKED)
-        wrong = [one.says for one in self.findings if not one.passed]
-        if all(says.endswith(UNCHARGED) for says in wrong):
+        if all(one.says.endswith(UNCHARGED) for one in self.findings):
             return str(words().CHARGED_LATER)
         return str(words().NOT_TO_PUBLISH)
-
-    def _said(self, level: int, agree: bool, differs: bool) -> str:
-        note = self.notes.get(level, "")
-        if level not in self.levels:
-            return note
-        if not agree:
-            return "something differs." if differs else INCOMPLETE
-        files = ", these files" if 2 in self.levels else ""
-        said = {
-            1: "this report agrees with itself.",
-            2: "this report and these files agree.",
-            3: f"this report{files} and this ledger agree.",
-            4: "it agrees with what you hold from outside.",
-        }[level]
-        return f"{said} {note}".strip()
 
 
 def verify(
@@ -114,13 +108,13 @@ def verify(
     head: str | None = None,
     signer: str | PathLike[str] | None = None,
 ) -> Verification:
-    """Check the files of a release, on as many of four levels as there is something to check by.
+    """Check a release by three questions, as far as there is something to answer them by.
 
-    1. The report agrees with itself: its schema, hashes, prices and figures.
-    2. The files belong to it: arrays, tables, and all hashes. The page is not compared with the
-       report: `render` makes it anew.
-    3. The ledger agrees with it: it has the charge and this release, and adds up to its totals.
-    4. Something from outside agrees with it: a head of the ledger that you kept, or a signature.
+    1. Do the files belong together? The report agrees with itself, with its arrays and with all
+       hashes. What is derived is computed again: prices, figures, and a merged release from the
+       arrays of its parts. The page is not compared with the report: `render` makes it anew.
+    2. Does the ledger agree? It has the charge and this release, and adds up to its totals.
+    3. Does someone outside vouch? A head of the ledger that you kept, or a signature.
 
     Parameters
     ----------
@@ -164,8 +158,8 @@ def verify(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     names = ReleaseReport(pca, pictures=False).write(f"{folder}/release")
     ...     found = verify(f"{folder}/release")
-    >>> found.passed, found.levels
-    (True, (1, 2))
+    >>> found.status, found.asked
+    ('uncharged', ('files',))
     """
     path = Path(directory)
     _check_there(path)
@@ -179,22 +173,25 @@ def verify(
         raise ValueError(
             f"{path} is not a directory, so no signed hashes can lie in it; pass the directory"
         )
-    odd = (
-        [Finding(1, "files", False, f"{name} {ODD}") for name in _odd_files(path)] if whole else []
-    )
-    if odd:
-        return Verification((), tuple(odd), (1,), {level: INCOMPLETE for level in LEVELS[1:]})
+    if whole and (odd := _odd_files(path)):
+        wrong = tuple(Finding("files", "files", f"{name} {ODD}") for name in odd)
+        return Verification((), wrong, ("files",))
     release = Compared(
         path, whole, _statement(ledger), head, None if signer is None else Path(signer)
     )
-    found = tuple(sorted(findings(release), key=lambda one: one.level))
-    asked = (True, whole, release.statement is not None, release.has_outside)
-    levels = tuple(level for level, one in zip(LEVELS, asked, strict=True) if one)
-    sound = all(one.passed for one in found if one.level == 1)
-    notes = {2: _on_files(release), 3: _on_ledger(release, sound), 4: _on_outside(release)}
+    found = tuple(findings(release))
+    outside = signer is not None or (head is not None and release.reports)
+    there = (True, release.reports and release.statement is not None, outside)
+    asked = tuple(compress(get_args(Question), there))
+    sound = not any(one.question == "files" for one in found)
+    notes: dict[Question, str] = {
+        "files": _on_files(release),
+        "ledger": _on_ledger(release, sound),
+        "outside": _on_outside(release),
+    }
     listed = release.listed or {}
     subjects = tuple(one for one in release.subjects if one is not None)
-    return Verification(release.reports, found, levels, notes, release.document, listed, subjects)
+    return Verification(release.reports, found, asked, notes, release.document, listed, subjects)
 
 
 def _odd_files(path: Path) -> list[str]:
@@ -218,7 +215,7 @@ def agreeing(path: Path) -> Verification:
     """Verify a directory; refuse one whose files do not agree."""
     check_directory(path)
     found = verify(path)
-    if not found.passed:
+    if not found.agrees:
         raise ValueError(
             f"the files of {path} do not agree, so nothing is made of them; to see what differs: "
             f"skdppca verify {quote(str(path))}"
@@ -240,12 +237,12 @@ def _check_there(path: Path) -> None:
         raise OSError(f"{path} is not there: {elsewhere}; give one of these, or move one to {path}")
 
 
-# What a level does not say, or why it was left out.
+# What an answer leaves out, or why there is none.
 
 
 def _on_files(release: Compared) -> str:
     if not release.whole:
-        return "not checked. To check the files, give the directory."
+        return "Only the report was checked. To check the files, give the directory."
     notes = []
     if release.reports and release.listed is not None:
         ledger = release.document["ledger"] is not None and release.statement is None
@@ -270,16 +267,16 @@ def _on_ledger(release: Compared, sound: bool) -> str:
     receipts = _receipts(reports) if sound else []
     if statement is None:
         if any("sites" in report.details for report in reports):
-            return "not checked. `skdppca ledger show FILE` at each site should name this release."
+            return "Not checked. `skdppca ledger show FILE` at each site should name this release."
         if any(what.startswith("part") for what, _ in receipts):
-            return "not checked. To check the charge of a part, give --ledger FILE of that part."
+            return "Not checked. To check the charge of a part, give --ledger FILE of that part."
         if not all(report.receipts for report in reports):
-            return "there is nothing to check, because no ledger was charged."
-        return "not checked. To check the charge, give --ledger FILE."
+            return "There is nothing to check, because no ledger was charged."
+        return "Not checked. To check the charge, give --ledger FILE."
     if not reports:
-        return ""
+        return NOT_REACHED
     note = "Not checked: who wrote the ledger."
-    if not release.has_outside:
+    if release.head is None and release.signer is None:
         note += " To find out, ask for its head or a signature through another channel."
     own = statement.chain.terms.accountant
     others = [
@@ -307,8 +304,8 @@ def _receipts(reports: Sequence[PrivacyReport]) -> list[tuple[str, Receipt]]:
 
 def _on_outside(release: Compared) -> str:
     notes = []
-    if not release.has_outside:
-        return "not checked. To check it, give --head HEX or --signer KEY from someone outside."
+    if release.head is None and release.signer is None:
+        return "Not checked. To check it, give --head HEX or --signer KEY from someone outside."
     if release.head is not None:
         notes.append("This ledger contains that head.")
         if release.signer is None and release.reports:

@@ -169,8 +169,8 @@ def test_verify_finds_the_release_of_a_report(run, charged, files):
     ledger, report = charged
     result = run("ledger", "verify", ledger, "--report", report.parent if files else report)
     assert (result.status, result.err) == (0, "")
-    assert ("Level 2 of 4: not checked" in result.out) == (not files)
-    assert "this ledger agree. Not checked: who wrote the ledger." in result.out
+    assert ("Only the report was checked." in result.out) == (not files)
+    assert "Does the ledger agree? Yes. Not checked: who wrote the ledger." in result.out
 
 
 def test_verify_finds_that_an_older_copy_was_restored(run, ledger, table, budget, tmp_path):

@@ -81,7 +81,7 @@ def grown(update):
 
 def fits_in(folder):
     """How many fits a release joins whose files agree; none if it is no whole release."""
-    if not (folder / "SHA256SUMS").is_file() or not verify(folder).passed:
+    if not (folder / "SHA256SUMS").is_file() or not verify(folder).agrees:
         return 0
     return len(load(folder).privacy_.details["joined"])
 
@@ -96,7 +96,7 @@ def test_a_release_grows_by_a_cohort(update, grown, ledgers, tmp_path):
     assert f"The release before, {load(previous).privacy_.release_id[:16]}, is in" in done.out
     assert "registry.previous/" in done.out and "--scale private" not in done.out
     for ledger in ledgers[:2]:
-        assert verify(registry, ledger=ledger).passed
+        assert verify(registry, ledger=ledger).agrees
         assert charges(ledger) == 1
     pca = load(registry)
     assert (pca.privacy_.epsilon, pca.n_components_) == (1.0, 2)  # each person pays once

@@ -77,27 +77,25 @@ def rehash(out):
     (out / "SHA256SUMS").write_text(sums(files))
 
 
-def test_a_true_release_agrees_on_three_levels(run, out):
+def test_a_true_release_is_private(run, out):
     result = run("verify", "out", "--ledger", "ledger")
     assert (result.status, result.err) == (0, "")
-    claim, answers, one, two, three, four, beyond = result.out.splitlines()
+    claim, answers, files, agrees, outside, beyond, status = result.out.splitlines()
     assert claim == (
         "This report says: Private, and charged to a ledger; every row, epsilon 1 at delta 1e-06."
     )
     assert answers.startswith("0 of 10 questions of section 10 are answered. Questions 1 and 3")
-    assert four == (
-        "Level 4 of 4: not checked. To check it, give --head HEX or --signer KEY from someone "
-        "outside."
+    assert files.startswith("1. Do the files belong together? Yes. Only the hashes")
+    assert "report.html, the title, what was declared." in files and "components" not in files
+    assert agrees == (
+        "2. Does the ledger agree? Yes. Not checked: who wrote the ledger. To find out, ask for "
+        "its head or a signature through another channel."
     )
-    assert one == "Level 1 of 4: this report agrees with itself."
-    assert two.startswith("Level 2 of 4: this report and these files agree. Only the hashes")
-    assert "report.html, the title, what was declared." in two and "components" not in two
-    assert three == (
-        "Level 3 of 4: this report, these files and this ledger agree. "
-        "Not checked: who wrote the ledger. To find out, ask for its head or a signature "
-        "through another channel."
+    assert outside == (
+        "3. Does someone outside vouch? Not checked. To check it, give --head HEX or --signer KEY "
+        "from someone outside."
     )
-    assert "No check can tell" in beyond
+    assert "No check can tell" in beyond and status == "status: private"
     assert "valid" not in result.out
 
 
@@ -105,16 +103,17 @@ def test_names_that_the_fit_did_not_see_are_vouched_for_by_their_hash_alone(run,
     np.save("t.npy", np.random.default_rng(0).standard_normal((200, 3)))
     assert run("fit", "t.npy", "--epsilon", 1, "--delta", 1e-6, "--out", "numbers").status == 0
     for out, alone in (("numbers", True), ("out", False)):
-        result = run("verify", out)
+        result = run("verify", out, "--allow", "uncharged")
         assert result.status == 0
         assert ("the features' names." in result.out) == alone
 
 
-def test_a_release_without_a_ledger_has_two_levels(run, copied):
+def test_a_release_without_a_ledger_is_uncharged(run, copied):
     result = run("verify", "free")
-    assert result.status == 0
-    assert "Level 3 of 4: there is nothing to check, because no ledger was charged." in result.out
-    assert "not checked. To check the charge, give --ledger FILE" in run("verify", "out").out
+    assert result.status == 1 and result.out.endswith("status: uncharged\n")
+    assert "There is nothing to check, because no ledger was charged." in result.out
+    assert run("verify", "free", "--allow", "uncharged").status == 0
+    assert "Not checked. To check the charge, give --ledger FILE" in run("verify", "out").out
     result = run("verify", "free", "--ledger", "ledger")
     assert result.status == 1
     assert "no ledger was charged for this release" in result.out
@@ -149,7 +148,7 @@ CORE = {
     "parameters": (
         ("parameters", "epsilon"),
         0.5,
-        "parameters: epsilon is 1.0 in the report, but 0.5",
+        "release id: the report was changed",
     ),
     "seed": (("parameters", "random_state"), "seeded", "reasons: it says that it is private"),
     "feature names": (("feature_names", 0), "income", "arrays: feature_names are not those"),
@@ -285,13 +284,13 @@ def test_a_release_that_differs_is_not_told_in_words(run, out, forged):
 
 
 def test_a_terminal_is_told_nothing_by_a_forged_report(run, out):
-    edit(out, set_in_core(("method",), "\x1b[2J\nLevel 3 of 4: all is well"))
+    edit(out, set_in_core(("method",), "\x1b[2J\n2. Does the ledger agree? Yes."))
     with (out / "SHA256SUMS").open("a") as file:
-        file.write(f"{'0' * 64}  \x1b[2J\nLevel 3 of 4: all is well\n")
+        file.write(f"{'0' * 64}  \x1b[2J\n2. Does the ledger agree? Yes.\n")
     for result in (run("verify", "out"), run("ledger", "verify", "ledger", "--report", "out")):
         assert result.status == 1
         assert "\x1b" not in result.out
-        assert "\nLevel 3 of 4: all is well" not in result.out
+        assert "\n2. Does the ledger agree? Yes." not in result.out
 
 
 def test_what_cannot_be_read_is_an_error(run, copied):

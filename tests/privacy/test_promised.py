@@ -71,7 +71,7 @@ def check(report, charged):
     assert (report.unit, report.adjacency, report.private) == ("row", "add-remove", True)
     (receipt,) = report.receipts
     assert (receipt.event, receipt.accountant) == (report.event, charged.id)
-    assert all(finding.passed for finding in verify_report(report, ledger=charged))
+    assert not verify_report(report, ledger=charged)
 
 
 @on_all_makers

@@ -44,7 +44,7 @@ def test_a_name_of_a_column(name, tmp_path):
     pca = fit((name, "height", "weight"))
     ReleaseReport(pca).write(tmp_path / "out")
     found = verify(tmp_path / "out")
-    assert found.passed, str(found)
+    assert found.agrees, str(found)
     text = (tmp_path / "out" / "components.csv").read_bytes().decode()
     assert "\r" not in text
     _, first, *_ = csv.reader(io.StringIO(text, newline=""))
@@ -81,7 +81,7 @@ def test_a_title_and_an_answer(text, tmp_path):
     context = Context(purpose=text, fitted_before=text)
     ReleaseReport(fit(), title=text, context=context, pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out")
-    assert found.passed, str(found)
+    assert found.agrees, str(found)
     page = (tmp_path / "out" / "report.html").read_text()
     assert printable(text) == text or text not in page
 
@@ -93,7 +93,7 @@ def test_a_label(label, tmp_path):
     ledger.charge_external(label, mu=0.1, adjacency="add-remove")
     ReleaseReport(fit(accountant=ledger)).write(tmp_path / "out")
     found = verify(tmp_path / "out", ledger=ledger)
-    assert found.passed, str(found)
+    assert found.agrees, str(found)
     page = (tmp_path / "out" / "report.html").read_text()
     assert printable(label) == label or label not in page
 
@@ -174,5 +174,5 @@ def test_what_was_written_verifies_and_is_rendered_anew(release, tmp_path):
     report = ReleaseReport(release())
     report.write(tmp_path / "out")
     found = verify(tmp_path / "out")
-    assert found.passed, str(found)
+    assert found.agrees, str(found)
     assert render(tmp_path / "out") == report.html() and not report.no_pictures

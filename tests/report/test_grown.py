@@ -25,7 +25,7 @@ def written(pca, path, **given):
 
 
 def wrong(found):
-    return [(one.level, one.what, one.says) for one in found.findings if not one.passed]
+    return [(one.question, one.what, one.says) for one in found.findings]
 
 
 def test_the_page_says_what_each_fit_charged_and_that_it_is_declared(ledgers, tmp_path):
@@ -37,7 +37,7 @@ def test_the_page_says_what_each_fit_charged_and_that_it_is_declared(ledgers, tm
     assert [one["this_release"] for one in document["ledger"]["charges"]] == [True]
     for ledger in ledgers:
         assert f"row 1 of {ledger.id[:8]}" in page
-        assert verify(tmp_path / "out", ledger=ledger).passed
+        assert verify(tmp_path / "out", ledger=ledger).agrees
     in_both = up(pca.privacy_.in_all()["epsilon"], 4)
     said = (
         "It is declared that different accounts are of different people, and skdppca cannot check "
@@ -52,10 +52,10 @@ def test_a_joint_fit_is_verified_with_each_of_its_ledgers(ledgers, tmp_path):
     _, page = written(DPGauss(2, epsilon=1.0, accountant=ledgers).fit(ROWS), tmp_path / "out")
     for ledger, other in (ledgers, ledgers[::-1]):
         found = verify(tmp_path / "out", ledger=ledger)
-        assert found.passed and f"Nor: row 1 (ledger {other.id[:8]})" in found.notes[3]
+        assert found.agrees and f"Nor: row 1 (ledger {other.id[:8]})" in found.notes["ledger"]
         assert f"In ledger {ledger.id[:8]}" in page
     strange = PrivacyLedger.create(tmp_path / "strange", 9.0, 1e-6)
-    assert wrong(verify(tmp_path / "out", ledger=strange))[0][:2] == (3, "ledger")
+    assert wrong(verify(tmp_path / "out", ledger=strange))[0][:2] == ("ledger", "ledger")
 
 
 def test_a_release_of_which_one_charge_was_removed_is_found(ledgers, tmp_path):
@@ -73,7 +73,7 @@ def test_files_that_say_what_their_ledger_lacked_agree_with_themselves(ledgers, 
     lacks = "fit 1: no ledger was charged for this release"
     assert wrong(verify(tmp_path / "out")) == []
     assert "CHECKS FAILED" in page and f"ledger: {lacks}" in page
-    assert wrong(verify(tmp_path / "out", ledger=ledgers[0])) == [(3, "ledger", lacks)]
+    assert wrong(verify(tmp_path / "out", ledger=ledgers[0])) == [("ledger", "ledger", lacks)]
     assert "One fit charged no account, so everybody is counted as one of its people." in page
 
 

@@ -123,7 +123,7 @@ def test_a_matrix_that_the_report_does_not_list_is_refused(made, tmp_path):
     put(out, {**arrays, "matrix_more": np.eye(2000)})
     hashed_again(out)
     found = verify(out)
-    assert not found.passed
+    assert not found.agrees
     with pytest.raises(ValueError, match="do not agree"):
         load(out)
 

@@ -81,7 +81,7 @@ def test_scales_that_were_not_found_are_said_first(tmp_path):
     box, _, rest = text_of(report).partition("largest loadings")
     assert box.count(wrong) == 1 and wrong not in rest
     report.write(tmp_path / "out")
-    assert verify(tmp_path / "out").passed
+    assert verify(tmp_path / "out").agrees
 
 
 def test_scales_that_were_found_are_not_said_to_lack():

@@ -136,7 +136,7 @@ def test_the_schema_describes_every_report(factory, adjacency, mode):
     report = ReleaseReport(pca, pictures=False)
     document = report.dict()
     assert read(report.json())[0] == document
-    assert all(finding.passed for finding in report.check())
+    assert not report.check()
     assert (document["ledger"] is None) == (given["accountant"] is None)
     assert document["guarantee"]["private"] == (mode in ("ledger", "none"))
     page = report.html()

@@ -230,5 +230,5 @@ def test_a_report_names_the_kernel_and_its_bound(kernel, name):
     assert told.details["clip"].endswith(name)
     assert told.details["norm_bound"] == told.parameters["kernel_bound"] == 2.0
     assert "0x" not in told.to_json()
-    assert all(finding.passed for finding in verify_report(json.loads(told.to_json())))
+    assert not verify_report(json.loads(told.to_json()))
     assert PrivacyReport.from_json(told.to_json()).release_id == told.release_id
