@@ -81,6 +81,8 @@ class MergedPCA(NamedOnce, FittedPCA, BaseEstimator):
         If the columns of the parts have names.
     n_samples_ : float
         The sum of the parts' numbers of records; noisy under add-remove.
+    parts_ : tuple of dict of str to array or number
+        The arrays that each part released, by name. Whoever has them can merge them again.
     privacy_ : PrivacyReport
         Both guarantees, and the report of each part in its `details`.
 
@@ -149,6 +151,11 @@ class Given:
         """As it was released."""
         return float(self.fitted.n_samples_)
 
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """All that it released, by the names in its report."""
+        return {one.name: getattr(self.fitted, f"{one.name}_") for one in self.report.released}
+
 
 def merged(given: Sequence[Given], disjoint: bool, n_components: int | None) -> MergedPCA:
     """Return one PCA of several releases, as `skdppca.merge` tells.
@@ -195,7 +202,8 @@ def merged(given: Sequence[Given], disjoint: bool, n_components: int | None) -> 
         software=versions(),
     )
     d = len(combined.attributes["mean_"])
-    besides: dict[str, Any] = {"n_features_in_": d, "privacy_": report}
+    arrays = tuple(one.arrays for one in given)
+    besides: dict[str, Any] = {"n_features_in_": d, "parts_": arrays, "privacy_": report}
     if given[0].names is not None:
         besides["feature_names_in_"] = np.array(given[0].names, dtype=object)
     store(pca, combined.attributes | besides)

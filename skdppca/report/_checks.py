@@ -14,7 +14,7 @@ import numpy as np
 
 from ..privacy import Finding, PrivacyReport, Statement
 from ..privacy.checks import Evidence, differences, differing, unreadable
-from ..privacy.parts import accounts_charged, is_merged, paid_by
+from ..privacy.parts import accounts_charged, is_merged, paid_by, parts_of
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
     FILES,
@@ -25,8 +25,10 @@ from ._contents import (
     arrays_file,
     hash_of_file,
     hashes_in,
+    parts_file,
     read_arrays,
     read_file,
+    read_parts,
     sums,
     table,
     table_file,
@@ -35,10 +37,15 @@ from ._directory import LOCK
 from ._document import read
 from ._facts import account, findings_of, guarantee
 from ._signature import wrong_signature
-from ._subject import Subject, rebuilt
+from ._subject import Subject, merged_again, rebuilt
 
 NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
+
+# What two machines may differ in when they merge the same parts: the last digits of the arrays, by
+# the largest entry, and of what the report says of them.
+TOLERANCE = 1e-6
+
 
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
@@ -78,10 +85,11 @@ class Compared:
     def _subject(self, place: int) -> Subject | None:
         """Return a release as its arrays give it; None if these are none that a fit releases."""
         report, arrays = self.reports[place], self.arrays[place]
+        parts = read_parts(self.path / parts_file(place)) if is_merged(report.details) else ()
         with suppress(Exception):
             if arrays is not None:
                 names = np.asarray(arrays.get("feature_names", ())).tolist()
-                return rebuilt(report, arrays, names)
+                return rebuilt(report, arrays, names, parts)
         return None
 
 
@@ -113,6 +121,7 @@ def findings(release: Compared) -> Iterator[Finding]:
     if reports and release.whole:
         yield from (Finding("files", "files", one) for one in _wrong_numbers(release))
         yield from (Finding("files", "results", one) for one in _wrong_results(release))
+        yield from (Finding("files", "merge", one) for one in _wrong_merges(release))
     if charged:
         yield from (Finding("ledger", "totals", one) for one in _wrong_totals(release))
     if reports and release.head is not None:
@@ -162,6 +171,50 @@ def _wrong_results(release: Compared) -> Iterator[str]:
         yield from differences("results", stated, computed, 0.0)
 
 
+def _wrong_merges(release: Compared) -> Iterator[str]:
+    """Yield what of merged releases their parts do not give.
+
+    No ledger has a merged release, because nothing is charged for it. So it is computed again.
+    """
+    for place, subject in enumerate(release.subjects):
+        if subject is None or not is_merged(subject.report.details):
+            continue
+        name = parts_file(place)
+        try:
+            wrong = list(_wrong_parts(subject)) or list(_wrong_merge(subject))
+        except Exception:  # of parts that are made up
+            wrong = ["they cannot be merged"]
+        yield from (f"the parts in {name}: {one}" for one in wrong)
+
+
+def _wrong_parts(subject: Subject) -> Iterator[str]:
+    """Yield which parts have other arrays than their reports describe."""
+    for number, part in enumerate(parts_of(subject.report)):
+        arrays = subject.parts[number] if number < len(subject.parts) else {}
+        for finding in differing(Evidence(part.report, part.report.release_id, arrays)):
+            yield f"part {number + 1}: {finding.says}"
+    if len(subject.parts) > len(parts_of(subject.report)):
+        yield "there are more than the report lists"
+
+
+def _wrong_merge(subject: Subject) -> Iterator[str]:
+    again = merged_again(subject)
+    stated, computed = (_described(one.report) for one in (subject, again))
+    yield from differences("merge", stated, computed)
+    for name, array in again.arrays.items():
+        largest = float(np.max(np.abs(array), initial=0.0))
+        theirs = subject.arrays[name]
+        if not np.allclose(array, theirs, rtol=0.0, atol=TOLERANCE * largest, equal_nan=True):
+            yield f"they do not give the {name} of the release"
+
+
+def _described(report: PrivacyReport) -> dict[str, Any]:
+    """Return what a report says, without the hashes of its arrays and the versions."""
+    core = {key: value for key, value in report.core().items() if key != "software"}
+    released = [{**one, "sha256": ""} for one in core["released"]]
+    return {**core, "released": released}
+
+
 def _wrong_files(release: Compared) -> Iterator[str]:
     """Yield which files are missing, changed, or no part of the release."""
     path, listed = release.path, release.listed
@@ -172,6 +225,7 @@ def _wrong_files(release: Compared) -> Iterator[str]:
     for place, report in enumerate(release.reports):
         tabled = any(one.name == "components" for one in report.released)
         expected |= {arrays_file(place), *[table_file(place)] * tabled}
+        expected |= {parts_file(place)} if is_merged(report.details) else set()
     for name in sorted({*listed, *expected}):
         if name not in expected:
             yield f"{SUMS} lists {name}, which is not part of this release"

@@ -42,6 +42,7 @@ _NUMBERS = ("", *map(str, range(2, MOST + 1)))
 FILES = (
     *(f"components{number}.npz" for number in _NUMBERS),
     *(f"components{number}.csv" for number in _NUMBERS),
+    *(f"parts{number}.npz" for number in _NUMBERS),
     REPORT,
     PAGE,
     SIGNATURE,
@@ -70,6 +71,11 @@ def table_file(place: int) -> str:
     return f"components{_NUMBERS[place]}.csv"
 
 
+def parts_file(place: int) -> str:
+    """Return the name of the archive of its parts' arrays, if it was merged."""
+    return f"parts{_NUMBERS[place]}.npz"
+
+
 def files(subjects: Sequence[Subject], texts: Mapping[str, Callable[[], str]]) -> dict[str, Write]:
     """Return what writes each file of a release, by the file's name, the most important first.
 
@@ -86,6 +92,9 @@ def files(subjects: Sequence[Subject], texts: Mapping[str, Callable[[], str]]) -
     for place, one in enumerate(subjects):
         if "components" in one.arrays:
             found[table_file(place)] = lambda file, one=one: file.write(table(one))  # type: ignore[misc]
+    for place, one in enumerate(subjects):
+        if one.parts:
+            found[parts_file(place)] = lambda file, one=one: _write_parts(one, file)  # type: ignore[misc]
     for name, text in texts.items():
         found[name] = lambda file, text=text: file.write(text().encode())  # type: ignore[misc]
     return found
@@ -100,6 +109,16 @@ def _write_arrays(subject: Subject, file: BinaryIO) -> None:
     """Write the arrays as they are: the report holds their hashes."""
     names = {"feature_names": np.array(subject.names, dtype=str)} if subject.names else {}
     arrays: dict[str, Any] = {**subject.arrays, **names}
+    np.savez(file, **arrays)
+
+
+def _write_parts(subject: Subject, file: BinaryIO) -> None:
+    """Write the arrays of all parts: those of the first are called 1.components and so on."""
+    arrays: dict[str, Any] = {
+        f"{number}.{name}": array
+        for number, part in enumerate(subject.parts, start=1)
+        for name, array in part.items()
+    }
     np.savez(file, **arrays)
 
 
@@ -166,6 +185,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 return dict(arrays)
     return None
+
+
+def read_parts(path: Path) -> tuple[dict[str, np.ndarray], ...]:
+    """Return the arrays of each part of a merged release; none if there is no archive of them."""
+    parts: dict[str, dict[str, np.ndarray]] = {}
+    for key, array in (read_arrays(path) or {}).items():
+        number, _, name = key.partition(".")
+        parts.setdefault(number, {})[name] = array
+    return tuple(parts.get(str(number), {}) for number in range(1, len(parts) + 1))
 
 
 def sums(hashes: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps, private_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
+from ..privacy.parts import parts_of
 from ._contents import FILES, MOST, PAGE, REPORT, Write, archived, as_json, files
 from ._context import Context, check_words
 from ._directory import claimed
@@ -212,6 +213,7 @@ class ReleaseReport:
         """Return what writes each file, by its name; refuse arrays that nobody could verify."""
         for one in self._subjects:
             archived(one.report.released, one.names)
+            archived([each for part in parts_of(one.report) for each in part.report.released])
         return files(self._subjects, {REPORT: self.json, PAGE: self.html})
 
     @cached_property

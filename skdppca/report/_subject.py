@@ -11,10 +11,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..decomposition import METHODS, MergedPCA, PrivatePCA
+from ..decomposition.merged import Given, merged
 from ..decomposition.parameters import legal
 from ..decomposition.validation import check_names
 from ..plotting._pipeline_steps import names_before, private_steps
 from ..privacy import PrivacyReport
+from ..privacy.parts import parts_of
 
 # Classes of the estimators that come back from files, by the methods that reports name.
 RESTORED: dict[str, Any] = {
@@ -41,12 +43,15 @@ class Subject:
     fitted : estimator or None
         As far as the report and the arrays have it, so that whoever has the files computes and
         draws the same; None without components.
+    parts : tuple of dict of str to array or number
+        The arrays of its parts, if it was merged.
     """
 
     report: PrivacyReport
     arrays: dict[str, Any]
     names: tuple[str, ...]
     fitted: Any
+    parts: tuple[dict[str, Any], ...] = ()
 
 
 def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subject]:
@@ -100,7 +105,7 @@ def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
     check_names(() if known is None else known)
     if known is None and "components" in arrays:
         known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
-    return rebuilt(report, arrays, known or ())
+    return rebuilt(report, arrays, known or (), vars(fitted).get("parts_", ()))
 
 
 def _inner(best: Any) -> list[Any]:
@@ -124,7 +129,12 @@ def _stored(holders: list[Any], name: str) -> Any:
     raise ValueError(f"{name} was released, and is not there any more; fit again")
 
 
-def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str]) -> Subject:
+def rebuilt(
+    report: PrivacyReport,
+    arrays: dict[str, Any],
+    names: Sequence[str],
+    parts: tuple[dict[str, Any], ...] = (),
+) -> Subject:
     """Return a release by what its files hold."""
     stored = {name: value for name, value in arrays.items() if name != "feature_names"}
     fitted: Any = None
@@ -135,7 +145,28 @@ def rebuilt(report: PrivacyReport, arrays: dict[str, Any], names: Sequence[str])
             f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
         }
         vars(fitted).update(found, n_features_in_=len(names), privacy_=report)
-    return Subject(report, stored, tuple(map(str, names)), fitted)
+        if parts:
+            fitted.parts_ = parts
+    return Subject(report, stored, tuple(map(str, names)), fitted, parts)
+
+
+def merged_again(subject: Subject) -> Subject:
+    """Return what the parts of a merged release give, by their arrays alone.
+
+    Raises
+    ------
+    Exception
+        If they are not arrays that such parts release.
+    """
+    report, names = subject.report, subject.report.feature_names
+    given = [
+        Given(rebuilt(part.report, dict(arrays), subject.names).fitted, f"part {number}", names)
+        for number, (part, arrays) in enumerate(
+            zip(parts_of(report), subject.parts, strict=True), start=1
+        )
+    ]
+    pca = merged(given, report.parameters["disjoint"], len(subject.fitted.components_))
+    return _subject(pca, subject.names)
 
 
 def _parameters(kind: type, report: PrivacyReport) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from skdppca.report import Context, ReleaseReport, load, verify
 from skdppca.report._contents import as_json
 
 from .conftest import NAMES, document_of
-from .test_forgeries import forge, named
+from .test_forgeries import forge, hashed_again, named
 
 COLUMNS = 6
 
@@ -649,7 +649,75 @@ def test_a_merged_release_whose_hashes_were_made_again_is_found(files):
     details = json.loads(json.dumps(pca.privacy_.details))
     other_bound(details)
     forge(out, replace(pca.privacy_, details=details))
-    assert named(verify(out)) == {"parts"}
+    assert named(verify(out)) == {"parts", "merge"}
+
+
+def exact_components(arrays):
+    arrays["components"] = np.linalg.eigh(np.cov(_named(0).to_numpy().T))[1][:, :-3:-1].T.copy()
+
+
+def row_as_mean(arrays):
+    arrays["mean"] = _named(0).to_numpy()[0].copy()
+
+
+def other_order(arrays):
+    arrays["components"] = arrays["components"][::-1].copy()
+
+
+FALSE_MERGES = {
+    "exact components": exact_components,
+    "a record as mean": row_as_mean,
+    "components in another order": other_order,
+    "other variances": lambda arrays: arrays.update(
+        explained_variance=arrays["explained_variance"] * 1.01
+    ),
+}
+
+
+@pytest.mark.parametrize("change", FALSE_MERGES.values(), ids=FALSE_MERGES)
+def test_a_merged_release_that_its_parts_do_not_give_is_found(files, change):
+    pca = load(files / "merged")
+    arrays = {one.name: np.array(getattr(pca, f"{one.name}_")) for one in pca.privacy_.released}
+    change(arrays)
+    released = tuple(Released.of(name, array) for name, array in arrays.items())
+    vars(pca).update({f"{name}_": array for name, array in arrays.items()})
+    pca.privacy_ = replace(pca.privacy_, released=released)
+    ReleaseReport(pca, pictures=False).write(files / "forged")
+    found = verify(files / "forged", ledger=files / "one")
+    assert named(found) == {"merge"} and "parts.npz: they do not give the" in str(found)
+    assert found.status == "differs"
+
+
+def test_a_merged_release_hides_no_records_in_its_details(files):
+    pca = load(files / "merged")
+    more = {**pca.privacy_.details, "records": _named(0).to_numpy().tolist()}
+    pca.privacy_ = replace(pca.privacy_, details=more)
+    ReleaseReport(pca, pictures=False).write(files / "forged")
+    assert named(verify(files / "forged", ledger=files / "one")) == {"merge"}
+
+
+def without_a_part(arrays):
+    return {name: array for name, array in arrays.items() if not name.startswith("2.")}
+
+
+FALSE_PARTS = {
+    "a number": lambda arrays: arrays | {"1.mean": arrays["1.mean"] + 1e-9},
+    "an array that is missing": lambda arrays: arrays | {"1.mean": None},
+    "an array of records": lambda arrays: arrays | {"1.scores": np.ones((9, 2))},
+    "a part that is missing": without_a_part,
+    "a part too many": lambda arrays: arrays | {"4.mean": np.ones(2)},
+    "a member of no part": lambda arrays: arrays | {"records": np.ones((9, 2))},
+}
+
+
+@pytest.mark.parametrize("change", FALSE_PARTS.values(), ids=FALSE_PARTS)
+def test_parts_that_are_not_those_of_the_report_are_found(files, change):
+    path = files / "merged" / "parts.npz"
+    with np.load(path) as archive:
+        arrays = change(dict(archive))
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+    hashed_again(files / "merged")
+    assert named(verify(files / "merged", ledger=files / "one")) == {"merge"}
 
 
 def test_a_report_with_a_damaged_part_is_a_finding_and_no_error(files):
