@@ -85,17 +85,17 @@ def report(folder: Path) -> Path:
         why_this_epsilon="It is the default",
         why_this_unit="An image is a row",
         intended_users="Readers of the documentation",
-        other_releases="The images are public",
         approvals="None are needed",
         fitted_before="no",
         several_units="no",
         chosen_by_looking="no",
-        facts_are_public="None are declared",
-        raw_data_access="Everyone",
+        other_releases=("yes", "The images are public"),
+        facts_are_public=("yes", "None are declared"),
+        raw_data_access=("no", "They are public"),
         timing="no",
         rows_shown="no",
         all_charged="yes",
-        collection_needed="They were collected long ago",
+        collection_needed=("yes", "They were collected long ago"),
     )
     ReleaseReport(pca, title="Digits", context=public).write(folder / "release")
     return folder / "release" / "report.html"

@@ -90,8 +90,9 @@ plt.show()
 #
 # Some facts no software can know: who asks, why this epsilon, what else was published. State them
 # in a ``Context``. The report prints "Not stated" for whatever is missing. It asks ten questions,
-# the ten below ``why_this_epsilon``. Its figures hold only if the answers to ``fitted_before`` and
-# ``chosen_by_looking`` are a plain no.
+# the ten below ``why_this_epsilon``: each is answered by yes, no or unknown, with a text beside it
+# if you like. The figures rest on six of the answers, and the box on top is green only if these are
+# as they should be.
 
 from skdppca.report import Context, ReleaseReport
 
@@ -102,16 +103,22 @@ report = ReleaseReport(
         curator="The clinic of this tutorial",
         purpose="Show which lab values go together",
         why_this_epsilon="Planned before the fit: more would hardly show more.",
-        fitted_before="No.",
-        several_units="No. The table has one row for each patient.",
-        chosen_by_looking="No.",
-        other_releases="None. The ledger of the clinic has this charge alone.",
-        facts_are_public="Nothing but the names of the columns was declared public.",
-        raw_data_access="Two statisticians of the clinic, on its own server.",
-        timing="No. The fit ran where nobody outside could watch it.",
-        rows_shown="No. Only the components are published.",
-        all_charged="Yes. This was the only fit of these data.",
-        collection_needed="Yes. The values are taken for the treatment.",
+        fitted_before="no",
+        several_units=("no", "The table has one row for each patient."),
+        chosen_by_looking="no",
+        other_releases=("no", "The ledger of the clinic has this charge alone."),
+        facts_are_public=(
+            "yes",
+            "Only the names of the columns, which the clinic prints.",
+        ),
+        raw_data_access=(
+            "yes",
+            "Two statisticians of the clinic, on its own server.",
+        ),
+        timing=("no", "The fit ran where nobody outside could watch it."),
+        rows_shown=("no", "Only the components are published."),
+        all_charged=("yes", "This was the only fit of these data."),
+        collection_needed=("yes", "The values are taken for the treatment."),
     ),
 )
 files = report.write(Path(folder.name) / "release")

@@ -9,11 +9,11 @@ from typing import Any
 from ..privacy.installing import how_to_install
 from ..report import Context
 from ..report._contents import read_file
-from ..report._context import HAZARDS, LABELS, VOIDING
+from ..report._context import DECISIVE, HAZARDS, LABELS
 
 INTRODUCTION = (
-    "# What you declare about a release. Write each answer between its quotation marks.",
-    '# An answer that stays empty is printed as "Not stated". All answers are published,',
+    "# What you declare about a release. A question is answered by yes, no or unknown, with a text",
+    '# beside it if you like. What stays empty is printed as "Not stated". All of it is published,',
     "# so write nothing that the data told you.",
     "# To use this file: skdppca fit ... --context FILE, or, for a release that you have,",
     "# skdppca declare DIR --context FILE --out COPY",
@@ -25,9 +25,7 @@ HINTS = {
         "rule,",
         "are no such selection.",
     ),
-    "several_units": ('Every answer but "no" is quoted in the box on top of the page.',),
 }
-NO_ALONE = 'The figures of the report hold only if the answer is "no", and not one word more.'
 
 # Bytes of the file: each answer with every letter written as \\U0001F600, and comments.
 MOST_STATED = 2**20
@@ -67,8 +65,10 @@ def template() -> str:
     """A file that states nothing yet: the ten questions of section 10, then the other answers."""
     lines = [*INTRODUCTION, ""]
     for number, (name, question) in enumerate(HAZARDS.items(), start=1):
-        hints = (*HINTS.get(name, ()), *[NO_ALONE] * (name in VOIDING))
-        lines += [f"# {number}. {question}", *(f"# {hint}" for hint in hints), f'{name}: ""', ""]
+        hints = [f"# {hint}" for hint in HINTS.get(name, ())]
+        if name in DECISIVE:
+            hints.append(f"# The figures of the report rest on the answer {DECISIVE[name]}.")
+        lines += [f"# {number}. {question}", *hints, f'{name}: {{answer: , text: ""}}', ""]
     for name, label in LABELS.items():
         if name not in HAZARDS:
             lines += [f"# {label}", f'{name}: ""', ""]

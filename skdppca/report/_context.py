@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from .._text import comes_back
 
@@ -44,32 +43,52 @@ HAZARDS = {
     ),
     "other_releases": "Are there other releases of these data, private or not?",
     "facts_are_public": "Is every fact that was declared public really public? What is its source?",
-    "raw_data_access": "Who can read the raw data, and how are they stored?",
+    "raw_data_access": "Are the raw data kept from all who need not read them? Who can?",
     "timing": "Could anyone outside time the computation?",
-    "rows_shown": "Will transformed rows be shown?",
-    "all_charged": "Did all fits, also failed and discarded ones, go through the ledger?",
+    "rows_shown": "Will transformed rows or scores be shown?",
+    "all_charged": (
+        "Were all fits and releases of these data, also failed and discarded ones, charged to the "
+        "ledger?"
+    ),
     "collection_needed": "Need the data be collected at all?",
 }
 
-# Hazards that make the figures wrong, unless the answer is no.
-VOIDING = ("fitted_before", "chosen_by_looking")
+# The answers that the figures rest on: each other one contradicts them.
+DECISIVE = {
+    "fitted_before": "no",
+    "several_units": "no",
+    "chosen_by_looking": "no",
+    "facts_are_public": "yes",
+    "rows_shown": "no",
+    "all_charged": "yes",
+}
 
-# A plain no. What follows a no may take it back, in words that no list has: "No, although we
-# scaled by the sample's standard deviation".
-NO = re.compile(r"(no|none|nothing|never)[.!]?", re.IGNORECASE)
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to a question, and the text beside it."""
+
+    answer: Literal["yes", "no", "unknown"]
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.answer.capitalize()}. {self.text}".rstrip()
 
 
-def denied(answer: str) -> bool:
-    """Whether an answer is a plain no, and not one word more."""
-    return NO.fullmatch(answer.strip()) is not None
+Given = (
+    Answer | Literal["yes", "no", "unknown"] | tuple[Literal["yes", "no", "unknown"], str] | None
+)
 
 
 class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the curator declares about a release: free text, which nobody checks.
+    """What the curator declares about a release, which nobody checks.
 
     A report prints it under "Declared by the curator, not checked". It prints what was not stated
     as "Not stated", because a missing answer is information for whoever decides. Do not write what
     the data told you: the text is published as it is.
+
+    A question is answered by "yes", "no" or "unknown", or by a pair of that and a text. The figures
+    rest on six of the answers: the box of the report is red if one of them contradicts the figures,
+    whatever the text says, and green only if all of them are as they should be.
 
     Parameters
     ----------
@@ -86,39 +105,43 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     why_this_epsilon, why_this_unit : str, optional
     intended_users : str, optional
         Who may use the release, and for what not.
-    other_releases : str, optional
-        Other releases of the same data that the ledger does not know.
     approvals : str, optional
         Of an ethics committee, a privacy officer, a data owner.
-    fitted_before : str, optional
-        Whether a scaler, an imputer or a selection was fitted on these data before. If nothing
-        was, write "no", and not one word more: every other answer stands in the box, which then
-        says that the figures do not hold as stated.
-    several_units : str, optional
-        Whether one person can have more than one protected unit. Every answer but "no" alone
-        stands in the box.
-    chosen_by_looking : str, optional
+    fitted_before : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether a scaler, an imputer or a selection was fitted on these data before. The figures
+        rest on "no".
+    several_units : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether one person can have more than one protected unit. The figures rest on "no".
+    chosen_by_looking : {"yes", "no", "unknown"} or (answer, text), optional
         Whether epsilon, the number of components or bounds were chosen by looking at these data.
-        If they were not, write "no" alone, as above.
-    facts_are_public : str, optional
-        The source of what the parameters declare to be public.
-    raw_data_access : str, optional
-        Who can read the raw data, and how they are stored.
-    timing : str, optional
+        The figures rest on "no".
+    other_releases : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether there are other releases of the same data.
+    facts_are_public : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether all that the parameters declare to be public is public, and its source. The figures
+        rest on "yes".
+    raw_data_access : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether the raw data are kept from all who need not read them, and who can.
+    timing : {"yes", "no", "unknown"} or (answer, text), optional
         Whether anyone outside could time the computation.
-    rows_shown : str, optional
-        Whether transformed rows will be shown.
-    all_charged : str, optional
-        Whether all fits went through the ledger.
-    collection_needed : str, optional
+    rows_shown : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether transformed rows or scores will be shown. The figures rest on "no".
+    all_charged : {"yes", "no", "unknown"} or (answer, text), optional
+        Whether all fits and releases of these data went through the ledger. The figures rest on
+        "yes".
+    collection_needed : {"yes", "no", "unknown"} or (answer, text), optional
         Whether the data need to be collected at all.
 
     Examples
     --------
     >>> from skdppca.report import Context
-    >>> context = Context(curator="Clinic of Anytown", purpose="Describe the lab values")
-    >>> context.purpose
-    'Describe the lab values'
+    >>> context = Context(
+    ...     curator="Clinic of Anytown",
+    ...     fitted_before="no",
+    ...     chosen_by_looking=("no", "k=3 stood in the protocol."),
+    ... )
+    >>> print(context.chosen_by_looking)
+    No. k=3 stood in the protocol.
     >>> print(context.region)
     None
     """
@@ -133,32 +156,32 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     why_this_epsilon: str | None = None
     why_this_unit: str | None = None
     intended_users: str | None = None
-    other_releases: str | None = None
     approvals: str | None = None
-    fitted_before: str | None = None
-    several_units: str | None = None
-    chosen_by_looking: str | None = None
-    facts_are_public: str | None = None
-    raw_data_access: str | None = None
-    timing: str | None = None
-    rows_shown: str | None = None
-    all_charged: str | None = None
-    collection_needed: str | None = None
+    fitted_before: Given = None
+    several_units: Given = None
+    chosen_by_looking: Given = None
+    other_releases: Given = None
+    facts_are_public: Given = None
+    raw_data_access: Given = None
+    timing: Given = None
+    rows_shown: Given = None
+    all_charged: Given = None
+    collection_needed: Given = None
 
     def __post_init__(self) -> None:
-        for name, value in structs.asdict(self).items():
-            if isinstance(value, bool):
-                raise TypeError(
-                    f"{name} is a bool, and no text; put the answer in quotation marks, as in "
-                    f'{name}: "no"'
-                )
-            if value is not None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if name in HAZARDS:
+                structs.force_setattr(self, name, _answer(name, value))
+            elif value is not None:
                 _check_text(name, value, LONGEST)
 
-    def to_dict(self) -> dict[str, str | None]:
+    def to_dict(self) -> dict[str, Any]:
         """Return all answers as JSON-able values; None where there is none."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
         return {
-            name: (value and value.strip()) or None for name, value in structs.asdict(self).items()
+            name: (value.strip() or None) if isinstance(value, str) else to_builtins(value)
+            for name, value in values.items()
         }
 
     @classmethod
@@ -167,8 +190,9 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
         Parameters
         ----------
-        answers : mapping of str to str
-            As keywords of this class; what is left out is not stated.
+        answers : mapping
+            As keywords of this class; what is left out is not stated. A question may be answered by
+            a mapping of "answer" and "text", and by a truth value.
 
         Returns
         -------
@@ -187,6 +211,28 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 f"{unknown[0]!r} is no part of a context; give any of {', '.join(names)}"
             )
         return cls(**answers)
+
+
+def _answer(name: str, given: Any) -> Answer | None:
+    """Return the answer to a question; None if there is none and no text."""
+    if isinstance(given, Answer):
+        given = (given.answer, given.text)
+    elif isinstance(given, Mapping) and given.keys() <= {"answer", "text"}:
+        given = (given.get("answer"), given.get("text"))
+    answer, text = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
+    text = "" if text is None else text
+    _check_text(name, text, LONGEST)
+    if isinstance(answer, bool):  # YAML reads yes and no so
+        answer = "yes" if answer else "no"
+    if answer in (None, "") and not text.strip():
+        return None
+    if answer not in ("yes", "no", "unknown"):
+        raise ValueError(
+            f"{name} is answered by yes, no or unknown; give one of these, and what else there is "
+            f"to say as a text beside it: {name}=('no', 'because ...') in Python, "
+            f"{name}: {{answer: no, text: because ...}} in a file"
+        )
+    return Answer(answer, text.strip())
 
 
 def _check_text(name: str, value: object, longest: int) -> None:

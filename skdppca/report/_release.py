@@ -92,7 +92,7 @@ class ReleaseReport:
     1.0
     >>> report.check()
     []
-    >>> "Private, and charged to a ledger" in report.html()
+    >>> "Private, but questions are open" in report.html()
     True
     """
 

@@ -16,8 +16,8 @@ from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS
 from ..privacy.floats import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
-from ..privacy.units import is_one, protected_together
-from ._context import HAZARDS, LABELS, VOIDING, denied
+from ..privacy.units import INTERACTION, is_one, protected_together
+from ._context import DECISIVE, HAZARDS, LABELS, Answer
 from ._document import reports_of
 from ._found import FIRST, MOST_LINES, beyond, found
 from ._pictures import Picture
@@ -81,6 +81,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "as_call": _as_call,
+        "told": _told,
         "sentence": sentence,
         "declared_public": _declared_public,
         "down": _of_number(partial(digits.down, digits=SHOWN)),
@@ -95,7 +96,7 @@ def _environment() -> Any:
         "together": protected_together,
         "up": _of_number(partial(digits.up, digits=SHOWN)),
     }
-    environment.tests |= {"denied": denied, "one": is_one}
+    environment.tests |= {"one": is_one}
     return environment
 
 
@@ -158,7 +159,8 @@ def status_of(document: Document) -> str:
     if _voided(document):
         return "not-as-stated"
     charged = _charged(document)
-    return next((name for place, (name, _) in STATES.items() if place in charged), "private")
+    status = next((name for place, (name, _) in STATES.items() if place in charged), "private")
+    return "open" if status != "uncharged" and _open(document) else status
 
 
 def budget(document: Document, account: str = "the ledger", name: str = "") -> list[str]:
@@ -255,11 +257,10 @@ def _charged_at(core: Document) -> str:
 
 def _voided(document: Document) -> list[str]:
     """What is declared, or known of a Pipeline, that makes the figures wrong."""
-    answers = {name: document["context"].get(name) for name in VOIDING}
     return [
-        words().voided(HAZARDS[name], answer)
-        for name, answer in answers.items()
-        if answer and not denied(answer)
+        words().voided(HAZARDS[name], _told(given))
+        for name, right, given in _decisive(document)
+        if given and given["answer"] not in (right, "unknown")
     ] + [
         words().fitted_step(step["name"], step["kind"])
         for step in document["steps"]
@@ -267,13 +268,33 @@ def _voided(document: Document) -> list[str]:
     ]
 
 
+def _decisive(document: Document) -> list[tuple[str, str, Any]]:
+    """Return the questions that the figures rest on, the right answers, and the curator's."""
+    entries = document["guarantee"]["unit"] == INTERACTION  # of which a user has many
+    return [
+        (name, right, document["context"].get(name))
+        for name, right in DECISIVE.items()
+        if not (entries and name == "several_units")
+    ]
+
+
+def _open(document: Document) -> list[int]:
+    """Return the numbers of the questions that decide and are not answered."""
+    numbers = list(HAZARDS)
+    return [
+        numbers.index(name) + 1
+        for name, _, given in _decisive(document)
+        if not given or given["answer"] == "unknown"
+    ]
+
+
 def _answered(document: Document) -> dict[str, Any]:
     """How many of the questions are answered, and which that decide are not."""
-    context, numbers = document["context"], list(HAZARDS)
+    given = [document["context"].get(name) for name in HAZARDS]
     return {
-        "number": sum(bool(context.get(name)) for name in HAZARDS),
+        "number": sum(bool(one) and one["answer"] != "unknown" for one in given),
         "of": len(HAZARDS),
-        "open_ones": [numbers.index(name) + 1 for name in VOIDING if not context.get(name)],
+        "open_ones": _open(document),
     }
 
 
@@ -288,6 +309,11 @@ def sentence(text: str) -> str:
 def _of_number(write: Any) -> Any:
     """A filter of numbers as JSON has them: infinity is text."""
     return lambda value: write(float(value))
+
+
+def _told(given: Any) -> str:
+    """An answer of the curator, or their text."""
+    return str(Answer(**given)) if isinstance(given, Mapping) else given or ""
 
 
 def _as_call(parameters: Document) -> str:

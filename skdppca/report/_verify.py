@@ -73,11 +73,14 @@ class Verification:
 
     @property
     def status(self) -> Status:
-        """The state of the release: a private one agrees, is as stated, and charged an account."""
+        """The state of the release: a private one agrees, is as stated, and charged an account.
+
+        Questions that the curator left open change it in no way: the text names them.
+        """
         if self.findings:
             return "differs"
         status = status_of(self.document)
-        return "private" if status in ("merged", "sites") else cast(Status, status)
+        return "private" if status in ("merged", "sites", "open") else cast(Status, status)
 
     def __str__(self) -> str:
         readable = self.reports and not any(one.question == "files" for one in self.findings)

@@ -19,7 +19,8 @@ from .conftest import charges, is_one_line_error
         ("[" * 5000, "is no YAML"),
         ("- region\n", "a context maps names to text"),
         ("false\n", "a context maps names to text"),
-        ("fitted_before: no\n", 'put the answer in quotation marks, as in fitted_before: "no"'),
+        ("fitted_before: No, k=3 was fixed\n", "fitted_before is answered by yes, no or unknown"),
+        ("fitted_before: {answer: , text: Never}\n", "is answered by yes, no or unknown"),
         (f"region: {'9' * 5000}\n", "cannot be used"),
         ("region: [&a [x, x], &b [*a, *a], *b]\n", "region is of type list, and no text"),
     ],
@@ -58,9 +59,12 @@ def test_a_context_that_may_never_end_is_not_read(command, kind, run, fit, tmp_p
 
 def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_path):
     from skdppca.report import Context
+    from skdppca.report._context import HAZARDS
 
-    answers = {name: "\U0001f600" * 2000 for name in Context().to_dict()}
-    text = "".join(f'{name}: "{answer}"\n' for name, answer in answers.items())
+    said = "\U0001f600" * 2000
+    answers = {name: f'{{answer: no, text: "{said}"}}' for name in HAZARDS}
+    answers = {name: f'"{said}"' for name in Context().to_dict()} | answers
+    text = "".join(f"{name}: {answer}\n" for name, answer in answers.items())
     escaped = text.replace("\U0001f600", "\\U0001F600")
     (tmp_path / "answers.yaml").write_text(escaped)
     (tmp_path / "context").symlink_to(tmp_path / "answers.yaml")
@@ -71,7 +75,8 @@ def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_pat
     ("text", "says"),
     [
         ("fited_before: 'no'\n", "'fited_before' is no part of a context"),
-        ("fitted_before: no\n", 'as in fitted_before: "no"'),
+        ("fitted_before: none\n", "fitted_before is answered by yes, no or unknown"),
+        ("fitted_before: no\n", ""),
         ("region: Anytown\n", ""),
     ],
 )

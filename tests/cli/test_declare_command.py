@@ -75,9 +75,9 @@ def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp
 
 def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tmp_path):
     answers = tmp_path / "answers.yaml"
-    answers.write_text('fitted_before: "yes\\e[2J\\n1. Do the files"\n')
+    answers.write_text('fitted_before: {answer: yes, text: "\\e[2J\\n1. Do the files"}\n')
     result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
-    assert result.status == 0 and r"yes\x1b[2J\n1. Do the files" in result.out
+    assert result.status == 0 and r"\x1b[2J\n1. Do the files" in result.out
     assert "\x1b" not in result.out and "\n1. Do the" not in result.out
 
 
@@ -91,8 +91,10 @@ def test_a_template_has_the_ten_questions_and_states_nothing_yet(run, tmp_path):
 
 
 def test_an_answer_that_is_filled_into_a_template_is_declared(run, fit, tmp_path):
-    text = run("declare", "--template").out.replace('fitted_before: ""', 'fitted_before: "no"')
+    text = run("declare", "--template").out.replace(
+        "fitted_before: {answer: ,", "fitted_before: {answer: no,"
+    )
     (tmp_path / "context.yaml").write_text(text)
     assert fit("--context", tmp_path / "context.yaml").status == 0
     stated = json.loads((tmp_path / "out" / "report.json").read_text())["context"]
-    assert stated["fitted_before"] == "no" and stated["timing"] is None
+    assert stated["fitted_before"] == {"answer": "no", "text": ""} and stated["timing"] is None

@@ -93,7 +93,7 @@ def test_what_is_not_private_says_so_first_and_has_no_budget(fit, run, tmp_path)
 
 
 def test_a_declared_answer_that_voids_stands_in_place_of_the_guarantee(made_report):
-    context = Context(fitted_before="a scaler")
+    context = Context(fitted_before="yes")
     pca = made_report._subjects[0].fitted
     said = "\n".join(results(ReleaseReport(pca, context=context, pictures=False).dict()))
     assert "NOT AS STATED" in said and "Guarantee:" not in said

@@ -82,9 +82,9 @@ def test_a_true_release_is_private(run, out):
     assert (result.status, result.err) == (0, "")
     claim, answers, files, agrees, outside, beyond, status = result.out.splitlines()
     assert claim == (
-        "This report says: Private, and charged to a ledger; every row, epsilon 1 at delta 1e-06."
+        "This report says: Private, but questions are open; every row, epsilon 1 at delta 1e-06."
     )
-    assert answers.startswith("0 of 10 questions of section 10 are answered. Questions 1 and 3")
+    assert answers.startswith("0 of 10 questions of section 10 are answered. Questions 1, 2, 3, 5")
     assert files.startswith("1. Do the files belong together? Yes. Only the hashes")
     assert "report.html, the title, what was declared." in files and "components" not in files
     assert agrees == (

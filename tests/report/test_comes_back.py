@@ -78,7 +78,7 @@ def test_a_title_or_an_answer_that_no_file_gives_back_is_refused(text):
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_a_title_and_an_answer(text, tmp_path):
-    context = Context(purpose=text, fitted_before=text)
+    context = Context(purpose=text, fitted_before=("no", text))
     ReleaseReport(fit(), title=text, context=context, pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out")
     assert found.agrees, str(found)

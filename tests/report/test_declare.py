@@ -47,7 +47,7 @@ def test_what_is_left_out_stays_as_it_was(made, tmp_path):
 
 def test_a_copy_that_states_what_voids_the_figures_says_so(made, tmp_path):
     ReleaseReport(made.free, pictures=False).write(tmp_path / "first")
-    yes = Context(fitted_before="yes, a scaler")
+    yes = Context(fitted_before=("yes", "A scaler."))
     declare(tmp_path / "first", tmp_path / "second", context=yes)
     assert "NOT AS STATED" in (tmp_path / "second" / "report.html").read_text()
 

@@ -40,6 +40,7 @@ from skdppca.privacy import (
 from skdppca.privacy.parts import bound
 from skdppca.report import Context, ReleaseReport, load, verify
 from skdppca.report._contents import as_json
+from skdppca.report._context import DECISIVE
 
 from .conftest import NAMES, document_of
 from .test_forgeries import forge, hashed_again, named
@@ -444,7 +445,7 @@ def with_merged(charged, tmp_path_factory):
     """A copy of the folder, with a merged release in it."""
     folder = shutil.copytree(charged[0], tmp_path_factory.mktemp("merged") / "copy")
     pca = merge([folder / f"out{number}" for number in range(3)], disjoint=True)
-    ReleaseReport(pca).write(folder / "merged")
+    ReleaseReport(pca, context=Context(**DECISIVE)).write(folder / "merged")
     return folder
 
 
@@ -509,7 +510,9 @@ def test_section_6_states_what_each_part_cost_as_epsilon(files, charged):
     assert "Nothing was charged: it was computed from releases, each charged as" in box
 
 
-@pytest.mark.parametrize("context", [{"fitted_before": "A scaler."}, {"chosen_by_looking": "Yes"}])
+@pytest.mark.parametrize(
+    "context", [{"fitted_before": ("yes", "A scaler.")}, {"chosen_by_looking": "yes"}]
+)
 def test_a_part_whose_figures_do_not_hold_is_refused(two, context, tmp_path):
     ReleaseReport(two[0], context=Context(**context), pictures=False).write(tmp_path / "void")
     with pytest.raises(ValueError, match=r"void says of itself .* not hold as stated"):

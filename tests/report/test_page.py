@@ -22,7 +22,7 @@ from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.privacy.installing import how_to_install
 from skdppca.report import Context, ReleaseReport, render, verify
-from skdppca.report._context import HAZARDS, LABELS, VOIDING
+from skdppca.report._context import DECISIVE, HAZARDS, LABELS
 
 from .conftest import CONTEXT, NAMES, TITLE, document_of, text_of
 
@@ -145,25 +145,28 @@ def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
     twice = [name for name in missing if name in ("other_releases", "several_units")]
     twice += [name for name in missing if name in ("raw_data_access",)]
     assert text.count("Not stated") == len(missing) + len(twice)
-    # the box asks for the rows of a person, and for the answer that decides, too
-    assert page.count('<div class="missing">') == len(missing) + len(twice) + 2
+    # the box asks for the answers that decide, too
+    assert page.count('<div class="missing">') == len(missing) + len(twice) + 1
     assert text.count("(the curator says)") == 6
 
 
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ({}, "0 of 10 questions of section 10 are answered. Questions 1 and 3 are open"),
+        ({}, "0 of 10 questions of section 10 are answered. Questions 1, 2, 3, 5, 8 and 9 are"),
         (
-            {"fitted_before": "no"},
-            "1 of 10 questions of section 10 are answered. Question 3 is open",
+            DECISIVE | {"chosen_by_looking": "unknown"},
+            "5 of 10 questions of section 10 are answered. Question 3 is open",
         ),
-        (dict.fromkeys(VOIDING, "no"), "2 of 10 questions of section 10 are answered.<"),
+        (DECISIVE, "6 of 10 questions of section 10 are answered.<"),
     ],
 )
 def test_the_box_says_that_the_curator_is_silent(frame, answers, says):
     page = declared(frame, **answers).html()
-    assert says in page[page.index('<section class="box') : page.index("</section>")]
+    box = page[page.index('<section class="box') : page.index("</section>")]
+    assert says in box
+    assert box.startswith('<section class="box private"') == (answers == DECISIVE)
+    assert box.startswith('<section class="box open"') == (answers != DECISIVE)
 
 
 def test_a_charge_of_others_that_is_not_private_makes_the_total_doubtful(frame):
@@ -204,7 +207,9 @@ BOXES = {
 def test_the_box_of_a_release(frame, parameters, charged, says):
     accountant = PrivacyAccountant(3.0, 1e-6) if charged else None
     report = ReleaseReport(
-        DPGauss(2, accountant=accountant, **parameters).fit(frame), pictures=False
+        DPGauss(2, accountant=accountant, **parameters).fit(frame),
+        context=Context(**DECISIVE),
+        pictures=False,
     )
     page = report.html()
     box = page[page.index('<section class="box') : page.index("</section>")]
@@ -224,21 +229,22 @@ def declared(frame, private=True, **answers):
     return ReleaseReport(pca, context=Context(**answers), pictures=False)
 
 
-@pytest.mark.parametrize("question", VOIDING)
+@pytest.mark.parametrize("question", DECISIVE)
 def test_a_declaration_against_the_figures_stands_in_the_box(frame, tmp_path, capsys, question):
-    report = declared(frame, **{question: "yes, a <StandardScaler>"})
+    wrong = {"yes": "no", "no": "yes"}[DECISIVE[question]]
+    report = declared(frame, **DECISIVE | {question: (wrong, "No, a <StandardScaler>")})
     page = report.html()
     box = page[page.index('<section class="box') : page.index("</section>")]
     assert (
         box.startswith('<section class="box not-as-stated"')
-        and "yes, a &lt;StandardScaler&gt;" in box
+        and "No, a &lt;StandardScaler&gt;" in box
     )
     assert "Private, and charged" not in page
     report.write(tmp_path / "out")
     assert main(["verify", str(tmp_path / "out")]) == 1
     assert main(["verify", str(tmp_path / "out"), "--allow", "not-as-stated"]) == 0
     said = capsys.readouterr().out
-    assert "NOT AS STATED" in said and "yes, a <StandardScaler>" in said
+    assert "NOT AS STATED" in said and "No, a <StandardScaler>" in said
     assert main(["report", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "NOT AS STATED" in said and "private as stated" not in said
@@ -294,25 +300,15 @@ def test_the_winner_of_a_search_is_no_release_of_its_own(frame):
         ReleaseReport(search.best_estimator_)
 
 
-@pytest.mark.parametrize("question", VOIDING)
-def test_a_no_is_no_objection(frame, question):
-    assert '<section class="box private"' in declared(frame, **{question: "No."}).html()
+@pytest.mark.parametrize("question", DECISIVE)
+def test_the_right_answer_is_no_objection(frame, question):
+    page = declared(frame, **{question: (DECISIVE[question], "No, k=3 was fixed.")}).html()
+    assert '<section class="box open"' in page
 
 
 def test_what_is_not_private_stays_so_whatever_is_declared(frame):
     page = declared(frame, private=False, fitted_before="yes").html()
-    assert '<section class="box not-private"' in page and "the curator declares" in page
-
-
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [(None, "does not say whether"), ("yes, readmitted", "yes, readmitted"), ("no", None)],
-)
-def test_the_box_says_that_a_row_may_be_less_than_a_person(frame, answer, says):
-    page = declared(frame, several_units=answer).html()
-    box = page[page.index('<section class="box') : page.index("</section>")]
-    assert ("is protected less than the figures say" in box) == (says is not None)
-    assert says is None or says in box
+    assert '<section class="box not-private"' in page and "the curator answers" in page
 
 
 def test_a_weak_guarantee_is_not_told_in_the_words_of_a_strong_one(frame):
@@ -395,7 +391,7 @@ def test_a_fit_and_its_map_are_one_release(frame, tmp_path):
     found = projection_map(
         pca, frame, epsilon=0.5, delta=1e-6, extent=[(-9, 9)] * 2, accountant=accountant
     )
-    report = ReleaseReport([pca, found], pictures=False)
+    report = ReleaseReport([pca, found], context=Context(**DECISIVE), pictures=False)
     facts = report.dict()["guarantee"]
     mus = [one.privacy_.event.mu for one in (pca, found)]
     assert facts["mu"] == pytest.approx(np.hypot(*mus))
@@ -442,9 +438,9 @@ def test_what_was_declared_public_asks_for_its_source(frame):
     pca = PrivatePCA(2, norm_bound=40.0, mean=np.zeros(len(NAMES))).fit(frame)
     silent = text_of(ReleaseReport(pca, pictures=False))
     assert "Declared public: norm_bound=40.0 source: Not stated" in silent
-    context = Context(facts_are_public="The manual of the device.")
+    context = Context(facts_are_public=("yes", "The manual of the device."))
     told = text_of(ReleaseReport(pca, context=context, pictures=False))
-    assert "Declared public: norm_bound=40.0 source: The manual of the device." in told
+    assert "Declared public: norm_bound=40.0 source: Yes. The manual of the device." in told
 
 
 def test_an_accountant_out_of_reach_costs_no_report(made, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from skdppca import DPGauss, PrivacyAccountant
 from skdppca._text.digits import count, down, percent_up, up
 from skdppca.report import Context, ReleaseReport
-from skdppca.report._context import HAZARDS, LABELS, denied
+from skdppca.report._context import DECISIVE, HAZARDS, LABELS
 from skdppca.report._document import read
 from skdppca.report._sections import templates, words
 
@@ -83,33 +83,32 @@ def test_a_context_reads_back():
 
 
 @pytest.mark.parametrize(
-    ("answer", "no"),
+    ("given", "answer", "text"),
     [
-        (" no", True),
-        ("Nothing", True),
-        ("none", True),
-        ("none.", True),
-        ("No!", True),
-        ("never", True),
-        (" No: rows were scaled one by one", False),
-        ("No , nothing", False),
-        ("No, although we did scale by the sample sd", False),
-        ("none; however columns were selected", False),
-        ("No.\nWe scaled.", False),
-        ("no, yes", False),
-        ("none?", False),
-        ("not by us", False),
-        ("Not known", False),
-        ("No idea, perhaps a scaler", False),
-        ("None, except a StandardScaler", False),
-        ("No. But columns were chosen", False),
-        ("yes", False),
-        ("normalised columns", False),
-        ("I do not know", False),
+        ("no", "no", ""),
+        (("yes", " a scaler\n"), "yes", "a scaler"),
+        (False, "no", ""),
+        ({"answer": True}, "yes", ""),
+        ({"answer": "unknown", "text": "We ask."}, "unknown", "We ask."),
     ],
 )
-def test_an_answer_denies_if_it_is_a_plain_no(answer, no):
-    assert denied(answer) is no
+def test_a_question_has_an_answer_and_a_text(given, answer, text):
+    context = Context(timing=given)
+    assert (context.timing.answer, context.timing.text) == (answer, text)
+    assert Context.from_dict(context.to_dict()) == context
+
+
+@pytest.mark.parametrize(
+    "given", ["No, k=3 was fixed", "none", ("", "a text"), {"answer": "no", "why": "x"}, 0, ["no"]]
+)
+def test_a_question_takes_no_other_answer(given):
+    with pytest.raises(ValueError, match="timing is answered by yes, no or unknown"):
+        Context(timing=given)
+
+
+@pytest.mark.parametrize("given", [None, "", ("", ""), {"answer": None, "text": ""}])
+def test_a_question_may_stay_open(given):
+    assert Context(timing=given).to_dict()["timing"] is None
 
 
 def test_a_context_that_is_none_is_refused(made):
@@ -133,7 +132,7 @@ def test_the_schema_describes_every_report(factory, adjacency, mode):
     accountant = PrivacyAccountant(9.0, 1e-5, adjacency=adjacency)
     given = {"accountant": accountant, "epsilon": 8.0} | MODES[mode]
     pca = factory(2, adjacency=adjacency, **given).fit(X)
-    report = ReleaseReport(pca, pictures=False)
+    report = ReleaseReport(pca, context=Context(**DECISIVE), pictures=False)
     document = report.dict()
     assert read(report.json())[0] == document
     assert not report.check()
@@ -157,9 +156,11 @@ def test_a_pure_guarantee_is_told_by_odds():
     assert read(report.json())[0] == report.dict()
 
 
-@pytest.mark.parametrize(("answer", "said"), [("No. One.", '"No. One." A'), ("one", '"one". A')])
+@pytest.mark.parametrize(
+    ("answer", "said"), [("No. One.", '"No. One." The'), ("No. One", '"No. One". The')]
+)
 def test_an_answer_that_ends_a_sentence_gets_no_second_point(answer, said):
-    assert f"the curator declares: {said} person" in say.several(answer)
+    assert f"the curator answers: {said} figures" in say.voided("Q?", answer)
 
 
 def test_mu_and_shares_of_mu_stand_in_the_sections_only():
