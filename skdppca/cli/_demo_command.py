@@ -15,8 +15,7 @@ from ..metrics import captured_variance
 from ..privacy import PrivacyLedger
 from ..privacy.charging import needs_no_accountant
 from ..report import Context, ReleaseReport
-from ..report._contents import FILES
-from ..report._directory import claimed
+from ..report._directory import writing
 from ..report._release import check_libraries
 from ..report._results import results
 from ._out_directory import where_written, write
@@ -80,7 +79,7 @@ class DemoCommand(Command):
             pca, report = _fitted(self, None)
             said = [why_not]
         else:
-            with claimed(self.out, FILES, self.force) as directory:
+            with writing(self.out, self.force) as directory:
                 ledger = None if math.isinf(self.epsilon) else _ledger(self)
                 pca, report = _fitted(self, ledger)
                 written = write(report, directory)

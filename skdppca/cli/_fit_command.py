@@ -19,9 +19,8 @@ from ..privacy import PrivacyReport, epsilon_of_event
 from ..privacy.fit_report import no_scales
 from ..private_data import Public
 from ..report import ReleaseReport
-from ..report._contents import FILES
 from ..report._context import check_words
-from ..report._directory import Directory, claimed, replacing
+from ..report._directory import Directory, writing
 from ..report._results import advice, not_stated, results
 from . import _parameter_options as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
@@ -200,9 +199,8 @@ def fit(options: FitCommand) -> int:
     spare(options.out, *files_of(options.data), options.ledger)
     apart(options.out, *(folder for folder in options.data if folder.is_dir()))
     earlier = replaced(options.out) if options.force else []
-    out, joins = options.out, options.update is not None
-    place = replacing(out, FILES) if joins else claimed(out, FILES, options.force)
-    with place as directory, progress() as show:
+    replaces = options.force or options.update is not None
+    with writing(options.out, replaces) as directory, progress() as show:
         said = told(lambda: _release(options, unit, ledger, directory, show), ledger, directory)
     print("\n".join([said, *([] if options.json else earlier)]))
     return 0

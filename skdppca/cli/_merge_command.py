@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..report import ReleaseReport, merge
-from ..report._contents import FILES
-from ..report._directory import claimed
+from ..report._directory import writing
 from ..report._release import check_libraries
 from ..report._results import advice, not_stated, results
 from ._context_file import context_of
@@ -57,7 +56,7 @@ class MergeCommand(Command):
             pca, title=self.title, context=context, feature_names=names, pictures=self.pictures
         )
         earlier = replaced(self.out) if self.force else []
-        with claimed(self.out, FILES, self.force) as directory:
+        with writing(self.out, self.force) as directory:
             written = write(report, directory)
         document = report.dict()
         if self.json:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..report import ReleaseReport, verify
 from ..report._contents import FILES, REPORT, SUMS
-from ..report._directory import LOCK, Directory
+from ..report._directory import Directory
 from ._terminal import SHOWN
 
 
@@ -16,7 +16,7 @@ def spare(out: Path, *read: Path | None) -> None:
     for path in read:
         if path is None:
             continue
-        for name in (LOCK, SUMS, *FILES):
+        for name in (SUMS, *FILES):
             if os.path.exists(path) and os.path.exists(out / name) and path.samefile(out / name):
                 raise ValueError(
                     f"{path} would be replaced by the file of that name in --out {out}; choose "

@@ -17,7 +17,7 @@ from ..decomposition.fitted import MATRIX
 from ..decomposition.joining import JoinsCohorts
 from ..privacy import PrivacyReport
 from ..report import Context
-from ..report._directory import PREVIOUS
+from ..report._directory import PREVIOUS, beside
 from ..report._load import opened
 from ._terminal import SHOWN
 
@@ -133,5 +133,5 @@ class Earlier:
 
     def said(self) -> list[str]:
         """A line about the place of the earlier release."""
-        previous = self.path.with_name(f"{self.path.name}{PREVIOUS}")
+        previous = beside(self.path, PREVIOUS)
         return [f"The release before, {self.report.release_id[:SHOWN]}, is in {previous}/"]

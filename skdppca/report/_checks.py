@@ -33,7 +33,6 @@ from ._contents import (
     table,
     table_file,
 )
-from ._directory import LOCK
 from ._document import read
 from ._facts import account, findings_of, guarantee
 from ._signature import wrong_signature
@@ -237,7 +236,7 @@ def _wrong_files(release: Compared) -> Iterator[str]:
             yield f"{name} was changed"
     known = {*listed, *expected, SUMS, SIGNATURE}
     for one in sorted(path.iterdir()):
-        if one.name not in known and not (one.name == LOCK and one.stat().st_size == 0):
+        if one.name not in known:
             yield f"{one.name} is not part of the release: remove it before you publish this folder"
 
 

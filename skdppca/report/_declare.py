@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from ._contents import FILES, PAGE, REPORT, as_json, files
+from ._contents import PAGE, REPORT, as_json, files
 from ._context import Context, check_words
-from ._directory import claimed
+from ._directory import write_all
 from ._release import check_libraries, rendered
 from ._verify import agreeing
 
@@ -88,15 +88,7 @@ def declare(
         )
     document = earlier | stated
     texts = {REPORT: lambda: as_json(document), PAGE: lambda: rendered(found.subjects, document)}
-    with claimed(target, FILES, force) as place:
-        try:
-            for name, write in files(found.subjects, texts).items():
-                place.add(name, write)
-            return place.publish()
-        except OSError as error:
-            place.discard()
-            failed = error
-        raise OSError(f"{target} cannot be written to ({failed.strerror}); choose another place")
+    return write_all(target, files(found.subjects, texts), force)
 
 
 def _joined(

@@ -1,4 +1,4 @@
-"""A directory that one run alone writes to, and that never holds a mixture of two releases."""
+"""A release directory: one run alone writes it beside its place, and then renames it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ._contents import SUMS, Write, hash_of_file, sums
+from ..privacy.storage import synced
+from ._contents import FILES, SUMS, Write, hash_of_file, sums
 
-# The lock dies with its process: after a crash the file of this name stands in nobody's way.
-LOCK = "skdppca.lock"
-
-UNFINISHED = "unfinished-"
-
-# Beside a directory whose release is replaced as a whole: the release to come, the one before, and
-# what one run alone holds.
-NEXT, PREVIOUS, HELD = ".next", ".previous", ".lock"
+# Beside a release: the one to come, the one that it replaced, and what one run alone holds.
+NEXT, PREVIOUS, LOCK = ".next", ".previous", ".lock"
 
 # Bytes beside the files: of a file that grows over the end of a block, and of all else.
 STRADDLING = 2**12
@@ -32,14 +27,14 @@ FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
 
 
 class Directory:
-    """The files of one release: first written apart, then moved into place together.
+    """The files of one release, which are written beside its place and renamed together.
 
     Parameters
     ----------
     out : Path
-        Claimed by this run.
-    results : sequence of str
-        All names that a release may have; files of these names are an earlier release.
+        The place of the release.
+    apart : Path
+        The empty folder beside it.
 
     Attributes
     ----------
@@ -47,10 +42,8 @@ class Directory:
         Whether a file was written, or at least tried.
     """
 
-    def __init__(self, out: Path, results: Sequence[str]) -> None:
-        self.out = out
-        self._results = results
-        self._apart = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
+    def __init__(self, out: Path, apart: Path) -> None:
+        self.out, self._apart = out, apart
         self._hashes: dict[str, str] = {}
         self._published = False
         self._room = ExitStack()
@@ -91,7 +84,7 @@ class Directory:
             yield
 
     def add(self, name: str, write: Write) -> None:
-        """Write one file, apart from the files that are in place."""
+        """Write one file beside the place of the release."""
         self.begun = True
         self._room.close()
         path = self._apart / name
@@ -106,34 +99,40 @@ class Directory:
             raise
 
     def publish(self) -> list[str]:
-        """Replace an earlier release by the files that were added; return all their names.
+        """Put the files in their place; return all their names.
 
-        Its hashes go first and come last, so a directory without them is visibly incomplete.
+        Their hashes come last, so a folder without them is visibly incomplete. A release in the
+        place becomes the previous one. At every moment there is a whole release: in its place, or
+        for the time between two renames beside it.
         """
-        files = dict(self._hashes)
+        files, previous = dict(self._hashes), beside(self.out, PREVIOUS)
         self.add(SUMS, lambda file: file.write(sums(files).encode()))
-        for name in (SUMS, *self._results):
-            (self.out / name).unlink(missing_ok=True)
-        for name in self._hashes:
-            os.replace(self._apart / name, self.out / name)
+        synced(self._apart)
+        if self.out.exists():
+            if not any(self.out.iterdir()):
+                self.out.rmdir()
+            else:
+                if previous.exists():  # the hashes first: what is left is visibly no release
+                    (previous / SUMS).unlink(missing_ok=True)
+                    shutil.rmtree(previous)
+                os.rename(self.out, previous)
+        os.rename(self._apart, self.out)
+        synced(self.out.absolute().parent)
         self._published = True
         return list(self._hashes)
 
     def discard(self) -> None:
         """Remove the files that were added and not published: they can be had again for nothing."""
-        for name in self._hashes:
+        for name in () if self._published else self._hashes:
             (self._apart / name).unlink(missing_ok=True)
 
     def contents(self) -> str:
         """Say what this run has left on the disk so far."""
         if self._published:
             return f"all files are in {self.out}/"
-        apart = [name for name in self._hashes if (self._apart / name).exists()]
-        moved = [name for name in self._hashes if name not in apart]
         if not self._hashes:
             return f"nothing was written to {self.out}/"
-        places = [(moved, self.out), (apart, self._apart)]
-        return "; ".join(f"{place}/ has {', '.join(names)}" for names, place in places if names)
+        return f"{self._apart}/ has {', '.join(self._hashes)}"
 
     def close(self) -> None:
         """Remove what is empty. Files that a failed run leaves behind were paid for: they stay."""
@@ -143,184 +142,144 @@ class Directory:
 
 
 @contextmanager
-def claimed(out: Path, results: Sequence[str], force: bool) -> Iterator[Directory]:
-    """Make the directory, lock it against other runs, and check that a release can be written.
+def writing(out: Path, force: bool = False) -> Iterator[Directory]:
+    """Let one run alone write a release, and check that it can be written.
 
     Parameters
     ----------
     out : Path
-    results : sequence of str
-        Names of the files to come, beside their hashes.
-    force : bool
-        Whether files of these names may be replaced. Only an earlier release is, or a part of one.
+        The place of the release: an empty directory, or none.
+    force : bool, default=False
+        Whether a release in it may be replaced. It stays beside the new one, in a directory of the
+        same name with ``.previous`` at its end.
 
     Raises
     ------
     ValueError, OSError
-        If another run writes to the directory, if it is not empty, or not writable; or if an update
-        was cut short, whose release would take the place of this one.
+        If another run writes there, if something is in the way, or if the place is not writable.
     """
-    _check_settled(out)
-    if os.path.exists(out) and not os.path.isdir(out):
-        raise ValueError(f"{out} is a file; choose another directory")
-    made = not out.exists()
-    busy = (
-        f"{out}: another run of skdppca writes to it; wait until that has ended (if none runs, "
-        f"delete {out / LOCK}), or choose another directory"
-    )
+    apart, lock = beside(out, NEXT), FileLock(beside(out, LOCK), timeout=0)
+    busy = False
     try:
-        with _alone(out / LOCK, out, busy):
-            _check_free(out, (SUMS, *results), force)
-            try:
-                directory = Directory(out, results)
-            except OSError as error:
-                raise _unwritable(out, error) from None
-            with closing(directory):
-                yield directory
-    finally:
-        with suppress(OSError):
-            if made:
-                out.rmdir()  # which fails unless it is empty
-
-
-@contextmanager
-def _alone(lock: Path, out: Path, busy: str) -> Iterator[None]:
-    """Let one run alone write to a directory; the others are told why not."""
-    held = FileLock(lock, timeout=0)
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        held.acquire()
+        apart.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
     except Timeout:
-        raise ValueError(busy) from None
+        busy = True
     except OSError as error:
         raise _unwritable(out, error) from None
+    if busy:
+        raise ValueError(
+            f"{out}: another run of skdppca writes to it; wait until that has ended, or choose "
+            "another directory"
+        )
     try:
-        yield
+        _check_free(out, force)
+        try:
+            apart.mkdir()
+        except OSError as error:
+            raise _unwritable(out, error) from None
+        with closing(Directory(out, apart)) as directory:
+            yield directory
     finally:
-        # while it is held: who opened the file before looks whether it is still there
-        with suppress(OSError):
-            lock.unlink()
-        held.release()
+        with suppress(OSError):  # while it is held: who opened the file before looks for it again
+            Path(lock.lock_file).unlink()
+        lock.release()
 
 
-@contextmanager
-def replacing(out: Path, results: Sequence[str]) -> Iterator[Directory]:
-    """Claim a release directory, to be replaced as a whole by one that is written beside it.
-
-    At every moment there is a whole release: in the directory, or for the time between two renames
-    beside it. What is replaced stays in a directory of the same name with ``.previous`` at its end.
+def write_all(out: Path, files: Mapping[str, Write], force: bool) -> list[str]:
+    """Write a release that costs nothing: all files, or none.
 
     Parameters
     ----------
     out : Path
-        With a release, or not there yet.
-    results : sequence of str
-        All names that a release may have.
+    files : dict of str to callable
+        Writers by the names of the files.
+    force : bool
+
+    Returns
+    -------
+    list of str
+        The names of the files, the hashes among them.
 
     Raises
     ------
     ValueError, OSError
-        If another run replaces it or has replaced it, if it holds what is no release, if the files
-        of an earlier run are in the way, or if the place is not writable.
     """
-    following = _beside(out, NEXT)
-    busy = f"{out}: another run of skdppca updates it; wait until that has ended"
-    with _alone(_beside(out, HELD), out, busy):
-        _check_settled(out)
-        _check_replaceable(out, results)
-        before = hash_of_file(out / SUMS)
-        with claimed(following, results, force=False) as directory:
-            yield directory
-        if not (following / SUMS).is_file():
-            return
-        if hash_of_file(out / SUMS) != before:
-            raise ValueError(
-                f"{out} was replaced during the update, whose release is in {following}; both "
-                "were paid for: verify both, then move one of them away"
-            )
-        _exchange(out)
+    with writing(out, force) as directory:
+        try:
+            for name, write in files.items():
+                directory.add(name, write)
+            return directory.publish()
+        except OSError as error:
+            failed = error
+        finally:
+            directory.discard()
+        raise _unwritable(out, failed)
 
 
-def _beside(out: Path, suffix: str) -> Path:
-    return out.with_name(f"{out.name}{suffix}")
-
-
-def _exchange(out: Path) -> None:
-    """Put the next release in the place of this one, which becomes the previous."""
-    previous = _beside(out, PREVIOUS)
-    if out.exists():
-        if previous.exists():
-            # the hashes first: what is left is visibly no release
-            (previous / SUMS).unlink(missing_ok=True)
-            shutil.rmtree(previous)
-        os.rename(out, previous)
-    os.rename(_beside(out, NEXT), out)
-
-
-def _check_settled(out: Path) -> None:
-    """Refuse a directory beside which an update left a release, before its renames or between."""
-    if (_beside(out, NEXT) / SUMS).is_file():
-        raise ValueError(
-            f"{_beside(out, NEXT)} holds the release of an update of {out} that was cut short, "
-            f"which was paid for; verify it, and move it to {out}, in place of what is there, or "
-            "away"
-        )
+def beside(out: Path, suffix: str) -> Path:
+    """Return the place of the same name with something at its end."""
+    path = Path(os.path.abspath(out))
+    return path.with_name(f"{path.name}{suffix}")
 
 
 def instead_of(out: Path) -> str:
-    """Where the releases are of an update that was cut short between two renames.
+    """Where the releases are of a run that was cut short between two renames.
 
     Empty if the directory is there, or no such release is.
     """
     if os.path.lexists(out):
         return ""
-    there = [_beside(out, end) for end in (NEXT, PREVIOUS)]
+    there = [beside(out, end) for end in (NEXT, PREVIOUS)]
     found = " and ".join(str(path) for path in there if (path / SUMS).is_file())
     return found and f"an update of it was cut short, and its releases are in {found}"
 
 
-def _check_replaceable(out: Path, results: Sequence[str]) -> None:
-    """Refuse to move or to remove what is no release."""
-    if os.path.lexists(out) and not (out / SUMS).is_file():
-        raise OSError(f"{out} holds no release; give the directory of one, or a new name")
+def _check_free(out: Path, force: bool) -> None:
+    """Refuse a place where a release cannot be put, or that holds what would be lost."""
+    apart, previous = beside(out, NEXT), beside(out, PREVIOUS)
+    if (apart / SUMS).is_file():
+        raise ValueError(
+            f"{apart} holds the release of a run that was cut short, which was paid for; verify "
+            f"it, and move it to {out}, in place of what is there, or away"
+        )
+    if os.path.lexists(apart):
+        raise ValueError(
+            f"{apart} is from a run that was cut short, with {_names(apart)} in it. If `skdppca "
+            "ledger show` lists its charge, that is spent, and a new fit is charged again; look "
+            "at the files, then move that folder away"
+        )
     if out.is_symlink() or os.path.ismount(out):
-        raise ValueError(f"{out} is a link or a mounted disk; give the directory itself")
-    following, previous = _beside(out, NEXT), _beside(out, PREVIOUS)
-    if following.exists() and any(following.iterdir()):
         raise ValueError(
-            f"{following} has files of an update that was cut short, which may have been charged; "
-            "look at them, then move that folder away"
+            f"{out} is a link or a mounted disk, which cannot be renamed; choose a new directory "
+            "in it"
         )
-    known = {LOCK, SUMS, *results}
-    if os.path.lexists(previous) and (
-        not previous.is_dir() or not {path.name for path in previous.iterdir()} <= known
-    ):
+    if os.path.lexists(out) and not out.is_dir():
+        raise ValueError(f"{out} is a file; choose another directory")
+    if out.exists() and any(out.iterdir()) and not (force and _is_ours(out)):
         raise ValueError(
-            f"{previous} holds what is no release, and an update would remove it; move it away"
-        )
-
-
-def _check_free(out: Path, results: Sequence[str], force: bool) -> None:
-    for path in out.glob(f"{UNFINISHED}*"):
-        with suppress(OSError):
-            path.rmdir()  # what a run that was killed has left, if it is empty
-    found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
-    ours = SUMS in found or all(name in results or name.startswith(UNFINISHED) for name in found)
-    if found and not (force and ours):
-        cut_short = [name for name in found if name.startswith(UNFINISHED)]
-        hint = f"; {cut_short[0]}/ is from a run that was cut short" if cut_short else ""
-        raise ValueError(
-            f"{out} is not empty{hint}; choose another directory, "
+            f"{out} is not empty; choose another directory, "
             + (
                 "or replace earlier results in it with force=True"
-                if ours
+                if _is_ours(out)
                 else "because it holds no earlier release that could be replaced"
             )
         )
-    for name in results:
-        path = out / name
-        if path.is_dir() and not path.is_symlink():
-            raise ValueError(f"{path} is a directory, and a result has this name; move it away")
+    if force and os.path.lexists(previous) and not _is_ours(previous):
+        raise ValueError(f"{previous} holds what is no release, and would be removed; move it away")
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder holds nothing but files that a release may have."""
+    return folder.is_dir() and all(
+        path.name in (SUMS, *FILES) and not path.is_dir() for path in folder.iterdir()
+    )
+
+
+def _names(folder: Path) -> str:
+    """List what a folder holds."""
+    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return ", ".join(found) or "nothing"
 
 
 def _unwritable(out: Path, error: OSError) -> OSError:

@@ -18,9 +18,9 @@ from ..plotting._pipeline_steps import other_steps, private_steps
 from ..privacy import BaseAccountant, Finding, Statement
 from ..privacy.installing import how_to_install
 from ..privacy.parts import parts_of
-from ._contents import FILES, MOST, PAGE, REPORT, Write, archived, as_json, files
+from ._contents import MOST, PAGE, REPORT, Write, archived, as_json, files
 from ._context import Context, check_words
-from ._directory import claimed
+from ._directory import write_all
 from ._document import assemble, self_checks
 from ._pictures import Picture, draw
 from ._results import results
@@ -204,10 +204,7 @@ class ReleaseReport:
             Without jinja2 (the extra ``report``); nothing is written then.
         """
         check_libraries()
-        with claimed(Path(directory), FILES, force) as place:
-            for name, write in self._files().items():
-                place.add(name, write)
-            return place.publish()
+        return write_all(Path(directory), self._files(), force)
 
     def _files(self) -> Mapping[str, Write]:
         """Return what writes each file, by its name; refuse arrays that nobody could verify."""

@@ -19,7 +19,7 @@ from ..privacy.grown import all_receipts
 from ..privacy.parts import paid_by
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
-from ._directory import LOCK, instead_of
+from ._directory import instead_of
 from ._sections import claim, status_of, words
 from ._subject import Subject
 
@@ -199,7 +199,7 @@ def verify(
 
 def _odd_files(path: Path) -> list[str]:
     """Return the names of a release that no plain file has: to read it may never end."""
-    names = {SUMS, LOCK, *FILES}
+    names = {SUMS, *FILES}
     return sorted(
         one.name
         for one in os.scandir(path)

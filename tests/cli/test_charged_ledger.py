@@ -136,7 +136,7 @@ def test_a_full_disk_after_the_charge_is_told_and_leaves_what_could_be_written(
     assert is_one_line_error(result)
     assert "components.csv (No space left on device)" in result.err
     assert "was charged (row 1" in result.err
-    (apart,) = (tmp_path / "out").iterdir()
+    apart = tmp_path / "out.next"
     assert {path.name for path in apart.iterdir()} == {"components.npz", "report.json"}
     assert f"{apart}/ has components.npz, report.json" in result.err
 
@@ -166,7 +166,7 @@ def test_without_a_ledger_a_failure_to_write_says_that_nothing_was_charged(fit, 
 def test_an_error_after_the_charge_has_no_context(ledger, tmp_path):
     account = Charged(ledger)
     account.begun = True
-    directory = Directory(tmp_path, ())
+    directory = Directory(tmp_path / "out", tmp_path)
     with pytest.raises(Ended) as caught:
         told(raising(RuntimeError(SECRET)), account, directory)
     assert caught.value.__context__ is None

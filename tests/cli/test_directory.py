@@ -6,15 +6,15 @@ from base64 import b64decode
 import pytest
 
 from skdppca.report import _contents, _directory
-from skdppca.report._directory import claimed
+from skdppca.report._directory import writing
 
 from .conftest import charges, is_one_line_error
 
-NAMES = ("a", "b")
+NAMES = ("report.json", "report.html")
 
 
-def put(directory, **texts):
-    for name, text in texts.items():
+def put(directory, *texts):
+    for name, text in zip(NAMES, texts, strict=False):
         directory.add(name, lambda file, text=text: file.write(text.encode()))
 
 
@@ -25,36 +25,39 @@ def found(out):
 @pytest.fixture
 def earlier(tmp_path):
     """A directory with an earlier release."""
-    with claimed(tmp_path / "out", NAMES, force=False) as directory:
-        put(directory, a="old a", b="old b")
+    with writing(tmp_path / "out") as directory:
+        put(directory, "old a", "old b")
         directory.publish()
     return tmp_path / "out"
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_a_second_run_is_refused_before_its_charge(fit, ledger, tmp_path, force):
-    with claimed(tmp_path / "out", NAMES, force=False):
+    with writing(tmp_path / "out"):
         result = fit("--ledger", ledger, *force)
     assert is_one_line_error(result)
     assert "another run" in result.err
     assert charges(ledger) == 0
 
 
-def test_what_a_killed_run_leaves_is_in_nobodys_way(fit, tmp_path):
-    (tmp_path / "out" / "unfinished-xyz").mkdir(parents=True)
-    (tmp_path / "out" / _directory.LOCK).touch()
-    assert fit().status == 0
-    assert not (tmp_path / "out" / "unfinished-xyz").exists()
-
-
-def test_files_of_a_run_that_was_cut_short_are_named_and_kept(fit, tmp_path):
-    (tmp_path / "out" / "unfinished-xyz").mkdir(parents=True)
-    (tmp_path / "out" / "unfinished-xyz" / "components.npz").touch()
-    result = fit()
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize("name", ["", "components.npz"])
+def test_what_a_killed_run_leaves_stops_the_next_before_its_charge(
+    fit, ledger, tmp_path, name, force
+):
+    (tmp_path / "out.next").mkdir()
+    if name:
+        (tmp_path / "out.next" / name).touch()
+    result = fit("--ledger", ledger, *force)
     assert is_one_line_error(result)
-    assert "unfinished-xyz/ is from a run that was cut short" in result.err
-    assert fit("--force").status == 0
-    assert (tmp_path / "out" / "unfinished-xyz" / "components.npz").exists()
+    assert f"from a run that was cut short, with {name or 'nothing'} in it" in result.err
+    assert "a new fit is charged again" in result.err and charges(ledger) == 0
+
+
+def test_the_lock_of_a_killed_run_is_in_nobodys_way(fit, tmp_path):
+    (tmp_path / "out.lock").touch()
+    assert fit().status == 0
+    assert not (tmp_path / "out.lock").exists()
 
 
 @pytest.mark.parametrize("name", ["components.npz", "SHA256SUMS"])
@@ -64,42 +67,42 @@ def test_a_directory_in_the_place_of_a_result_is_refused_before_the_charge(
     (tmp_path / "out" / name).mkdir(parents=True)
     result = fit("--ledger", ledger, "--force")
     assert is_one_line_error(result)
-    assert "move it away" in result.err
+    assert "it holds no earlier release" in result.err
     assert charges(ledger) == 0
 
 
 def test_nothing_is_in_place_before_all_is_written(earlier):
-    with claimed(earlier, NAMES, force=True) as directory:
-        put(directory, a="new a")
-        assert found(earlier).items() >= {"a": "old a", "b": "old b"}.items()
+    with writing(earlier, force=True) as directory:
+        put(directory, "new a")
+        assert [found(earlier)[name] for name in NAMES] == ["old a", "old b"]
         directory.publish()
-    assert set(found(earlier)) == {"a", "SHA256SUMS"}
+    assert set(found(earlier)) == {NAMES[0], "SHA256SUMS"}
 
 
 def test_a_run_that_ends_before_publishing_leaves_the_earlier_release(earlier):
     before = found(earlier)
-    with pytest.raises(KeyboardInterrupt), claimed(earlier, NAMES, force=True) as directory:
-        put(directory, a="new a")
+    with pytest.raises(KeyboardInterrupt), writing(earlier, force=True) as directory:
+        put(directory, "new a")
         raise KeyboardInterrupt
     assert found(earlier) == before
-    assert directory.contents().endswith("/ has a")
+    assert directory.contents().endswith(f"out.next/ has {NAMES[0]}")
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2])
+@pytest.mark.parametrize("moves", [0, 1])
 def test_two_releases_are_never_mixed_even_if_a_move_fails(earlier, monkeypatch, moves):
-    done, replace = [], os.replace
+    done, rename = [], os.rename
 
     def failing(source, target):
         if len(done) == moves:
             raise OSError(5, "Input/output error")
-        done.append(replace(source, target))
+        done.append(rename(source, target))
 
-    monkeypatch.setattr(_directory.os, "replace", failing)
-    with pytest.raises(OSError), claimed(earlier, NAMES, force=True) as directory:
-        put(directory, a="new a", b="new b")
+    monkeypatch.setattr(_directory.os, "rename", failing)
+    with pytest.raises(OSError), writing(earlier, force=True) as directory:
+        put(directory, "new a", "new b")
         directory.publish()
-    assert not any("old" in text for text in found(earlier).values())
-    assert "SHA256SUMS" not in found(earlier)
+    assert not earlier.exists() or found(earlier)[NAMES[0]] == "old a"
+    assert found(earlier.with_name("out.next"))[NAMES[0]] == "new a"
     assert all(name in directory.contents() for name in NAMES)
 
 
@@ -108,16 +111,16 @@ def test_a_file_that_fails_is_not_left_in_part(tmp_path):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    with claimed(tmp_path / "out", NAMES, force=False) as directory:
+    with writing(tmp_path / "out") as directory:
         with pytest.raises(OSError):
-            directory.add("a", full)
+            directory.add(NAMES[0], full)
         assert directory.contents().startswith("nothing was written")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_directory_that_was_there_stays(tmp_path):
     (tmp_path / "out").mkdir()
-    with claimed(tmp_path / "out", NAMES, force=False):
+    with writing(tmp_path / "out"):
         pass
     assert not any((tmp_path / "out").iterdir())
 

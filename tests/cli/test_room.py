@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdppca import PrivacyLedger
-from skdppca.report._directory import STRADDLING, Directory, claimed
+from skdppca.report._directory import STRADDLING, Directory, writing
 
 from .conftest import charges, is_one_line_error
 
@@ -96,7 +96,7 @@ def test_room_is_held_until_the_first_file_is_written(tmp_path, monkeypatch):
     taken = []
     monkeypatch.setattr("os.posix_fallocate", lambda file, *_: taken.append(file), raising=False)
 
-    with claimed(tmp_path / "out", (), force=False) as directory:
+    with writing(tmp_path / "out") as directory:
         directory.reserve([10, 5000])
         assert all(os.fstat(file) for file in taken[:2])
         with pytest.raises(OSError, match="descriptor"):

@@ -201,7 +201,8 @@ def test_people_without_a_ledger_are_refused(run, grown, options, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"), [("registry", "do not agree"), ("registry.previous", "move it away")]
+    ("folder", "said"),
+    [("registry", "holds no earlier release"), ("registry.previous", "move it away")],
 )
 def test_a_file_that_is_no_part_of_a_release_stops_an_update(
     update, grown, ledgers, tmp_path, folder, said

@@ -335,7 +335,6 @@ FOLDER = {
     "scores": (extra("scores.csv"), f"scores.csv {NOT_PART}"),
     "hidden": (extra(".hidden"), f".hidden {NOT_PART}"),
     "folder": (extra("more/page.html"), f"more {NOT_PART}"),
-    "data in a lock": (extra("skdppca.lock"), f"skdppca.lock {NOT_PART}"),
 }
 
 
@@ -346,11 +345,6 @@ def test_what_lies_in_the_folder_is_what_is_listed(out, how):
     found = verify(out)
     assert failed(found) == ["files"] and says in str(found)
     assert status(out) == 1
-
-
-def test_the_lock_of_a_run_that_was_killed_is_no_difference(out):
-    (out / "skdppca.lock").touch()
-    assert verify(out).agrees
 
 
 @pytest.mark.parametrize("name", ["report.html", "components.npz", "SHA256SUMS", "report.json"])
