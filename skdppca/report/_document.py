@@ -9,9 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, json
 
 from ..plotting._pipeline_steps import UnreleasedStep
-from ..privacy import Finding, PrivacyReport, Statement, verify_report
-from ..privacy.accountant import BaseAccountant
-from ..privacy.checks import anew
+from ..privacy import PrivacyReport, Statement
 from ._contents import MOST, archived, as_json
 from ._context import LONGEST_TITLE, Context
 from ._facts import account, findings_of, guarantee
@@ -148,7 +146,6 @@ class ReportDocument(StatedPart):
     """The report of one or several private releases. Infinity is the text "inf".
 
     `context` is declared, and not checked. `image_shape` is that of a row that is an image.
-    `differs` is what did not agree when this was written.
     """
 
     schema: Literal["skdppca-report/1"]
@@ -159,7 +156,6 @@ class ReportDocument(StatedPart):
     context: Context
     steps: list[UnreleasedStep]
     image_shape: Annotated[list[Count], Meta(min_length=2, max_length=3)] | None
-    differs: list[str]
 
 
 def assemble(
@@ -168,7 +164,6 @@ def assemble(
     title: str,
     context: Context,
     statement: Statement | None,
-    differs: Sequence[str],
     steps: Sequence[UnreleasedStep] = (),
     image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
@@ -185,7 +180,6 @@ def assemble(
         "context": context.to_dict(),
         "steps": [asdict(step) for step in steps],
         "image_shape": None if image_shape is None else list(map(int, image_shape)),
-        "differs": list(differs),
     }
     return parsed(as_json(document))
 
@@ -216,21 +210,6 @@ def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
     if text != as_json(document | {"fits": fits}):
         raise ValueError("spaces, order, the form of numbers, or a key that is there twice")
     return document, reports
-
-
-def self_checks(subjects: Sequence[Subject], ledger: BaseAccountant | None) -> list[Finding]:
-    """Return what differs in the releases, their arrays and the ledger, which is read once."""
-    charged = any(one.report.receipts for one in subjects)
-    statement = None if ledger is None or not charged else anew(ledger)
-    return [
-        finding
-        for one in subjects
-        for finding in verify_report(
-            one.report,
-            arrays=one.arrays,
-            ledger=statement if one.report.receipts else None,
-        )
-    ]
 
 
 def reports_of(document: Mapping[str, Any]) -> list[PrivacyReport]:

@@ -15,13 +15,13 @@ from .._text import printable
 from .._text.digits import up
 from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps, private_steps
-from ..privacy import BaseAccountant, Finding, Statement
+from ..privacy import BaseAccountant, Statement
 from ..privacy.installing import how_to_install
 from ..privacy.parts import parts_of
 from ._contents import MOST, PAGE, REPORT, Write, archived, as_json, files
 from ._context import Context, check_words
 from ._directory import write_all
-from ._document import assemble, self_checks
+from ._document import assemble
 from ._pictures import Picture, draw
 from ._results import results
 from ._sections import page, snippet, templates
@@ -90,8 +90,6 @@ class ReleaseReport:
     >>> report = ReleaseReport(pca, title="Digits", context=Context(curator="Clinic"))
     >>> report.dict()["guarantee"]["epsilon"]
     1.0
-    >>> report.check()
-    []
     >>> "Private, but questions are open" in report.html()
     True
     """
@@ -117,22 +115,10 @@ class ReleaseReport:
         self._title = _title(self._subjects) if title is None else title.strip()
         self._context = context or Context()
         self._image_shape = image_shape
-        self._ledger = _accountant(self._subjects, releases) if ledger is None else ledger
-        self._statement = _statement(self._ledger)
-        if self._statement is None:
-            self._ledger = None
+        account = _accountant(self._subjects, releases) if ledger is None else ledger
+        self._statement = _statement(account)
         self._failure: Exception | None = None
         self.no_pictures = "" if pictures else "they were not asked for"
-
-    def check(self) -> list[Finding]:
-        """Check that the releases, their arrays and the ledger, if there is one, agree.
-
-        Returns
-        -------
-        list of Finding
-            All that differs; empty if nothing does.
-        """
-        return self_checks(self._subjects, self._ledger)
 
     def dict(self) -> Document:
         """Return the report as JSON-able values; infinity as the string "inf".
@@ -239,7 +225,6 @@ class ReleaseReport:
             title=self._title,
             context=self._context,
             statement=self._statement,
-            differs=[f"{one.what}: {one.says}" for one in self.check()],
             steps=self._steps,
             image_shape=self._image_shape,
         )

@@ -53,7 +53,7 @@ def results(
         remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
         notes += map(sentence, remarks)
     # what does not hold as it stands is said first
-    if status_of(document) in ("not-private", "not-as-stated", "differs"):
+    if status_of(document) in ("not-private", "not-as-stated"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
@@ -65,7 +65,7 @@ def results(
 def advice(document: Mapping[str, Any]) -> list[str]:
     """How the files of a release may be used, where `results` has not said that already."""
     status = status_of(document)
-    if status in ("not-as-stated", "differs"):
+    if status == "not-as-stated":
         return []
     return [words().TREAT_AS_DATA if status == "not-private" else PRIVATE]
 
@@ -105,7 +105,7 @@ def lost(
 def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:
     """The guarantee in a line; or why there is none."""
     status, facts = status_of(document), document["guarantee"]
-    if status in ("not-as-stated", "differs"):
+    if status == "not-as-stated":
         return list(map(printable, claim(document)))
     if status == "not-private":
         return [report.guarantee() for report in reports if not report.private]

@@ -152,8 +152,6 @@ def _at_more_sites(report: PrivacyReport) -> str:
 
 def status_of(document: Document) -> str:
     """The state of the box, a key of `STATUS`."""
-    if document["differs"]:
-        return "differs"
     if not document["guarantee"]["private"]:
         return "not-private"
     if _voided(document):

@@ -66,13 +66,12 @@ def test_a_release_of_which_one_charge_was_removed_is_found(ledgers, tmp_path):
     assert any("row 1 of the receipt is missing" in one[2] for one in says)
 
 
-def test_files_that_say_what_their_ledger_lacked_agree_with_themselves(ledgers, tmp_path):
+def test_a_fit_without_a_charge_is_found_by_the_ledger_of_another(ledgers, tmp_path):
     pca = DPGauss(2, epsilon=1.0).partial_fit(ROWS)
     pca.partial_fit(ROWS, accountant=ledgers[0])
     _, page = written(pca, tmp_path / "out", ledger=ledgers[0], pictures=False)
     lacks = "fit 1: no ledger was charged for this release"
     assert wrong(verify(tmp_path / "out")) == []
-    assert "CHECKS FAILED" in page and f"ledger: {lacks}" in page
     assert wrong(verify(tmp_path / "out", ledger=ledgers[0])) == [("ledger", "ledger", lacks)]
     assert "One fit charged no account, so everybody is counted as one of its people." in page
 

@@ -51,9 +51,6 @@ def read(monkeypatch):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda ledger, fits, out: ReleaseReport(fits).write(out / "again"),
-        lambda ledger, fits, out: ReleaseReport(fits).check(),
-        lambda ledger, fits, out: ReleaseReport(fits).html(),
         lambda ledger, fits, out: verify_report(fits[0].privacy_, ledger=ledger),
         lambda ledger, fits, out: verify(out, ledger=ledger),
         lambda ledger, fits, out: verify(out, ledger=ledger.path, head="0" * 64),
@@ -66,7 +63,7 @@ def read(monkeypatch):
         lambda ledger, fits, out: LedgerDisplay.from_ledger(PrivacyLedger(ledger.path)),
     ],
     ids=[
-        *("write", "check", "page", "verify_report", "verify", "verify a path", "skdppca verify"),
+        *("verify_report", "verify", "verify a path", "skdppca verify"),
         *("skdppca ledger verify", "skdppca ledger show", "show --plot", "picture"),
     ],
 )

@@ -356,12 +356,15 @@ def test_pictures_do_not_depend_on_the_users_settings(made):
 
 
 def test_a_directory_in_use_is_refused_without_force(made, tmp_path):
-    made.report.write(tmp_path)
-    (tmp_path / "thesis.tex").touch()
+    out = tmp_path / "out"
+    made.report.write(out)
     with pytest.raises(ValueError, match="force=True"):
-        made.report.write(tmp_path)
-    made.report.write(tmp_path, force=True)
-    assert (tmp_path / "thesis.tex").exists() and (tmp_path / "report.html").exists()
+        made.report.write(out)
+    made.report.write(out, force=True)
+    (out / "thesis.tex").touch()
+    with pytest.raises(ValueError, match="no earlier release that could be replaced"):
+        made.report.write(out, force=True)
+    assert (out / "thesis.tex").exists() and (out / "report.html").exists()
 
 
 def test_a_notebook_shows_the_box_and_the_pictures(made):
@@ -520,4 +523,3 @@ def test_a_report_of_single_interactions_speaks_of_entries(tmp_path):
     assert "the number of rows" in text and "from 300 records" in text
     assert "the number of records, with noise" not in text
     assert "zeros, because center=False" in text
-    assert not report.check()
