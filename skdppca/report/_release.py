@@ -24,7 +24,7 @@ from ._directory import write_all
 from ._document import assemble
 from ._pictures import Picture, draw
 from ._results import results
-from ._sections import page, snippet, templates
+from ._sections import page, snippet, status_of, templates
 from ._subject import Subject, subjects_of
 from ._verify import agreeing
 
@@ -304,8 +304,7 @@ def rendered(subjects: Sequence[Subject], document: Mapping[str, Any]) -> str:
 
 
 def _drawn(subjects: Sequence[Subject], document: Mapping[str, Any]) -> list[Picture]:
-    as_stated = not any(one["place"] == "before" and one["fitted"] for one in document["steps"])
-    return draw(subjects, document["image_shape"], as_stated)
+    return draw(subjects, document["image_shape"], status_of(document) != "not-as-stated")
 
 
 def _title(subjects: Sequence[Subject]) -> str:

@@ -77,9 +77,11 @@ class Verification:
 
         Questions that the curator left open change it in no way: the text names them.
         """
-        if self.findings:
+        if any(not one.says.endswith(UNCHARGED) for one in self.findings):
             return "differs"
         status = status_of(self.document)
+        if self.findings and status not in ("not-private", "not-as-stated"):
+            return "uncharged"
         return "private" if status in ("merged", "sites", "open") else cast(Status, status)
 
     def __str__(self) -> str:
