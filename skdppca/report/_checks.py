@@ -45,6 +45,9 @@ NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 # the largest entry, and of what the report says of them.
 TOLERANCE = 1e-6
 
+# Letters of a version, at most.
+LONGEST_VERSION = 60
+
 
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
@@ -208,10 +211,11 @@ def _wrong_merge(subject: Subject) -> Iterator[str]:
 
 
 def _described(report: PrivacyReport) -> dict[str, Any]:
-    """Return what a report says, without the hashes of its arrays and the versions."""
-    core = {key: value for key, value in report.core().items() if key != "software"}
+    """Return what a report says, without the hashes of its arrays and the versions, all short."""
+    core = report.core()
     released = [{**one, "sha256": ""} for one in core["released"]]
-    return {**core, "released": released}
+    software = {name: str(text)[LONGEST_VERSION:] for name, text in core["software"].items()}
+    return {**core, "released": released, "software": software}
 
 
 def _wrong_files(release: Compared) -> Iterator[str]:

@@ -691,10 +691,19 @@ def test_a_merged_release_that_its_parts_do_not_give_is_found(files, change):
     assert found.status == "differs"
 
 
-def test_a_merged_release_hides_no_records_in_its_details(files):
+@pytest.mark.parametrize(
+    ("place", "more"),
+    [
+        ("details", {"records": [[1.0, 2.0]]}),
+        ("parameters", {"records": [[1.0, 2.0]]}),
+        ("software", {"records": "1 2"}),
+        ("software", {"numpy": "1 2 " * 20}),
+    ],
+)
+def test_a_merged_release_hides_no_records_in_its_report(files, place, more):
     pca = load(files / "merged")
-    more = {**pca.privacy_.details, "records": _named(0).to_numpy().tolist()}
-    pca.privacy_ = replace(pca.privacy_, details=more)
+    changed = {place: {**getattr(pca.privacy_, place), **more}}
+    pca.privacy_ = replace(pca.privacy_, **changed)
     ReleaseReport(pca, pictures=False).write(files / "forged")
     assert named(verify(files / "forged", ledger=files / "one")) == {"merge"}
 
