@@ -24,17 +24,23 @@ def run(capsys):
     return command
 
 
+def people(n, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, len(NAMES))) * [4, 3, 2, 1] + 10
+
+
+def csv_of(path, rows, names=NAMES):
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    return path
+
+
 @pytest.fixture
 def rows():
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((300, len(NAMES))) * [4, 3, 2, 1] + 10
+    return people(300)
 
 
 @pytest.fixture
 def table(tmp_path, rows):
-    path = tmp_path / "table.csv"
-    np.savetxt(path, rows, delimiter=",", header=",".join(NAMES), comments="", fmt="%.17g")
-    return path
+    return csv_of(tmp_path / "table.csv", rows)
 
 
 @pytest.fixture
@@ -46,13 +52,19 @@ def ledger(tmp_path, run):
 
 @pytest.fixture
 def fit(run, table, budget, tmp_path):
-    """Fit the table into ``out``, without pictures unless they are wanted."""
+    """Fit the table, or other data, into ``out``, without pictures unless they are wanted."""
 
-    def command(*more, pictures=False):
+    def command(*more, data=table, pictures=False):
         quick = () if pictures else ("--no-pictures",)
-        return run("fit", table, *budget, "--out", tmp_path / "out", *quick, *more)
+        return run("fit", data, *budget, "--out", tmp_path / "out", *quick, *more)
 
     return command
+
+
+@pytest.fixture
+def release(fit, tmp_path):
+    assert fit().status == 0
+    return tmp_path / "out"
 
 
 @pytest.fixture
@@ -65,9 +77,8 @@ def charges(ledger):
     return len(PrivacyLedger(ledger).receipts)
 
 
-def is_one_line_error(result):
-    return (
-        result.status == 2
-        and result.err.startswith("skdppca: error: ")
-        and result.err.count("\n") == 1
-    )
+def assert_refused(result, *says, ledger=None):
+    """Assert an error of one line that says all of this, and no charge of the ledger."""
+    assert result.status == 2 and result.err.startswith("skdppca: error: ")
+    assert result.err.count("\n") == 1 and all(one in result.err for one in says), result.err
+    assert ledger is None or charges(ledger) == 0

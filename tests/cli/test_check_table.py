@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused, charges
 
 BAD = pd.DataFrame(
     {
@@ -61,7 +61,7 @@ def test_a_fit_that_refuses_text_says_how_to_list_all_that_is_wrong(
     path, out = tmp_path / f"t.{kind}", tmp_path / "out"
     budget = ("--epsilon", "1", "--delta", "1e-6", "--out", out)
     result = run("fit", path, "--groups", "patient_id", *budget)
-    assert is_one_line_error(result)
+    assert_refused(result)
     assert result.err.endswith("; skdppca fit --check lists all that is wrong with a table\n")
     listed = run("fit", path, "--groups", "patient_id", "--check")
     assert listed.status == 1 and "not numeric, text: " in listed.out
@@ -176,7 +176,7 @@ def test_what_a_check_passes_a_fit_takes_and_the_reverse(check, run, tmp_path, b
 )
 def test_a_fit_still_needs_its_budget_and_a_check_prints_no_json(run, table, options, says):
     result = run("fit", table, *options)
-    assert is_one_line_error(result) and says in result.err
+    assert_refused(result, says)
 
 
 def test_of_many_columns_the_first_are_named_and_all_with_details(check):

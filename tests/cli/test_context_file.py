@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused, charges
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_context_that_says_nothing_clear_is_refused_before_the_charge(
 ):
     (tmp_path / "context.yaml").write_bytes(text.encode(errors="surrogateescape"))
     result = fit("--ledger", ledger, "--context", tmp_path / "context.yaml")
-    assert is_one_line_error(result) and says in result.err
+    assert_refused(result, says)
     assert len(result.err) < 1000 and charges(ledger) == 0
 
 
@@ -54,7 +54,7 @@ def test_a_context_that_may_never_end_is_not_read(command, kind, run, fit, tmp_p
         result = run("declare", tmp_path / "out", *answers)
     else:
         result = fit("--context", tmp_path / "context")
-    assert is_one_line_error(result) and f"context cannot be read ({says}" in result.err
+    assert_refused(result, f"context cannot be read ({says}")
 
 
 def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_path):

@@ -15,7 +15,7 @@ from skdppca.cli._csv_files import CsvFormat
 from skdppca.cli._read_rows import opened
 from skdppca.records import files
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused
 
 SECRET = "s3cret"
 
@@ -37,20 +37,16 @@ def test_a_table_of_another_form_is_read(tmp_path, delimiter, decimal):
     np.testing.assert_array_equal(X, [[1.5, -2e3], [np.nan, 0.25]])
 
 
-def test_the_options_say_what_form_a_table_has(run, tmp_path, rows, budget):
+def test_the_options_say_what_form_a_table_has(fit, tmp_path, rows):
     lines = ["a;b;c;d", *(";".join(f"{x:.17g}".replace(".", ",") for x in row) for row in rows)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    form = ("--delimiter", ";", "--decimal", ",")
-    result = run(
-        "fit", tmp_path / "t.csv", *form, *budget, "--no-pictures", "--out", tmp_path / "o"
-    )
+    result = fit("--delimiter", ";", "--decimal", ",", data=tmp_path / "t.csv")
     assert (result.status, result.err) == (0, "")
 
 
 @pytest.mark.parametrize("mark", ["x", "", ";;", "\n"])
-def test_an_unknown_delimiter_is_refused(run, tmp_path, budget, mark):
-    result = run("fit", "t.csv", *budget, "--delimiter", mark, "--out", tmp_path / "out")
-    assert is_one_line_error(result) and "--delimiter" in result.err
+def test_an_unknown_delimiter_is_refused(fit, mark):
+    assert_refused(fit("--delimiter", mark), "--delimiter")
 
 
 # The list of doc/guide/missing_values.rst.
@@ -70,16 +66,12 @@ def test_documented_texts_are_empty_cells(tmp_path, cell):
 
 
 @pytest.mark.parametrize("note", ['" note', 'no "te', '"note" 5'])
-def test_a_mark_that_one_record_leaves_open_swallows_no_other(run, tmp_path, ledger, budget, note):
+def test_a_mark_that_one_record_leaves_open_swallows_no_other(fit, tmp_path, ledger, note):
     rows = "".join(f"{i},{-i},note\n" for i in range(50))
     (tmp_path / "t.csv").write_text(f"a,b,notes\n{rows}1,2,{note}\n{rows}1,2,{note}\n{rows}")
     for columns in (["--drop", "notes"], ["--columns", "a,b"]):
-        result = run(
-            *("fit", tmp_path / "t.csv", *columns, *budget),
-            *("--ledger", ledger, "--out", tmp_path / "out"),
-        )
-        assert is_one_line_error(result) and "quotation mark" in result.err
-    assert charges(ledger) == 0
+        result = fit(*columns, "--ledger", ledger, data=tmp_path / "t.csv")
+        assert_refused(result, "quotation mark", ledger=ledger)
 
 
 @pytest.mark.parametrize("link", [None, Path.symlink_to, Path.hardlink_to])
@@ -88,8 +80,7 @@ def test_a_file_that_is_given_twice_is_refused(run, table, tmp_path, ledger, bud
     if link:
         link(other, table)
     result = run("fit", table, other, *budget, "--ledger", ledger, "--out", tmp_path / "out")
-    assert is_one_line_error(result) and "is given twice" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, "is given twice", ledger=ledger)
 
 
 ENDS = ["\n", "\r\n", "\r"]
@@ -145,14 +136,11 @@ def test_numbers_are_read_alike_whatever_the_first_ones_look_like(tmp_path):
         ("a\n1\n2\n\n3\n", "missing values: 'a'; pass --missing mean"),
     ],
 )
-def test_what_is_no_number_is_refused_before_the_charge(run, tmp_path, ledger, budget, text, says):
+def test_what_is_no_number_is_refused_before_the_charge(fit, tmp_path, ledger, text, says):
     (tmp_path / "t.csv").write_text(text)
-    result = run(
-        *("fit", tmp_path / "t.csv", *budget, "--ledger", ledger, "--out", tmp_path / "out")
-    )
-    assert is_one_line_error(result)
-    assert says in result.err and SECRET not in result.err
-    assert charges(ledger) == 0
+    result = fit("--ledger", ledger, data=tmp_path / "t.csv")
+    assert_refused(result, says, ledger=ledger)
+    assert SECRET not in result.err
 
 
 def test_memory_does_not_grow_with_a_file_whose_user_is_slow(tmp_path, monkeypatch):

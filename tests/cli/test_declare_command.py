@@ -9,7 +9,7 @@ from skdppca.cli._context_file import context_of
 from skdppca.report import Context
 from skdppca.report._context import HAZARDS, LABELS
 
-from .conftest import is_one_line_error
+from .conftest import assert_refused
 
 
 @pytest.fixture
@@ -17,12 +17,6 @@ def answers(tmp_path):
     path = tmp_path / "answers.yaml"
     path.write_text("region: Anytown\n")
     return path
-
-
-@pytest.fixture
-def release(fit, tmp_path):
-    assert fit().status == 0
-    return tmp_path / "out"
 
 
 def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_path):
@@ -44,7 +38,7 @@ def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_
 )
 def test_want_of_words_is_an_error_of_one_line(arguments, says, run, release, tmp_path):
     result = run("declare", release, *arguments, "--out", tmp_path / "stated")
-    assert is_one_line_error(result) and says in result.err
+    assert_refused(result, says)
 
 
 def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers, tmp_path):
@@ -52,7 +46,7 @@ def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers,
     command = ("declare", tmp_path / "out", "--context", answers, "--out", tmp_path / "stated")
     assert run(*command).status == 0
     refused = run(*command)
-    assert is_one_line_error(refused) and "--force" in refused.err
+    assert_refused(refused, "--force")
     result = run(*command, "--force")
     assert result.status == 0 and "Replaced: release" in result.out
     assert "Its charge stays" in result.out
@@ -64,7 +58,7 @@ def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
     inside = tmp_path / "stated" / "report.html"
     inside.write_text("curator: Clinic\n")
     result = run(*command[:3], inside, *command[4:], "--force")
-    assert is_one_line_error(result) and "would be replaced" in result.err
+    assert_refused(result, "would be replaced")
 
 
 def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp_path):

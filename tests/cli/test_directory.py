@@ -8,7 +8,7 @@ import pytest
 from skdppca.report import _contents, _directory
 from skdppca.report._directory import writing
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused
 
 NAMES = ("report.json", "report.html")
 
@@ -35,9 +35,7 @@ def earlier(tmp_path):
 def test_a_second_run_is_refused_before_its_charge(fit, ledger, tmp_path, force):
     with writing(tmp_path / "out"):
         result = fit("--ledger", ledger, *force)
-    assert is_one_line_error(result)
-    assert "another run" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, "another run", ledger=ledger)
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -49,9 +47,8 @@ def test_what_a_killed_run_leaves_stops_the_next_before_its_charge(
     if name:
         (tmp_path / "out.next" / name).touch()
     result = fit("--ledger", ledger, *force)
-    assert is_one_line_error(result)
-    assert f"from a run that was cut short, with {name or 'nothing'} in it" in result.err
-    assert "a new fit is charged again" in result.err and charges(ledger) == 0
+    said = f"from a run that was cut short, with {name or 'nothing'} in it"
+    assert_refused(result, said, "a new fit is charged again", ledger=ledger)
 
 
 def test_the_lock_of_a_killed_run_is_in_nobodys_way(fit, tmp_path):
@@ -66,9 +63,7 @@ def test_a_directory_in_the_place_of_a_result_is_refused_before_the_charge(
 ):
     (tmp_path / "out" / name).mkdir(parents=True)
     result = fit("--ledger", ledger, "--force")
-    assert is_one_line_error(result)
-    assert "it holds no earlier release" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, "it holds no earlier release", ledger=ledger)
 
 
 def test_nothing_is_in_place_before_all_is_written(earlier):
@@ -130,9 +125,7 @@ def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
 ):
     monkeypatch.setattr(_contents, "MOST_BYTES", 2000)
     result = fit("--ledger", ledger, "-k", 4)
-    assert is_one_line_error(result)
-    assert "or release fewer components" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, "or release fewer components", ledger=ledger)
 
 
 def test_no_file_says_when_it_was_written_or_by_which_version(fit, tmp_path):

@@ -17,7 +17,7 @@ from skdppca.cli._parser import COMMANDS, parser_of
 from skdppca.decomposition.methods import NAMES
 from skdppca.planner import plan
 
-from .conftest import is_one_line_error
+from .conftest import assert_refused
 
 
 def commands(parser, path=()):
@@ -82,8 +82,7 @@ FITTED = ("--epsilon", 1, "--delta", 1e-6, "--out", "o")
 )
 def test_a_slip_is_answered_by_what_was_meant(run, arguments, meant):
     result = run(*arguments)
-    assert is_one_line_error(result)
-    assert f"; did you mean {meant}?; see skdppca" in result.err and "--help" in result.err
+    assert_refused(result, f"; did you mean {meant}?; see skdppca", "--help")
 
 
 @pytest.mark.parametrize("arguments", [("xyzzy",), ("declare", "--template", "--json")])

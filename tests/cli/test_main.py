@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused
 from .test_fit_command import FILES
 
 
@@ -20,22 +20,19 @@ from .test_fit_command import FILES
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, arguments, remedy):
     result = run(*arguments)
-    assert is_one_line_error(result)
-    assert remedy in result.err
+    assert_refused(result, remedy)
 
 
 @pytest.mark.parametrize("option", ["--epsilon", "--delta", "--norm-bound"])
 @pytest.mark.parametrize("value", ["1e400", "-1e400", "nan", "x"])
 def test_what_is_no_number_is_refused(fit, ledger, option, value):
     result = fit("--ledger", ledger, f"{option}={value}")
-    assert is_one_line_error(result)
-    assert f"{value} is no finite number" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, f"{value} is no finite number", ledger=ledger)
 
 
 def test_an_argument_cannot_steer_the_terminal(run):
     result = run("fit", "\x1b[2J.csv", "--fly", "\x1b[2J\n")
-    assert is_one_line_error(result)
+    assert_refused(result)
     assert "\x1b" not in result.err
 
 

@@ -3,29 +3,25 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 
 from skdppca import MergedPCA, PrivacyLedger, merge
 from skdppca.report import load, verify
 
-from .conftest import NAMES, charges, is_one_line_error
+from .conftest import assert_refused, charges, csv_of, people
 
 
 @pytest.fixture
-def parts(run, ledger, budget, tmp_path):
+def parts(fit, ledger, tmp_path):
     """Releases of two cohorts, each charged to a ledger of its own."""
     folders = []
     for name in ("north", "south"):
-        rng = np.random.default_rng(len(folders))
-        rows = rng.standard_normal((1200, len(NAMES))) * [4, 3, 2, 1] + 10
-        table, out = tmp_path / f"{name}.csv", tmp_path / name
-        np.savetxt(table, rows, delimiter=",", header=",".join(NAMES), comments="", fmt="%.17g")
+        table = csv_of(tmp_path / f"{name}.csv", people(1200, seed=len(folders)))
         own = ledger if name == "north" else tmp_path / "south.ledger"
         PrivacyLedger.create(own, 2.0, 1e-6, exist_ok=True)
-        options = ("--ledger", own, "--out", out, "--no-pictures")
-        assert run("fit", table, *budget, "-k", 2, "--method", "gauss", *options).status == 0
-        folders.append(out)
+        options = ("-k", 2, "--method", "gauss", "--ledger", own, "--out", tmp_path / name)
+        assert fit(*options, data=table).status == 0
+        folders.append(tmp_path / name)
     return folders
 
 
@@ -73,7 +69,7 @@ def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
         ([*parts, "-k", 9], "-k 9 is more than the 4 features"),
     ):
         refused = run("merge", *given, *out)
-        assert is_one_line_error(refused) and said in refused.err, refused.err
+        assert_refused(refused, said)
     assert not (tmp_path / "both").exists()
 
 
@@ -81,5 +77,5 @@ def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
 def test_a_part_is_never_written_to(run, parts, inner):
     before = {path.name: path.read_bytes() for path in parts[0].iterdir()}
     refused = run("merge", *parts, "--out", parts[0] / inner, "--force", "--no-pictures")
-    assert is_one_line_error(refused) and "is read and stays as it is" in refused.err
+    assert_refused(refused, "is read and stays as it is")
     assert {path.name: path.read_bytes() for path in parts[0].iterdir()} == before

@@ -7,7 +7,7 @@ from skdppca.privacy.installing import how_to_install
 from skdppca.report import _release
 from skdppca.report._pictures import settings
 
-from .conftest import charges, is_one_line_error
+from .conftest import assert_refused
 from .test_fit_command import FILES
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -27,9 +27,7 @@ def test_drawing_leaves_the_settings_as_they_were():
 def test_pictures_that_cannot_be_drawn_are_found_before_the_charge(fit, ledger, monkeypatch):
     monkeypatch.setattr(_release, "draw", broken)
     result = fit("--ledger", ledger, pictures=True)
-    assert is_one_line_error(result)
-    assert "Can not load face" in result.err and "--no-pictures" in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, "Can not load face", "--no-pictures", ledger=ledger)
     assert fit("--ledger", ledger).status == 0
 
 

@@ -8,7 +8,7 @@ from skdppca.cli import _plan_command
 from skdppca.privacy import GaussianEvent, PureEvent, mu_of
 from skdppca.privacy.installing import how_to_install
 
-from .conftest import is_one_line_error
+from .conftest import assert_refused
 
 QUESTION = ("plan", "--n", 300, "--d", 4, "--k", 1, "--method", "gauss")
 
@@ -135,8 +135,7 @@ def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):
     result = run(*QUESTION, *more)
-    assert is_one_line_error(result)
-    assert remedy in result.err
+    assert_refused(result, remedy)
 
 
 def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, monkeypatch):
@@ -146,8 +145,7 @@ def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, mo
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(_plan_command, "plan", simulated)
     result = run(*QUESTION, "--plot", tmp_path / "plan.png")
-    assert is_one_line_error(result)
-    assert how_to_install("plot") in result.err
+    assert_refused(result, how_to_install("plot"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from skdppca.cli._csv_files import CsvFormat
 from skdppca.cli._read_rows import ArrayRows, opened
 from skdppca.privacy.installing import how_to_install
 
-from .conftest import NAMES, charges, is_one_line_error
+from .conftest import NAMES, assert_refused
 
 # A cell that must not be seen in any message.
 SECRET = "s3cret"
@@ -231,11 +231,10 @@ def test_types_of_typed_files_are_refused_too(tmp_path):
         ("t.csv", lambda path: None, "check the path"),
     ],
 )
-def test_a_bad_file_is_one_line_with_a_remedy(run, tmp_path, budget, name, write, says):
+def test_a_bad_file_is_one_line_with_a_remedy(fit, tmp_path, name, write, says):
     write(tmp_path / name)
-    result = run("fit", tmp_path / name, *budget, "--out", tmp_path / "out")
-    assert is_one_line_error(result)
-    assert says in result.err
+    result = fit(data=tmp_path / name)
+    assert_refused(result, says)
     assert SECRET not in result.err
 
 
@@ -287,14 +286,9 @@ SPARSE = {
         {"shape": np.array([3, 10**15])},
     ],
 )
-def test_a_malformed_sparse_matrix_is_refused_before_the_charge(
-    run, tmp_path, ledger, budget, parts
-):
+def test_a_malformed_sparse_matrix_is_refused_before_the_charge(fit, tmp_path, ledger, parts):
     np.savez(tmp_path / "t.npz", **(SPARSE | parts))
-    data = (tmp_path / "t.npz", *budget, "-k", 1, "--ledger", ledger)
-    result = run("fit", *data, "--out", tmp_path / "out")
-    assert is_one_line_error(result)
-    assert charges(ledger) == 0
+    assert_refused(fit("-k", 1, "--ledger", ledger, data=tmp_path / "t.npz"), ledger=ledger)
 
 
 def huge_array():
@@ -328,22 +322,17 @@ def test_no_error_of_a_library_leaves_reading(tmp_path, rows, monkeypatch, error
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.parquet"])
-def test_a_device_or_a_directory_is_never_read(run, tmp_path, budget, ledger, name):
+def test_a_device_or_a_directory_is_never_read(fit, tmp_path, ledger, name):
     (tmp_path / name).symlink_to("/dev/null")
     (tmp_path / f"folder-{name}").mkdir()
     for path, says in ((name, "is a pipe or a device"), (f"folder-{name}", "without files")):
-        data = (tmp_path / path, *budget, "--ledger", ledger)
-        result = run("fit", *data, "--out", tmp_path / "out")
-        assert is_one_line_error(result)
-        assert says in result.err
-    assert charges(ledger) == 0
+        assert_refused(fit("--ledger", ledger, data=tmp_path / path), says, ledger=ledger)
 
 
 def test_a_pipe_is_no_ledger(fit, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     result = fit("--ledger", tmp_path / "pipe")
-    assert is_one_line_error(result)
-    assert "there is no such file" in result.err
+    assert_refused(result, "there is no such file")
 
 
 def test_reading_warns_of_nothing(tmp_path):
@@ -416,22 +405,18 @@ def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
 )
 def test_a_wrong_choice_of_columns_is_refused(fit, ledger, options, says):
     result = fit("--ledger", ledger, *options)
-    assert is_one_line_error(result)
-    assert says in result.err
-    assert charges(ledger) == 0
+    assert_refused(result, says, ledger=ledger)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, tmp_path, budget, kind):
+def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, fit, tmp_path, kind):
     ledger = tmp_path / "groups.ledger"
     run("ledger", "create", ledger, "--epsilon", 2, "--delta", 1e-6, "--unit", "who")
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "who": [SECRET, "x", SECRET]})
     getattr(frame, f"to_{kind}")(tmp_path / f"t.{kind}", index=False)
-    data = (tmp_path / f"t.{kind}", *budget, "--ledger", ledger, "--groups", "who")
-    result = run("fit", *data, "--out", tmp_path / "out")
-    assert is_one_line_error(result)
-    assert "is not sorted by 'who'" in result.err
-    assert SECRET not in result.err and charges(ledger) == 0
+    result = fit("--ledger", ledger, "--groups", "who", data=tmp_path / f"t.{kind}")
+    assert_refused(result, "is not sorted by 'who'", ledger=ledger)
+    assert SECRET not in result.err
 
 
 def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):

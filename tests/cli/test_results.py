@@ -10,7 +10,7 @@ from skdppca.report import Context, ReleaseReport
 from skdppca.report._found import found
 from skdppca.report._results import results
 
-from .conftest import NAMES
+from .conftest import csv_of
 
 rng = np.random.default_rng(0)
 ROWS = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
@@ -19,12 +19,10 @@ LINE = re.compile(r"(?m)^1 +[\d.]+ % +[\d.]+ to [\d.]+ % +0\.\d\d +\S+ [+-]0\.\d
 
 
 @pytest.fixture
-def clear(tmp_path, run, budget):
+def clear(tmp_path, fit):
     """A fit of rows whose first direction is far above the noise."""
-    path = tmp_path / "clear.csv"
-    np.savetxt(path, ROWS, delimiter=",", header=",".join(NAMES), comments="")
-    options = ("-k", 2, "--method", "gauss", "--no-pictures", "--out", tmp_path / "clear")
-    return run("fit", path, *budget, *options).out
+    options = ("-k", 2, "--method", "gauss", "--out", tmp_path / "clear")
+    return fit(*options, data=csv_of(tmp_path / "clear.csv", ROWS)).out
 
 
 def test_components_come_first_and_a_report_prints_the_same(clear, run, tmp_path):
@@ -49,12 +47,9 @@ def test_components_that_are_noise_say_so_in_their_lines(fit):
     assert lost and all(line.count("(") == 4 for line in lost)
 
 
-def test_where_all_is_noise_the_plan_is_named_that_says_what_would_do(run, tmp_path, budget):
-    path = tmp_path / "wide.csv"
-    rows = np.random.default_rng(0).standard_normal((20, 30))
-    np.savetxt(path, rows, delimiter=",", header=",".join(f"x{i}" for i in range(30)), comments="")
-    options = ("--method", "power", "--no-pictures", "--out", tmp_path / "wide")
-    said = run("fit", path, "-k", 2, *budget, *options).out
+def test_where_all_is_noise_the_plan_is_named_that_says_what_would_do(fit, tmp_path):
+    np.save(tmp_path / "wide.npy", np.random.default_rng(0).standard_normal((20, 30)))
+    said = fit("-k", 2, "--method", "power", data=tmp_path / "wide.npy").out
     assert "`skdppca plan` says what would do, and reads no data." in said
 
 

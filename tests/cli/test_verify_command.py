@@ -18,7 +18,7 @@ from skdppca.report._document import reports_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._subject import rebuilt
 
-from .conftest import NAMES, is_one_line_error
+from .conftest import NAMES, assert_refused
 
 
 @pytest.fixture(scope="module")
@@ -294,14 +294,14 @@ def test_a_terminal_is_told_nothing_by_a_forged_report(run, out):
 
 
 def test_what_cannot_be_read_is_an_error(run, copied):
-    assert is_one_line_error(run("verify", "nowhere"))
-    assert is_one_line_error(run("verify", "out/report.json"))
-    assert is_one_line_error(run("report", "out/report.json"))
-    assert is_one_line_error(run("verify", "out", "--ledger", "nowhere"))
-    assert is_one_line_error(run("verify", "out", "--ledger", "t.csv"))
+    assert_refused(run("verify", "nowhere"))
+    assert_refused(run("verify", "out/report.json"))
+    assert_refused(run("report", "out/report.json"))
+    assert_refused(run("verify", "out", "--ledger", "nowhere"))
+    assert_refused(run("verify", "out", "--ledger", "t.csv"))
     (copied / "out" / "report.json").unlink()
-    assert is_one_line_error(run("verify", "out"))
-    assert is_one_line_error(run("report", "out"))
+    assert_refused(run("verify", "out"))
+    assert_refused(run("report", "out"))
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_what_cannot_be_read_is_an_error(run, copied):
 )
 def test_a_head_needs_its_ledger_and_all_its_digits(run, out, options, says):
     result = run("verify", "out", *options)
-    assert is_one_line_error(result)
+    assert_refused(result)
     assert says in result.err and "head=" not in result.err
 
 
