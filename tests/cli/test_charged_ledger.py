@@ -157,8 +157,7 @@ def test_an_interrupt_while_files_are_written_names_them(fit, ledger, monkeypatc
 
 def test_without_a_ledger_a_failure_to_write_says_that_nothing_was_charged(fit, monkeypatch):
     monkeypatch.setattr(_directory.os, "fsync", raising(OSError(28, "No space left on device")))
-    result = fit()
-    assert_refused(result, "nothing was charged; nothing was written to")
+    assert_refused(fit(), "nothing was charged; nothing was written to")
 
 
 def test_an_error_after_the_charge_has_no_context(ledger, tmp_path):

@@ -175,8 +175,7 @@ def test_what_a_check_passes_a_fit_takes_and_the_reverse(check, run, tmp_path, b
     ],
 )
 def test_a_fit_still_needs_its_budget_and_a_check_prints_no_json(run, table, options, says):
-    result = run("fit", table, *options)
-    assert_refused(result, says)
+    assert_refused(run("fit", table, *options), says)
 
 
 def test_of_many_columns_the_first_are_named_and_all_with_details(check):

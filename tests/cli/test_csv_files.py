@@ -1,10 +1,8 @@
 """What is wrong with the form of a .csv, and which of its texts are numbers."""
 
-import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from pyarrow.csv import ConvertOptions
 
@@ -13,7 +11,6 @@ from skdppca.cli import _csv_files
 from skdppca.cli._column_names import Wanted
 from skdppca.cli._csv_files import CsvFormat
 from skdppca.cli._read_rows import opened
-from skdppca.records import files
 
 from .conftest import assert_refused
 
@@ -141,22 +138,3 @@ def test_what_is_no_number_is_refused_before_the_charge(fit, tmp_path, ledger, t
     result = fit("--ledger", ledger, data=tmp_path / "t.csv")
     assert_refused(result, says, ledger=ledger)
     assert SECRET not in result.err
-
-
-def test_memory_does_not_grow_with_a_file_whose_user_is_slow(tmp_path, monkeypatch):
-    """32 blocks wait, and some are at work, while 150 times as many are read."""
-    block = 2**14
-    monkeypatch.setattr(_csv_files, "BLOCK_BYTES", block)
-    monkeypatch.setattr(_csv_files, "CELL_BYTES", 1)
-    monkeypatch.setattr(files, "PIECE_ENTRIES", 2**12)
-    line = ",".join(["0.12345678901234567"] * 4)
-    (tmp_path / "t.csv").write_text("a,b,c,d\n" + f"{line}\n" * 100_000)
-    pool, n_rows, most = pa.default_memory_pool(), 0, 0
-    before = pool.bytes_allocated()
-    rows = opened([tmp_path / "t.csv"], Wanted())
-    for piece in files.Files(rows.dataset, rows.names).pieces():
-        n_rows += len(piece.rows)
-        time.sleep(0.02)
-        most = max(most, pool.bytes_allocated() - before)
-    assert n_rows == 100_000
-    assert most < 50 * block

@@ -37,16 +37,14 @@ def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_
     ],
 )
 def test_want_of_words_is_an_error_of_one_line(arguments, says, run, release, tmp_path):
-    result = run("declare", release, *arguments, "--out", tmp_path / "stated")
-    assert_refused(result, says)
+    assert_refused(run("declare", release, *arguments, "--out", tmp_path / "stated"), says)
 
 
 def test_what_a_copy_replaces_is_said_with_its_charge(run, fit, ledger, answers, tmp_path):
     assert fit("--ledger", ledger).status == 0
     command = ("declare", tmp_path / "out", "--context", answers, "--out", tmp_path / "stated")
     assert run(*command).status == 0
-    refused = run(*command)
-    assert_refused(refused, "--force")
+    assert_refused(run(*command), "--force")
     result = run(*command, "--force")
     assert result.status == 0 and "Replaced: release" in result.out
     assert "Its charge stays" in result.out
@@ -57,8 +55,7 @@ def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
     assert run(*command).status == 0
     inside = tmp_path / "stated" / "report.html"
     inside.write_text("curator: Clinic\n")
-    result = run(*command[:3], inside, *command[4:], "--force")
-    assert_refused(result, "would be replaced")
+    assert_refused(run(*command[:3], inside, *command[4:], "--force"), "would be replaced")
 
 
 def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp_path):

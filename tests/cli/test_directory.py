@@ -62,8 +62,8 @@ def test_a_directory_in_the_place_of_a_result_is_refused_before_the_charge(
     fit, ledger, tmp_path, name
 ):
     (tmp_path / "out" / name).mkdir(parents=True)
-    result = fit("--ledger", ledger, "--force")
-    assert_refused(result, "it holds no earlier release", ledger=ledger)
+    said = "it holds no earlier release"
+    assert_refused(fit("--ledger", ledger, "--force"), said, ledger=ledger)
 
 
 def test_nothing_is_in_place_before_all_is_written(earlier):
@@ -124,8 +124,7 @@ def test_a_release_that_nobody_could_verify_is_refused_before_the_charge(
     fit, ledger, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(_contents, "MOST_BYTES", 2000)
-    result = fit("--ledger", ledger, "-k", 4)
-    assert_refused(result, "or release fewer components", ledger=ledger)
+    assert_refused(fit("--ledger", ledger, "-k", 4), "or release fewer components", ledger=ledger)
 
 
 def test_no_file_says_when_it_was_written_or_by_which_version(fit, tmp_path):

@@ -332,8 +332,7 @@ def test_where_a_ledger_is_required_or_missing_the_refusal_names_what_to_do(
 
 def test_without_a_library_of_the_report_nothing_is_charged(monkeypatch, fit, ledger):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    result = fit("--ledger", ledger)
-    assert_refused(result, how_to_install("report"), ledger=ledger)
+    assert_refused(fit("--ledger", ledger), how_to_install("report"), ledger=ledger)
 
 
 @pytest.mark.parametrize(
@@ -352,8 +351,7 @@ def test_a_directory_in_use_is_refused_before_the_charge(fit, ledger, tmp_path, 
     (tmp_path / "out").mkdir()
     for name in names:
         (tmp_path / "out" / name).touch()
-    result = fit("--ledger", ledger, *force)
-    assert_refused(result, says, ledger=ledger)
+    assert_refused(fit("--ledger", ledger, *force), says, ledger=ledger)
     assert len([*(tmp_path / "out").iterdir()]) == len(names)
 
 

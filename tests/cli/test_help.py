@@ -81,8 +81,7 @@ FITTED = ("--epsilon", 1, "--delta", 1e-6, "--out", "o")
     ],
 )
 def test_a_slip_is_answered_by_what_was_meant(run, arguments, meant):
-    result = run(*arguments)
-    assert_refused(result, f"; did you mean {meant}?; see skdppca", "--help")
+    assert_refused(run(*arguments), f"; did you mean {meant}?; see skdppca", "--help")
 
 
 @pytest.mark.parametrize("arguments", [("xyzzy",), ("declare", "--template", "--json")])

@@ -114,8 +114,7 @@ def test_the_mu_of_a_gaussian_ledger_moves_its_total_to_another(run, ledger, tmp
     ],
 )
 def test_a_refused_external_release_is_one_line_and_charges_nothing(run, ledger, options, reason):
-    result = run("ledger", "charge", ledger, *options)
-    assert_refused(result, reason, ledger=ledger)
+    assert_refused(run("ledger", "charge", ledger, *options), reason, ledger=ledger)
 
 
 @pytest.mark.parametrize("over", ["charge", "time"])

@@ -19,8 +19,7 @@ from .test_fit_command import FILES
     ],
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, arguments, remedy):
-    result = run(*arguments)
-    assert_refused(result, remedy)
+    assert_refused(run(*arguments), remedy)
 
 
 @pytest.mark.parametrize("option", ["--epsilon", "--delta", "--norm-bound"])

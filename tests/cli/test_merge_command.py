@@ -68,8 +68,7 @@ def test_what_cannot_be_merged_is_one_line(run, parts, tmp_path):
         ([parts[0], tmp_path / "nowhere"], "nowhere is not a directory"),
         ([*parts, "-k", 9], "-k 9 is more than the 4 features"),
     ):
-        refused = run("merge", *given, *out)
-        assert_refused(refused, said)
+        assert_refused(run("merge", *given, *out), said)
     assert not (tmp_path / "both").exists()
 
 

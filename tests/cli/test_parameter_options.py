@@ -42,14 +42,6 @@ def test_an_option_has_the_default_of_the_parameter(command, of):
         assert found[name].default == parameters[name].default
 
 
-def test_the_help_is_what_the_docstring_says():
-    text = actions("fit")["adjacency"].help
-    assert text.startswith(
-        "how neighbouring data sets differ; add-remove: by one record more or less;"
-    )
-    assert text.endswith("(default: %(default)s)")
-
-
 @pytest.mark.parametrize(
     ("said", "shown"),
     [

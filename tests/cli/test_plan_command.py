@@ -134,8 +134,7 @@ def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
     ],
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):
-    result = run(*QUESTION, *more)
-    assert_refused(result, remedy)
+    assert_refused(run(*QUESTION, *more), remedy)
 
 
 def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, monkeypatch):
@@ -144,8 +143,7 @@ def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, mo
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(_plan_command, "plan", simulated)
-    result = run(*QUESTION, "--plot", tmp_path / "plan.png")
-    assert_refused(result, how_to_install("plot"))
+    assert_refused(run(*QUESTION, "--plot", tmp_path / "plan.png"), how_to_install("plot"))
 
 
 @pytest.mark.parametrize(

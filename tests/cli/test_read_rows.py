@@ -331,8 +331,7 @@ def test_a_device_or_a_directory_is_never_read(fit, tmp_path, ledger, name):
 
 def test_a_pipe_is_no_ledger(fit, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    result = fit("--ledger", tmp_path / "pipe")
-    assert_refused(result, "there is no such file")
+    assert_refused(fit("--ledger", tmp_path / "pipe"), "there is no such file")
 
 
 def test_reading_warns_of_nothing(tmp_path):
@@ -404,8 +403,7 @@ def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
     ],
 )
 def test_a_wrong_choice_of_columns_is_refused(fit, ledger, options, says):
-    result = fit("--ledger", ledger, *options)
-    assert_refused(result, says, ledger=ledger)
+    assert_refused(fit("--ledger", ledger, *options), says, ledger=ledger)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -74,8 +74,7 @@ def test_rows_of_a_release_without_privacy_say_so(run, fit, tmp_path):
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_a_file_that_is_not_synthetic_is_never_replaced(draw, tmp_path, name, force):
     (tmp_path / name).write_text("{}")
-    result = draw(*force)
-    assert_refused(result, name)
+    assert_refused(draw(*force), name)
     assert (tmp_path / name).read_text() == "{}"
 
 
@@ -101,8 +100,7 @@ def test_earlier_rows_are_replaced_by_force_only(draw, tmp_path):
 )
 def test_what_cannot_be_drawn_is_refused(run, release, tmp_path, monkeypatch, given, says):
     monkeypatch.chdir(tmp_path)
-    result = run("sample", *given)
-    assert_refused(result, says)
+    assert_refused(run("sample", *given), says)
     assert not list(tmp_path.glob("rows*"))
 
 

@@ -56,8 +56,7 @@ def test_keys_are_made_for_their_owner_alone_and_never_again(run, tmp_path):
     for name in ("identity.key", "supernode.key"):
         assert stat.S_IMODE(os.stat(tmp_path / "north" / name).st_mode) == 0o600
     before = (tmp_path / "north/identity.key").read_bytes()
-    again = run("site", "key", tmp_path / "north")
-    assert_refused(again, "a key is never replaced")
+    assert_refused(run("site", "key", tmp_path / "north"), "a key is never replaced")
     assert (tmp_path / "north/identity.key").read_bytes() == before
 
 
@@ -98,8 +97,7 @@ def test_the_ledger_limits_the_runs(init, ledger, tmp_path):
     ],
 )
 def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path, changed, said):
-    result = init(**changed)
-    assert_refused(result, said)
+    assert_refused(init(**changed), said)
     assert not (tmp_path / "north/site.json").exists()
 
 
@@ -113,15 +111,13 @@ def test_a_folder_without_keys_says_how_to_make_them(init, tmp_path):
 def test_a_site_that_is_set_up_is_not_replaced(init, tmp_path):
     assert init().status == 0
     before = (tmp_path / "north/site.json").read_bytes()
-    again = init(max_epsilon=1)
-    assert_refused(again, "exists already")
+    assert_refused(init(max_epsilon=1), "exists already")
     assert (tmp_path / "north/site.json").read_bytes() == before
 
 
 def test_a_table_without_a_column_of_the_study_is_refused(init, tmp_path):
     (tmp_path / "other.csv").write_text("age,height\n1,2\n3,4\n")
-    result = init(table=tmp_path / "other.csv")
-    assert_refused(result, "weight")
+    assert_refused(init(table=tmp_path / "other.csv"), "weight")
     assert not (tmp_path / "north/site.json").exists()
 
 
@@ -134,8 +130,7 @@ def test_a_site_reads_the_columns_of_the_study_in_its_order(table, rows):
 
 
 def test_a_folder_that_is_no_site_says_how_to_make_one(run, tmp_path):
-    result = run("site", "show", tmp_path)
-    assert_refused(result, f"skdppca site init {tmp_path}")
+    assert_refused(run("site", "show", tmp_path), f"skdppca site init {tmp_path}")
 
 
 @pytest.mark.parametrize(
@@ -152,22 +147,19 @@ def test_what_a_site_cannot_connect_by_is_said_at_once(
     assert init().status == 0
     monkeypatch.chdir(tmp_path)
     more = [] if roots is None else ["--root-certificates", roots]
-    result = run("site", "run", "north", "--server", server, *more)
-    assert_refused(result, said)
+    assert_refused(run("site", "run", "north", "--server", server, *more), said)
 
 
 def test_a_site_that_would_refuse_every_plan_is_not_set_up(init, study, tmp_path):
     keys = dict([*study[0].sites.items()][:2])
     replace(study[0], sites=keys).write(tmp_path / "two.json")
-    result = init(study=tmp_path / "two.json")
-    assert_refused(result, "the study has 2 sites")
+    assert_refused(init(study=tmp_path / "two.json"), "the study has 2 sites")
     assert init(study=tmp_path / "two.json", min_sites=2).status == 0
 
 
 def test_missing_values_are_declared_in_the_study(init, study, tmp_path):
     np.save(tmp_path / "t.npy", [[1.0, np.nan], [2.0, 3.0]])
-    result = init(table=tmp_path / "t.npy")
-    assert_refused(result, "NaN")
+    assert_refused(init(table=tmp_path / "t.npy"), "NaN")
     replace(study[0], missing="mean").write(tmp_path / "filled.json")
     assert init(table=tmp_path / "t.npy", study=tmp_path / "filled.json").status == 0
 

@@ -114,8 +114,7 @@ def test_a_matrix_that_no_release_holds_is_refused_before_the_charge(
 
     monkeypatch.setattr("skdppca.cli._rehearsal.LARGEST_KEPT", 2)  # fewer than there are
     monkeypatch.setattr("skdppca.cli._rehearsal.archived", archived)
-    refused = update(2)
-    assert_refused(refused, "too large", ledger=ledgers[1])
+    assert_refused(update(2), "too large", ledger=ledgers[1])
 
 
 def test_it_is_what_partial_fit_gives(update, grown, tables, ledgers, tmp_path):
@@ -185,8 +184,7 @@ def test_people_who_come_back_pay_again(run, grown, options, ledgers, tmp_path):
 def test_people_without_a_ledger_are_refused(run, grown, options, tmp_path):
     given = options(2)
     place = given.index("--ledger")
-    refused = run(*given[:place], *given[place + 2 :])
-    assert_refused(refused, "pass it: --ledger FILE")
+    assert_refused(run(*given[:place], *given[place + 2 :]), "pass it: --ledger FILE")
     assert fits_in(tmp_path / "registry") == 1
 
 
@@ -199,15 +197,13 @@ def test_a_file_that_is_no_part_of_a_release_stops_an_update(
 ):
     (tmp_path / folder).mkdir(exist_ok=True)
     (tmp_path / folder / "thesis.txt").write_text("mine")
-    refused = update(2)
-    assert_refused(refused, said, ledger=ledgers[1])
+    assert_refused(update(2), said, ledger=ledgers[1])
 
 
 def test_a_release_without_a_matrix_is_refused(update, rows, ledgers, tmp_path):
     pca = DPGauss(2, keep_matrix=False).fit(rows)
     ReleaseReport(pca, feature_names=NAMES, pictures=False).write(tmp_path / "registry")
-    refused = update(1)
-    assert_refused(refused, "holds no noisy matrix", ledger=ledgers[0])
+    assert_refused(update(1), "holds no noisy matrix", ledger=ledgers[0])
 
 
 STEPS = {
@@ -232,8 +228,7 @@ def test_a_run_that_is_killed_leaves_a_whole_release(
     assert 2 in whole[:2]
     if name == "rename":  # all was written
         assert 3 in whole
-        refused = update(4)
-        assert_refused(refused, "was cut short, which was paid for")
+        assert_refused(update(4), "was cut short, which was paid for")
         if registry.exists():
             shutil.rmtree(registry)
         registry.with_name("registry.next").rename(registry)
