@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
 import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-import skdppca
 from skdppca import (
     KDPPCA,
     DPGauss,
@@ -26,9 +21,11 @@ from skdppca import (
 )
 from skdppca.decomposition.base import MATRIX
 from skdppca.exceptions import BudgetExceeded, LedgerError, UnaccountedFitsWarning
-from skdppca.privacy import PrivacyReport, verify_report
+from skdppca.privacy import PrivacyReport
 from skdppca.privacy.gdp import epsilon_of
 from skdppca.report import ReleaseReport, verify
+
+from .test_fit import run_to, state
 
 D = 6
 G = np.random.default_rng(0)
@@ -37,7 +34,6 @@ FIRST, SECOND, THIRD = np.array_split(ROWS, 3)
 HOLES = np.where(G.random(ROWS.shape) < 0.2, np.nan, ROWS)
 GROUPS = np.arange(1200) // 3
 UNITS = np.array([1.0, 1e3, 1e-3, 1.0, 10.0, 1.0])
-PACKAGE = str(Path(skdppca.__file__).parent)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdppca.exceptions.SeededNoiseWarning",
@@ -60,15 +56,6 @@ def grown(factory=DPGauss, parts=(FIRST, SECOND, THIRD), groups=None, paying=(),
 
 def parts_of(X):
     return [X[start : start + 400] for start in (0, 400, 800)]
-
-
-def state(pca):
-    """All that fits have stored, bit by bit."""
-    stored = {name: value for name, value in vars(pca).items() if name.endswith("_")}
-    return {
-        name: value.to_json() if name == "privacy_" else pickle.dumps(value)
-        for name, value in stored.items()
-    }
 
 
 def same_numbers(one, other):
@@ -155,9 +142,6 @@ def test_fit_starts_afresh():
     assert same_numbers(pca, DPGauss(2, epsilon=8.0, random_state=0).fit(FIRST))
 
 
-# Files and clusters.
-
-
 # What it charges, and states.
 
 
@@ -221,13 +205,6 @@ def test_a_second_cohort_without_an_account_warns():
         pca.partial_fit(SECOND)
 
 
-def test_one_seeded_cohort_makes_the_release_not_private():
-    pca = grown(parts=[FIRST]).set_params(random_state=None).partial_fit(SECOND)
-    assert not pca.privacy_.private
-    again = pca.set_params(random_state=3).partial_fit(THIRD)
-    assert len(again.privacy_.not_private) == 1
-
-
 def test_fits_are_listed_with_receipts_and_hashes():
     paying, reports = [accounts() for _ in range(3)], []
     pca = DPGauss(2, epsilon=1.0)
@@ -250,24 +227,6 @@ def test_a_grown_release_verifies_from_its_files(tmp_path):
         assert found.agrees and "and this ledger agree." in str(found)
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "different accounts are of different people" in text
-
-
-def forged(change):
-    """The findings on a report of two fits that was changed."""
-    paying = [accounts(), accounts()]
-    pca = grown(parts=[FIRST, SECOND], epsilon=1.0, paying=paying, random_state=None)
-    content = json.loads(pca.privacy_.to_json())
-    change(content["core"])
-    return {finding.what for finding in verify_report(content)}
-
-
-def test_the_report_of_a_grown_release_is_checked():
-    assert forged(lambda core: None) == set()
-    dearer = forged(lambda core: core["details"]["joined"][0].update(mu=5.0))
-    assert {"price", "joined fits"} <= dearer
-    assert "schema" in forged(lambda core: core["details"]["joined"][0].pop("receipts"))
-    assert "schema" in forged(lambda core: core["details"].update(joined=[]))
-    assert "schema" in forged(lambda core: core["details"]["joined"][0].update(mu="many"))
 
 
 # What is refused, before the charge.
@@ -382,37 +341,12 @@ def test_private_pca_takes_the_method_with_a_matrix():
 # Errors and resuming.
 
 
-class Interrupted(KeyboardInterrupt):
-    pass
-
-
 @pytest.mark.parametrize("line", [1, 20, 60, 150, 400, 800])
 def test_an_interrupted_cohort_leaves_those_before(line, monkeypatch):
-    accountant, passed, charged = accounts(), 0, False
+    accountant = accounts()
     pca = grown(parts=[FIRST], epsilon=1.0, accountant=accountant, random_state=None)
-    before, charge = state(pca), PrivacyAccountant.charge
-
-    def charging(*args, **more):
-        nonlocal charged
-        receipt = charge(*args, **more)
-        charged = True
-        return receipt
-
-    def trace(frame, event, arg):
-        nonlocal passed
-        if charged and event == "line" and frame.f_code.co_filename.startswith(PACKAGE):
-            passed += 1
-            if passed == line:
-                raise Interrupted
-        return trace
-
-    monkeypatch.setattr(PrivacyAccountant, "charge", charging)
-    sys.settrace(trace)
-    try:
-        with pytest.raises(Interrupted):
-            pca.partial_fit(SECOND)
-    finally:
-        sys.settrace(None)
+    before = state(pca)
+    assert run_to(line, lambda: pca.partial_fit(SECOND), monkeypatch) == line
     assert state(pca) == before
     assert len(accountant.receipts) == 2
 

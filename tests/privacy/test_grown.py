@@ -87,6 +87,8 @@ def test_a_release_with_one_seeded_fit_verifies_as_not_private():
     report = pca.privacy_
     assert not report.private
     assert not failed(report)
+    again = pca.set_params(random_state=3).partial_fit(THIRD, accountant=account())
+    assert len(again.privacy_.not_private) == 1
 
 
 def test_a_release_that_hides_its_seeded_fit_is_found():
@@ -96,23 +98,38 @@ def test_a_release_that_hides_its_seeded_fit_is_found():
     assert "joined fits" in failed(replace(report, not_private=(), releases=()))
 
 
-@pytest.mark.parametrize("change", [{"epsilon": 0.01}, {"delta": 0.0}, {"delta": 1.0}], ids=str)
-def test_an_earlier_fit_that_states_less_than_it_paid_is_found(change):
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        *((less, {"joined fits"}) for less in ({"epsilon": 0.01}, {"delta": 0.0}, {"delta": 1.0})),
+        ({"mu": 5.0}, {"joined fits", "price"}),
+    ],
+    ids=str,
+)
+def test_an_earlier_fit_that_states_another_cost_is_found(change, found):
     report = grown(account(), account()).privacy_
     first, last = report.details["joined"]
     forged = replace(report, details=report.details | {"joined": [first | change, last]}, read=True)
     assert not failed(report)
-    assert "joined fits" in failed(forged)
+    assert found <= failed(forged)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"receipts": [{}]}, {"receipts": "none"}, {"receipts": None}, {"a": "b"}, {"release_id": 1}],
-    ids=str,
+    [
+        lambda joined: joined[0].update(receipts=[{}]),
+        lambda joined: joined[0].update(receipts="none"),
+        lambda joined: joined[0].update(receipts=None),
+        lambda joined: joined[0].pop("receipts"),
+        lambda joined: joined[0].update(a="b"),
+        lambda joined: joined[0].update(release_id=1),
+        lambda joined: joined[0].update(mu="many"),
+        lambda joined: joined.clear(),
+    ],
 )
 def test_what_no_fit_can_say_is_a_finding_and_no_error(change):
     content = json.loads(grown(account(), account()).privacy_.to_json())
-    content["core"]["details"]["joined"][0] |= change
+    change(content["core"]["details"]["joined"])
     assert failed(content) == {"schema"}
 
 
