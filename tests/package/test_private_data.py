@@ -79,6 +79,8 @@ def test_nothing_is_free(mu):
     data = untouched(private_data(ROWS))
     with pytest.raises(RuntimeError, match=f"Count: mu={mu} pays for no answer; give a positive"):
         data.ask(Count(), mu)
+    with pytest.raises(RuntimeError, match="budget"):
+        data.split(mu)
     assert data.remaining == 1.0
 
 
