@@ -2,8 +2,11 @@ import builtins
 import os
 import pickle
 import shutil
+import signal
 import sys
 import tempfile
+import time
+from random import Random
 
 import pytest
 
@@ -38,6 +41,34 @@ def in_child():
         return result
 
     return start
+
+
+def kill_at_random(work, kills, check):
+    """Kill one of four children that work for ever, again and again, and start another one."""
+    random = Random(0)
+
+    def start():
+        child = os.fork()
+        if child == 0:
+            try:
+                work()
+            finally:
+                os._exit(1)
+        return child
+
+    def kill(child):
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+    children = [start() for _ in range(4)]
+    for number in range(kills):
+        time.sleep(random.uniform(0, 0.02))
+        kill(children.pop(random.randrange(4)))
+        if number % 10 == 0:
+            check()
+        children.append(start())
+    for child in children:
+        kill(child)
 
 
 @pytest.fixture

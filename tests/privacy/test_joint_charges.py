@@ -3,8 +3,6 @@
 import os
 import pickle
 import shutil
-import signal
-import time
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -32,6 +30,8 @@ from skdppca.privacy import (
 from skdppca.privacy.accountant import charge_all
 from skdppca.privacy.composition import Composition
 from skdppca.privacy.events import add_event
+
+from .conftest import kill_at_random
 
 EPSILON, DELTA = 1.0, 1e-6
 WHOLE = mu_of(EPSILON, DELTA)
@@ -245,37 +245,22 @@ def test_processes_that_name_the_accounts_in_any_order_never_wait_for_each_other
 def test_kills_in_the_middle_leave_no_joint_release_without_all_its_charges(folder):
     """It takes a minute or two."""
     pair = [PrivacyLedger.create(f"{folder}/{n}.ledger", EPSILON, DELTA) for n in range(2)]
-    kills, released, random = 300, Path(folder) / "released", Random(0)
+    kills, released = 300, Path(folder) / "released"
     event = GaussianEvent(WHOLE / (20 * kills) ** 0.5)
     released.touch()
 
     def release_for_ever():
         output, order = os.open(released, os.O_WRONLY | os.O_APPEND), Random(os.getpid())
         while True:
-            receipts = charge_all(order.sample(pair, 2), event, **NOTION)
+            try:
+                receipts = charge_all(order.sample(pair, 2), event, **NOTION)
+            except BudgetExceeded:
+                continue
             by_id = {receipt.accountant: receipt for receipt in receipts}
             rows = [one.record(by_id[one.id], DIGEST).charge for one in pair]
             os.write(output, f"{rows[0]} {rows[1]}\n".encode())
 
-    def start():
-        child = os.fork()
-        if child == 0:
-            try:
-                release_for_ever()
-            finally:
-                os._exit(1)
-        return child
-
-    children = [start() for _ in range(4)]
-    for _ in range(kills):
-        time.sleep(random.uniform(0, 0.02))
-        child = children.pop(random.randrange(4))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        children.append(start())
-    for child in children:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    kill_at_random(release_for_ever, kills, lambda: [one.verify() for one in pair])
     pairs = [tuple(map(int, line.split())) for line in released.read_text().splitlines()]
     assert pairs
     for place, one in enumerate(pair):

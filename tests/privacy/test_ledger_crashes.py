@@ -8,15 +8,15 @@ import resource
 import shutil
 import signal
 import threading
-import time
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from skdppca.exceptions import BudgetExceeded, LedgerCutWarning, LedgerError
 from skdppca.privacy import GaussianEvent, PrivacyLedger, mu_of
 from skdppca.privacy import ledger as ledger_module
+
+from .conftest import kill_at_random
 
 NOTION = {"adjacency": "add-remove", "unit": "row"}
 SMALL = GaussianEvent(1e-4)
@@ -89,29 +89,7 @@ def test_kills_in_the_middle_leave_no_release_without_a_charge(folder):
     share = GaussianEvent(mu_of(1.0, 1e-6) / math.sqrt(room + 0.5))
     released = Path(folder) / "released"
     released.touch()
-    random = Random(0)
-
-    def start():
-        child = os.fork()
-        if child == 0:
-            try:
-                release_for_ever(ledger, share, released)
-            finally:
-                os._exit(1)
-        return child
-
-    children = [start() for _ in range(4)]
-    for kill in range(kills):
-        time.sleep(random.uniform(0, 0.02))
-        child = children.pop(random.randrange(4))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL
-        if kill % 10 == 0:
-            ledger.verify()
-        children.append(start())
-    for child in children:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    kill_at_random(lambda: release_for_ever(ledger, share, released), kills, ledger.verify)
     ledger.verify()
     rows = [tuple(map(int, line.split())) for line in released.read_text().splitlines()]
     recorded = {(row.charge, row.row) for row in ledger.releases}
