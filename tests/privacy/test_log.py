@@ -5,15 +5,6 @@ import pytest
 from skdppca.privacy.log import Log
 
 
-def test_a_log_is_a_sequence():
-    log = Log("abc")
-    assert (len(log), list(log), log[0], log[-1], log[1:]) == (3, list("abc"), "a", "c", ("b", "c"))
-    assert "b" in log and log.index("c") == 2 and list(reversed(log)) == list("cba")
-    assert log == Log("abc") and log != Log("ab") and hash(log) == hash(Log("abc"))
-    with pytest.raises(IndexError):
-        log[3]
-
-
 def test_a_longer_log_shares_the_memory_and_leaves_the_shorter_one():
     short = Log("ab")
     long = short.appended("c")

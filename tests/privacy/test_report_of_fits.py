@@ -29,13 +29,7 @@ from skdppca import (
 from skdppca.exceptions import LedgerError
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
-from skdppca.privacy import (
-    ApproximateEvent,
-    GaussianEvent,
-    PrivacyReport,
-    PureEvent,
-    verify_report,
-)
+from skdppca.privacy import GaussianEvent, PrivacyReport, verify_report
 from skdppca.privacy import ledger as ledger_module
 from skdppca.privacy.chain import canonical
 
@@ -176,18 +170,19 @@ def test_all_kinds_of_guarantees_agree(factory, parameters):
     assert differing(report.to_json(), arrays=arrays) == []
 
 
-@pytest.mark.parametrize("unit", ["row", "patient"])
-def test_groups_are_charged_as_what_they_are(unit):
+@pytest.mark.parametrize(
+    ("unit", "given"),
+    [
+        ("patient", {"estimator": DPGauss, "groups": GROUPS}),
+        (
+            "interaction",
+            {"estimator": DPPowerMethod, "rows": ONES, "protect": "interaction", "center": False},
+        ),
+    ],
+)
+def test_groups_and_single_entries_are_charged_as_what_they_are(unit, given):
     accountant = PrivacyAccountant(1.0, 1e-6, unit=unit)
-    groups = None if unit == "row" else GROUPS
-    report, arrays = fit(DPGauss, groups=groups, accountant=accountant)
-    assert differing(report, arrays=arrays, ledger=accountant) == []
-
-
-def test_single_entries_are_charged_as_what_they_are():
-    accountant = PrivacyAccountant(1.0, 1e-6, unit="interaction")
-    protected = {"protect": "interaction", "center": False, "accountant": accountant}
-    report, arrays = fit(DPPowerMethod, ONES, **protected)
+    report, arrays = fit(**given, accountant=accountant)
     assert differing(report, arrays=arrays, ledger=accountant) == []
 
 
@@ -195,26 +190,6 @@ def test_a_map_on_axes_that_are_not_private_agrees():
     report, arrays = draw(pca=DPGauss(2, random_state=0, **COST).fit(X))
     assert not report.private
     assert differing(report, arrays=arrays) == []
-
-
-def test_a_map_names_the_release_of_its_axes():
-    pca = DPGauss(2, **COST).fit(X)
-    assert draw(pca=pca)[0].details["axes_release"] == pca.privacy_.release_id
-
-
-@pytest.mark.parametrize(
-    ("name", "event"),
-    [
-        ("failure", GaussianEvent),
-        ("pure", PureEvent),
-        ("heavy tails", PureEvent),
-        ("approximate", ApproximateEvent),
-    ],
-)
-def test_the_releases_above_are_of_all_kinds(name, event):
-    report, _ = RELEASES[name]({})
-    assert type(report.event) is event
-    assert (getattr(report.event, "failure", 0) > 0) == (name == "failure")
 
 
 # Ten digits, which no random id in a report holds: 4 digits are in one of 500 reports.

@@ -65,11 +65,6 @@ def test_of_many_slow_totals_some_are_left_out_but_never_the_last(make, monkeypa
     assert totals[-1] == accountant.spent.epsilon
 
 
-def test_an_empty_account_is_whole(make):
-    empty = make().statement()
-    assert (empty.spent, empty.remaining, empty.entries) == ((0.0, 0.0), (1.0, 1e-6), ())
-
-
 def test_html_has_the_budget_what_was_spent_and_what_is_left(make):
     accountant = make()
     accountant.charge(GaussianEvent(0.1), **NOTION)
