@@ -16,6 +16,7 @@ from skdppca.model_selection import RecordKFold, price
 from skdppca.privacy import ApproximateEvent, GaussianEvent, PureEvent
 
 from ..estimators import but_the_first_slow, on_all_estimators, on_all_estimators_slowly, released
+from ..package.test_bad_parameters import assert_finite_or_free
 from ..secret_rows import refused
 
 RNG = np.random.default_rng(0)
@@ -171,20 +172,8 @@ def test_any_budget_gives_a_finite_release(factory, epsilon):
 def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
     factory, container, parameter, values
 ):
-    X = np.repeat(np.eye(20), 20, axis=0)
-    for value in values:
-        accountant = PrivacyAccountant(1e301, 1 - 1e-16)
-        given = {"epsilon": 8.0, "scale": "private", "random_state": 0, parameter: value}
-        pca = factory(2, accountant=accountant, **given)
-        try:
-            pca.fit(container(X))
-        except ValueError as error:
-            assert parameter in str(error), (value, error)
-            assert accountant.receipts == ()
-            continue
-        names = ("components_", "explained_variance_", "mean_", "scale_", "noise_variance_")
-        for name in released(pca, names):
-            assert np.isfinite(getattr(pca, name)).all(), (value, name)
+    X = container(np.repeat(np.eye(20), 20, axis=0))
+    assert_finite_or_free(factory, X, parameter, values, **{"epsilon": 8.0, "scale": "private"})
 
 
 @on_all_estimators

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca._sklearn import Interval, StrOptions
+from skdppca._sklearn import Interval
 from skdppca.model_selection import PrivateSearchCV
 
 from ..estimators import (
@@ -216,6 +216,22 @@ def test_another_notion_than_is_counted_is_an_error_for_nothing(
     assert_tells_nothing(refused(estimator, rows(), message, groups))
 
 
+def assert_finite_or_free(factory, X, parameter, values, **given):
+    """Assert of each value a finite release in silence, or an error that names it, for nothing."""
+    for value in values:
+        accountant = PrivacyAccountant(1e301, 1 - 1e-16)
+        pca = factory(2, random_state=0, accountant=accountant, **given | {parameter: value})
+        try:
+            assert_fits_in_silence(pca, X)
+        except ValueError as error:
+            assert parameter in str(error), (value, error)
+            assert accountant.receipts == ()
+            continue
+        names = ["components_", "explained_variance_", "mean_", "noise_variance_"]
+        for name in released(pca, names + ["scale_"] * isinstance(pca.scale, str)):
+            assert np.isfinite(getattr(pca, name)).all(), (value, name)
+
+
 @on_all_estimators
 @pytest.mark.parametrize(
     ("parameter", "values"),
@@ -233,18 +249,7 @@ def test_another_notion_than_is_counted_is_an_error_for_nothing(
 def test_extreme_parameters_give_a_finite_release_or_cost_nothing(
     factory, container, parameter, values, every
 ):
-    for value in values[::-every]:
-        accountant = PrivacyAccountant(1e301, 1 - 1e-16)
-        pca = factory(2, random_state=0, accountant=accountant, **{parameter: value})
-        try:
-            assert_fits_in_silence(pca, container(np.eye(20)))
-        except ValueError as error:
-            assert parameter in str(error), (value, error)
-            assert accountant.receipts == ()
-            continue
-        names = ("components_", "explained_variance_", "mean_", "noise_variance_")
-        for name in released(pca, names):
-            assert np.isfinite(getattr(pca, name)).all(), (value, name)
+    assert_finite_or_free(factory, container(np.eye(20)), parameter, values[::-every])
 
 
 EXTREMES = [
@@ -300,8 +305,3 @@ def test_no_parameter_is_charged_and_then_fails_however_little_budget_there_is(f
             most = middle
         else:
             least = middle
-
-
-def test_an_error_lists_words_in_alphabetical_order():
-    words = sorted({*"qwertyuiop"})
-    assert str(StrOptions({*words})) == f"a str among {{{', '.join(map(repr, words))}}}"
