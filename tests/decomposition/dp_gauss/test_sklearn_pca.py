@@ -115,16 +115,3 @@ newest = pytest.mark.skipif(
 @newest
 def test_every_test_that_is_left_out_exists():
     assert set(NOT_APPLICABLE) <= set(TESTS)
-
-
-@newest
-def test_every_case_that_is_left_out_exists():
-    for test, parameter, value in CASES_NOT_APPLICABLE:
-        marks = [mark for mark in APPLICABLE[test].pytestmark if mark.name == "parametrize"]
-        values = [
-            case[names.index(parameter)]
-            for names, cases in ((mark.args[0].split(", "), mark.args[1]) for mark in marks)
-            if parameter in names
-            for case in cases
-        ]
-        assert value in values

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, SmoothSensitivityPCA
-from skdppca.exceptions import BudgetExceeded, NotReleasedError
+from skdppca import DPGauss, PrivacyAccountant, SmoothSensitivityPCA
+from skdppca.exceptions import NotReleasedError
 from skdppca.metrics import sin_theta
 from skdppca.privacy import (
     ApproximateEvent,
@@ -114,17 +114,6 @@ def test_the_smooth_sensitivity_stays_private(law):
     assert reports[0] == reports[1]
 
 
-@on_all_laws
-def test_accountants_are_charged_the_event(law, tmp_path):
-    budget = (1.0, 0.0) if law in PURE else (1.0, 1e-6)
-    for accountant in (PrivacyAccountant(*budget), PrivacyLedger.create(tmp_path / "l", *budget)):
-        told = {**TOLD, "epsilon": 0.9, "delta": budget[1], "accountant": accountant}
-        pca = SmoothSensitivityPCA(1, noise=law, **told).fit(signs(1, 50))
-        assert len(accountant.receipts) == 1
-        with pytest.raises(BudgetExceeded):
-            pca.fit(signs(1, 50))
-
-
 # None of 20 seeds was off by more than 0.028 and 0.055.
 @pytest.mark.parametrize(("adjacency", "right"), [("add-remove", 0.05), ("replace-one", 0.1)])
 @pytest.mark.parametrize("bound", [None, 20.0])
@@ -162,10 +151,7 @@ def test_without_noise_it_is_pca(law, k):
 
 BAD = [
     ({"delta": 0}, "delta=0 .* noise='student'"),
-    ({"noise": "laplace"}, "noise"),
-    ({"noise": "gaussian", "epsilon": 1.0, **TOLD}, "epsilon=1.0; set noise='gap-release'"),
     ({"noise": "gaussian", "delta": 0, "epsilon": 0.5, **TOLD}, "delta=0"),
-    ({"noise": "student", "center": False}, "norm_bound"),
     ({"noise": "cauchy", "norm_bound": 1.0}, "public mean.*center=False"),
     ({"noise": "student", **TOLD, "unit": "patient"}, "variance_share=0"),
     ({"noise": "student", **TOLD, "epsilon": 1e-13}, "epsilon"),
