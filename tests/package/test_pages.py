@@ -22,7 +22,6 @@ SOURCES = [
 IMAGE = re.compile(r"\.\. (?:image|figure):: (\S+)\n((?: +:.*\n(?: {6,}[^:\s].*\n)*)*)")
 
 
-tables = load("tables", DOC / "_ext")
 pictures = load("gallery_pictures", DOC / "_ext")
 dark_pictures = load("dark_pictures", DOC / "_ext")
 
@@ -88,29 +87,6 @@ def test_cells_of_a_heat_map_and_the_words_on_them_stay_as_they_are():
     assert image.to_rgba(1.0) == before
 
 
-# Tables
-
-
-def test_heads_get_a_scope_and_a_table_the_heading_above_it():
-    page = (
-        '<h2>Costs<a class="headerlink" href="#costs">#</a></h2>'
-        '<table class="table"><thead><tr><th class="head">step</th></tr></thead>'
-        "<tbody><tr><th>first</th><td>1</td></tr></tbody></table>"
-    )
-    read = tables.readable(page)
-    assert '<th scope="col" class="head">step' in read
-    assert '<th scope="row">first' in read
-    assert '<table class="table"><caption class="visually-hidden">Costs</caption>' in read
-    assert "<thead>" in read
-
-
-def test_a_caption_and_a_scope_that_are_there_stay():
-    page = (
-        '<table><caption>Mine</caption><thead><tr><th scope="colgroup">a</th></tr></thead></table>'
-    )
-    assert tables.readable(page) == page
-
-
 # What they say of tools and methods.
 
 
@@ -136,9 +112,3 @@ def test_the_first_example_of_the_readme_prints_the_components_before_the_guaran
     exec(code, {})
     said = capsys.readouterr().out
     assert said.index("largest loadings") < said.index("Guarantee: ") < said.index("Budget: ")
-
-
-def test_the_cheat_sheet_does_not_say_that_grid_search_keeps_the_guarantee():
-    text = (DOC.parent / "doc/cheatsheet.rst").read_text()
-    works = text[: text.index("This page lists what changes")]
-    assert "``GridSearchCV`` runs, too, but its scores and its choice are not private" in works

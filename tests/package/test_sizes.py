@@ -42,13 +42,6 @@ def test_packing_lines_leaves_the_nodes(tmp_path):
     assert sizes[0]["code"] > sizes[1]["code"]
 
 
-def test_pages_that_are_built_do_not_count(tmp_path):
-    for folder in (".", "_build", "api/generated"):
-        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / folder / "page.rst").write_text("words\n")
-    assert list(check.written("*.rst", tmp_path)) == [tmp_path / "page.rst"]
-
-
 @pytest.mark.parametrize(
     ("name", "number", "is_beyond"),
     [
