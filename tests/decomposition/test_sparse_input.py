@@ -13,6 +13,7 @@ from skdppca.model_selection import PrivateSearchCV
 
 from ..estimators import on_all_estimators_slowly
 from ..maps.test_projection_map import COST, EXTENT, PCA_2
+from ..package.odd_data import SPARSE_PARTS, entry
 from ..secret_rows import N_ROWS, D, assert_tells_nothing, refused, rows
 
 
@@ -25,35 +26,20 @@ def changed(form, **parts):
     return X
 
 
-def entry(place, value):
-    def change(part):
-        part[place] = value
-        return part
-
-    return change
-
-
 # What contradicts itself: by scipy's compiled code memory of others would be read, or written.
 MALFORMED = {
+    **{f"{form}, {part} {name}": (form, {part: make}) for form, part, name, make in SPARSE_PARTS},
     **{
         f"{form}, {name}": (form, {part: change})
         for form in ("csr", "csc")
         for name, part, change in [
-            ("index too large", "indices", entry(7, 10**8)),
             ("index just too large", "indices", entry(7, N_ROWS if form == "csc" else D)),
-            ("index negative", "indices", entry(7, -1)),
-            ("fewer indices", "indices", lambda part: part[:-9]),
-            ("fewer values", "data", lambda part: part[:-9]),
-            ("float indices", "indices", lambda part: part.astype(float)),
             ("unsigned indices", "indices", lambda part: part.astype(np.uint32)),
             ("a list of indices", "indices", lambda part: part.tolist()),
             ("two-dimensional indices", "indices", lambda part: part[:, None]),
             ("pointer too large", "indptr", entry(1, 10**8)),
-            ("pointer beyond", "indptr", entry(-1, 10**7)),
             ("pointer negative", "indptr", entry(1, -5)),
             ("pointers falling", "indptr", entry(2, 0)),
-            ("pointers from 1", "indptr", entry(0, 1)),
-            ("fewer pointers", "indptr", lambda part: part[:-1]),
             ("more pointers", "indptr", lambda part: np.append(part, part[-1])),
             ("no pointers", "indptr", lambda part: part[:0]),
         ]
@@ -62,18 +48,13 @@ MALFORMED = {
     "csr, fewer rows": ("csr", {"_shape": lambda shape: (N_ROWS - 1, D)}),
     "csr, more rows": ("csr", {"_shape": lambda shape: (N_ROWS + 1, D)}),
     "coo, column too large": ("coo", {"col": entry(7, 10**8)}),
-    "coo, column negative": ("coo", {"col": entry(7, -1)}),
-    "coo, row too large": ("coo", {"row": entry(7, 10**8)}),
     "coo, row negative": ("coo", {"row": entry(7, -1)}),
     "coo, fewer values": ("coo", {"data": lambda part: part[:-1]}),
-    "bsr, index too large": ("bsr", {"indices": entry(7, 10**8)}),
     "bsr, index that wraps around": ("bsr", {"indices": entry(7, 2**31 - 1)}),
     "bsr, pointer too large": ("bsr", {"indptr": entry(1, 10**8)}),
     "bsr, fewer blocks": ("bsr", {"data": lambda part: part[:-1]}),
     "bsr, blocks too high": ("bsr", {"data": lambda part: part.repeat(2, axis=1)}),
-    "dia, fewer offsets": ("dia", {"offsets": lambda part: part[:-1]}),
     "dia, equal offsets": ("dia", {"offsets": entry(0, 0)}),
-    "dia, offset too large": ("dia", {"offsets": entry(0, 10**8)}),
     "lil, more values than indices": ("lil", {"data": lambda part: part + part}),
     "lil, fewer rows": ("lil", {"rows": lambda part: part[:-1], "data": lambda part: part[:-1]}),
     "lil, more rows": (
@@ -108,9 +89,12 @@ def test_a_malformed_matrix_is_not_transformed_or_scored(form, parts):
             method(X)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_a_malformed_matrix_is_no_map_and_no_search(form):
-    X = changed(form, **MALFORMED[f"{form}, {'column' if form == 'coo' else 'index'} too large"][1])
+@pytest.mark.parametrize(
+    "case", ["csr, indices too large", "csc, indices too large", "coo, row too large"]
+)
+def test_a_malformed_matrix_is_no_map_and_no_search(case):
+    form, parts = MALFORMED[case]
+    X = changed(form, **parts)
     accountant = PrivacyAccountant(10.0, 1e-5)
     with pytest.raises(ValueError, match="X is a malformed sparse matrix"):
         projection_map(PCA_2, X, accountant=accountant, extent=EXTENT, **COST)
