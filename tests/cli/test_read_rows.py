@@ -2,7 +2,6 @@ import codecs
 import os
 import re
 import sys
-import warnings
 import zipfile
 
 import numpy as np
@@ -334,13 +333,12 @@ def test_a_pipe_is_no_ledger(fit, tmp_path):
     assert_refused(fit("--ledger", tmp_path / "pipe"), "there is no such file")
 
 
+@pytest.mark.filterwarnings("error")
 def test_reading_warns_of_nothing(tmp_path):
     lines = ["a,who", "1e308,0", "-1e308,0"]
     lines += [f"{i},{f'{i:04}' if i < 4000 else 'x'}" for i in range(5000)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        read(tmp_path / "t.csv", groups="who")
+    read(tmp_path / "t.csv", groups="who")
 
 
 def three_files(folder, rows):

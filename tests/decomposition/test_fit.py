@@ -6,7 +6,6 @@ import inspect
 import math
 import pickle
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -246,12 +245,11 @@ def test_a_first_fit_that_is_refused_stores_nothing(factory, parameters, rows, m
 
 
 @on_all_estimators
+@pytest.mark.filterwarnings("error::skdppca.exceptions.SeededNoiseWarning")
 def test_a_warning_that_is_made_an_error_costs_nothing(factory):
     pca = factory(2, random_state=0, accountant=PrivacyAccountant(1.0, 1e-6))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SeededNoiseWarning)
-        with pytest.raises(SeededNoiseWarning):
-            pca.fit(NARROW)
+    with pytest.raises(SeededNoiseWarning):
+        pca.fit(NARROW)
     assert pca.accountant.receipts == ()
     assert set(vars(pca)) == set(pca.get_params())
 

@@ -47,10 +47,9 @@ def test_a_fit_warns_if_and_only_if_it_found_nothing(method):
     assert lost
 
 
+@pytest.mark.filterwarnings("error::skdppca.exceptions.NoiseOnlyWarning")
 def test_a_fit_that_found_something_does_not():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", NoiseOnlyWarning)
-        DPGauss(5, epsilon=1.0, random_state=0).fit(rows(4000, 20))
+    DPGauss(5, epsilon=1.0, random_state=0).fit(rows(4000, 20))
 
 
 @pytest.mark.parametrize("method", [DPGauss, ResidualGauss])
@@ -80,17 +79,15 @@ def test_the_warning_follows_from_what_was_released():
     assert records_needed(report, 20) == records_needed(pca.privacy_, 20)
 
 
+@pytest.mark.filterwarnings("error::skdppca.exceptions.NoiseOnlyWarning")
 def test_candidates_of_a_search_say_nothing():
     search = PrivateSearchCV(DPGauss(1, epsilon=0.01), {"n_components": [1]}, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", NoiseOnlyWarning)
-        search.fit(rows(200, 6))
+    search.fit(rows(200, 6))
 
 
+@pytest.mark.filterwarnings("error::skdppca.exceptions.NoiseOnlyWarning")
 def test_a_warning_that_is_an_error_leaves_the_fit():
     pca = DPGauss(2, epsilon=0.01, random_state=noise_seed(DPGauss))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", NoiseOnlyWarning)
-        with pytest.raises(NoiseOnlyWarning):
-            pca.fit(rows(200, 20))
+    with pytest.raises(NoiseOnlyWarning):
+        pca.fit(rows(200, 20))
     assert pca.components_.shape == (2, 20)

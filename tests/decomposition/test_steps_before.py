@@ -103,12 +103,11 @@ def test_what_is_charged_elsewhere_is_judged_there():
     assert not said(fit)
 
 
+@pytest.mark.filterwarnings("error::skdppca.exceptions.UnaccountedStepWarning")
 def test_the_warning_as_an_error_comes_before_the_charge():
     accountant = PrivacyAccountant(epsilon=2.0, delta=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UnaccountedStepWarning)
-        with pytest.raises(UnaccountedStepWarning):
-            make_pipeline(StandardScaler(), DPGauss(1, accountant=accountant)).fit(X)
+    with pytest.raises(UnaccountedStepWarning):
+        make_pipeline(StandardScaler(), DPGauss(1, accountant=accountant)).fit(X)
     assert not accountant.spent.epsilon
 
 
@@ -116,26 +115,18 @@ ROWS = np.random.default_rng(0).normal(size=(300, 3))
 
 
 @pytest.mark.parametrize("name", ["patient_id", "ID", "customerId", "Unnamed: 0"])
+@pytest.mark.filterwarnings("error::skdppca.exceptions.LabelColumnWarning")
 def test_a_label_among_the_features_is_warned_of_before_the_charge(name):
     accountant = PrivacyAccountant(1.0, 1e-6)
     frame = pd.DataFrame(ROWS, columns=["age", "weight", name])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LabelColumnWarning)
-        with pytest.raises(LabelColumnWarning, match=f"no features: '{name}'. Leave"):
-            DPGauss(2, accountant=accountant).fit(frame)
+    with pytest.raises(LabelColumnWarning, match=f"no features: '{name}'. Leave"):
+        DPGauss(2, accountant=accountant).fit(frame)
     assert accountant.receipts == ()
 
 
 @pytest.mark.parametrize(
-    "names", [["age", "weight", "humid"], ["age", "weight", "idea"], [0, 1, 2]]
+    "names", [["age", "weight", "humid"], ["age", "weight", "idea"], [0, 1, 2], None]
 )
-def test_columns_of_other_names_raise_no_label_warning(names):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LabelColumnWarning)
-        DPGauss(2).fit(pd.DataFrame(ROWS, columns=names))
-
-
-def test_rows_without_names_are_not_warned_of():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LabelColumnWarning)
-        DPGauss(2).fit(ROWS)
+@pytest.mark.filterwarnings("error::skdppca.exceptions.LabelColumnWarning")
+def test_columns_of_other_names_and_of_none_raise_no_label_warning(names):
+    DPGauss(2).fit(ROWS if names is None else pd.DataFrame(ROWS, columns=names))

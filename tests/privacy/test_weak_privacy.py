@@ -74,20 +74,18 @@ def test_a_new_ledger_warns_and_one_that_is_opened_does_not(shown, tmp_path, wea
 
 
 @on_all_estimators
+@pytest.mark.filterwarnings("error:epsilon=25:skdppca.exceptions.WeakPrivacyWarning")
 def test_the_warning_as_an_error_comes_before_the_charge(factory):
     accountant = PrivacyAccountant(30.0, 1e-6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", WeakPrivacyWarning)
-        with pytest.raises(WeakPrivacyWarning):
-            factory(2, epsilon=25.0, accountant=accountant).fit(X)
+    with pytest.raises(WeakPrivacyWarning):
+        factory(2, epsilon=25.0, accountant=accountant).fit(X)
     assert not accountant.receipts
 
 
+@pytest.mark.filterwarnings("error::skdppca.exceptions.WeakPrivacyWarning")
 def test_a_ledger_that_is_refused_by_the_warning_is_not_made(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", WeakPrivacyWarning)
-        with pytest.raises(WeakPrivacyWarning):
-            PrivacyLedger.create(tmp_path / "a", 30.0, 1e-6)
+    with pytest.raises(WeakPrivacyWarning):
+        PrivacyLedger.create(tmp_path / "a", 30.0, 1e-6)
     assert not list(tmp_path.iterdir())
 
 
