@@ -15,12 +15,13 @@ from skdppca import KDPPCA, KDPOjas, PrivacyAccountant, PrivacyLedger, ResidualG
 from skdppca.exceptions import SealedAccountantError
 from skdppca.model_selection import RecordKFold, price
 
+from ..estimators import but_the_first_slow
+
 X = np.random.default_rng(0).normal(size=(120, 4)) * [4, 2, 1, 1]
 GRID = {"learning_rate": ["auto", 3.0], "n_iter": [2, 3]}
 N_FITS = 2 * 4 + 1
 
-on_all = pytest.mark.parametrize("factory", [KDPPCA, KDPOjas, ResidualGauss])
-on_both_jobs = pytest.mark.parametrize("n_jobs", [1, 2])
+FACTORIES = [KDPPCA, KDPOjas, ResidualGauss]
 
 
 def search_with(accountant, factory, piped=False, **parameters):
@@ -32,10 +33,9 @@ def search_with(accountant, factory, piped=False, **parameters):
     return GridSearchCV(estimator, grid, cv=RecordKFold(2), **parameters)
 
 
-@pytest.mark.slow
-@on_all
-@on_both_jobs
-@pytest.mark.parametrize("piped", [False, True], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize("factory", but_the_first_slow(FACTORIES))
+@pytest.mark.parametrize("n_jobs", but_the_first_slow([1, 2]))
+@pytest.mark.parametrize("piped", but_the_first_slow([True, False]))
 def test_a_ledger_is_charged_for_every_fit(factory, n_jobs, piped, tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "ledger", 100.0, 1e-5)
     search = search_with(ledger, factory, piped, n_jobs=n_jobs, error_score="raise")
@@ -47,7 +47,7 @@ def test_a_ledger_is_charged_for_every_fit(factory, n_jobs, piped, tmp_path):
     assert {receipt.label for receipt in ledger.receipts} == {factory.__name__}
 
 
-@on_all
+@pytest.mark.parametrize("factory", FACTORIES)
 def test_the_winner_is_one_of_the_grid_and_fitted_on_all(factory):
     accountant = PrivacyAccountant(100.0, 1e-5)
     search = search_with(accountant, factory, error_score="raise").fit(X)

@@ -34,7 +34,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger, PrivatePCA
+from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.exceptions import BudgetExceeded, MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, price
 from skdppca.privacy import (
@@ -55,24 +55,6 @@ GRID = {"n_components": [1, 2, 3]}
 def n_components_of(estimator, X, y=None):
     """A score for fits of so few rows that the noise hides their variances."""
     return estimator.get_feature_names_out().size
-
-
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_search_with_a_ledger_charges_thirteen_fits(tmp_path, n_jobs):
-    ledger = PrivacyLedger.create(tmp_path / "ledger.db", epsilon=100.0, delta=1e-6)
-    search = GridSearchCV(
-        make_pipeline(Normalizer(), DPGauss(epsilon=0.1, accountant=ledger)),
-        {"dpgauss__n_components": [1, 2, 3]},
-        cv=RecordKFold(4),
-        n_jobs=n_jobs,
-        error_score="raise",
-        scoring=n_components_of,
-    )
-    search.fit(X)
-    assert len(ledger.receipts) == 13
-    paid = math.fsum(receipt.event.mu**2 for receipt in ledger.receipts)
-    (total,) = price(search, 4).totals
-    assert total.mu == pytest.approx(math.sqrt(paid), rel=1e-12)
 
 
 def test_a_search_over_budget_says_how_to_see_it():

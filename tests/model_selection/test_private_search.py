@@ -244,6 +244,7 @@ def test_if_all_candidates_fail_the_search_is_charged_and_says_nothing():
         warnings.simplefilter("error")
         search.fit(X)
     assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
     assert len(accountant.receipts) == 1
     assert not hasattr(search, "privacy_")
 

@@ -96,10 +96,3 @@ def test_no_line_of_progress_tells_how_many_runs_there_were(capfd):
     with parallel_config(backend="sequential", verbose=50):
         run(1.0, 3.0, 2.0)
     assert capfd.readouterr() == ("", "")
-
-
-def test_if_all_fail_the_error_says_nothing_of_the_data():
-    with pytest.raises(RuntimeError, match="no candidate could be fitted") as caught:
-        run(None, None)
-    assert "4711" not in str(caught.value)
-    assert caught.value.__cause__ is caught.value.__context__ is None
