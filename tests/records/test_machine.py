@@ -146,19 +146,6 @@ def test_a_fit_within_anothers_pass_has_as_many_threads_as_alone():
         assert PassThreads.of(None, LONG, 50, False).most == 2
 
 
-@pytest.mark.parametrize(
-    ("threads", "n_rows", "shared_by"),
-    [
-        (PassThreads(2, 1000), 62, 1),
-        (PassThreads(2, 1000), 63, 2),
-        (PassThreads(2, 1000), 4000, 2),
-        (PassThreads(2), 0, 2),
-    ],
-)
-def test_a_short_pass_of_a_default_number_is_not_shared(threads, n_rows, shared_by):
-    assert threads.in_pass(n_rows, 5) == shared_by
-
-
 @can_limit
 def test_an_interrupt_of_who_lets_go_is_raised_when_all_are_back(monkeypatch):
     interrupted = []
