@@ -107,17 +107,6 @@ def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("over", "values"),
-    [("epsilon", ["0.1", "0.316", "1", "3.16", "10"]), ("n", ["30", "95", "300", "949", "3000"])],
-)
-def test_a_table_over_a_number_is_printed_without_a_picture(run, over, values):
-    table = run(*QUESTION, "--over", over).out.split("\n\n")[-1].splitlines()
-    assert table[0].split()[:2] == [over, "captured"]
-    assert [line.split()[0] for line in table[1:]] == values
-
-
 @pytest.mark.parametrize(
     ("more", "remedy"),
     [

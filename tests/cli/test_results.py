@@ -108,12 +108,3 @@ def test_loadings_without_brackets_are_explained_where_their_noise_is_not_given(
     pca = DPGauss(1, epsilon=10.0, scale=scale, random_state=0).fit(ROWS)
     said = "\n".join(results(ReleaseReport(pca, pictures=False).dict()))
     assert ("This fit cannot say how precise each loading is. Read the large" in said) is not given
-
-
-def test_nested_subspaces_are_told_with_details_only():
-    rows = np.random.default_rng(0).standard_normal((60, 6))
-    pca = DPGauss(2, epsilon=0.05, random_state=0).fit(rows)
-    document = ReleaseReport(pca, pictures=False).dict()
-    assert "subspaces" in document["fits"][0]["core"]["details"]
-    assert "nested subspaces" not in "\n".join(results(document))
-    assert "in nested subspaces of" in "\n".join(results(document, details=True))
