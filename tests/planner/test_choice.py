@@ -66,23 +66,18 @@ def test_a_plan_recommends_what_private_pca_takes(unsimulated, kind):
     assert compared == (len(FEATURES) if kind == "pure" else len(FEATURES) + 8)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pure"])
-@pytest.mark.parametrize("wanted", [2, "auto"])
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [(kind, k) for kind in KINDS for k in (2, "auto")[: 1 + (kind != "pure")]]
+)
 def test_a_fit_takes_what_is_recommended(unsimulated, kind, wanted):
     is_sparse, parameters = asked(KINDS[kind])
+    parameters |= {"center": False, "norm_bound": 3.0} if kind == "pure" else {}
     X = np.random.default_rng(0).standard_normal((60, 5))
     groups = None if parameters["unit"] == "row" else np.arange(60) // 3
     pca = PrivatePCA(wanted, epsilon=2.0, random_state=0, **parameters)
     pca.fit(sparse.csr_array(X) if is_sparse else X, groups=groups)
     recommended = plan(60, 5, wanted, 2.0, **KINDS[kind]).recommended
     assert pca.privacy_.details["method"] == recommended
-
-
-def test_a_pure_fit_takes_what_is_recommended(unsimulated):
-    X = np.random.default_rng(0).standard_normal((60, 5))
-    told = {"delta": 0.0, "center": False, "norm_bound": 3.0}
-    pca = PrivatePCA(2, epsilon=2.0, random_state=0, **told).fit(X)
-    assert pca.privacy_.details["method"] == plan(60, 5, 2, delta=0.0).recommended
 
 
 @pytest.mark.parametrize("kind", KINDS)

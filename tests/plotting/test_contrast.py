@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import skdppca
 from skdppca.planner import plan
 from skdppca.plotting import LoadingsDisplay, PlanDisplay
-from skdppca.plotting._display import BLUE, NOISE, WARNING, contrast, ink_on
+from skdppca.plotting._display import BLUE, NOISE, WARNING, contrast
 
 LEAST = 4.5
 STYLE = Path(skdppca.__file__).parent / "report" / "templates" / "style.css"
@@ -68,11 +68,6 @@ def test_the_share_on_a_contour_is_read_on_its_ground(quick_plans):
         display.contours_.labelTexts, display.contours_.labelLevelList, strict=True
     ):
         assert contrast(label.get_color(), display.im_.to_rgba(level)) >= LEAST
-
-
-@pytest.mark.parametrize("grey", np.linspace(0, 1, 21))
-def test_one_of_black_and_white_is_always_read(grey):
-    assert contrast(ink_on((grey,) * 3), (grey,) * 3) >= LEAST
 
 
 @pytest.mark.parametrize(("scheme", "colours"), list(schemes()))

@@ -74,6 +74,7 @@ CURVES = [
     ("accountant", charged, BOTH),
     ("accountant", lambda: charged().statement(), BOTH),
     ("accountant", lambda: charged(seeded=True), NonPrivateEvent()),
+    ("report", lambda: REPORT, REPORT.event),
     ("report", lambda: [REPORT, REPORT], BOTH),
 ]
 
@@ -83,11 +84,6 @@ def test_a_curve_is_of_all_that_was_released(ax, kind, given, event):
     found = getattr(PrivacyCurveDisplay, f"from_{kind}")(given(), ax=ax).event
     assert type(found) is type(event)
     assert getattr(found, "mu", 0) == pytest.approx(getattr(event, "mu", 0))
-
-
-def test_a_report_has_the_curve_of_its_event(ax):
-    display = PrivacyCurveDisplay.from_report(REPORT, ax=ax)
-    assert (display.event, display.reports) == (REPORT.event, (REPORT,))
 
 
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": math.inf}])
@@ -124,9 +120,3 @@ def test_curves_in_one_picture_differ_without_colour(ax):
     assert len({display.line_.get_color() for display in drawn}) == 4
     assert [display.guess_ is None for display in drawn] == [False, True, True, True]
     assert len(labels(ax)) == 5
-
-
-@pytest.mark.parametrize(("marks", "head"), [((0.05,), "false alarms: detected at most"), ((), "")])
-def test_the_legend_explains_the_bounds_that_it_holds(ax, marks, head):
-    PrivacyCurveDisplay.from_epsilon(1.0, ax=ax, marks=marks)
-    assert ax.get_legend().get_title().get_text() == head
