@@ -138,14 +138,8 @@ def test_the_estimator_given_is_not_fitted_or_changed():
     assert estimator.random_state == 7 and not hasattr(estimator, "components_")
 
 
-@pytest.fixture
-def strict():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-
-
-def test_a_seed_outside_the_fits_warns_still(strict):
+@pytest.mark.filterwarnings("error")
+def test_a_seed_outside_the_fits_warns_still():
     def sampler(random_state):
         draw = SAMPLER(random_state=random_state)
         SEEDED.fit(draw.X)

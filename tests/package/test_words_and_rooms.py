@@ -27,11 +27,6 @@ def test_words_without_a_number_are_found(space, word):
     assert check.numberless(f"first\n# So{space}{word} rows are read.") == [2]
 
 
-@pytest.mark.parametrize("text", ["# 64 rows are read.", "also many", "so manyfold", "so few"])
-def test_other_words_are_no_finding(text):
-    assert check.numberless(text) == []
-
-
 @pytest.mark.parametrize(
     "back",
     [
@@ -46,10 +41,6 @@ def test_a_circle_is_found_however_it_is_imported(planted, back):
     arrows = check.arrows_of("planted")
     assert arrows == {("planted.above", "planted.below"), ("planted.below", "planted.above")}
     assert check.circles_of(arrows) == [["planted.above", "planted.below"]]
-
-
-def test_imports_that_go_down_only_are_no_circle():
-    assert check.circles_of({("a", "b"), ("a", "c"), ("b", "c")}) == []
 
 
 def test_a_circle_by_way_of_a_third_room_is_one():
