@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import sparse
 
 from skdppca import DPPowerMethod
 
 from ...benchmark_modules import load
-
-N, D, K = 4000, 30, 3
-X = np.random.default_rng(0).normal(size=(N, D)) * np.r_[8.0, 6.0, 4.0, np.ones(D - 3)]
-ZEROS_AND_ONES = sparse.csr_array((np.random.default_rng(1).random((800, 40)) < 0.3).astype(float))
-
+from .test_dp_power import USERS, K, X
 
 PAPERS = load("experiments_power._papers")
 FACTORIES = (DPPowerMethod, PAPERS.NicolasPowerMethod, PAPERS.BalcanPowerMethod)
@@ -36,7 +30,7 @@ def test_prior_sensitivities_are_larger():
 )
 def test_prior_sensitivities_are_larger_of_sparse_rows(parameters):
     given = {"center": False, **parameters}
-    found = [sensitivity(factory, ZEROS_AND_ONES, **given) for factory in FACTORIES]
+    found = [sensitivity(factory, USERS, **given) for factory in FACTORIES]
     assert found[0] < found[1] <= found[2]
 
 

@@ -19,11 +19,8 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records
 from skdppca.statistics import Spreads
 
-from ...private_data_of import filled
+from ...private_data_of import filled, on_both_adjacencies
 from ...spectra_and_distances import clusters, distance
-
-ADJACENCIES = ["add-remove", "replace-one"]
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 D = 60
 

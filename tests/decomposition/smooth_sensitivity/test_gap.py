@@ -22,11 +22,8 @@ from skdppca.noise import NoiseSource
 from skdppca.privacy import delta_of, mu_of
 from skdppca.statistics import Spreads
 
-from ...private_data_of import private_data
+from ...private_data_of import on_both_adjacencies, private_data
 from ...spectra_and_distances import distance
-
-ADJACENCIES = ["add-remove", "replace-one"]
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 
 def top(H, k):

@@ -23,12 +23,12 @@ from skdppca.privacy import (
 )
 from skdppca.private_data import Public
 
+from ...private_data_of import on_both_adjacencies
+
 LAWS = ["gap-release", "gaussian", "student", "cauchy"]
 PURE = ["student", "cauchy"]
 TOLD = {"center": False, "norm_bound": 1.0}
 on_all_laws = pytest.mark.parametrize("law", LAWS)
-on_both_adjacencies = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-
 N, D = 10_000, 50
 
 
